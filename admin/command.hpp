@@ -1,0 +1,41 @@
+// A command as a row of a table, and the values that go in and come out of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admin/options.hpp"
+#include "admin/output.hpp"
+#include "platform/config.hpp"
+#include "store/session.hpp"
+
+namespace admin {
+
+/// What a command works with. The session connects at its first use, so commands without SQL need no server.
+struct Context {
+  const platform::Config& config;
+  store::Session& session;
+  const Output& output;  // for what is told while it runs; the result is returned
+};
+
+/// The user that the database knows this program by, unless `database.user` says otherwise.
+inline constexpr std::string_view program_name = "apientidades-admin";
+inline constexpr std::string_view database_user = "apientidades_admin";
+
+struct Command {
+  std::string_view words;         // "token issue"
+  std::string_view summary;       // one line, for the list of commands
+  std::string_view details = {};  // what else is worth knowing; may have several lines
+  OptionTable options = {};
+  std::string_view example;  // a whole line that works as it is
+  Result (*run)(Context&, const Arguments&) = nullptr;
+};
+
+/// "token" of "token issue".
+inline std::string_view group_of(const Command& command) {
+  return command.words.substr(0, command.words.find(' '));
+}
+
+}  // namespace admin

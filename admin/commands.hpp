@@ -1,0 +1,23 @@
+// The table of every command (design 1.4).
+#pragma once
+
+#include <vector>
+
+#include "admin/command.hpp"
+
+namespace admin {
+
+/// In the order of --help; a group's commands are together.
+const std::vector<Command>& all_commands();
+
+std::vector<Command> db_commands();
+std::vector<Command> entity_commands();
+std::vector<Command> token_commands();
+std::vector<Command> webhook_commands();
+std::vector<Command> notification_commands();
+std::vector<Command> delivery_commands();
+std::vector<Command> queue_commands();
+std::vector<Command> secrets_commands();
+std::vector<Command> config_commands();
+
+}  // namespace admin

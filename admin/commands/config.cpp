@@ -1,0 +1,101 @@
+// config show|check
+
+#include <algorithm>
+
+#include "admin/commands.hpp"
+#include "admin/key_ring.hpp"
+#include "platform/file.hpp"
+
+namespace admin {
+
+namespace {
+
+Result show(Context& context, const Arguments&) {
+  webhook::json::Array rows;
+  std::size_t widest = 0;
+  for (const auto& [name, value, source] : context.config.values) {
+    rows.push_back(webhook::json::Object{{"clave", name}, {"valor", value}, {"origen", source}});
+    widest = std::max(widest, name.size() + 1 + value.size());
+  }
+  // Long lists of networks must not push every source to the right.
+  widest = std::min<std::size_t>(widest, 60);
+  std::string text;
+  for (const auto& [name, value, source] : context.config.values) {
+    const std::string line = name + "=" + value;
+    text += line + std::string(widest - std::min(widest, line.size()), ' ') + "  # " + source + '\n';
+  }
+  return {std::move(rows), text};
+}
+
+struct Problem {
+  std::string key;
+  std::string text;
+};
+
+/// Adds a problem when `read` throws.
+template <class F>
+void check(std::vector<Problem>& problems, const std::string& key, F read) {
+  try {
+    read();
+  } catch (const std::exception& e) {
+    std::string text = e.what();
+    // Some readers name the key themselves.
+    if (!text.starts_with(key)) text.insert(0, key + ": ");
+    problems.push_back({key, text});
+  }
+}
+
+void read_certificates(const std::string& path) {
+  if (platform::read_file(path).find("-----BEGIN CERTIFICATE-----") == std::string::npos)
+    throw platform::FileError(path + ": no PEM certificate in it");
+}
+
+std::vector<Problem> problems_of(const platform::Settings& settings) {
+  std::vector<Problem> problems;
+  if (const auto& path = settings.database.password_file; !path.empty())
+    check(problems, "database.password_file", [&] { platform::read_secret_file(path); });
+  if (const auto& path = settings.database.tls_ca; !path.empty())
+    check(problems, "database.tls_ca", [&] { read_certificates(path); });
+  check(problems, "secrets.key_file", [&] { read_key_ring(settings.secrets.key_file); });
+  if (const auto& path = settings.delivery.ca_file; !path.empty())
+    check(problems, "delivery.ca_file", [&] { read_certificates(path); });
+  return problems;
+}
+
+Result check(Context& context, const Arguments&) {
+  const auto problems = problems_of(context.config.settings);
+  webhook::json::Array rows;
+  Result result;
+  for (const auto& problem : problems) {
+    rows.push_back(webhook::json::Object{{"clave", problem.key}, {"error", problem.text}});
+    result.problems.push_back(problem.text);
+  }
+  result.value = problems.empty() || context.output.json ? webhook::json::Value(std::move(rows)) : nullptr;
+  if (problems.empty())
+    result.text = "The configuration is good: " + std::to_string(context.config.values.size()) +
+                  " keys, and every file that it names can be read by this user.";
+  else
+    result.status = platform::exit_usage;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Command> config_commands() {
+  return {
+      {.words = "config show",
+       .summary = "Show every key, its value and where that comes from",
+       .details =
+           "Later ones win: default, the file, the environment (APIENTIDADES_<SECTION>_<KEY>), the command\n"
+           "line. Secrets are in files of their own: only their paths are shown.",
+       .example = "apientidades-admin config show --config /etc/apientidades/apientidades.conf",
+       .run = show},
+      {.words = "config check",
+       .summary = "Check every key, and the files that they name",
+       .details = "Run it as the user that a program runs as to see what that user may read.",
+       .example = "apientidades-admin config check",
+       .run = check},
+  };
+}
+
+}  // namespace admin

@@ -1,0 +1,74 @@
+// db migrate|status
+
+#include <ostream>
+
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/render.hpp"
+#include "store/migrations.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr Option migrations_option{"migrations", "DIR",
+                                   "the folder of NNNN_name.sql files (" APIENTIDADES_MIGRATIONS ")"};
+
+std::vector<store::Migration> read(const Arguments& arguments) try {
+  return store::read_migrations(arguments.text("migrations").value_or(APIENTIDADES_MIGRATIONS));
+} catch (const store::MigrationError& e) {
+  throw UsageError(std::string(e.what()) + " (--migrations DIR names the folder)");
+}
+
+std::string in_all(std::size_t count) { return " of " + std::to_string(count) + " migrations"; }
+
+Result migrate(Context& context, const Arguments& arguments) {
+  const auto migrations = read(arguments);
+  // A statement that changes a big table takes as long as it takes.
+  store::Session session(context.config.settings.database, {std::string(database_user), 0});
+  const auto& output = context.output;
+  const auto applied = store::migrate(session, migrations, [&](const std::string& name) {
+    if (!output.json) output.out << name << std::endl;
+  });
+  webhook::json::Array names(applied.begin(), applied.end());
+  return {webhook::json::Object{{"aplicadas", std::move(names)}},
+          applied.empty()
+              ? "nothing to do: all " + std::to_string(migrations.size()) + " migrations are applied"
+              : std::to_string(applied.size()) + in_all(migrations.size()) + " applied"};
+}
+
+Result status(Context& context, const Arguments& arguments) {
+  const auto states = store::migration_status(context.session, read(arguments));
+  webhook::json::Array rows;
+  std::size_t pending = 0;
+  for (const auto& state : states) {
+    rows.push_back(webhook::json::Object{
+        {"numero", state.number}, {"nombre", state.name}, {"aplicada", time_value(state.applied)}});
+    pending += state.applied ? 0 : 1;
+  }
+  Result result{std::move(rows)};
+  if (pending > 0)
+    result.note = std::to_string(pending) + in_all(states.size()) + " to be applied: db migrate";
+  return result;
+}
+
+}  // namespace
+
+std::vector<Command> db_commands() {
+  return {
+      {.words = "db migrate",
+       .summary = "Bring the tables up to date: apply the migrations that are missing",
+       .details = "Can be run again at any time, by several at once: one works, the others wait for it.\n"
+                  "What was cut short is repeated.",
+       .options = {.options = {migrations_option}},
+       .example = "apientidades-admin db migrate",
+       .run = migrate},
+      {.words = "db status",
+       .summary = "List the migrations and when each was applied",
+       .options = {.options = {migrations_option}},
+       .example = "apientidades-admin db status",
+       .run = status},
+  };
+}
+
+}  // namespace admin

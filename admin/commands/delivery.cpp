@@ -1,0 +1,145 @@
+// delivery list|show|retry
+
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/filter.hpp"
+#include "admin/render.hpp"
+#include "store/deliveries.hpp"
+#include "store/webhooks.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr std::string_view states[] = {"pendiente", "en_curso",  "entregada",
+                                       "fallida",   "cancelada", "retenida"};
+
+webhook::json::Object to_row(const store::Delivery& delivery) {
+  return {{"id", delivery.id},
+          {"webhook_id", delivery.webhook},
+          {"notificacion_id", delivery.notification},
+          {"evento", delivery.event},
+          {"estado", delivery.state},
+          {"intentos", delivery.attempts},
+          {"proximo_intento", time_value(delivery.next_attempt)},
+          {"ultimo_estado", delivery.last_status},
+          {"ultimo_error", delivery.last_error}};
+}
+
+webhook::json::Value to_row(const store::Attempt& attempt) {
+  return webhook::json::Object{{"numero", attempt.number},           {"inicio", time_value(attempt.started)},
+                               {"duracion_ms", attempt.duration_ms}, {"direccion", attempt.address},
+                               {"estado_http", attempt.status},      {"error", attempt.error}};
+}
+
+store::Delivery find(store::Session& session, store::DeliveryId id) {
+  auto delivery = store::find_delivery(session, id);
+  if (!delivery)
+    throw Failure("there is no delivery " + std::to_string(id) +
+                  " (or retention has purged it): `delivery list` shows them");
+  return *std::move(delivery);
+}
+
+Result list(Context& context, const Arguments& arguments) {
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  return list_result(store::list_deliveries(context.session, one_more(filter)), filter,
+                     [](const store::Delivery& delivery) { return to_row(delivery); });
+}
+
+Result show(Context& context, const Arguments& arguments) {
+  const auto delivery = find(context.session, arguments.required_id());
+  webhook::json::Array attempts;
+  for (const auto& attempt : store::list_attempts(context.session, delivery.id))
+    attempts.push_back(to_row(attempt));
+  auto row = to_row(delivery);
+  row.emplace_back("historial", std::move(attempts));
+  return {std::move(row)};
+}
+
+std::string why_not(const store::Delivery& delivery) {
+  if (delivery.state == "en_curso")
+    return "is en_curso: it is being sent at this moment, wait for its outcome";
+  if (delivery.state == "retenida")
+    return "is retenida: it is sent by itself once its webhook is active (`webhook enable " +
+           std::to_string(delivery.webhook) +
+           "`), its entity too (`entity enable`), and the secret can be opened (`secrets status`)";
+  return "is " + delivery.state + " and its notification " + std::to_string(delivery.notification) +
+         " is cancelada: nothing more of that is sent";
+}
+
+Result retry_one(Context& context, store::DeliveryId id) {
+  const auto change = store::retry_delivery(context.session, id);
+  const auto delivery = find(context.session, id);
+  const std::string name = "delivery " + std::to_string(id) + " ";
+  if (change == store::DeliveryChange::webhook_deleted)
+    throw Failure(name + "is " + delivery.state + " and its webhook " + std::to_string(delivery.webhook) +
+                  " has been deleted by its entity: it can go nowhere");
+  if (change != store::DeliveryChange::done) throw Failure(name + why_not(delivery));
+  const bool held = delivery.state == "retenida";
+  return {
+      to_row(delivery),
+      "Delivery " + std::to_string(id) + " to webhook " + std::to_string(delivery.webhook) +
+          (held ? " is retenida: it is sent after `webhook enable " + std::to_string(delivery.webhook) + "`."
+                : " is due now, its schedule from the start.")};
+}
+
+Result retry_failed(Context& context, store::WebhookId id, platform::UtcTime since) {
+  const auto replayed = store::retry_failed_deliveries(context.session, id, since);
+  if (!replayed)
+    throw Failure("there is no webhook " + std::to_string(id) +
+                  " (or its entity deleted it): `webhook list` shows them");
+  const auto hook = store::find_webhook(context.session, id);
+  std::string text = "Deliveries of webhook " + std::to_string(id) + " created since " +
+                     platform::format_iso8601(since) + " that are due now: " + std::to_string(*replayed);
+  if (hook && !hook->active)
+    text += "; the webhook is inactive, they are sent after `webhook enable " + std::to_string(id) + "`";
+  return {webhook::json::Object{{"webhook_id", id},
+                                {"desde", time_value(since)},
+                                {"reintentadas", static_cast<std::int64_t>(*replayed)}},
+          text + "."};
+}
+
+Result retry(Context& context, const Arguments& arguments) {
+  const bool many = arguments.has("webhook") || arguments.has("since");
+  if (arguments.has("id") == many || arguments.has("webhook") != arguments.has("since"))
+    throw UsageError("delivery retry takes either an ID, or --webhook N and --since T together");
+  if (!many) return retry_one(context, arguments.required_id());
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  return retry_failed(context, filter.webhook.value(), filter.since.value());
+}
+
+}  // namespace
+
+std::vector<Command> delivery_commands() {
+  return {
+      {.words = "delivery list",
+       .summary = "List deliveries: one for each notification and webhook subscribed to its event",
+       .details = "--since looks at when the delivery was made, not at its last attempt.",
+       .options = {.options = {entity_filter,
+                               webhook_filter,
+                               {"state", "STATE",
+                                "only these: pendiente, en_curso, entregada, fallida, cancelada, retenida"},
+                               since_filter,
+                               limit_filter}},
+       .example = "apientidades-admin delivery list --webhook 3 --state fallida",
+       .run = list},
+      {.words = "delivery show",
+       .summary = "Show one delivery with the evidence of every attempt (historial)",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin delivery show 108",
+       .run = show},
+      {.words = "delivery retry",
+       .summary = "Send a delivery again, or all that failed at a webhook",
+       .details = "With an ID: that one, delivered ones too. With --webhook and --since: every fallida "
+                  "created since\n"
+                  "then, and at once what waits for its next attempt.",
+       .options = {.id = IdWord::optional,
+                   .options = {{"webhook", "N", "the webhook whose receiver works again"},
+                               {"since", "T",
+                                "2026-11-20, 2026-11-20T10:00:00Z, or 2h: the last two hours"}}},
+       .example = "apientidades-admin delivery retry --webhook 3 --since 2d",
+       .run = retry},
+  };
+}
+
+}  // namespace admin

@@ -1,0 +1,99 @@
+// entity add|list|disable|enable
+
+#include <algorithm>
+
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/render.hpp"
+#include "store/entities.hpp"
+
+namespace admin {
+
+namespace {
+
+webhook::json::Value to_row(const store::Entity& entity) {
+  return webhook::json::Object{{"id", entity.id},
+                               {"nombre", entity.name},
+                               {"activa", entity.active},
+                               {"fecha_alta", time_value(entity.created)}};
+}
+
+store::Entity find(store::Session& session, store::EntityId id) {
+  const auto entities = store::list_entities(session);
+  const auto found = std::ranges::find(entities, id, &store::Entity::id);
+  if (found == entities.end())
+    throw Failure("there is no entity " + std::to_string(id) +
+                  ": `entity list` shows them, `entity add --id " + std::to_string(id) +
+                  " --name …` adds it");
+  return *found;
+}
+
+Result add(Context& context, const Arguments& arguments) {
+  const auto id = arguments.required_id();
+  const auto name = arguments.line("name", 255).value();
+  const bool added = store::add_entity(context.session, id, name);
+  const auto entity = find(context.session, id);
+  std::string text = "Entity " + std::to_string(id) + " (" + entity.name +
+                     (added ? ") added." : ") was there already: its name is set.");
+  if (!entity.active) text += " It is disabled: `entity enable " + std::to_string(id) + "` lets it in again.";
+  return {to_row(entity), text};
+}
+
+Result list(Context& context, const Arguments&) {
+  webhook::json::Array rows;
+  for (const auto& entity : store::list_entities(context.session)) rows.push_back(to_row(entity));
+  return {std::move(rows)};
+}
+
+Result set_active(Context& context, store::EntityId id, bool active) {
+  const auto before = find(context.session, id);
+  store::set_entity_active(context.session, id, active);
+  const std::string subject = "Entity " + std::to_string(id) + " (" + before.name + ") ";
+  const std::string state = active ? "enabled" : "disabled";
+  const std::string effect =
+      active ? ": its tokens are accepted and its deliveries are sent."
+             : ": its tokens get 401, its notifications are rejected, its deliveries wait.";
+  return {to_row(find(context.session, id)),
+          subject + (before.active == active ? "was already " : "is now ") + state + effect};
+}
+
+Result disable(Context& context, const Arguments& arguments) {
+  return set_active(context, arguments.required_id(), false);
+}
+
+Result enable(Context& context, const Arguments& arguments) {
+  return set_active(context, arguments.required_id(), true);
+}
+
+}  // namespace
+
+std::vector<Command> entity_commands() {
+  return {
+      {.words = "entity add",
+       .summary = "Add an entity, or rename the one that has this id",
+       .details = "The id is the one that the evaluation system knows the entity by.",
+       .options = {.options = {{"id", "N", "its id in the evaluation system", true},
+                               {"name", "TEXT", "its name, 1 to 255 characters", true}}},
+       .example = "apientidades-admin entity add --id 7 --name 'Universidad de Ejemplo'",
+       .run = add},
+      {.words = "entity list",
+       .summary = "List the entities: id, nombre, activa, fecha_alta",
+       .example = "apientidades-admin entity list",
+       .run = list},
+      {.words = "entity disable",
+       .summary = "Shut an entity out until `entity enable`",
+       .details =
+           "Its tokens get 401, its notifications are rejected, its deliveries wait. Nothing is deleted.",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin entity disable 7",
+       .run = disable},
+      {.words = "entity enable",
+       .summary = "Let a disabled entity in again",
+       .details = "What waited is sent. Notifications rejected meanwhile: `notification retry`.",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin entity enable 7",
+       .run = enable},
+  };
+}
+
+}  // namespace admin

@@ -1,0 +1,146 @@
+// notification list|show|retry|discard|cancel
+
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/filter.hpp"
+#include "admin/render.hpp"
+#include "store/notifications.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr std::string_view states[] = {"pendiente", "procesada", "rechazada", "cancelada"};
+
+webhook::json::Object to_row(const store::Notification& notification) {
+  return {{"id", notification.id},         {"entidad_id", notification.entity},
+          {"evento", notification.event},  {"estado", notification.state},
+          {"origen", notification.origin}, {"error", notification.error},
+          {"clave", notification.key},     {"ocurrida_en", time_value(notification.occurred)}};
+}
+
+/// As the evaluation system wrote it. Text that only our parser refuses (its row is rechazada) is a string.
+webhook::json::Value data_value(const std::string& text) {
+  try {
+    return webhook::json::parse(text);
+  } catch (const webhook::json::ParseError&) {
+    return text;
+  }
+}
+
+store::Notification find(store::Session& session, store::NotificationId id) {
+  auto notification = store::find_notification(session, id);
+  if (!notification)
+    throw Failure("there is no notification " + std::to_string(id) +
+                  " (or retention has purged it): `notification list` shows them");
+  return *std::move(notification);
+}
+
+std::string name_of(const store::Notification& notification) {
+  return "Notification " + std::to_string(notification.id) + " (" + notification.event + ", entity " +
+         std::to_string(notification.entity) + ")";
+}
+
+/// What to do with one whose state refused the change.
+std::string advice(const store::Notification& notification) {
+  const auto entity = std::to_string(notification.entity);
+  if (notification.state == "pendiente")
+    return "the dispatcher will process it, or `notification cancel` stops it";
+  if (notification.state == "procesada")
+    return "only its deliveries can still change: `delivery list --entity " + entity + "`, `delivery retry`";
+  if (notification.state == "rechazada")
+    return "`notification retry` tries it again, `notification discard` puts it away";
+  return "nothing of it will be sent";
+}
+
+[[noreturn]] void refuse(const store::Notification& notification, const std::string& what) {
+  throw Failure("notification " + std::to_string(notification.id) + " is " + notification.state + " and " +
+                what + ": " + advice(notification));
+}
+
+Result list(Context& context, const Arguments& arguments) {
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  return list_result(store::list_notifications(context.session, one_more(filter)), filter, to_row);
+}
+
+Result show(Context& context, const Arguments& arguments) {
+  const auto notification = find(context.session, arguments.required_id());
+  auto row = to_row(notification);
+  row.emplace_back("datos", data_value(notification.data));
+  return {std::move(row)};
+}
+
+Result retry(Context& context, const Arguments& arguments) try {
+  const auto before = find(context.session, arguments.required_id());
+  if (store::retry_notification(context.session, before.id) != store::NotificationChange::done)
+    refuse(find(context.session, before.id), "cannot be retried");
+  return {to_row(find(context.session, before.id)),
+          name_of(before) + " is pendiente again: the dispatcher checks it now."};
+} catch (const store::DuplicateKey&) {
+  throw Failure(
+      "another notification of the entity has used its clave since: "
+      "`notification discard` puts this one away");
+}
+
+Result discard(Context& context, const Arguments& arguments) {
+  const auto before = find(context.session, arguments.required_id());
+  if (store::discard_notification(context.session, before.id) != store::NotificationChange::done)
+    refuse(find(context.session, before.id), "cannot be discarded");
+  return {to_row(find(context.session, before.id)),
+          name_of(before) + " is cancelada and keeps its reason: nothing is sent."};
+}
+
+Result cancel(Context& context, const Arguments& arguments) {
+  const auto before = find(context.session, arguments.required_id());
+  const auto done = store::cancel_notification(context.session, before.id);
+  if (done.change != store::NotificationChange::done)
+    refuse(find(context.session, before.id), "has nothing left to cancel");
+  auto row = to_row(find(context.session, before.id));
+  row.emplace_back("entregas_canceladas", static_cast<std::int64_t>(done.cancelled_deliveries));
+  row.emplace_back("entregas_en_curso", static_cast<std::int64_t>(done.in_flight));
+  std::string text =
+      name_of(before) + " is cancelada; deliveries cancelled: " + std::to_string(done.cancelled_deliveries);
+  if (done.in_flight > 0)
+    text += "; being sent at this moment, which may still arrive: " + std::to_string(done.in_flight);
+  return {std::move(row), text + "."};
+}
+
+}  // namespace
+
+std::vector<Command> notification_commands() {
+  return {
+      {.words = "notification list",
+       .summary = "List notifications: what the evaluation system wrote, and what became of it",
+       .details = "error says why one is rechazada. origen is evaluacion, or prueba for a test event.\n"
+                  "--since looks at ocurrida_en.",
+       .options = {.options = {entity_filter,
+                               webhook_filter,
+                               {"state", "STATE", "only these: pendiente, procesada, rechazada, cancelada"},
+                               since_filter,
+                               limit_filter}},
+       .example = "apientidades-admin notification list --state rechazada --since 2d",
+       .run = list},
+      {.words = "notification show",
+       .summary = "Show one notification with its datos",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin notification show 42 --json",
+       .run = show},
+      {.words = "notification retry",
+       .summary = "Check a rechazada again, once its cause is mended (`entity add`, say)",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin notification retry 42",
+       .run = retry},
+      {.words = "notification discard",
+       .summary = "Put a rechazada away: it has been seen, and nothing is sent",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin notification discard 42",
+       .run = discard},
+      {.words = "notification cancel",
+       .summary = "Stop a notification: what has not been sent is not sent",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin notification cancel 42",
+       .run = cancel},
+  };
+}
+
+}  // namespace admin

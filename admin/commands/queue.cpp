@@ -1,0 +1,114 @@
+// queue status|pause|resume
+
+#include <ostream>
+
+#include "admin/commands.hpp"
+#include "admin/render.hpp"
+#include "platform/stop_signal.hpp"
+#include "store/queue.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr int watch_interval_ms = 2000;
+constexpr std::string_view home_and_clear = "\x1b[H\x1b[2J";
+
+webhook::json::Object to_row(const store::QueueStatus& status) {
+  return {{"notificaciones_pendientes", status.pending_notifications},
+          {"entregas_pendientes", status.pending_deliveries},
+          {"en_curso", status.in_flight},
+          {"retenidas", status.held},
+          {"fallidas", status.failed},
+          {"rechazadas", status.rejected},
+          {"mas_antigua_s", status.oldest_s},
+          {"pausada", status.paused}};
+}
+
+constexpr std::string_view paused = "PAUSED: nothing is sent until `apientidades-admin queue resume`\n\n";
+
+/// How each number that asks for somebody's attention is followed up.
+std::string hints(const store::QueueStatus& status) {
+  std::string text;
+  if (status.held > 0)
+    text +=
+        "retenidas:  `apientidades-admin webhook list --state inactivo`, `entity list`, `secrets status`\n";
+  if (status.failed > 0) text += "fallidas:   `apientidades-admin delivery list --state fallida`\n";
+  if (status.rejected > 0) text += "rechazadas: `apientidades-admin notification list --state rechazada`\n";
+  return text;
+}
+
+Result to_result(const store::QueueStatus& status) {
+  auto row = to_row(status);
+  auto text = std::string(status.paused ? paused : "") + render_people(row, std::nullopt);
+  if (const auto more = hints(status); !more.empty()) text += '\n' + more;
+  return {std::move(row), std::move(text)};
+}
+
+/// One line, for logs: `2026-… notificaciones_pendientes=0 …`
+std::string log_line(const store::QueueStatus& status) {
+  auto text = platform::format_iso8601(platform::utc_now());
+  for (const auto& [name, value] : to_row(status)) text += " " + name + "=" + webhook::json::dump(value);
+  return text;
+}
+
+void print_watched(const Output& output, const store::QueueStatus& status) {
+  if (output.json || !output.terminal) {
+    print(output, {to_row(status), log_line(status)});
+    return;
+  }
+  output.out << home_and_clear << platform::format_iso8601(platform::utc_now()) << "  (Ctrl-C ends)\n\n";
+  print(output, to_result(status));
+}
+
+Result watch(Context& context) {
+  const platform::StopSignal stop;
+  do {
+    print_watched(context.output, store::queue_status(context.session));
+  } while (context.output.out && !stop.wait(watch_interval_ms));
+  return {};
+}
+
+Result status(Context& context, const Arguments& arguments) {
+  if (arguments.has("watch")) return watch(context);
+  return to_result(store::queue_status(context.session));
+}
+
+Result set_paused(Context& context, bool paused) {
+  const bool changed = store::set_paused(context.session, paused);
+  const auto status = store::queue_status(context.session);
+  const std::string text = std::string("Sending ") + (changed ? "is now " : "was already ") +
+                           (paused ? "paused until `queue resume`" : "running") +
+                           "; in flight: " + std::to_string(status.in_flight) +
+                           ", notifications waiting: " + std::to_string(status.pending_notifications) +
+                           ", deliveries waiting: " + std::to_string(status.pending_deliveries) + ".";
+  return {to_row(status), text};
+}
+
+Result pause(Context& context, const Arguments&) { return set_paused(context, true); }
+Result resume(Context& context, const Arguments&) { return set_paused(context, false); }
+
+}  // namespace
+
+std::vector<Command> queue_commands() {
+  return {
+      {.words = "queue status",
+       .summary = "Show how much waits, is being sent, is held, failed or rejected",
+       .details = "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited.\n"
+                  "With --watch and --json: one object to a line.",
+       .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"}}},
+       .example = "apientidades-admin queue status --watch",
+       .run = status},
+      {.words = "queue pause",
+       .summary = "Stop all sending at once (emergency stop); what is in flight ends",
+       .details = "The API and the evaluation system go on; what they write waits.",
+       .example = "apientidades-admin queue pause",
+       .run = pause},
+      {.words = "queue resume",
+       .summary = "Start sending again",
+       .example = "apientidades-admin queue resume",
+       .run = resume},
+  };
+}
+
+}  // namespace admin

@@ -1,0 +1,96 @@
+// token issue|list|revoke
+
+#include <algorithm>
+
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/filter.hpp"
+#include "admin/render.hpp"
+#include "store/tokens.hpp"
+#include "webhook/access_token.hpp"
+
+namespace admin {
+
+namespace {
+
+using std::chrono::hours;
+
+// A DATETIME has its end, and past it the database would store "never".
+constexpr platform::Milliseconds max_ttl = hours(24 * 36500);
+constexpr platform::Milliseconds min_ttl{1};
+constexpr std::size_t max_label = 100;
+
+webhook::json::Object to_row(const store::Token& token) {
+  return {{"id", token.id},
+          {"entidad_id", token.entity},
+          {"etiqueta", token.label},
+          {"caduca", time_value(token.expires)},
+          {"revocado", time_value(token.revoked)}};
+}
+
+store::Token find(store::Session& session, store::TokenId id, std::optional<store::EntityId> entity) {
+  const auto tokens = store::list_tokens(session, entity);
+  const auto found = std::ranges::find(tokens, id, &store::Token::id);
+  if (found == tokens.end())
+    throw Failure("there is no token " + std::to_string(id) + ": `token list` shows them");
+  return *found;
+}
+
+Result issue(Context& context, const Arguments& arguments) {
+  const auto entity = arguments.required_id("entity");
+  const auto ttl = arguments.duration("ttl", min_ttl, max_ttl);
+  const auto label = arguments.line("label", max_label, true).value_or("");
+  const auto token = webhook::generate_access_token();
+  const auto id =
+      store::issue_token(context.session, entity, webhook::access_token_hash(token).value(), ttl, label);
+  if (!id)
+    throw Failure("there is no entity " + std::to_string(entity) + ": `entity add --id " +
+                  std::to_string(entity) + " --name …` adds it");
+  auto row = to_row(find(context.session, *id, entity));
+  row.emplace_back("token", token);
+  return {std::move(row), token};
+}
+
+Result list(Context& context, const Arguments& arguments) {
+  webhook::json::Array rows;
+  for (const auto& token : store::list_tokens(context.session, arguments.id("entity")))
+    rows.emplace_back(to_row(token));
+  return {std::move(rows)};
+}
+
+Result revoke(Context& context, const Arguments& arguments) {
+  const auto id = arguments.required_id();
+  const auto before = find(context.session, id, {});
+  store::revoke_token(context.session, id);
+  const auto token = find(context.session, id, before.entity);
+  return {to_row(token), "Token " + std::to_string(id) + " of entity " + std::to_string(token.entity) +
+                             (before.revoked ? " was already revoked at " : " is revoked since ") +
+                             platform::format_iso8601(token.revoked.value()) + "."};
+}
+
+}  // namespace
+
+std::vector<Command> token_commands() {
+  return {
+      {.words = "token issue",
+       .summary = "Make an access token for an entity and print it",
+       .details = "The token alone is on standard output. It is shown this once: only its hash is stored.",
+       .options = {.options = {{"entity", "N", "the entity that will use it", true},
+                               {"ttl", "DURATION", "how long it is valid: 12h, 30d (default: for ever)"},
+                               {"label", "TEXT", "what `token list` will tell it by, up to 100 characters"}}},
+       .example = "apientidades-admin token issue --entity 7 --ttl 365d --label produccion",
+       .run = issue},
+      {.words = "token list",
+       .summary = "List tokens: id, entidad_id, etiqueta, caduca, revocado",
+       .options = {.options = {entity_filter}},
+       .example = "apientidades-admin token list --entity 7",
+       .run = list},
+      {.words = "token revoke",
+       .summary = "Refuse a token from its next request on",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin token revoke 3",
+       .run = revoke},
+  };
+}
+
+}  // namespace admin

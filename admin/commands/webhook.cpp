@@ -1,0 +1,121 @@
+// webhook list|show|disable|enable
+
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/filter.hpp"
+#include "admin/render.hpp"
+#include "store/webhooks.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr std::string_view states[] = {"activo", "inactivo"};
+
+webhook::json::Object to_row(const store::Webhook& hook) {
+  webhook::json::Array events;
+  for (const auto event : hook.events.events()) events.emplace_back(webhook::name(event));
+  return {{"id", hook.id},
+          {"entidad_id", hook.entity},
+          {"url", hook.url},
+          {"eventos", std::move(events)},
+          {"activo", hook.active},
+          {"motivo", hook.inactive_reason},
+          {"fecha_alta", time_value(hook.created)},
+          {"ultima_ejecucion", time_value(hook.last_execution)},
+          {"ultimo_estado", hook.last_status},
+          {"ultimo_error", hook.last_error}};
+}
+
+store::Webhook find(store::Session& session, store::WebhookId id) {
+  auto hook = store::find_webhook(session, id);
+  if (!hook)
+    throw Failure("there is no webhook " + std::to_string(id) +
+                  " (or its entity deleted it): `webhook list` shows them");
+  return *std::move(hook);
+}
+
+std::string name_of(const store::Webhook& hook) {
+  return "Webhook " + std::to_string(hook.id) + " of entity " + std::to_string(hook.entity);
+}
+
+/// An entity has five webhooks at most, so all of them can be read to pick those in a state.
+std::vector<store::Webhook> in_state(store::Session& session, store::ListFilter filter) {
+  filter.limit = 0x7fffffff;
+  auto hooks = store::list_webhooks(session, filter);
+  std::erase_if(hooks, [&](const auto& hook) { return hook.active != (filter.state == "activo"); });
+  return hooks;
+}
+
+Result list(Context& context, const Arguments& arguments) {
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  const auto hooks = filter.state ? in_state(context.session, filter)
+                                  : store::list_webhooks(context.session, one_more(filter));
+  return list_result(hooks, filter, to_row);
+}
+
+Result show(Context& context, const Arguments& arguments) {
+  return {to_row(find(context.session, arguments.required_id()))};
+}
+
+Result disable(Context& context, const Arguments& arguments) {
+  const auto before = find(context.session, arguments.required_id());
+  store::disable_webhook(context.session, before.id, store::disabled_by_operator);
+  const auto after = find(context.session, before.id);
+  const std::string done = before.active ? " is inactive now" : " was inactive already";
+  return {to_row(after), name_of(after) + done + " (" + after.inactive_reason.value_or("") +
+                             "): its deliveries are held until `webhook enable " + std::to_string(after.id) +
+                             "`."};
+}
+
+Result enable(Context& context, const Arguments& arguments) {
+  const auto before = find(context.session, arguments.required_id());
+  const auto done = store::enable_webhook(context.session, before.id, arguments.has("discard"));
+  const auto after = find(context.session, before.id);
+  auto row = to_row(after);
+  const auto released = done ? done->released : 0;
+  const auto cancelled = done ? done->cancelled : 0;
+  row.emplace_back("entregas_liberadas", static_cast<std::int64_t>(released));
+  row.emplace_back("entregas_canceladas", static_cast<std::int64_t>(cancelled));
+  return {std::move(row), name_of(after) + (before.active ? " was active already" : " is active now") + "; " +
+                              "deliveries released: " + std::to_string(released) +
+                              ", cancelled: " + std::to_string(cancelled) + "."};
+}
+
+}  // namespace
+
+std::vector<Command> webhook_commands() {
+  return {
+      {.words = "webhook list",
+       .summary = "List webhooks: whether each is active, why not, and how its last delivery went",
+       .details =
+           "motivo of an inactive one: operador (`webhook disable`), http_410 (its receiver answered 410),\n"
+           "fallos (nothing but failures for delivery.disable_after).",
+       .options = {.options = {entity_filter,
+                               webhook_filter,
+                               {"state", "STATE", "only these: activo, inactivo"},
+                               since_filter,
+                               limit_filter}},
+       .example = "apientidades-admin webhook list --state inactivo",
+       .run = list},
+      {.words = "webhook show",
+       .summary = "Show one webhook",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin webhook show 3",
+       .run = show},
+      {.words = "webhook disable",
+       .summary = "Hold the deliveries of a webhook until `webhook enable`",
+       .details = "What is being sent at this moment ends. The entity sees activo: false.",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin webhook disable 3",
+       .run = disable},
+      {.words = "webhook enable",
+       .summary = "Make a webhook active again and send what was held, or cancel it",
+       .options = {.id = IdWord::required,
+                   .options = {{"discard", "", "cancel what was held or waits, instead of sending it"}}},
+       .example = "apientidades-admin webhook enable 3 --discard",
+       .run = enable},
+  };
+}
+
+}  // namespace admin

@@ -1,0 +1,13 @@
+// apientidades-admin: what the operator does with the service.
+
+#include <unistd.h>
+
+#include <iostream>
+
+#include "admin/run.hpp"
+#include "platform/program.hpp"
+
+int main(int argc, char** argv) {
+  return admin::run({argv + 1, argv + argc}, platform::process_environment(),
+                    {.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) == 1});
+}

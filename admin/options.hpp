@@ -1,0 +1,61 @@
+// The options of one command, parsed with Boost.Program_options, and their values read with their types.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/clock.hpp"
+
+namespace admin {
+
+struct Option {
+  std::string_view name;         // without the dashes
+  std::string_view value;        // how --help calls its value; empty: a flag
+  std::string_view description;  // one line
+  bool required = false;
+};
+
+/// Whether a command takes the id of a thing as a word: `token revoke 3` (or `--id 3`).
+enum class IdWord { none, required, optional };
+
+struct OptionTable {
+  IdWord id = IdWord::none;
+  std::vector<Option> options = {};
+};
+
+/// What was typed. The readers throw UsageError, naming the option and what it accepts.
+class Arguments {
+ public:
+  Arguments() = default;
+  Arguments(std::map<std::string, std::string, std::less<>> values, bool id_is_a_word)
+      : values_(std::move(values)), id_is_a_word_(id_is_a_word) {}
+
+  bool has(std::string_view name) const { return values_.contains(name); }
+  std::optional<std::string> text(std::string_view name) const;
+  /// Between the limits, both included.
+  std::optional<std::int64_t> integer(std::string_view name, std::int64_t minimum,
+                                      std::int64_t maximum) const;
+  /// An identifier: a positive 64-bit integer.
+  std::optional<std::int64_t> id(std::string_view name) const;
+  /// Of an option or id that the command's table says is required.
+  std::int64_t required_id(std::string_view name = "id") const { return id(name).value(); }
+  /// One line of 1 (`blank` allowed: 0) to `maximum` characters, without control characters.
+  std::optional<std::string> line(std::string_view name, std::size_t maximum, bool blank = false) const;
+  std::optional<platform::Milliseconds> duration(std::string_view name, platform::Milliseconds minimum,
+                                                 platform::Milliseconds maximum) const;
+
+ private:
+  std::string shown(std::string_view name) const;
+
+  std::map<std::string, std::string, std::less<>> values_;
+  bool id_is_a_word_ = false;
+};
+
+/// No abbreviations are guessed, and no option may be repeated. Throws UsageError.
+Arguments parse_options(const OptionTable& table, const std::vector<std::string>& words);
+
+}  // namespace admin

@@ -1,0 +1,42 @@
+#include "admin/output.hpp"
+
+#include <ostream>
+
+#include "admin/command.hpp"
+#include "admin/render.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr std::size_t terminal_cell = 48;  // characters; `show` gives the whole
+
+std::string one_line(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return result;
+}
+
+std::string for_people(const Output& output, const Result& result) {
+  if (result.text) return *result.text + (result.text->ends_with('\n') ? "" : "\n");
+  return render_people(result.value,
+                       output.terminal ? std::optional<std::size_t>(terminal_cell) : std::nullopt);
+}
+
+}  // namespace
+
+void print(const Output& output, const Result& result) {
+  const bool nothing = result.value.is_null() && !result.text;
+  if (!nothing) output.out << (output.json ? render_json(result.value) : for_people(output, result));
+  output.out.flush();
+  if (!result.note.empty() && !output.json) complain(output, result.note);
+  for (const auto& problem : result.problems) complain(output, problem);
+}
+
+void complain(const Output& output, std::string_view message) {
+  output.err << program_name << ": " << one_line(message) << std::endl;
+}
+
+}  // namespace admin

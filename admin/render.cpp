@@ -1,0 +1,183 @@
+#include "admin/render.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "webhook/utf8.hpp"
+
+namespace admin {
+
+namespace json = webhook::json;
+
+namespace {
+
+constexpr std::string_view gap = "  ";
+
+std::string hex_escape(unsigned value) {
+  std::string text(8, '\0');
+  text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "\\x%02x", value)));
+  return text;
+}
+
+/// Without anything that would move the cursor: C0, DEL, and C1 (which UTF-8 spells 0xC2 0x80..0x9F).
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    if (c == '\n') {
+      result += "\\n";
+    } else if (c < 0x20 || c == 0x7f) {
+      result += hex_escape(c);
+    } else if (c == 0xc2 && next >= 0x80 && next <= 0x9f) {
+      result += hex_escape(next);
+      ++i;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+std::size_t width(const std::string& text) { return webhook::count_characters(text).value_or(text.size()); }
+
+/// The first `limit` characters, the last of them an ellipsis, of a longer text.
+std::string cut(const std::string& text, std::size_t limit) {
+  if (width(text) <= limit) return text;
+  std::size_t characters = 0;
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0U) != 0x80U;
+    if (begins && characters++ == limit - 1) break;
+  }
+  return text.substr(0, end) + "…";
+}
+
+std::string cell(const json::Value& value);
+
+std::string joined(const json::Array& values) {
+  std::string result;
+  for (const auto& value : values) result += (result.empty() ? "" : ",") + cell(value);
+  return result;
+}
+
+std::string cell(const json::Value& value) {
+  if (value.is_null()) return "-";
+  if (const auto* flag = value.boolean()) return *flag ? "yes" : "no";
+  if (const auto* text = value.string()) return text->empty() ? "-" : printable(*text);
+  if (const auto* array = value.array()) return array->empty() ? "-" : joined(*array);
+  return printable(json::dump(value));
+}
+
+std::string trimmed_line(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + '\n';
+}
+
+using Grid = std::vector<std::vector<std::string>>;
+
+/// Rows of equal length, numbers to the right where `right` says so.
+std::string align(const Grid& grid, const std::vector<bool>& right) {
+  std::vector<std::size_t> widths(right.size());
+  for (const auto& row : grid) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::string result;
+  for (const auto& row : grid) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - width(row[i]), ' ');
+      if (i > 0) line += gap;
+      line += right[i] ? padding + row[i] : row[i] + padding;
+    }
+    result += trimmed_line(std::move(line));
+  }
+  return result;
+}
+
+/// Whether a column has numbers and nothing else.
+bool is_numeric(const json::Array& rows, const std::string& name) {
+  bool some = false;
+  for (const auto& row : rows) {
+    const auto* value = row.find(name);
+    if (value == nullptr || value->is_null()) continue;
+    if (value->number() == nullptr) return false;
+    some = true;
+  }
+  return some;
+}
+
+std::string render_table(const json::Array& rows, std::optional<std::size_t> cell_limit) {
+  if (rows.empty()) return "(none)\n";
+  const auto& names = *rows.front().object();
+  Grid grid(1);
+  std::vector<bool> right;
+  for (const auto& [name, value] : names) {
+    grid.front().push_back(name);
+    right.push_back(is_numeric(rows, name));
+  }
+  for (const auto& row : rows) {
+    auto& line = grid.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto* value = row.find(names[i].first);
+      const json::Value shown = value ? *value : json::Value();
+      const auto text = cell(shown);
+      line.push_back(cell_limit ? cut(text, *cell_limit) : text);
+    }
+  }
+  return align(grid, right);
+}
+
+bool is_list_of_objects(const json::Value& value) {
+  const auto* array = value.array();
+  return array && !array->empty() && std::ranges::all_of(*array, [](const auto& v) { return v.object(); });
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  bool line_start = true;
+  for (const char c : text) {
+    if (line_start) result += gap;
+    result += c;
+    line_start = c == '\n';
+  }
+  return result;
+}
+
+std::string render_record(const json::Object& object, std::optional<std::size_t> cell_limit) {
+  Grid grid;
+  std::string tables;
+  for (const auto& [name, value] : object) {
+    if (is_list_of_objects(value)) {
+      tables += name + '\n' + indented(render_table(*value.array(), cell_limit));
+    } else {
+      grid.push_back({name, cell(value)});
+    }
+  }
+  return align(grid, {false, false}) + tables;
+}
+
+}  // namespace
+
+std::string render_json(const json::Value& value) {
+  const auto* array = value.array();
+  if (!array || array->empty()) return json::dump(value) + '\n';
+  std::string result;
+  for (const auto& element : *array) result += (result.empty() ? "[" : ",\n ") + json::dump(element);
+  return result + "]\n";
+}
+
+std::string render_people(const json::Value& value, std::optional<std::size_t> cell_limit) {
+  if (const auto* object = value.object()) return render_record(*object, cell_limit);
+  const auto* array = value.array();
+  if (array && (array->empty() || is_list_of_objects(value))) return render_table(*array, cell_limit);
+  return cell(value) + '\n';
+}
+
+json::Value time_value(const std::optional<platform::UtcTime>& time) {
+  if (!time) return nullptr;
+  return platform::format_iso8601(*time);
+}
+
+}  // namespace admin

@@ -1,0 +1,26 @@
+// A result as text: JSON for programs, aligned columns for people. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/clock.hpp"
+#include "webhook/json.hpp"
+
+namespace admin {
+
+/// A list has one element to a line; anything else is one line. Ends with a line end.
+std::string render_json(const webhook::json::Value& value);
+
+/// An array of objects as a table under the names of the first one's members; an object as one `name  value`
+/// line for each member, lists of objects below it as tables of their own. `cell_limit`: longer cells of a
+/// table are cut and end in `…`. Control characters are shown escaped: what a receiver answered cannot drive
+/// the terminal. Ends with a line end.
+std::string render_people(const webhook::json::Value& value, std::optional<std::size_t> cell_limit);
+
+/// ISO 8601 in UTC with milliseconds; null when unset.
+webhook::json::Value time_value(const std::optional<platform::UtcTime>& time);
+
+}  // namespace admin

@@ -1,0 +1,157 @@
+#include "admin/run.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "admin/command_line.hpp"
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/suggestion.hpp"
+#include "admin/usage.hpp"
+#include "platform/file.hpp"
+
+namespace admin {
+
+namespace {
+
+using platform::exit_done;
+using platform::exit_failed;
+using platform::exit_usage;
+
+/// Lists of a big database take their time; a server that does not answer at all must not hang a terminal.
+constexpr int read_timeout_s = 60;
+
+bool is_group(const std::string& word) {
+  return std::ranges::any_of(all_commands(), [&](const auto& command) { return group_of(command) == word; });
+}
+
+/// The words before the first option.
+std::vector<std::string> leading_words(const std::vector<std::string>& words) {
+  const auto end = std::ranges::find_if(words, [](const auto& word) { return word.starts_with("-"); });
+  return {words.begin(), end};
+}
+
+std::string unknown_command(const std::vector<std::string>& words) {
+  const auto typed = leading_words(words);
+  std::string phrase = typed.empty() ? words.front() : typed.front();
+  std::vector<std::string> known;
+  for (const auto& command : all_commands()) {
+    known.emplace_back(command.words);
+    known.emplace_back(group_of(command));
+  }
+  // A second word may be the command's or, when that is missing, an id.
+  const auto one = nearest(phrase, known);
+  if (typed.size() > 1) phrase += " " + typed[1];
+  const auto two = nearest(phrase, known);
+  const auto& near = two ? two : one;
+  return "unknown command '" + phrase +
+         "': " + (near ? "did you mean '" + *near + "'?" : "apientidades-admin --help lists them");
+}
+
+std::string hint(int code) {
+  switch (code) {
+    case 1044:
+    case 1142:
+    case 1143:
+    case 1370:
+      return " (sql/grants/admin.sql grants what this program needs)";
+    case 1045:
+    case 1698:
+      return " (check database.user and database.password_file: apientidades-admin config show)";
+    case 1049:
+      return " (create it, or check database.name: apientidades-admin config show)";
+    case 1054:
+    case 1146:
+      return " (bring the tables up to date: apientidades-admin db migrate)";
+    default:
+      return "";
+  }
+}
+
+int run_command(const Request& request, const CommandLine& line, const std::vector<std::string>& environment,
+                const Output& output) {
+  Arguments arguments;
+  try {
+    arguments = parse_options(request.command.options, request.words);
+  } catch (const UsageError& e) {
+    throw UsageError(std::string(e.what()) + " (apientidades-admin " + std::string(request.command.words) +
+                     " --help)");
+  }
+  const auto config = platform::load_config(line.config_file, line.settings, environment);
+  store::Session session(config.settings.database, {std::string(database_user), read_timeout_s});
+  Context context{config, session, output};
+  const auto result = request.command.run(context, arguments);
+  print(output, result);
+  return result.status;
+}
+
+/// The help that the line asks for, or deserves.
+std::string usage_for(const std::vector<std::string>& words) {
+  const auto leading = leading_words(words);
+  if (leading.empty()) return program_usage();
+  if (leading.size() == 1 && is_group(leading.front())) return group_usage(leading.front());
+  return command_usage(find_command(words).command);
+}
+
+int run_line(const CommandLine& line, const std::vector<std::string>& environment, const Output& output) {
+  if (line.version) {
+    output.out << program_name << " " << APIENTIDADES_VERSION << '\n';
+    return exit_done;
+  }
+  if (line.help) {
+    output.out << usage_for(line.words);
+    return exit_done;
+  }
+  const auto leading = leading_words(line.words);
+  const bool only_a_group = leading.size() == 1 && is_group(leading.front());
+  if (line.words.empty() || only_a_group) {
+    output.err << usage_for(line.words);
+    return exit_usage;
+  }
+  return run_command(find_command(line.words), line, environment, output);
+}
+
+int failed(const Output& output, const std::string& message, int status) {
+  complain(output, message);
+  return status;
+}
+
+}  // namespace
+
+Request find_command(const std::vector<std::string>& words) {
+  for (const auto& command : all_commands()) {
+    if (words.size() >= 2 && words[0] + " " + words[1] == command.words)
+      return {command, {words.begin() + 2, words.end()}};
+  }
+  throw UsageError(unknown_command(words));
+}
+
+int run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+        Output output) {
+  try {
+    auto line = split_command_line(arguments);
+    output.json = line.json;
+    if (!line.words.empty() && line.words.front() == "help") {
+      line.words.erase(line.words.begin());
+      line.help = true;
+    }
+    const int status = run_line(line, environment, output);
+    if (!output.out.flush()) return failed(output, "standard output could not be written", exit_failed);
+    return status;
+  } catch (const UsageError& e) {
+    return failed(output, e.what(), exit_usage);
+  } catch (const platform::ConfigError& e) {
+    return failed(output, e.what(), exit_usage);
+  } catch (const platform::FileError& e) {  // every file that is read is named by the configuration
+    return failed(output, e.what() + std::string(" (apientidades-admin config check names its key)"),
+                  exit_usage);
+  } catch (const store::Unavailable& e) {
+    return failed(output, "the database is away: " + std::string(e.what()), exit_failed);
+  } catch (const store::DatabaseError& e) {
+    return failed(output, e.what() + hint(e.code), exit_failed);
+  } catch (const std::exception& e) {
+    return failed(output, e.what(), exit_failed);
+  }
+}
+
+}  // namespace admin

@@ -1,0 +1,75 @@
+#include "classify.hpp"
+
+#include <algorithm>
+
+#include "failure_text.hpp"
+#include "webhook/retry_policy.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+bool asks_to_wait(const Attempt& attempt) {
+  return attempt.ending == Ending::answered && (attempt.status == 429 || attempt.status == 503);
+}
+
+std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
+                                                  const platform::DeliverySettings& settings,
+                                                  platform::UtcTime now) {
+  if (!asks_to_wait(attempt) || attempt.retry_after.empty()) return std::nullopt;
+  const auto wait = webhook::parse_retry_after(attempt.retry_after, now);
+  return wait ? std::optional(std::min(*wait, settings.retry_after_max)) : std::nullopt;
+}
+
+store::Settlement describe(const Attempt& attempt) {
+  store::Settlement result;
+  result.id = attempt.delivery.id;
+  result.webhook = attempt.delivery.webhook;
+  result.lease = attempt.delivery.lease;
+  result.test = attempt.delivery.test;
+  result.started = attempt.started;
+  result.duration = attempt.duration;
+  result.address = attempt.address;
+  if (attempt.ending == Ending::answered) result.status = attempt.status;
+  return result;
+}
+
+}  // namespace
+
+store::Settlement classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
+                           platform::UtcTime now) {
+  auto result = describe(attempt);
+  result.error = failure_text(attempt.ending, attempt.status, settings);
+  result.failures = attempt.delivery.failures;
+  if (result.error.empty()) {
+    result.state = store::SettledState::delivered;
+    return result;
+  }
+  ++result.failures;
+  const auto asked = retry_after(attempt, settings, now);
+  const webhook::RetryPolicy policy{settings.retry_schedule, settings.retry_jitter, settings.retry_after_max};
+  const auto wait = webhook::next_attempt(policy, result.failures, attempt.delivery.test, chance, asked);
+  result.state = wait ? store::SettledState::retry : store::SettledState::failed;
+  result.wait = wait.value_or(platform::Milliseconds{});
+  result.probe = attempt.ending != Ending::answered || asks_to_wait(attempt);
+  result.gone = attempt.ending == Ending::answered && attempt.status == 410;
+  if (attempt.ending == Ending::answered && attempt.status == 429)
+    result.rest = asked.value_or(platform::Milliseconds{});
+  return result;
+}
+
+store::Settlement hold_unreadable(const store::LeasedDelivery& delivery) {
+  store::Settlement result;
+  result.id = delivery.id;
+  result.webhook = delivery.webhook;
+  result.lease = delivery.lease;
+  result.test = delivery.test;
+  result.state = store::SettledState::held;
+  result.failures = delivery.failures;
+  result.error =
+      "El secreto del webhook no se puede leer: la entrega queda retenida hasta que el operador lo resuelva";
+  result.rest = unreadable_secret_rest;
+  return result;
+}
+
+}  // namespace dispatcher

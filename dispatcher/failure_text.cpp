@@ -1,0 +1,55 @@
+#include "failure_text.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+std::string answer_text(int status) {
+  const std::string text = "El receptor respondió " + std::to_string(status);
+  if (status >= 200 && status < 300) return {};
+  if (status >= 300 && status < 400)
+    return text + " (redirección): no se siguen redirecciones; registre la URL definitiva";
+  if (status == 410) return text + ": el webhook queda desactivado";
+  return text;
+}
+
+}  // namespace
+
+std::string failure_text(Ending ending, int status, const platform::DeliverySettings& settings) {
+  switch (ending) {
+    case Ending::answered:
+      return answer_text(status);
+    case Ending::not_started:
+      return {};
+    case Ending::address_refused:
+      return "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde "
+             "Internet";
+    case Ending::name_unresolved:
+      return "No se pudo resolver el nombre del receptor: revise la URL y el DNS";
+    case Ending::connection_failed:
+      return "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de "
+             "la URL";
+    case Ending::connection_timeout:
+      return "El receptor no aceptó la conexión en " + platform::format_duration(settings.connect_timeout);
+    case Ending::timeout:
+      return "El receptor no respondió en " + platform::format_duration(settings.timeout);
+    case Ending::tls_expired:
+      return "El certificado TLS del receptor ha caducado o aún no es válido";
+    case Ending::tls_untrusted:
+      return "El certificado TLS del receptor no es de confianza: debe emitirlo una autoridad reconocida, "
+             "con la cadena completa";
+    case Ending::tls_wrong_name:
+      return "El certificado TLS del receptor no corresponde al nombre de la URL";
+    case Ending::tls_failed:
+      return "No se pudo establecer TLS con el receptor: se exige TLS 1.2 o posterior";
+    case Ending::closed:
+      return "El receptor cerró la conexión sin responder";
+    case Ending::headers_too_long:
+      return "La respuesta del receptor tiene demasiadas cabeceras";
+    case Ending::bad_response:
+      return "La respuesta del receptor no es HTTP válido";
+  }
+  return "Error desconocido";
+}
+
+}  // namespace dispatcher

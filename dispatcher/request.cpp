@@ -1,0 +1,27 @@
+#include "request.hpp"
+
+#include "webhook/notification_body.hpp"
+#include "webhook/signature.hpp"
+
+namespace dispatcher {
+
+std::optional<Request> prepare_request(store::LeasedDelivery delivery, const store::Target& target,
+                                       const webhook::KeyRing& keys, platform::UtcTime now,
+                                       platform::MonotonicTime lease_until) {
+  std::optional<std::string> secret;
+  if (target.secret) {
+    secret = keys.open(target.webhook, *target.secret);
+    if (!secret) return std::nullopt;
+  }
+  Request request;
+  request.url = target.url;
+  request.body = webhook::notification_body(delivery.event, delivery.occurred, delivery.data);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  request.headers = webhook::notification_headers(
+      delivery.event, webhook::message_id(delivery.id, delivery.created), seconds, request.body, secret);
+  request.lease_until = lease_until;
+  request.delivery = std::move(delivery);
+  return request;
+}
+
+}  // namespace dispatcher

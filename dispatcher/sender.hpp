@@ -1,0 +1,39 @@
+// The network's thread: many POSTs in flight over kept TLS connections (libcurl's multi interface). No SQL
+// here.
+//
+// It promises: an attempt ends within delivery.timeout, DNS included; no address is dialled that may_connect
+// refuses, on new and on reused connections; redirects and proxies are never followed; memory per response is
+// bounded.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "attempt.hpp"
+#include "mailbox.hpp"
+#include "platform/config.hpp"
+
+namespace dispatcher {
+
+class Sender {
+ public:
+  /// Starts the thread. `attempts` outlives the sender. Throws std::runtime_error when libcurl or the CA file
+  /// fails.
+  Sender(const platform::DeliverySettings& settings, Mailbox<Attempt>& attempts);
+  /// Abandons what is in flight.
+  ~Sender();
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+
+  /// Each request comes back as exactly one Attempt.
+  void submit(std::vector<Request> requests);
+
+  /// What has not been started comes back as not_started; what is in flight goes on to its end.
+  void stop_starting();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,66 @@
+// One POST on one libcurl easy handle, reused from attempt to attempt.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <string>
+
+#include "attempt.hpp"
+#include "platform/config.hpp"
+
+namespace dispatcher {
+
+/// What the callbacks learn; they are given a pointer to it.
+struct Progress {
+  const platform::DeliverySettings* settings = nullptr;
+  std::string retry_after;
+  std::optional<platform::IpAddress> address;
+  std::size_t header_bytes = 0;
+  std::size_t body_bytes = 0;
+  int status = 0;         // of the header block being read
+  bool answered = false;  // the final header block (status 200 or more) is complete
+  bool refused = false;   // an address was not allowed
+  bool headers_too_long = false;
+};
+
+class Transfer {
+ public:
+  /// `settings` outlives it. Throws std::runtime_error.
+  explicit Transfer(const platform::DeliverySettings& settings);
+
+  /// Configures the handle for a request; add it to the multi handle then. `this` does not move until it
+  /// ends.
+  void begin(Request request);
+  /// After the handle was removed from the multi handle: what became of it.
+  Attempt end(CURLcode code);
+
+  CURL* handle() const { return handle_.get(); }
+
+ private:
+  struct HandleDeleter {
+    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+  };
+  struct ListDeleter {
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  };
+  using List = std::unique_ptr<curl_slist, ListDeleter>;
+
+  void set_protocol_options();
+  void set_tls_options();
+  void set_callbacks();
+  void set_request();
+  Ending ending_of(CURLcode code) const;
+  static void append(List& list, const std::string& line);
+
+  const platform::DeliverySettings& settings_;
+  std::unique_ptr<CURL, HandleDeleter> handle_;
+  List headers_;
+  List resolve_;
+  Request request_;
+  Progress progress_;
+  platform::UtcTime started_{};
+  platform::MonotonicTime started_monotonic_{};
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,73 @@
+// One exception class per HTTP status. Their texts are for the entity's programmer: Spanish, and nothing of
+// the inside.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fcgi-app/http.hpp"
+
+namespace api {
+
+class HttpError : public std::runtime_error {
+ public:
+  HttpError(int status, const std::string& message, std::vector<Header> headers = {})
+      : std::runtime_error(message), status_(status), headers_(std::move(headers)) {}
+  int status() const { return status_; }
+  const std::vector<Header>& headers() const { return headers_; }
+
+ private:
+  int status_;
+  std::vector<Header> headers_;
+};
+
+struct BadRequest : HttpError {
+  explicit BadRequest(const std::string& message) : HttpError(400, message) {}
+};
+
+/// RFC 6750 section 3.1: no error code when the request carried no credentials at all.
+struct Unauthorized : HttpError {
+  static Unauthorized no_credentials() {
+    return {"Falta la cabecera Authorization: Bearer con el token de acceso", "Bearer"};
+  }
+  static Unauthorized invalid_token() {
+    return {"El token de acceso no es válido, ha caducado o ha sido revocado",
+            "Bearer error=\"invalid_token\""};
+  }
+
+ private:
+  Unauthorized(const std::string& message, const std::string& challenge)
+      : HttpError(401, message, {{"WWW-Authenticate", challenge}}) {}
+};
+
+struct NotFound : HttpError {
+  explicit NotFound(const std::string& message) : HttpError(404, message) {}
+};
+
+struct MethodNotAllowed : HttpError {
+  explicit MethodNotAllowed(const std::string& allow)
+      : HttpError(405, "Método no permitido en este recurso; se admite: " + allow, {{"Allow", allow}}) {}
+};
+
+struct ContentTooLarge : HttpError {
+  ContentTooLarge() : HttpError(413, "El cuerpo de la petición supera los 64 KiB") {}
+};
+
+struct UnsupportedMediaType : HttpError {
+  UnsupportedMediaType()
+      : HttpError(415, "El cuerpo debe enviarse con la cabecera Content-Type: application/json") {}
+};
+
+struct InternalError : HttpError {
+  InternalError() : HttpError(500, "Error interno del servicio") {}
+};
+
+struct ServiceUnavailable : HttpError {
+  ServiceUnavailable()
+      : HttpError(503, "El servicio no está disponible en este momento; vuelva a intentarlo en unos segundos",
+                  {{"Retry-After", "5"}}) {}
+};
+
+}  // namespace api

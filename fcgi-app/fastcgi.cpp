@@ -1,0 +1,95 @@
+#include "fcgi-app/fastcgi.hpp"
+
+#include <fcgiapp.h>
+#include <fcntl.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <stdexcept>
+#include <system_error>
+
+#include "fcgi-app/connection_wait.hpp"
+#include "fcgi-app/response.hpp"
+
+namespace api {
+namespace {
+
+std::string_view parameter(const FCGX_Request& fcgi, const char* name) {
+  const char* const value = FCGX_GetParam(name, fcgi.envp);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+BodyState read_body(const FCGX_Request& fcgi, std::string& body) {
+  const std::string_view text = parameter(fcgi, "CONTENT_LENGTH");
+  if (text.empty()) return BodyState::complete;
+  unsigned length = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (rest != text.data() + text.size()) return BodyState::malformed;
+  if (error == std::errc::result_out_of_range || length > max_body_bytes) return BodyState::too_large;
+  if (error != std::errc()) return BodyState::malformed;
+  body.resize(length);
+  const int received = FCGX_GetStr(body.data(), static_cast<int>(length), fcgi.in);
+  return received == static_cast<int>(length) ? BodyState::complete : BodyState::malformed;
+}
+
+Request read_request(const FCGX_Request& fcgi) {
+  Request request;
+  request.id = parameter(fcgi, "REQUEST_ID");
+  request.method = parameter(fcgi, "REQUEST_METHOD");
+  request.target = parameter(fcgi, "REQUEST_URI");
+  request.authorization = parameter(fcgi, "HTTP_AUTHORIZATION");
+  request.content_type = parameter(fcgi, "CONTENT_TYPE");
+  request.body_state = read_body(fcgi, request.body);
+  return request;
+}
+
+/// The connection always ends with its request, whatever the peer asked for: on a kept one, bytes of a body
+/// that was not read whole would be taken for the next request, and an idle one would hold this thread.
+void finish(FCGX_Request& fcgi) {
+  FCGX_Finish_r(&fcgi);
+  constexpr int close_connection = 1;
+  FCGX_Free(&fcgi, close_connection);
+}
+
+/// Out of descriptors, say: what is accepted by others must end before trying again helps.
+void pause_after_error(int stop_fd) {
+  constexpr int pause_ms = 100;
+  pollfd stop{stop_fd, POLLIN, 0};
+  ::poll(&stop, 1, pause_ms);
+}
+
+}  // namespace
+
+void prepare_fastcgi(int listener_fd) {
+  const int flags = ::fcntl(listener_fd, F_GETFL);
+  if (flags < 0 || ::fcntl(listener_fd, F_SETFL, flags | O_NONBLOCK) < 0)
+    throw std::system_error(errno, std::generic_category(), "listening socket");
+  if (FCGX_Init() != 0) throw std::runtime_error("libfcgi cannot start");
+  // Its own handler takes SIGUSR1 as the order to accept nothing ever again, while the process goes on
+  // running.
+  std::signal(SIGUSR1, SIG_IGN);
+}
+
+void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(const Request&)>& respond,
+                   const platform::Log& log) {
+  const ConnectionWait connection(listener_fd, stop_fd);
+  FCGX_Request fcgi;
+  if (FCGX_InitRequest(&fcgi, listener_fd, FCGI_FAIL_ACCEPT_ON_INTR) != 0)
+    throw std::runtime_error("libfcgi cannot make a request");
+  while (connection.wait()) {
+    const int result = FCGX_Accept_r(&fcgi);
+    if (result == -EAGAIN) continue;  // another thread was faster
+    if (result < 0) {
+      log.error("accept failed", {{"error", std::generic_category().message(-result)}});
+      pause_after_error(stop_fd);
+      continue;
+    }
+    const std::string text = to_cgi(respond(read_request(fcgi)));
+    FCGX_PutStr(text.data(), static_cast<int>(text.size()), fcgi.out);
+    finish(fcgi);
+  }
+}
+
+}  // namespace api

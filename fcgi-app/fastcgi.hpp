@@ -1,0 +1,20 @@
+// The adapter of libfcgi, which nothing else sees.
+#pragma once
+
+#include <functional>
+
+#include "fcgi-app/http.hpp"
+#include "platform/log.hpp"
+
+namespace api {
+
+/// Once per process, before any thread, with the listening socket, which becomes non-blocking: SIGTERM wakes
+/// no thread that libfcgi blocked in accept. Throws std::runtime_error.
+void prepare_fastcgi(int listener_fd);
+
+/// Accepts requests and answers each with `respond`, one at a time, until `stop_fd` is readable; a request
+/// that was accepted is finished. Any number of threads can run it on one listener. `respond` must not throw.
+void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(const Request&)>& respond,
+                   const platform::Log& log);
+
+}  // namespace api

@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "fcgi-app/errors.hpp"
+#include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/response.hpp"
+#include "store/notifications.hpp"
+#include "webhook/notification_body.hpp"
+#include "webhook/registration.hpp"
+
+namespace api {
+namespace {
+
+using webhook::json::Array;
+using webhook::json::Object;
+
+NotFound nobody_subscribed(webhook::Event event) {
+  return NotFound("Ningún webhook activo está suscrito al evento '" + std::string(name(event)) + "'");
+}
+
+bool has_subscriber(const store::Caller& caller, webhook::Event event) {
+  return std::any_of(caller.webhooks.begin(), caller.webhooks.end(),
+                     [&](const store::Webhook& w) { return w.active && w.events.contains(event); });
+}
+
+Array recipients(const std::vector<store::Webhook>& webhooks) {
+  Array list;
+  for (const store::Webhook& w : webhooks) list.emplace_back(Object{{"id", w.id}, {"url", w.url}});
+  return list;
+}
+
+}  // namespace
+
+Response test_event(const Call& call) {
+  const auto [event, extra] = webhook::parse_test_request(call.body);
+  if (!has_subscriber(call.caller, event))
+    throw nobody_subscribed(event);  // spares the database a transaction
+  const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
+  const auto queued = store::queue_test_event(call.session, call.caller.id, event, data);
+  if (queued.empty()) throw nobody_subscribed(event);
+  const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +
+                              std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks");
+  return json_response(200, Object{{"message", message}, {"webhooks", recipients(queued)}});
+}
+
+}  // namespace api

@@ -1,0 +1,42 @@
+#include "fcgi-app/handlers/webhook_json.hpp"
+
+#include "platform/clock.hpp"
+
+namespace api {
+namespace {
+
+using webhook::json::Value;
+
+Value time_or_null(const std::optional<store::UtcTime>& time) {
+  return time ? Value(platform::format_iso8601(*time)) : Value();
+}
+
+}  // namespace
+
+webhook::json::Array event_names(const webhook::EventSet& events) {
+  webhook::json::Array names;
+  names.reserve(webhook::event_count);
+  for (const webhook::Event event : events.events()) names.emplace_back(name(event));
+  return names;
+}
+
+webhook::json::Object created_webhook(const store::Webhook& webhook) {
+  webhook::json::Object object;
+  object.reserve(8);  // room for what listed_webhook adds
+  object.emplace_back("id", webhook.id);
+  object.emplace_back("url", webhook.url);
+  object.emplace_back("eventos", event_names(webhook.events));
+  object.emplace_back("activo", webhook.active);
+  object.emplace_back("fechaAlta", platform::format_iso8601(webhook.created));
+  return object;
+}
+
+webhook::json::Object listed_webhook(const store::Webhook& webhook) {
+  webhook::json::Object object = created_webhook(webhook);
+  object.emplace_back("ultimaEjecucion", time_or_null(webhook.last_execution));
+  object.emplace_back("ultimoEstado", webhook.last_status);
+  object.emplace_back("ultimoError", webhook.last_error);
+  return object;
+}
+
+}  // namespace api

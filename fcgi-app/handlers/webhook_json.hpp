@@ -1,0 +1,19 @@
+// A webhook as the API shows it (spec, "Webhook"). The secret is in no response.
+#pragma once
+
+#include "store/webhooks.hpp"
+#include "webhook/event.hpp"
+#include "webhook/json.hpp"
+
+namespace api {
+
+/// The names, in catalogue order.
+webhook::json::Array event_names(const webhook::EventSet& events);
+
+/// id, url, eventos, activo, fechaAlta.
+webhook::json::Object created_webhook(const store::Webhook& webhook);
+
+/// Those and ultimaEjecucion, ultimoEstado, ultimoError.
+webhook::json::Object listed_webhook(const store::Webhook& webhook);
+
+}  // namespace api

@@ -1,0 +1,42 @@
+// A request and a response of the API as plain values: what everything here but fastcgi.cpp works with.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace api {
+
+inline constexpr std::size_t max_body_bytes = 65536;  // design: nginx refuses more before we do
+
+enum class BodyState {
+  complete,
+  malformed,  // no valid length, or fewer bytes than announced
+  too_large,  // announced as more than max_body_bytes, and not read
+};
+
+/// The views belong to the FastCGI request and die with it.
+struct Request {
+  std::string_view id;             // nginx's $request_id, for the log
+  std::string_view method;         // case-sensitive (RFC 9110 section 9.1)
+  std::string_view target;         // REQUEST_URI, raw: neither decoded nor normalised
+  std::string_view authorization;  // the header's value; empty when there was none
+  std::string_view content_type;   // the header's value; empty when there was none
+  std::string body;
+  BodyState body_state = BodyState::complete;
+};
+
+struct Header {
+  std::string name;
+  std::string value;
+  bool operator==(const Header&) const = default;
+};
+
+struct Response {
+  int status = 200;
+  std::string body;             // JSON
+  std::vector<Header> headers;  // besides Content-Type
+};
+
+}  // namespace api

@@ -1,0 +1,48 @@
+// apientidades-fcgi: the pool of FastCGI workers behind nginx.
+
+#include <stdexcept>
+
+#include "fcgi-app/pool.hpp"
+#include "platform/file.hpp"
+#include "platform/program.hpp"
+#include "platform/service_manager.hpp"
+#include "platform/stop_signal.hpp"
+
+namespace {
+
+webhook::KeyRing read_keys(const std::string& path) {
+  if (path.empty())
+    throw platform::ConfigError(
+        "secrets.key_file is not set: give the path of a file with lines `id:base64` of 32 bytes");
+  try {
+    return webhook::KeyRing::parse(platform::read_file(path));
+  } catch (const platform::FileError& e) {
+    throw platform::ConfigError(std::string("secrets.key_file: ") + e.what());
+  } catch (const webhook::KeyFileError& e) {
+    throw platform::ConfigError("secrets.key_file: " + path + ": " + e.what());
+  }
+}
+
+int listening_socket() {
+  const auto socket = platform::inherited_listening_socket();
+  if (!socket)
+    throw std::runtime_error(
+        "no listening socket was inherited: start apientidades-fcgi.socket with systemctl, or run it as "
+        "`systemd-socket-activate -l PATH apientidades-fcgi`");
+  return *socket;
+}
+
+int run(const platform::Config& config) {
+  const platform::StopSignal stop;
+  const platform::Settings& settings = config.settings;
+  const api::Shared shared{read_keys(settings.secrets.key_file), settings.delivery.host_overrides,
+                           platform::Log(settings.log.level)};
+  api::run_pool(listening_socket(), settings, shared, stop);
+  return platform::exit_done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return platform::run_daemon(argc, argv, "the API for entities, a FastCGI application behind nginx", run);
+}

@@ -1,0 +1,96 @@
+#include "fcgi-app/pool.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+
+#include "fcgi-app/fastcgi.hpp"
+#include "platform/service_manager.hpp"
+
+namespace api {
+namespace {
+
+store::Session make_session(const platform::Settings& settings) {
+  return {settings.database, {"apientidades_api"}};
+}
+
+std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared) {
+  std::vector<Service> services;
+  services.reserve(settings.api.threads);
+  for (unsigned i = 0; i < settings.api.threads; ++i) services.emplace_back(shared, make_session(settings));
+  return services;
+}
+
+/// A wrong password is better told at the start, where the operator looks; a database that is away may come
+/// back.
+void try_database(store::Session session, const platform::Log& log) {
+  try {
+    session.connect();
+  } catch (const store::Unavailable& e) {
+    log.warning("database unavailable; requests are answered 503 until it is back", {{"error", e.what()}});
+  }
+}
+
+/// Threads stop by the one way there is, also when one of them cannot go on: a pool that lost threads
+/// unnoticed would be worse.
+void request_stop() { ::kill(::getpid(), SIGTERM); }
+
+class Workers {
+ public:
+  Workers(std::vector<Service>& services, int listener_fd, const Shared& shared,
+          const platform::StopSignal& stop) {
+    threads_.reserve(services.size());
+    try {
+      for (Service& service : services)
+        threads_.emplace_back(
+            [this, &service, listener_fd, &shared, &stop] { work(service, listener_fd, shared, stop); });
+    } catch (const std::system_error&) {  // more threads than the system allows
+      request_stop();
+      throw;
+    }
+  }
+
+  /// Waits for all of them to end. True when every one ended because it was asked to.
+  bool join() {
+    threads_.clear();
+    return !failed_;
+  }
+
+ private:
+  void work(Service& service, int listener_fd, const Shared& shared, const platform::StopSignal& stop) {
+    try {
+      const auto respond = [&service](const Request& request) { return service.respond(request); };
+      serve_fastcgi(listener_fd, stop.fd(), respond, shared.log);
+    } catch (const std::exception& e) {
+      shared.log.error("worker failed", {{"error", e.what()}});
+      failed_ = true;
+      request_stop();
+    }
+  }
+
+  std::atomic<bool> failed_ = false;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace
+
+void run_pool(int listener_fd, const platform::Settings& settings, const Shared& shared,
+              const platform::StopSignal& stop) {
+  prepare_fastcgi(listener_fd);
+  try_database(make_session(settings), shared.log);
+  auto services = make_services(settings, shared);
+  Workers workers(services, listener_fd, shared, stop);
+  shared.log.info("ready", {{"threads", services.size()}});
+  platform::notify_service_manager("READY=1");
+  while (!stop.wait(-1)) {
+  }
+  shared.log.info("stopping");
+  platform::notify_service_manager("STOPPING=1");
+  if (!workers.join()) throw std::runtime_error("a worker thread failed; the log says why");
+  shared.log.info("stopped");
+}
+
+}  // namespace api

@@ -1,0 +1,58 @@
+#include "fcgi-app/response.hpp"
+
+namespace api {
+namespace {
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+}  // namespace
+
+Response json_response(int status, const webhook::json::Value& body) {
+  return {status, webhook::json::dump(body), {}};
+}
+
+Response message_response(int status, std::string_view message) {
+  return json_response(status, webhook::json::Object{{"message", message}});
+}
+
+Response error_response(const HttpError& error) {
+  Response response = message_response(error.status(), error.what());
+  response.headers = error.headers();
+  return response;
+}
+
+std::string to_cgi(const Response& response) {
+  std::string text = "Status: " + std::to_string(response.status) + ' ';
+  text.reserve(256 + response.body.size());
+  text += reason_phrase(response.status);
+  text += "\r\nContent-Type: application/json; charset=utf-8\r\n";
+  for (const Header& header : response.headers) text += header.name + ": " + header.value + "\r\n";
+  text += "\r\n";
+  text += response.body;
+  return text;
+}
+
+}  // namespace api

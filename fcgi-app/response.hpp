@@ -1,0 +1,22 @@
+// Building responses and writing them as a FastCGI application answers.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fcgi-app/errors.hpp"
+#include "fcgi-app/http.hpp"
+#include "webhook/json.hpp"
+
+namespace api {
+
+Response json_response(int status, const webhook::json::Value& body);
+
+/// `{"message": …}`
+Response message_response(int status, std::string_view message);
+Response error_response(const HttpError& error);
+
+/// The header block and the body (RFC 3875 section 6: a Status line instead of HTTP's own).
+std::string to_cgi(const Response& response);
+
+}  // namespace api

@@ -1,0 +1,34 @@
+// The whole API as one table of routes (spec, "Endpoints"), and which of them a request means. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "fcgi-app/handlers/handlers.hpp"
+
+namespace api {
+
+inline constexpr std::string_view base_path = "/apientidades/v1";
+
+struct Route {
+  std::string_view method;
+  std::string_view pattern;  // below base_path; `{id}` stands for one non-empty segment
+  Handler handler;
+};
+
+/// Where two patterns fit a path, the one that comes first is meant: literals before `{id}`.
+std::span<const Route> routes();
+
+struct Match {
+  const Route* route = nullptr;  // of the table; nullptr when the path is unknown or does not take the method
+  std::string_view pattern;      // empty: unknown path
+  std::string_view parameter;    // the segment that `{id}` stands for: a view of the target
+  std::string allow;             // the methods of a path that does not take this one: "GET, POST"
+};
+
+/// The path is compared as it was sent, byte by byte: an encoded, doubled or trailing slash, a dot segment or
+/// another spelling of a literal is another path. The query string is ignored.
+Match match_route(std::string_view method, std::string_view target);
+
+}  // namespace api

@@ -1,0 +1,113 @@
+#include "fcgi-app/service.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "fcgi-app/errors.hpp"
+#include "fcgi-app/response.hpp"
+#include "webhook/access_token.hpp"
+#include "webhook/registration.hpp"
+
+namespace api {
+namespace {
+
+/// As nginx does, before anything else: what was not read whole is no request.
+void require_body(BodyState state) {
+  if (state == BodyState::too_large) throw ContentTooLarge();
+  if (state == BodyState::malformed) throw BadRequest("El cuerpo de la petición llegó incompleto");
+}
+
+const Route& require_route(const Match& match) {
+  if (match.pattern.empty()) throw NotFound("No existe ningún recurso en esa ruta");
+  if (match.route == nullptr) throw MethodNotAllowed(match.allow);
+  return *match.route;
+}
+
+void log_failure(const platform::Log& log, std::string_view message, const Request& request,
+                 const std::exception& e) {
+  log.error(message, {{"request", request.id}, {"error", e.what()}});
+}
+
+}  // namespace
+
+bool is_json(std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  constexpr std::string_view json = "application/json";
+  return std::equal(type.begin(), type.end(), json.begin(), json.end(),
+                    [](unsigned char a, char b) { return std::tolower(a) == b; });
+}
+
+std::optional<store::Caller> find_caller_retrying(store::Session& session,
+                                                  const webhook::crypto::Sha256& token_hash) {
+  try {
+    return store::find_caller(session, token_hash);
+  } catch (const store::Unavailable&) {
+    session.disconnect();
+    return store::find_caller(session, token_hash);
+  }
+}
+
+Service::Service(const Shared& shared, store::Session session, FindCaller find_caller)
+    : shared_(shared), session_(std::move(session)), find_caller_(find_caller) {}
+
+Response Service::respond(const Request& request) {
+  const auto start = std::chrono::steady_clock::now();
+  Trace trace{request, match_route(request.method, request.target), std::nullopt};
+  Response response = answer(trace);
+  const auto duration = std::chrono::steady_clock::now() - start;
+  log_access(trace, response.status, std::chrono::duration_cast<std::chrono::microseconds>(duration));
+  return response;
+}
+
+Response Service::answer(Trace& trace) {
+  try {
+    return perform(trace);
+  } catch (const HttpError& e) {
+    return error_response(e);
+  } catch (const webhook::InvalidRequest& e) {
+    return error_response(BadRequest(e.what()));
+  } catch (const store::Unavailable& e) {
+    log_failure(shared_.log, "database unavailable", trace.request, e);
+    return error_response(ServiceUnavailable());
+  } catch (const store::Conflict& e) {  // nothing happened, and it may be tried again
+    log_failure(shared_.log, "database conflict", trace.request, e);
+    return error_response(ServiceUnavailable());
+  } catch (const std::exception& e) {
+    log_failure(shared_.log, "request failed", trace.request, e);
+    return error_response(InternalError());
+  }
+}
+
+Response Service::perform(Trace& trace) {
+  const Request& request = trace.request;
+  require_body(request.body_state);
+  const store::Caller caller = authenticate(request.authorization);
+  trace.entity = caller.id;
+  const Route& route = require_route(trace.match);
+  if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
+  return route.handler(
+      {caller, trace.match.parameter, request.body, session_, shared_.keys, shared_.overrides});
+}
+
+store::Caller Service::authenticate(std::string_view authorization) {
+  const webhook::Credentials credentials = webhook::parse_authorization(authorization);
+  if (!credentials.present) throw Unauthorized::no_credentials();
+  if (!credentials.hash) throw Unauthorized::invalid_token();
+  auto caller = find_caller_(session_, *credentials.hash);
+  if (!caller) throw Unauthorized::invalid_token();
+  return std::move(*caller);
+}
+
+void Service::log_access(const Trace& trace, int status, std::chrono::microseconds duration) const {
+  const std::string_view route = trace.match.pattern;
+  shared_.log.info("request", {{"request", trace.request.id},
+                               {"method", trace.request.method},
+                               {"route", route.empty() ? "-" : route},
+                               {"status", status},
+                               {"entity", trace.entity ? std::to_string(*trace.entity) : "-"},
+                               {"duration_us", duration.count()}});
+}
+
+}  // namespace api

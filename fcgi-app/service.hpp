@@ -1,0 +1,65 @@
+// A request in, a response out: the order of checks of design 1.1, the one catch ladder, the access log.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fcgi-app/http.hpp"
+#include "fcgi-app/routes.hpp"
+#include "platform/config.hpp"
+#include "platform/log.hpp"
+#include "store/session.hpp"
+#include "store/webhooks.hpp"
+#include "webhook/sealed_secret.hpp"
+
+namespace api {
+
+/// What all threads share, read only. It outlives every Service.
+struct Shared {
+  webhook::KeyRing keys;
+  std::vector<platform::HostOverride> overrides;
+  platform::Log log;
+};
+
+using FindCaller = std::optional<store::Caller> (*)(store::Session&, const webhook::crypto::Sha256&);
+
+/// store::find_caller, again on a new connection when the old one turns out to be lost: a restart of the
+/// database server must not cost a client an error. Only a read may be repeated so. Throws what find_caller
+/// throws.
+std::optional<store::Caller> find_caller_retrying(store::Session& session,
+                                                  const webhook::crypto::Sha256& token_hash);
+
+/// One per thread: it owns the thread's database session.
+class Service {
+ public:
+  /// `find_caller` is for tests without a database.
+  Service(const Shared& shared, store::Session session, FindCaller find_caller = find_caller_retrying);
+
+  /// Never throws for what a client or the database does; whatever goes wrong is a response.
+  Response respond(const Request& request);
+
+ private:
+  /// What the log says of a request, known bit by bit. The route's pattern, never the path: it is the
+  /// client's text.
+  struct Trace {
+    const Request& request;
+    Match match;
+    std::optional<store::EntityId> entity;
+  };
+
+  Response answer(Trace& trace);
+  Response perform(Trace& trace);
+  store::Caller authenticate(std::string_view authorization);
+  void log_access(const Trace& trace, int status, std::chrono::microseconds duration) const;
+
+  const Shared& shared_;
+  store::Session session_;
+  FindCaller find_caller_;
+};
+
+/// `application/json` with any parameters (RFC 9110 section 8.3.1); the case does not matter. Pure.
+bool is_json(std::string_view content_type);
+
+}  // namespace api

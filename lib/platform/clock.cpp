@@ -1,0 +1,58 @@
+#include "platform/clock.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+
+namespace platform {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t ms;
+};
+// The largest first, for format_duration.
+constexpr std::array<Unit, 5> units{{{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}}};
+
+}  // namespace
+
+UtcTime utc_now() { return std::chrono::floor<Milliseconds>(std::chrono::system_clock::now()); }
+
+std::string format_iso8601(UtcTime time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss<Milliseconds> clock{time - day};
+  std::array<char, 64> text{};
+  const int length = std::snprintf(
+      text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::optional<Milliseconds> parse_duration(std::string_view text) {
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || count < 0 || text.starts_with('-')) return std::nullopt;
+  const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const auto& unit : units) {
+    if (suffix != unit.name) continue;
+    if (count > std::numeric_limits<std::int64_t>::max() / unit.ms) return std::nullopt;
+    return Milliseconds(count * unit.ms);
+  }
+  return std::nullopt;
+}
+
+std::string format_duration(Milliseconds duration) {
+  if (duration.count() == 0) return "0s";
+  for (const auto& unit : units) {
+    if (duration.count() % unit.ms == 0)
+      return std::to_string(duration.count() / unit.ms) + std::string(unit.name);
+  }
+  return std::to_string(duration.count()) + "ms";
+}
+
+}  // namespace platform

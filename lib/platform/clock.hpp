@@ -1,0 +1,30 @@
+// Time as the project writes it: UTC with millisecond precision, and durations as the configuration spells
+// them.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace platform {
+
+using Milliseconds = std::chrono::milliseconds;
+/// A wall-clock instant, UTC, millisecond precision. Never used to measure a time-out: that is steady_clock's
+/// job.
+using UtcTime = std::chrono::sys_time<Milliseconds>;
+using MonotonicTime = std::chrono::steady_clock::time_point;
+
+UtcTime utc_now();
+
+/// `2026-11-20T10:00:00.000Z` (design 1.1).
+std::string format_iso8601(UtcTime time);
+
+/// Parses `50ms`, `5s`, `30m`, `2h`, `5d` (an integer of 0 or more and a unit, no spaces); nullopt otherwise
+/// or on overflow.
+std::optional<Milliseconds> parse_duration(std::string_view text);
+
+/// The shortest spelling that parse_duration reads back to the same value.
+std::string format_duration(Milliseconds duration);
+
+}  // namespace platform

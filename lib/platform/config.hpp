@@ -1,0 +1,116 @@
+// The configuration: one file of INI sections, the environment over it, the command line over both
+// (design 1.4).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/clock.hpp"
+#include "platform/ip.hpp"
+#include "platform/log.hpp"
+
+namespace platform {
+
+/// One line that names the key (and the file and line, or the variable, it came from) and says what would be
+/// accepted.
+struct ConfigError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct DatabaseSettings {
+  std::vector<std::string> hosts;  // "host" or "host:port" ("[v6]:port"), tried in order; empty: the socket
+  std::string socket;              // path of the server's unix socket
+  std::uint16_t port = 3306;       // for hosts without a port of their own
+  std::string name;                // of the database
+  std::string user;           // the key's default is empty: each program then uses a user of its own name
+  std::string password_file;  // empty: no password (unix_socket authentication)
+  std::string tls_ca;         // empty: no TLS; otherwise TLS is required and the server's name is verified
+};
+
+struct ApiSettings {
+  unsigned threads = 16;  // 1..256
+};
+
+struct SecretsSettings {
+  std::string key_file;
+};
+
+/// `pattern=address` (design 1.4): the pattern is lower-case and may begin with `*.` (one or more labels, not
+/// the bare name).
+struct HostOverride {
+  std::string pattern;
+  IpAddress address;
+};
+
+struct DeliverySettings {
+  Milliseconds poll_interval{50};
+  unsigned max_in_flight = 512;
+  unsigned max_in_flight_per_webhook = 10;
+  Milliseconds connect_timeout{5000};
+  Milliseconds timeout{15000};  // the whole attempt, DNS included
+  Milliseconds lease{60000};    // at least timeout + 10 s, or loading fails
+  std::vector<Milliseconds> retry_schedule;
+  double retry_jitter = 0.2;  // 0..1: a wait is multiplied by a number in [1 - jitter, 1 + jitter]
+  Milliseconds retry_after_max{86400000};
+  std::vector<IpNetwork> allowed_networks;
+  std::vector<HostOverride> host_overrides;
+  std::string ca_file;                     // empty: the system's bundle
+  Milliseconds disable_after{432000000};   // 0: never
+  std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes read of a response body
+};
+
+struct RetentionSettings {
+  Milliseconds delivered{};
+  Milliseconds failed{};
+  Milliseconds rejected{};
+};
+
+struct LogSettings {
+  LogLevel level = LogLevel::info;
+};
+
+struct Settings {
+  DatabaseSettings database;
+  ApiSettings api;
+  SecretsSettings secrets;
+  DeliverySettings delivery;
+  RetentionSettings retention;
+  LogSettings log;
+};
+
+/// A row of the one documented table of keys: what `config show`, `--help` and docs/configuration.md say.
+struct KeyDoc {
+  std::string name;           // "delivery.poll_interval"
+  std::string default_value;  // as it would be written
+  std::string accepts;        // kind, unit and range: "duration, 10ms to 1m"
+  std::string description;
+};
+const std::vector<KeyDoc>& config_keys();
+
+/// A key with the value in force, for `config show`. `source` is "default", "environment", "command line" or
+/// the file's path.
+struct KeyValue {
+  std::string name;
+  std::string value;
+  std::string source;
+};
+
+struct Config {
+  Settings settings;
+  std::vector<KeyValue> values;  // every key, in the order of config_keys()
+};
+
+inline constexpr std::string_view default_config_path = "/etc/apientidades/apientidades.conf";
+
+/// `file`: given with --config, must exist; without it default_config_path is read if it exists.
+/// `arguments`: `--section.key=value` (or two words) of the command line, nothing else.
+/// `environment`: the process's, as in main's environ; only APIENTIDADES_<SECTION>_<KEY> matter, and an
+/// unknown APIENTIDADES_* is an error. Throws ConfigError.
+Config load_config(const std::optional<std::string>& file, const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& environment);
+
+}  // namespace platform

@@ -1,0 +1,146 @@
+#include "platform/config_keys.hpp"
+
+#include <utility>
+
+#include "platform/config_values.hpp"
+
+namespace platform {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Text = const std::string&;
+
+constexpr Milliseconds year = std::chrono::days(366);
+
+std::vector<ConfigKey> database_keys() {
+  return {
+      {{"database.hosts", "", "host[:port], comma-separated",
+        "database servers, tried in order over TCP; empty: the socket"},
+       [](Settings& s, Text t) { s.database.hosts = read_hosts(t); }},
+      {{"database.socket", "/run/mysqld/mysqld.sock", "absolute path",
+        "unix socket of the database, when there are no hosts"},
+       [](Settings& s, Text t) { s.database.socket = read_path(t); }},
+      {{"database.port", "3306", "1 to 65535", "port of hosts that name none"},
+       [](Settings& s, Text t) { s.database.port = static_cast<std::uint16_t>(read_number(t, 1, 65535)); }},
+      {{"database.name", "apientidades", "name", "the database"},
+       [](Settings& s, Text t) { s.database.name = read_identifier(t); }},
+      {{"database.user", "", "name or empty",
+        "user of the database; empty: apientidades_api, apientidades_dispatcher or apientidades_admin, by "
+        "program"},
+       [](Settings& s, Text t) { s.database.user = t.empty() ? t : read_identifier(t); }},
+      {{"database.password_file", "", "absolute path or empty",
+        "file with that user's password; empty: the credential database-password of systemd if there is one, "
+        "else no password"},
+       [](Settings& s, Text t) { s.database.password_file = t.empty() ? t : read_path(t); }},
+      {{"database.tls_ca", "", "absolute path or empty",
+        "CA that signed the server's certificate; set, the connection is verified TLS or an error"},
+       [](Settings& s, Text t) { s.database.tls_ca = t.empty() ? t : read_path(t); }},
+  };
+}
+
+std::vector<ConfigKey> service_keys() {
+  return {
+      {{"api.threads", "16", "1 to 256",
+        "worker threads of each FastCGI process, with one database session each"},
+       [](Settings& s, Text t) { s.api.threads = static_cast<unsigned>(read_number(t, 1, 256)); }},
+      {{"secrets.key_file", "/etc/apientidades/secrets.keys", "absolute path",
+        "keys that seal the webhooks' secrets, lines id:base64 of 32 bytes, the first is current; left at "
+        "its default, the"
+        " credential secrets.keys of systemd is preferred"},
+       [](Settings& s, Text t) { s.secrets.key_file = read_path(t); }},
+      {{"log.level", "info", "debug, info, warning, error", "the least important messages that are logged"},
+       [](Settings& s, Text t) { s.log.level = read_log_level(t); }},
+  };
+}
+
+std::vector<ConfigKey> delivery_keys() {
+  return {
+      {{"delivery.poll_interval", "50ms", "duration, 1ms to 1m", "pause between looks at an idle queue"},
+       [](Settings& s, Text t) { s.delivery.poll_interval = read_duration(t, 1ms, 1min); }},
+      {{"delivery.max_in_flight", "512", "1 to 10000", "attempts in flight in one dispatcher"},
+       [](Settings& s, Text t) {
+         s.delivery.max_in_flight = static_cast<unsigned>(read_number(t, 1, 10000));
+       }},
+      {{"delivery.max_in_flight_per_webhook", "10", "1 to 1000", "attempts in flight to one webhook"},
+       [](Settings& s, Text t) {
+         s.delivery.max_in_flight_per_webhook = static_cast<unsigned>(read_number(t, 1, 1000));
+       }},
+      {{"delivery.connect_timeout", "5s", "duration, 100ms to 5m",
+        "limit of resolution, connection and TLS handshake; at most delivery.timeout"},
+       [](Settings& s, Text t) { s.delivery.connect_timeout = read_duration(t, 100ms, 5min); }},
+      {{"delivery.timeout", "15s", "duration, 100ms to 5m", "limit of the whole attempt, DNS included"},
+       [](Settings& s, Text t) { s.delivery.timeout = read_duration(t, 100ms, 5min); }},
+      {{"delivery.lease", "60s", "duration, 10s to 1h",
+        "how long a dispatcher that dies keeps its deliveries from the others; at least delivery.timeout + "
+        "10s"},
+       [](Settings& s, Text t) { s.delivery.lease = read_duration(t, 10s, 1h); }},
+      {{"delivery.retry_schedule", "5s,5m,30m,2h,5h,10h,14h,20h,24h",
+        "1 to 50 durations of 1ms to 30d, comma-separated",
+        "waits before the first, second, … retry; after the last the delivery is fallida"},
+       [](Settings& s, Text t) { s.delivery.retry_schedule = read_durations(t); }},
+      {{"delivery.retry_jitter", "0.2", "0 to 1",
+        "a wait is multiplied by a random number between 1 - jitter and 1 + jitter"},
+       [](Settings& s, Text t) { s.delivery.retry_jitter = read_fraction(t); }},
+      {{"delivery.retry_after_max", "24h", "duration, 0s to 30d",
+        "the longest Retry-After of a receiver that is obeyed"},
+       [](Settings& s, Text t) {
+         s.delivery.retry_after_max = read_duration(t, 0ms, std::chrono::days(30));
+       }},
+      {{"delivery.allowed_networks", "", "networks (10.0.0.0/8), comma-separated",
+        "non-public addresses that may be dialled all the same; does not affect registration"},
+       [](Settings& s, Text t) { s.delivery.allowed_networks = read_networks(t); }},
+      {{"delivery.host_overrides", "", "pattern=address, comma-separated",
+        "address dialled for a host name; a pattern may begin with *. (one or more labels); never an IP or "
+        "localhost"},
+       [](Settings& s, Text t) { s.delivery.host_overrides = read_overrides(t); }},
+      {{"delivery.ca_file", "", "absolute path or empty",
+        "certificate authorities of the receivers; empty: the system's"},
+       [](Settings& s, Text t) { s.delivery.ca_file = t.empty() ? t : read_path(t); }},
+      {{"delivery.disable_after", "5d", "duration, 0s to 366d",
+        "a webhook with nothing but failures, 10 or more, for this long is deactivated; 0s: never"},
+       [](Settings& s, Text t) { s.delivery.disable_after = read_duration(t, 0ms, year); }},
+      {{"delivery.max_response", "64KiB", "size, 1KiB to 16MiB",
+        "bytes read of a response's headers, and of its body"},
+       [](Settings& s, Text t) { s.delivery.max_response = read_size(t, 1024, std::uint64_t{16} << 20); }},
+  };
+}
+
+std::vector<ConfigKey> retention_keys() {
+  const std::string accepts = "duration, 1m to 3660d";
+  const auto read = [](Text t) { return read_duration(t, 1min, std::chrono::days(3660)); };
+  return {
+      {{"retention.delivered", "30d", accepts,
+        "how long delivered and cancelled deliveries, and deleted webhooks, are kept"},
+       [read](Settings& s, Text t) { s.retention.delivered = read(t); }},
+      {{"retention.failed", "90d", accepts, "how long deliveries that failed for good are kept"},
+       [read](Settings& s, Text t) { s.retention.failed = read(t); }},
+      {{"retention.rejected", "90d", accepts, "how long rejected notifications are kept"},
+       [read](Settings& s, Text t) { s.retention.rejected = read(t); }},
+  };
+}
+
+std::vector<ConfigKey> all_keys() {
+  std::vector<ConfigKey> all;
+  for (auto&& group : {database_keys(), service_keys(), delivery_keys(), retention_keys()})
+    all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_table() {
+  static const std::vector<ConfigKey> table = all_keys();
+  return table;
+}
+
+const std::vector<KeyDoc>& config_keys() {
+  static const std::vector<KeyDoc> docs = [] {
+    std::vector<KeyDoc> result;
+    for (const auto& key : config_table()) result.push_back(key.doc);
+    return result;
+  }();
+  return docs;
+}
+
+}  // namespace platform

@@ -1,0 +1,160 @@
+#include "platform/config_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+namespace platform {
+
+namespace {
+
+[[noreturn]] void refuse() { throw std::invalid_argument("not accepted"); }
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+bool is_label_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+bool is_host_name(std::string_view name) {
+  while (true) {
+    const auto dot = name.find('.');
+    const auto label = name.substr(0, dot);
+    if (label.empty() || label.size() > 63 || !std::ranges::all_of(label, is_label_character)) return false;
+    if (dot == std::string_view::npos) return true;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+/// A name that may be overridden: never an address (its last label has a letter), never localhost or a name
+/// under it.
+bool may_be_overridden(std::string_view name) {
+  const auto last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+  const bool has_letter = std::ranges::any_of(last, [](char c) { return c >= 'a' && c <= 'z'; });
+  return is_host_name(name) && has_letter && !last.starts_with("0x") && last != "localhost";
+}
+
+}  // namespace
+
+std::uint64_t read_number(const std::string& text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) refuse();
+  return value;
+}
+
+std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t unit = 1;
+  std::string digits = text;
+  for (const auto& [suffix, bytes] :
+       {std::pair<std::string, std::uint64_t>{"KiB", 1024}, {"MiB", 1024 * 1024}}) {
+    if (!text.ends_with(suffix)) continue;
+    unit = bytes;
+    digits.resize(text.size() - suffix.size());
+  }
+  const auto value = read_number(digits, 0, most / unit) * unit;
+  if (value < least) refuse();
+  return value;
+}
+
+double read_fraction(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= 1)) refuse();
+  return value;
+}
+
+Milliseconds read_duration(const std::string& text, Milliseconds least, Milliseconds most) {
+  const auto value = parse_duration(text);
+  if (!value || *value < least || *value > most) refuse();
+  return *value;
+}
+
+std::vector<Milliseconds> read_durations(const std::string& text) {
+  std::vector<Milliseconds> result;
+  for (const auto& item : read_list(text))
+    result.push_back(read_duration(item, Milliseconds(1), std::chrono::days(30)));
+  if (result.empty() || result.size() > 50) refuse();
+  return result;
+}
+
+LogLevel read_log_level(const std::string& text) {
+  if (text == "debug") return LogLevel::debug;
+  if (text == "info") return LogLevel::info;
+  if (text == "warning") return LogLevel::warning;
+  if (text == "error") return LogLevel::error;
+  refuse();
+}
+
+std::string read_path(const std::string& text) {
+  if (!text.starts_with('/')) refuse();
+  return text;
+}
+
+std::string read_identifier(const std::string& text) {
+  const auto allowed = [](char c) {
+    return is_label_character(c) || (c >= 'A' && c <= 'Z') || c == '$' || c == '.';
+  };
+  if (text.empty() || text.size() > 64 || !std::ranges::all_of(text, allowed)) refuse();
+  return text;
+}
+
+std::vector<std::string> read_list(const std::string& text) {
+  std::vector<std::string> result;
+  std::string_view rest = text;
+  if (trim(rest).empty()) return result;
+  while (true) {
+    const auto comma = rest.find(',');
+    const auto item = trim(rest.substr(0, comma));
+    if (item.empty()) refuse();
+    result.emplace_back(item);
+    if (comma == std::string_view::npos) return result;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<std::string> read_hosts(const std::string& text) {
+  auto hosts = read_list(text);
+  for (const auto& host : hosts) {
+    if (host.find_first_of(" \t/@") != std::string::npos) refuse();
+  }
+  return hosts;
+}
+
+std::vector<IpNetwork> read_networks(const std::string& text) {
+  std::vector<IpNetwork> result;
+  for (const auto& item : read_list(text)) {
+    const auto network = IpNetwork::parse(item);
+    if (!network) refuse();
+    result.push_back(*network);
+  }
+  return result;
+}
+
+std::vector<HostOverride> read_overrides(const std::string& text) {
+  std::vector<HostOverride> result;
+  for (const auto& item : read_list(text)) {
+    const auto equals = item.find('=');
+    if (equals == std::string::npos) refuse();
+    const auto pattern = lower(std::string(trim(std::string_view(item).substr(0, equals))));
+    const auto address = IpAddress::parse(trim(std::string_view(item).substr(equals + 1)));
+    const std::string_view name =
+        pattern.starts_with("*.") ? std::string_view(pattern).substr(2) : std::string_view(pattern);
+    if (!address || !may_be_overridden(name)) refuse();
+    result.push_back({pattern, *address});
+  }
+  return result;
+}
+
+}  // namespace platform

@@ -1,0 +1,114 @@
+#include "platform/program.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+namespace platform {
+
+namespace {
+
+constexpr std::size_t page_width = 100;
+
+/// Words of `text` in lines of at most page_width, each after `indent` blanks.
+std::string wrap(const std::string& text, std::size_t indent) {
+  std::string result;
+  std::string line;
+  const auto finish = [&] { result += std::string(indent, ' ') + std::exchange(line, {}) + "\n"; };
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find(' ', at), text.size());
+    const auto word = text.substr(at, end - at);
+    if (!line.empty() && indent + line.size() + 1 + word.size() > page_width) finish();
+    line += (line.empty() ? "" : " ") + word;
+    at = end + 1;
+  }
+  finish();
+  return result;
+}
+
+void print_help(const std::string& program, const std::string& summary) {
+  std::cout << program << ": " << summary << "\n\n"
+            << "Usage: " << program << " [--config FILE] [--SECTION.KEY=VALUE ...]\n"
+            << "       " << program << " --help | --version\n\n"
+            << describe_keys() << "\nExit status: 0 done, 1 failed, 2 wrong usage or configuration.\n";
+}
+
+struct CommandLine {
+  bool help = false;
+  bool version = false;
+  std::optional<std::string> config;
+  std::vector<std::string> keys;
+};
+
+CommandLine parse(int argc, const char* const* argv) {
+  CommandLine line;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--help" || argument == "-h") {
+      line.help = true;
+    } else if (argument == "--version") {
+      line.version = true;
+    } else if (argument == "--config") {
+      if (++i == argc) throw ConfigError("command line: --config wants a file");
+      line.config = argv[i];
+    } else if (argument.starts_with("--config=")) {
+      line.config = argument.substr(argument.find('=') + 1);
+    } else {
+      line.keys.push_back(argument);
+    }
+  }
+  return line;
+}
+
+int fail(const std::string& program, const std::exception& error, int status) {
+  std::cerr << program << ": " << error.what() << std::endl;
+  return status;
+}
+
+}  // namespace
+
+std::vector<std::string> process_environment() {
+  std::vector<std::string> result;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    result.emplace_back(*variable);
+  return result;
+}
+
+std::string describe_keys() {
+  std::string text = wrap(
+      "Configuration keys: in " + std::string(default_config_path) +
+          " (sections of an INI file), as environment variables APIENTIDADES_SECTION_KEY over it, and on the"
+          " command line as --section.key=value over both. Durations read 50ms, 5s, 30m, 2h, 5d; sizes 512, "
+          "64KiB, 1MiB.",
+      0);
+  for (const auto& key : config_keys()) {
+    text += "\n  " + key.name + " = " + key.default_value + "\n" +
+            wrap(key.description + " [" + key.accepts + "]", 6);
+  }
+  return text;
+}
+
+int run_daemon(int argc, const char* const* argv, const std::string& summary,
+               const std::function<int(const Config&)>& body) {
+  const std::string program = std::filesystem::path(argv[0]).filename();
+  try {
+    const auto line = parse(argc, argv);
+    if (line.help) {
+      print_help(program, summary);
+      return exit_done;
+    }
+    if (line.version) {
+      std::cout << program << " " << APIENTIDADES_VERSION << "\n";
+      return exit_done;
+    }
+    return body(load_config(line.config, line.keys, process_environment()));
+  } catch (const ConfigError& error) {
+    return fail(program, error, exit_usage);
+  } catch (const std::exception& error) {
+    return fail(program, error, exit_failed);
+  }
+}
+
+}  // namespace platform

@@ -1,0 +1,20 @@
+// What the service manager hands over and is told (libsystemd's sd_listen_fds and sd_notify).
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace platform {
+
+/// The listening socket inherited from systemd (LISTEN_FDS) or, failing that, from a starter that made
+/// descriptor 0 one (the FastCGI convention, spawn-fcgi's). nullopt when there is neither. Throws
+/// std::runtime_error when systemd passed more than one, or one that does not listen.
+std::optional<int> inherited_listening_socket();
+
+/// Tells the service manager, if there is one: "READY=1", "STOPPING=1", "STATUS=…". Never fails.
+void notify_service_manager(const std::string& state);
+
+/// $CREDENTIALS_DIRECTORY/name when it exists (systemd LoadCredential).
+std::optional<std::string> credential_path(const std::string& name);
+
+}  // namespace platform

@@ -1,0 +1,176 @@
+#include "store/claim.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "store/json_rows.hpp"
+#include "webhook/crypto.hpp"
+
+namespace store {
+
+namespace json = webhook::json;
+
+namespace {
+
+/// Webhooks sought by one statement; shorter requests are padded, so that it is prepared once.
+constexpr std::size_t webhooks_per_statement = 16;
+
+const std::string& candidates_sql() {
+  static const std::string sql = [] {
+    const std::string one =
+        "(SELECT id, webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente' "
+        "AND webhook_id = ?"
+        " AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT ?)";
+    std::string all = one;
+    for (std::size_t i = 1; i < webhooks_per_statement; ++i) all += " UNION ALL " + one;
+    return all;
+  }();
+  return sql;
+}
+
+struct Candidate {
+  DeliveryId id;
+  WebhookId webhook;
+};
+
+/// What each webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
+std::vector<Candidate> find_candidates(Session& session, const std::vector<ClaimRequest>& requests) {
+  std::vector<Candidate> result;
+  for (std::size_t first = 0; first < requests.size(); first += webhooks_per_statement) {
+    std::vector<Parameter> parameters;
+    for (std::size_t i = first; i < first + webhooks_per_statement; ++i) {
+      const ClaimRequest request = i < requests.size() ? requests[i] : ClaimRequest{-1, 0};
+      parameters.emplace_back(request.webhook);
+      parameters.emplace_back(request.limit);
+    }
+    for (const auto& row : session.run_query(candidates_sql(), parameters)) {
+      result.push_back({row.integer(0), row.integer(1)});
+    }
+  }
+  return result;
+}
+
+/// Of the webhooks asked for, those that may receive, locked for share: once a DELETE has answered, nothing
+/// more is claimed.
+std::vector<WebhookId> lock_receiving(Session& session, const std::vector<ClaimRequest>& requests) {
+  json::Array ids;
+  for (const auto& request : requests) ids.emplace_back(request.webhook);
+  std::vector<WebhookId> result;
+  for (const auto& row :
+       session.query("SELECT w.id FROM " STORE_JSON_IDS
+                     " j STRAIGHT_JOIN webhooks w ON w.id = j.id WHERE w.activo AND w.plaza IS NOT NULL"
+                     " ORDER BY w.id LOCK IN SHARE MODE",
+                     json::dump(ids))) {
+    result.push_back(row.integer(0));
+  }
+  return result;
+}
+
+/// The candidates that this session now holds; others are being claimed elsewhere.
+json::Array lock_candidates(Session& session, const json::Array& candidates) {
+  json::Array held;
+  for (const auto& row :
+       session.query("SELECT e.id FROM " STORE_JSON_IDS
+                     " j STRAIGHT_JOIN entregas e ON e.id = j.id WHERE e.estado = 'pendiente'"
+                     " FOR UPDATE SKIP LOCKED",
+                     json::dump(candidates))) {
+    held.emplace_back(row.integer(0));
+  }
+  return held;
+}
+
+/// Leases what is held and cancels what belongs to a cancelled notification; the ids leased, as JSON.
+std::string lease_held(Session& session, const json::Array& held, const Lease& lease) {
+  const std::string ids = json::dump(held);
+  const auto cancelled = session.update("UPDATE " STORE_JSON_IDS
+                                        " j STRAIGHT_JOIN entregas e ON e.id = j.id JOIN "
+                                        "notificaciones_pendientes n ON n.id = e.notificacion_id"
+                                        " SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3) "
+                                        "WHERE n.estado = 'cancelada' AND e.estado = 'pendiente'",
+                                        ids);
+  const auto leased = session.update(
+      "UPDATE " STORE_JSON_IDS
+      " j STRAIGHT_JOIN entregas e ON e.id = j.id SET e.estado = 'en_curso', e.arriendo = ?,"
+      " e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND WHERE e.estado = 'pendiente'",
+      ids, lease.token, std::int64_t{lease.duration.count()} * 1000);
+  if (leased + cancelled != held.size()) throw Conflict(0, "a delivery was claimed by another dispatcher");
+  return ids;
+}
+
+std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids, const Lease& lease) {
+  std::vector<LeasedDelivery> result;
+  for (const auto&
+           row : session
+                     .query("SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, "
+                            "n.evento, " STORE_EPOCH_MS("n.ocurrida_en") ", " STORE_EPOCH_MS(
+                                "e.creada_en") ", n.datos, e.intentos, e.paso, n.origen = 'prueba'"
+                                               " FROM " STORE_JSON_IDS
+                                               " j STRAIGHT_JOIN entregas e ON e.id = j.id"
+                                               " JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
+                                               " WHERE e.arriendo = ? ORDER BY e.proximo_intento, e.id",
+                            ids, lease.token)) {
+    LeasedDelivery delivery;
+    delivery.id = row.integer(0);
+    delivery.webhook = row.integer(1);
+    delivery.notification = row.integer(2);
+    delivery.entity = row.integer(3);
+    delivery.lease = lease.token;
+    delivery.event = webhook::find_event(row.text(4)).value();
+    delivery.occurred = row.time(5);
+    delivery.created = row.time(6);
+    delivery.data = row.text(7);
+    delivery.attempts = static_cast<unsigned>(row.integer(8));
+    delivery.failures = static_cast<unsigned>(row.integer(9));
+    delivery.test = row.boolean(10);
+    result.push_back(std::move(delivery));
+  }
+  return result;
+}
+
+}  // namespace
+
+QueueGlance glance_at_queue(Session& session) {
+  const auto rows = session.query(
+      "SELECT (SELECT pausada FROM control_envio WHERE id = 1),"
+      " EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
+      " EXISTS (SELECT 1 FROM entregas WHERE estado = 'pendiente')");
+  return {rows.at(0).boolean(0), rows.at(0).boolean(1), rows.at(0).boolean(2)};
+}
+
+std::vector<DueWebhook> due_webhooks(Session& session) {
+  std::vector<DueWebhook> result;
+  for (const auto& row : session.query(
+           "SELECT w.id, w.url, w.secreto_clave, HEX(w.secreto_sellado), w.entidad_id, COALESCE(x.sondeo, "
+           "FALSE)"
+           // GROUP BY reads one entry of the index per webhook, whatever its backlog.
+           " FROM (SELECT webhook_id, MIN(proximo_intento) AS due FROM entregas WHERE estado = 'pendiente' "
+           "GROUP BY webhook_id) p"
+           " JOIN webhooks w ON w.id = p.webhook_id JOIN entidades t ON t.id = w.entidad_id"
+           " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
+           " WHERE p.due <= UTC_TIMESTAMP(3) AND w.activo AND w.plaza IS NOT NULL AND t.activa"
+           " AND (x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)) ORDER BY w.id")) {
+    Target target{row.integer(0), row.text(1), {}};
+    if (!row.null(2)) target.secret = {row.text(2), webhook::crypto::from_hex(row.text(3)).value()};
+    result.push_back({std::move(target), row.integer(4), row.boolean(5)});
+  }
+  return result;
+}
+
+std::vector<LeasedDelivery> claim(Session& session, const std::vector<ClaimRequest>& requests,
+                                  const Lease& lease) {
+  const auto candidates = find_candidates(session, requests);
+  if (candidates.empty()) return {};
+  const std::string leased = transaction(session, [&]() -> std::string {
+    const auto receiving = lock_receiving(session, requests);
+    json::Array ids;
+    for (const auto& [id, webhook] : candidates) {
+      if (std::ranges::binary_search(receiving, webhook)) ids.emplace_back(id);
+    }
+    if (ids.empty()) return "[]";
+    const auto held = lock_candidates(session, ids);
+    return held.empty() ? "[]" : lease_held(session, held, lease);
+  });
+  return read_leased(session, leased, lease);
+}
+
+}  // namespace store

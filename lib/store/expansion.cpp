@@ -1,0 +1,157 @@
+#include "store/expansion.hpp"
+
+#include "store/json_rows.hpp"
+#include "webhook/crypto.hpp"
+
+namespace store {
+
+namespace json = webhook::json;
+
+namespace {
+
+json::Value ids_of(const std::vector<EntityId>& ids) { return json::Array(ids.begin(), ids.end()); }
+
+std::string_view born_state(BornState state) {
+  switch (state) {
+    case BornState::leased:
+      return "en_curso";
+    case BornState::held:
+      return "retenida";
+    case BornState::pending:
+      break;
+  }
+  return "pendiente";
+}
+
+void reject(Session& session, const std::vector<RejectedNotification>& rejected) {
+  for (const auto& [id, reason] : rejected) {
+    const auto changed = session.update(
+        "UPDATE notificaciones_pendientes SET estado = 'rechazada', error = ?, terminada_en = "
+        "UTC_TIMESTAMP(3)"
+        " WHERE id = ? AND estado = 'pendiente'",
+        reason, id);
+    if (changed != 1) throw Conflict(0, "a notification was taken by another dispatcher");
+  }
+}
+
+void mark_processed(Session& session, const std::vector<NotificationId>& processed) {
+  if (processed.empty()) return;
+  const auto changed = session.update(
+      "UPDATE " STORE_JSON_IDS
+      " j STRAIGHT_JOIN notificaciones_pendientes n ON n.id = j.id"
+      " SET n.estado = 'procesada', n.terminada_en = UTC_TIMESTAMP(3) WHERE n.estado = 'pendiente'",
+      json::dump(ids_of(processed)));
+  if (changed != processed.size()) throw Conflict(0, "a notification was taken by another dispatcher");
+}
+
+void insert_deliveries(Session& session, const std::vector<NewDelivery>& deliveries, const Lease& lease) {
+  if (deliveries.empty()) return;
+  json::Array rows;
+  for (const auto& delivery : deliveries) {
+    rows.push_back(json::Array{delivery.notification, delivery.webhook, born_state(delivery.state)});
+  }
+  // In the order given, which is that of the notifications: ids, and so claims, follow it.
+  session.update(
+      "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, "
+      "arriendo_hasta)"
+      " SELECT j.n, j.w, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),"
+      " IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)"
+      " FROM JSON_TABLE(?, '$[*]' COLUMNS (o FOR ORDINALITY, n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',"
+      " e VARCHAR(10) PATH '$[2]')) j ORDER BY j.o",
+      lease.token, std::int64_t{lease.duration.count()} * 1000, json::dump(rows));
+}
+
+std::vector<BornDelivery> read_leased(Session& session, const Expansion& expansion, const Lease& lease) {
+  json::Array notifications;
+  for (const auto& delivery : expansion.deliveries) {
+    const bool repeated = !notifications.empty() && notifications.back().integer() == delivery.notification;
+    if (delivery.state == BornState::leased && !repeated) notifications.emplace_back(delivery.notification);
+  }
+  std::vector<BornDelivery> result;
+  if (notifications.empty()) return result;
+  for (const auto& row : session.query(
+           "SELECT e.id, e.notificacion_id, e.webhook_id, " STORE_EPOCH_MS(
+               "e.creada_en") " FROM " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e ON e.notificacion_id = "
+                                                      "j.id WHERE e.estado = 'en_curso' AND e.arriendo = ?"
+                              " ORDER BY e.id",
+           json::dump(notifications), lease.token)) {
+    result.push_back({row.integer(0), row.integer(1), row.integer(2), row.time(3)});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<EntityId> entities_with_pending(Session& session, EntityId cursor, unsigned limit) {
+  std::vector<EntityId> result;
+  const auto append = [&](const Rows& rows) {
+    for (const auto& row : rows) result.push_back(row.integer(0));
+  };
+  append(
+      session.query("SELECT DISTINCT entidad_id FROM notificaciones_pendientes WHERE estado = 'pendiente' "
+                    "AND entidad_id > ?"
+                    " ORDER BY entidad_id LIMIT ?",
+                    cursor, limit));
+  if (result.size() < limit) {
+    append(
+        session.query("SELECT DISTINCT entidad_id FROM notificaciones_pendientes WHERE estado = 'pendiente' "
+                      "AND entidad_id <= ?"
+                      " ORDER BY entidad_id LIMIT ?",
+                      cursor, limit - static_cast<unsigned>(result.size())));
+  }
+  return result;
+}
+
+std::vector<PendingNotification> take_pending(Session& session, const std::vector<EntityId>& entities,
+                                              unsigned per_entity) {
+  std::vector<PendingNotification> result;
+  for (const auto entity : entities) {
+    for (const auto& row : session.query(
+             "SELECT id, entidad_id, evento, datos, " STORE_EPOCH_MS(
+                 "ocurrida_en") " FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
+                                " WHERE estado = 'pendiente' AND entidad_id = ? ORDER BY id LIMIT ? FOR "
+                                "UPDATE SKIP LOCKED",
+             entity, per_entity)) {
+      result.push_back({row.integer(0), row.integer(1), row.text(2), row.text(3), row.time(4)});
+    }
+  }
+  return result;
+}
+
+std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {
+  std::map<EntityId, Recipient> result;
+  // The lock is a statement of its own: the next one reads rows that settlements write, and must not wait for
+  // them.
+  session.query("SELECT w.id FROM " STORE_JSON_IDS
+                " j STRAIGHT_JOIN webhooks w ON w.entidad_id = j.id LOCK IN SHARE MODE",
+                json::dump(ids_of(entities)));
+  const auto rows = session.query(
+      "SELECT e.id, e.activa, w.id, w.url, w.secreto_clave, HEX(w.secreto_sellado), w.eventos, w.activo,"
+      " COALESCE(x.sondeo, FALSE), COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE),"
+      " EXISTS (SELECT 1 FROM entregas d WHERE d.estado = 'pendiente' AND d.webhook_id = w.id"
+      "  AND d.proximo_intento <= UTC_TIMESTAMP(3))"
+      " FROM " STORE_JSON_IDS
+      " j STRAIGHT_JOIN entidades e ON e.id = j.id LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza "
+      "IS NOT NULL"
+      " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id ORDER BY e.id, w.id",
+      json::dump(ids_of(entities)));
+  for (const auto& row : rows) {
+    auto& recipient = result[row.integer(0)];
+    recipient.active = row.boolean(1);
+    if (row.null(2)) continue;
+    Target target{row.integer(2), row.text(3), {}};
+    if (!row.null(4)) target.secret = {row.text(4), webhook::crypto::from_hex(row.text(5)).value()};
+    recipient.webhooks.push_back({std::move(target), webhook::EventSet::from_joined(row.text(6)),
+                                  row.boolean(7), row.boolean(8), row.boolean(9), row.boolean(10)});
+  }
+  return result;
+}
+
+std::vector<BornDelivery> write_expansion(Session& session, const Expansion& expansion, const Lease& lease) {
+  reject(session, expansion.rejected);
+  mark_processed(session, expansion.processed);
+  insert_deliveries(session, expansion.deliveries, lease);
+  return read_leased(session, expansion, lease);
+}
+
+}  // namespace store

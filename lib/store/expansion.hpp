@@ -1,0 +1,74 @@
+// From notifications to deliveries: what the dispatcher's expansion reads and writes, in one transaction.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/lease.hpp"
+#include "store/session.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+struct PendingNotification {
+  NotificationId id;
+  EntityId entity;
+  std::string event;
+  std::string data;
+  UtcTime occurred;
+};
+
+/// The next entities with pending notifications after `cursor`, by id and round to the first again: at most
+/// `limit`.
+std::vector<EntityId> entities_with_pending(Session& session, EntityId cursor, unsigned limit);
+
+/// The oldest pending notifications of each, at most `per_entity`, locked; those that somebody else holds are
+/// skipped.
+std::vector<PendingNotification> take_pending(Session& session, const std::vector<EntityId>& entities,
+                                              unsigned per_entity);
+
+struct Subscriber {
+  Target target;
+  webhook::EventSet events;
+  bool active;   // false: its deliveries are born retenida
+  bool probing;  // the last attempt failed in transport or with 429/503: one in flight
+  bool resting;  // a 429 asked for a pause that has not passed
+  bool backlog;  // older deliveries are due and wait: a new one must not overtake them
+};
+struct Recipient {
+  bool active = false;
+  std::vector<Subscriber> webhooks;
+};
+/// The entities that exist, with their webhooks, locked for share until the transaction ends: none is
+/// deleted, disabled or enabled meanwhile.
+std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
+
+enum class BornState { pending, leased, held };
+struct NewDelivery {
+  NotificationId notification;
+  WebhookId webhook;
+  BornState state;
+};
+struct RejectedNotification {
+  NotificationId id;
+  std::string reason;
+};
+struct Expansion {
+  std::vector<NotificationId> processed;
+  std::vector<RejectedNotification> rejected;
+  std::vector<NewDelivery> deliveries;
+};
+
+struct BornDelivery {
+  DeliveryId id;
+  NotificationId notification;
+  WebhookId webhook;
+  UtcTime created;
+};
+/// Writes the outcome; returns the deliveries that were born leased, by id. Throws Conflict when a
+/// notification is no longer pending.
+std::vector<BornDelivery> write_expansion(Session& session, const Expansion& expansion, const Lease& lease);
+
+}  // namespace store

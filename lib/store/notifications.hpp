@@ -1,0 +1,50 @@
+// Table `notificaciones_pendientes`, as the operator and the API see it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/session.hpp"
+#include "store/types.hpp"
+#include "store/webhooks.hpp"
+
+namespace store {
+
+struct Notification {
+  NotificationId id;
+  EntityId entity;
+  std::string event;
+  std::string state;   // pendiente, procesada, rechazada, cancelada
+  std::string origin;  // evaluacion, prueba
+  std::optional<std::string> error;
+  std::optional<std::string> key;
+  UtcTime occurred;
+  std::string data;  // empty in lists
+};
+
+std::vector<Notification> list_notifications(Session& session, const ListFilter& filter);
+std::optional<Notification> find_notification(Session& session, NotificationId id);
+
+enum class NotificationChange { done, not_found, wrong_state };
+
+/// rechazada -> pendiente. Throws DuplicateKey when its `clave` has been used again meanwhile.
+NotificationChange retry_notification(Session& session, NotificationId id);
+/// rechazada -> cancelada: the operator has seen it and nothing will be sent.
+NotificationChange discard_notification(Session& session, NotificationId id);
+
+struct CancelResult {
+  NotificationChange change;
+  std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida -> cancelada
+  std::uint64_t in_flight = 0;             // en_curso: they may still arrive
+};
+/// What has not been sent is not sent.
+CancelResult cancel_notification(Session& session, NotificationId id);
+
+/// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each
+/// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
+/// nothing was written).
+std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
+                                      std::string_view data_json);
+
+}  // namespace store

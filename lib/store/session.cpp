@@ -1,0 +1,301 @@
+#include "store/session.hpp"
+
+#include <cppconn/connection.h>
+#include <cppconn/driver.h>
+#include <cppconn/exception.h>
+#include <cppconn/prepared_statement.h>
+#include <cppconn/resultset.h>
+#include <cppconn/resultset_metadata.h>
+#include <cppconn/statement.h>
+#include <mysql_driver.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <map>
+
+#include "platform/file.hpp"
+#include "platform/service_manager.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr int connect_timeout_s = 3;  // the connector's own default is none
+
+/// The connection is of no further use: lost, killed, out of step, or to a server that cannot write.
+constexpr std::array unavailable_codes = {1040, 1053, 1129, 1203, 1226, 1290, 1836, 1927, 2002,
+                                          2003, 2005, 2006, 2013, 2014, 2026, 2055, 4031};
+/// The queue's conflicts (and, on clusters, certification failures): the whole transaction may be run again.
+constexpr std::array conflict_codes = {1020, 1047, 1205, 1213};
+constexpr int duplicate_key_code = 1062;
+
+bool contains(const auto& codes, int code) { return std::ranges::find(codes, code) != codes.end(); }
+
+[[noreturn]] void throw_translated(int code, const std::string& message) {
+  const std::string text = "database error " + std::to_string(code) + ": " + message;
+  if (contains(unavailable_codes, code)) throw Unavailable(code, text);
+  if (contains(conflict_codes, code)) throw Conflict(code, text);
+  if (code == duplicate_key_code) throw DuplicateKey(code, text);
+  throw DatabaseError(code, text);
+}
+
+sql::Driver& driver() {
+  // The first call initialises the client library, which is not thread-safe; a local static is.
+  static sql::Driver& instance = *sql::mysql::get_driver_instance();
+  return instance;
+}
+
+std::string password_of(const platform::DatabaseSettings& settings) {
+  return settings.password_file.empty() ? std::string() : platform::read_secret_file(settings.password_file);
+}
+
+/// "host", "host:port", "[v6]:port" as the connector's tcp:// address.
+std::string tcp_address(const std::string& host, std::uint16_t default_port) {
+  const bool has_port =
+      host.find(':') != std::string::npos &&
+      (host.front() == '[' ? host.find("]:") != std::string::npos : host.find(':') == host.rfind(':'));
+  return "tcp://" + host + (has_port ? "" : ":" + std::to_string(default_port));
+}
+
+std::vector<std::string> addresses(const platform::DatabaseSettings& settings) {
+  if (settings.hosts.empty()) return {"unix://" + settings.socket};
+  std::vector<std::string> result;
+  for (const auto& host : settings.hosts) result.push_back(tcp_address(host, settings.port));
+  return result;
+}
+
+void set_parameter(sql::PreparedStatement& statement, unsigned index, const Parameter& parameter) {
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          statement.setNull(index, sql::DataType::VARCHAR);
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          statement.setInt64(index, value);
+        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+          statement.setUInt64(index, value);
+        } else {
+          statement.setString(index, value);
+        }
+      },
+      parameter.value);
+}
+
+Row read_row(sql::ResultSet& result, unsigned columns) {
+  std::vector<std::optional<std::string>> cells(columns);
+  for (unsigned i = 0; i < columns; ++i) {
+    const sql::SQLString text = result.getString(i + 1);
+    if (!result.wasNull()) cells[i].emplace(text.c_str(), text.length());
+  }
+  return Row(std::move(cells));
+}
+
+template <class T>
+T parse_number(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw std::runtime_error("a column is not the integer its reader expects: " + text);
+  }
+  return value;
+}
+
+}  // namespace
+
+Parameter::Parameter(UtcTime v) {
+  const auto day = std::chrono::floor<std::chrono::days>(v);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss<platform::Milliseconds> time{v - day};
+  std::array<char, 64> text{};
+  const int length = std::snprintf(
+      text.data(), text.size(), "%04d-%02u-%02u %02d:%02d:%02d.%03d", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+      static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
+  value = std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+const std::string& Row::text(std::size_t column) const {
+  const auto& cell = cells_.at(column);
+  if (!cell)
+    throw std::runtime_error("column " + std::to_string(column) +
+                             " is NULL where its reader expects a value");
+  return *cell;
+}
+std::int64_t Row::integer(std::size_t column) const { return parse_number<std::int64_t>(text(column)); }
+std::uint64_t Row::unsigned_integer(std::size_t column) const {
+  return parse_number<std::uint64_t>(text(column));
+}
+UtcTime Row::time(std::size_t column) const { return UtcTime(platform::Milliseconds(integer(column))); }
+std::optional<std::string> Row::optional_text(std::size_t column) const { return cells_.at(column); }
+std::optional<std::int64_t> Row::optional_integer(std::size_t column) const {
+  return null(column) ? std::nullopt : std::optional(integer(column));
+}
+std::optional<UtcTime> Row::optional_time(std::size_t column) const {
+  return null(column) ? std::nullopt : std::optional(time(column));
+}
+
+struct Session::Impl {
+  platform::DatabaseSettings settings;
+  SessionOptions options;
+  // The statements belong to the connection: destroyed before it (members are destroyed in reverse order).
+  std::unique_ptr<sql::Connection> connection;
+  std::map<std::string, std::unique_ptr<sql::PreparedStatement>, std::less<>> statements;
+
+  void connect();
+  void connect_to(const std::string& address);
+  void execute(std::string_view sql);
+  void require_tls();
+  sql::PreparedStatement& prepare(std::string_view sql);
+  void disconnect() noexcept;
+
+  /// Runs one call of the connector with its errors translated; a lost connection is dropped.
+  template <class F>
+  auto guarded(F&& call) -> decltype(call()) {
+    try {
+      connect();
+      return call();
+    } catch (const sql::SQLException& error) {
+      if (contains(unavailable_codes, error.getErrorCode())) disconnect();
+      throw_translated(error.getErrorCode(), error.what());
+    }
+  }
+};
+
+void Session::Impl::disconnect() noexcept {
+  statements.clear();
+  connection.reset();
+}
+
+void Session::Impl::execute(std::string_view sql) {
+  const std::unique_ptr<sql::Statement> statement(connection->createStatement());
+  statement->execute(std::string(sql));
+}
+
+void Session::Impl::require_tls() {
+  const std::unique_ptr<sql::Statement> statement(connection->createStatement());
+  const std::unique_ptr<sql::ResultSet> result(
+      statement->executeQuery("SHOW SESSION STATUS LIKE 'Ssl_cipher'"));
+  if (!result->next() || result->getString(2).length() == 0) {
+    throw Unavailable(2026, "database.tls_ca is set but the server gave a connection without TLS");
+  }
+}
+
+void Session::Impl::connect_to(const std::string& address) {
+  sql::ConnectOptionsMap map;
+  map["hostName"] = sql::SQLString(address);
+  map["userName"] = sql::SQLString(settings.user.empty() ? options.program_user : settings.user);
+  map["password"] = sql::SQLString(password_of(settings));
+  map["schema"] = sql::SQLString(settings.name);
+  map["OPT_CONNECT_TIMEOUT"] = connect_timeout_s;
+  map["OPT_CHARSET_NAME"] = sql::SQLString("utf8mb4");
+  if (options.read_timeout_s > 0) {
+    map["OPT_READ_TIMEOUT"] = options.read_timeout_s;
+    map["OPT_WRITE_TIMEOUT"] = options.read_timeout_s;
+  }
+  const bool tls = !settings.tls_ca.empty();
+  if (tls) {
+    map["sslCA"] = sql::SQLString(settings.tls_ca);
+    map["sslEnforce"] = true;
+    map["sslVerify"] = true;
+  }
+  connection.reset(driver().connect(map));
+  // The connector asks for REPEATABLE READ on every connect, whose gap locks would block the evaluation
+  // system's inserts.
+  execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+  execute(
+      "SET SESSION time_zone = '+00:00', sql_mode = "
+      "'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+      "NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 5");
+  if (tls) require_tls();
+}
+
+void Session::Impl::connect() {
+  if (connection) return;
+  const auto candidates = addresses(settings);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    try {
+      connect_to(candidates[i]);
+      return;
+    } catch (const sql::SQLException& error) {
+      disconnect();
+      if (i + 1 == candidates.size())
+        throw_translated(error.getErrorCode(), std::string(error.what()) + " (" + candidates[i] + ")");
+    } catch (...) {
+      disconnect();
+      if (i + 1 == candidates.size()) throw;
+    }
+  }
+}
+
+sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
+  const auto known = statements.find(sql);
+  if (known != statements.end()) return *known->second;
+  std::unique_ptr<sql::PreparedStatement> statement(connection->prepareStatement(std::string(sql)));
+  return *statements.emplace(std::string(sql), std::move(statement)).first->second;
+}
+
+Session::Session(platform::DatabaseSettings settings, SessionOptions options)
+    : impl_(std::make_unique<Impl>()) {
+  if (settings.password_file.empty())
+    settings.password_file = platform::credential_path("database-password").value_or("");
+  impl_->settings = std::move(settings);
+  impl_->options = std::move(options);
+}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+void Session::connect() {
+  impl_->guarded([] {});
+}
+
+Rows Session::run_query(std::string_view sql, const std::vector<Parameter>& parameters) {
+  return impl_->guarded([&] {
+    auto& statement = impl_->prepare(sql);
+    for (unsigned i = 0; i < parameters.size(); ++i) set_parameter(statement, i + 1, parameters[i]);
+    const std::unique_ptr<sql::ResultSet> result(statement.executeQuery());
+    const unsigned columns = result->getMetaData()->getColumnCount();
+    Rows rows;
+    rows.reserve(result->rowsCount());
+    while (result->next()) rows.push_back(read_row(*result, columns));
+    return rows;
+  });
+}
+
+std::uint64_t Session::run_update(std::string_view sql, const std::vector<Parameter>& parameters) {
+  return impl_->guarded([&] {
+    auto& statement = impl_->prepare(sql);
+    for (unsigned i = 0; i < parameters.size(); ++i) set_parameter(statement, i + 1, parameters[i]);
+    return static_cast<std::uint64_t>(statement.executeUpdate());
+  });
+}
+
+void Session::execute(std::string_view sql) {
+  impl_->guarded([&] { impl_->execute(sql); });
+}
+
+std::int64_t Session::last_insert_id() { return query("SELECT LAST_INSERT_ID()").at(0).integer(0); }
+
+void Session::disconnect() noexcept { impl_->disconnect(); }
+
+namespace detail {
+
+void rollback(Session& session) noexcept {
+  try {
+    session.execute("ROLLBACK");
+  } catch (...) {
+    session.disconnect();  // whatever is open on it must not leak into the next transaction
+  }
+}
+
+void back_off(unsigned attempt) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  std::this_thread::sleep_for(std::chrono::milliseconds(random() % (5U << attempt) + 1));
+}
+
+}  // namespace detail
+
+}  // namespace store

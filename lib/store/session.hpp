@@ -1,0 +1,140 @@
+// A database session: the adapter of MySQL Connector/C++, which nothing outside this library sees.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "platform/clock.hpp"
+#include "platform/config.hpp"
+
+namespace store {
+
+using platform::UtcTime;
+
+/// Whatever the database refused; the message is for the log, never for a client.
+struct DatabaseError : std::runtime_error {
+  DatabaseError(int code_, const std::string& message) : std::runtime_error(message), code(code_) {}
+  int code;  // the server's or the client library's error number
+};
+/// The server is away, or the connection was lost: the session reconnects at its next use. A COMMIT that
+/// ended so may have happened.
+struct Unavailable : DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+/// Deadlock, lock time-out, certification failure: the transaction did not happen and may be run again as a
+/// whole.
+struct Conflict : DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+/// Error 1062: a unique key. The message names it.
+struct DuplicateKey : DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+
+/// A parameter of a prepared statement. Binary values travel as hex (`UNHEX(?)`, `HEX(column)`): connection
+/// charsets cannot touch them.
+class Parameter {
+ public:
+  Parameter(std::nullptr_t) {}
+  Parameter(std::int64_t v) : value(v) {}
+  Parameter(std::uint64_t v) : value(v) {}
+  Parameter(int v) : value(std::int64_t{v}) {}
+  Parameter(unsigned v) : value(std::int64_t{v}) {}
+  Parameter(bool v) : value(std::int64_t{v}) {}
+  Parameter(std::string_view v) : value(std::string(v)) {}
+  Parameter(const std::string& v) : value(v) {}
+  Parameter(const char* v) : value(std::string(v)) {}
+  Parameter(UtcTime v);  ///< as a DATETIME(3) in UTC
+  template <class T>
+  Parameter(const std::optional<T>& v) {
+    if (v) value = Parameter(*v).value;
+  }
+
+  std::variant<std::monostate, std::int64_t, std::uint64_t, std::string> value;
+};
+
+/// A row of a result, copied out. Columns count from 0 in the order of the SELECT list.
+class Row {
+ public:
+  explicit Row(std::vector<std::optional<std::string>> cells) : cells_(std::move(cells)) {}
+  bool null(std::size_t column) const { return !cells_.at(column).has_value(); }
+  /// Throw std::runtime_error for NULL (a statement that does not match its reader).
+  const std::string& text(std::size_t column) const;
+  std::int64_t integer(std::size_t column) const;
+  std::uint64_t unsigned_integer(std::size_t column) const;
+  bool boolean(std::size_t column) const { return integer(column) != 0; }
+  UtcTime time(std::size_t column) const;  ///< of a column selected through STORE_EPOCH_MS
+  std::optional<std::string> optional_text(std::size_t column) const;
+  std::optional<std::int64_t> optional_integer(std::size_t column) const;
+  std::optional<UtcTime> optional_time(std::size_t column) const;
+
+ private:
+  std::vector<std::optional<std::string>> cells_;
+};
+using Rows = std::vector<Row>;
+
+/// SQL text of a DATETIME(3) as milliseconds since 1970, for Row::time. UNIX_TIMESTAMP would end in 2038 on
+/// MariaDB, and the connector drops the fraction of a DATETIME in the binary protocol.
+#define STORE_EPOCH_MS(column) "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " column ") DIV 1000"
+
+struct SessionOptions {
+  std::string program_user;  // used when database.user is not set: "apientidades_api", …
+  int read_timeout_s = 10;   // 0: none (migrations)
+};
+
+/// One connection, used by one thread at a time. It connects at first use and, after a loss, again at the
+/// next one. Every connection is UTC, READ COMMITTED, strict and utf8mb4; with tls_ca, verified TLS or an
+/// error.
+class Session {
+ public:
+  Session(platform::DatabaseSettings settings, SessionOptions options);
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  /// Connects if it is not connected. Throws Unavailable (or DatabaseError: wrong password, no such
+  /// database).
+  void connect();
+
+  /// Prepared once per connection and SQL text. All throw Unavailable, Conflict, DuplicateKey or
+  /// DatabaseError.
+  template <class... P>
+  Rows query(std::string_view sql, const P&... parameters) {
+    return run_query(sql, std::vector<Parameter>{Parameter(parameters)...});
+  }
+  /// Affected rows: changed rows for UPDATE.
+  template <class... P>
+  std::uint64_t update(std::string_view sql, const P&... parameters) {
+    return run_update(sql, std::vector<Parameter>{Parameter(parameters)...});
+  }
+  Rows run_query(std::string_view sql, const std::vector<Parameter>& parameters);
+  std::uint64_t run_update(std::string_view sql, const std::vector<Parameter>& parameters);
+
+  /// Unprepared, without parameters: transaction control and DDL.
+  void execute(std::string_view sql);
+
+  /// AUTO_INCREMENT value of the last INSERT (the first one of several rows).
+  std::int64_t last_insert_id();
+
+  /// Drops the connection; the next use makes a new one.
+  void disconnect() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times. Any other exception
+/// rolls back. COMMIT is a statement: Connection::commit() hides errors.
+template <class F>
+auto transaction(Session& session, F&& body);
+
+}  // namespace store
+
+#include "store/transaction.inl"

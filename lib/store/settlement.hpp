@@ -1,0 +1,52 @@
+// Recording what became of attempts, in batches, guarded by the lease.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/session.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+enum class SettledState {
+  delivered,  // entregada
+  retry,      // pendiente again, after `wait`
+  failed,     // fallida: the schedule is exhausted
+  held,       // retenida: no attempt was made (its secret cannot be read)
+};
+
+struct Settlement {
+  DeliveryId id = 0;
+  WebhookId webhook = 0;
+  std::uint64_t lease = 0;
+  SettledState state = SettledState::delivered;
+  unsigned failures = 0;          // for the schedule, this one included
+  platform::Milliseconds wait{};  // of retry
+  bool test = false;              // test events do not count for deactivation
+
+  // The attempt.
+  UtcTime started{};
+  platform::Milliseconds duration{};
+  std::optional<std::string> address;  // the IP dialled
+  std::optional<int> status;           // HTTP; none when there was no response
+  std::string error;                   // empty: success. At most 500 characters
+
+  // What it says of the webhook.
+  bool probe = false;             // failed in transport or with 429/503
+  bool gone = false;              // 410: the webhook is deactivated
+  platform::Milliseconds rest{};  // the whole webhook pauses for this long (429, unreadable secret)
+};
+
+struct SettleResult {
+  std::size_t stale = 0;               // no longer under their lease: nothing was changed
+  std::vector<WebhookId> deactivated;  // by 410 or by disable_after
+};
+
+/// One transaction. `disable_after` 0: never. Settlements of one webhook are given in the order in which they
+/// ended.
+SettleResult settle(Session& session, const std::vector<Settlement>& settlements,
+                    platform::Milliseconds disable_after);
+
+}  // namespace store

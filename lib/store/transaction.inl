@@ -1,0 +1,48 @@
+// The body of store::transaction.
+#pragma once
+
+#include <chrono>
+#include <random>
+#include <thread>
+#include <type_traits>
+
+namespace store {
+
+namespace detail {
+void rollback(Session& session) noexcept;
+/// Waits a little, longer and at random each time, so that those in conflict do not meet again.
+void back_off(unsigned attempt);
+inline constexpr unsigned max_attempts = 5;
+
+template <class F>
+auto attempt_transaction(Session& session, F& body) {
+  session.execute("START TRANSACTION");
+  try {
+    if constexpr (std::is_void_v<decltype(body())>) {
+      body();
+      session.execute("COMMIT");
+    } else {
+      auto result = body();
+      session.execute("COMMIT");
+      return result;
+    }
+  } catch (...) {
+    rollback(session);
+    throw;
+  }
+}
+}  // namespace detail
+
+template <class F>
+auto transaction(Session& session, F&& body) {
+  for (unsigned attempt = 1;; ++attempt) {
+    try {
+      return detail::attempt_transaction(session, body);
+    } catch (const Conflict&) {
+      if (attempt == detail::max_attempts) throw;
+      detail::back_off(attempt);
+    }
+  }
+}
+
+}  // namespace store

@@ -1,0 +1,154 @@
+#include "store/webhooks.hpp"
+
+#include <algorithm>
+
+#include "store/batches.hpp"
+
+namespace store {
+
+namespace {
+
+#define WEBHOOK_COLUMNS \
+  "w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, " STORE_EPOCH_MS("w.fecha_alta") ", "    \
+  STORE_EPOCH_MS("x.ultima_ejecucion") ", x.ultimo_estado, COALESCE(x.ultimo_error, '')"
+
+/// Reads WEBHOOK_COLUMNS that start at column `first`.
+Webhook read_webhook(const Row& row, std::size_t first = 0) {
+  return {row.integer(first),
+          row.integer(first + 1),
+          row.text(first + 2),
+          webhook::EventSet::from_joined(row.text(first + 3)),
+          row.boolean(first + 4),
+          row.optional_text(first + 5),
+          row.time(first + 6),
+          row.optional_time(first + 7),
+          row.optional_integer(first + 8),
+          row.text(first + 9)};
+}
+
+/// The lowest of the five slots that is free; nullopt when none is.
+std::optional<int> free_slot(Session& session, EntityId entity) {
+  const auto taken =
+      session.query("SELECT plaza FROM webhooks WHERE entidad_id = ? AND plaza IS NOT NULL", entity);
+  for (int slot = 1; slot <= 5; ++slot) {
+    if (std::ranges::none_of(taken, [&](const Row& row) { return row.integer(0) == slot; })) return slot;
+  }
+  return std::nullopt;
+}
+
+std::optional<Webhook> insert_into_slot(Session& session, const NewWebhook& webhook,
+                                        const webhook::KeyRing& keys) {
+  const auto slot = free_slot(session, webhook.entity);
+  if (!slot) return std::nullopt;
+  session.update("INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?)", webhook.entity,
+                 *slot, webhook.url, webhook.events.joined());
+  const WebhookId id = session.last_insert_id();
+  if (webhook.secret) {
+    // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
+    const auto sealed = keys.seal(id, *webhook.secret);
+    session.update("UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?) WHERE id = ?",
+                   sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext), id);
+  }
+  return find_webhook(session, id);
+}
+
+}  // namespace
+
+std::optional<Caller> find_caller(Session& session, const webhook::crypto::Sha256& token_hash) {
+  const auto rows = session.query(
+      "SELECT e.id, e.nombre, " WEBHOOK_COLUMNS
+      " FROM tokens_acceso t JOIN entidades e ON e.id = t.entidad_id"
+      " LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL"
+      " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
+      " WHERE t.hash = UNHEX(?) AND t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3))"
+      " AND e.activa",
+      webhook::crypto::to_hex(token_hash));
+  if (rows.empty()) return std::nullopt;
+  Caller caller{rows.front().integer(0), rows.front().text(1), {}};
+  for (const auto& row : rows) {
+    if (!row.null(2)) caller.webhooks.push_back(read_webhook(row, 2));
+  }
+  std::ranges::sort(caller.webhooks, {}, &Webhook::id);
+  return caller;
+}
+
+std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
+                                      const webhook::KeyRing& keys) {
+  for (;;) {
+    try {
+      return transaction(session, [&] { return insert_into_slot(session, webhook, keys); });
+    } catch (const DuplicateKey&) {
+      // Another request took the slot meanwhile. It ends: with five of them taken there is none to try for.
+    }
+  }
+}
+
+bool delete_webhook(Session& session, EntityId entity, WebhookId id) {
+  return session.update(
+             "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, "
+             "secreto_sellado = NULL"
+             " WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL",
+             id, entity) == 1;
+}
+
+std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {
+  std::vector<Webhook> result;
+  for (const auto& row : session.query(
+           "SELECT * FROM (SELECT " WEBHOOK_COLUMNS
+           " FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id WHERE w.plaza IS NOT NULL"
+           " AND (? IS NULL OR w.entidad_id = ?) AND (? IS NULL OR w.id = ?) AND (? IS NULL OR w.fecha_alta "
+           ">= ?)"
+           " ORDER BY w.id DESC LIMIT ?) newest ORDER BY id",
+           filter.entity, filter.entity, filter.webhook, filter.webhook, filter.since, filter.since,
+           filter.limit)) {
+    result.push_back(read_webhook(row));
+  }
+  return result;
+}
+
+std::optional<Webhook> find_webhook(Session& session, WebhookId id) {
+  const auto rows = session.query("SELECT " WEBHOOK_COLUMNS
+                                  " FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
+                                  " WHERE w.id = ? AND w.plaza IS NOT NULL",
+                                  id);
+  if (rows.empty()) return std::nullopt;
+  return read_webhook(rows.front());
+}
+
+bool disable_webhook(Session& session, WebhookId id, std::string_view reason) {
+  session.update(
+      "UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL", reason,
+      id);
+  return !session.query("SELECT 1 FROM webhooks WHERE id = ? AND plaza IS NOT NULL", id).empty();
+}
+
+std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard) {
+  if (!find_webhook(session, id)) return std::nullopt;
+  EnableResult result;
+  if (discard) {
+    // Before it is enabled, or the dispatcher could claim them first.
+    result.cancelled = in_batches([&] {
+      return session.update(
+          "UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
+          " WHERE estado IN ('retenida', 'pendiente') AND webhook_id = ? ORDER BY id LIMIT ?",
+          id, batch_rows);
+    });
+  }
+  transaction(session, [&] {
+    session.update("UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ? AND plaza IS NOT NULL", id);
+    session.update(
+        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = "
+        "NULL"
+        " WHERE webhook_id = ?",
+        id);
+  });
+  result.released = in_batches([&] {
+    return session.update(
+        "UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)"
+        " WHERE estado = 'retenida' AND webhook_id = ? ORDER BY id LIMIT ?",
+        id, batch_rows);
+  });
+  return result;
+}
+
+}  // namespace store

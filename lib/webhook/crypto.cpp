@@ -1,0 +1,213 @@
+#include "webhook/crypto.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <climits>
+#include <memory>
+#include <stdexcept>
+
+namespace webhook::crypto {
+
+namespace {
+
+constexpr std::size_t key_size = 32;
+constexpr std::size_t nonce_size = 12;
+constexpr std::size_t tag_size = 16;
+
+struct FreeCipherContext {
+  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+};
+using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeCipherContext>;
+
+/// What OpenSSL leaves in its queue would be blamed on the thread's next TLS connection: taken away before
+/// throwing.
+[[noreturn]] void fail(const std::string& operation) {
+  const char* reason = ERR_reason_error_string(ERR_get_error());
+  ERR_clear_error();
+  throw std::runtime_error("OpenSSL: " + operation + " failed" + (reason ? ": " + std::string(reason) : ""));
+}
+
+void check(int return_code, const char* operation) {
+  if (return_code != 1) fail(operation);
+}
+
+CipherContext new_cipher_context() {
+  CipherContext context(EVP_CIPHER_CTX_new());
+  if (!context) fail("EVP_CIPHER_CTX_new");
+  return context;
+}
+
+const unsigned char* in(std::string_view bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+unsigned char* out(std::string& bytes, std::size_t offset = 0) {
+  return reinterpret_cast<unsigned char*>(bytes.data() + offset);
+}
+std::string_view view(const Sha256& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+/// OpenSSL counts in int.
+int length(std::string_view bytes) {
+  if (bytes.size() > INT_MAX) throw std::length_error("crypto: more than 2 GiB in one piece");
+  return static_cast<int>(bytes.size());
+}
+
+constexpr std::string_view base64_alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view base64url_alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+std::string encode_unpadded(std::string_view bytes, std::string_view alphabet) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char byte : bytes) {
+    bits = bits << 8 | static_cast<unsigned char>(byte);
+    for (count += 8; count >= 6; count -= 6) text += alphabet[bits >> (count - 6) & 63];
+  }
+  if (count > 0) text += alphabet[bits << (6 - count) & 63];
+  return text;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+Sha256 sha256(std::string_view bytes) {
+  Sha256 digest{};
+  check(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr), "SHA-256");
+  return digest;
+}
+
+Sha256 hmac_sha256(std::string_view key, std::string_view message) {
+  Sha256 mac{};
+  // A null key means "none given" to OpenSSL, even when its length is 0.
+  const void* key_bytes = key.empty() ? "" : key.data();
+  if (EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key_bytes, key.size(), in(message),
+                message.size(), mac.data(), mac.size(), nullptr) == nullptr) {
+    fail("HMAC-SHA256");
+  }
+  return mac;
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  check(RAND_bytes(out(bytes), length(bytes)), "RAND_bytes");
+  return bytes;
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += digits[value >> 4];
+    text += digits[value & 15];
+  }
+  return text;
+}
+
+std::string to_hex(const Sha256& digest) { return to_hex(view(digest)); }
+
+std::optional<std::string> from_hex(std::string_view text) {
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(text.size() / 2);
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const int high = hex_digit(text[i]);
+    const int low = hex_digit(text[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string text = encode_unpadded(bytes, base64_alphabet);
+  text.resize((text.size() + 3) / 4 * 4, '=');
+  return text;
+}
+
+std::string to_base64(const Sha256& digest) { return to_base64(view(digest)); }
+
+std::string to_base64url(std::string_view bytes) { return encode_unpadded(bytes, base64url_alphabet); }
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size() / 4 * 3);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    const auto value = base64_alphabet.find(c);
+    if (value == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes += static_cast<char>(bits >> count & 255);
+    }
+  }
+  // Bytes have one spelling: this refuses wrong padding, text after it, and stray bits in the last character.
+  if (to_base64(bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+std::string seal(std::string_view key32, std::string_view plaintext, std::string_view associated_data) {
+  if (key32.size() != key_size) throw std::invalid_argument("crypto: the key must have 32 bytes");
+  std::string sealed = random_bytes(nonce_size);
+  sealed.resize(nonce_size + plaintext.size() + tag_size);
+  const auto context = new_cipher_context();
+  int written = 0;
+  check(EVP_EncryptInit_ex2(context.get(), EVP_aes_256_gcm(), in(key32), in(sealed), nullptr),
+        "EVP_EncryptInit_ex2");
+  check(EVP_EncryptUpdate(context.get(), nullptr, &written, in(associated_data), length(associated_data)),
+        "EVP_EncryptUpdate");
+  check(EVP_EncryptUpdate(context.get(), out(sealed, nonce_size), &written, in(plaintext), length(plaintext)),
+        "EVP_EncryptUpdate");
+  const std::size_t tag_offset = nonce_size + plaintext.size();
+  check(EVP_EncryptFinal_ex(context.get(), out(sealed, tag_offset), &written), "EVP_EncryptFinal_ex");
+  check(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, tag_size, out(sealed, tag_offset)),
+        "EVP_CTRL_GCM_GET_TAG");
+  return sealed;
+}
+
+std::optional<std::string> open(std::string_view key32, std::string_view sealed,
+                                std::string_view associated_data) {
+  if (key32.size() != key_size || sealed.size() < nonce_size + tag_size) return std::nullopt;
+  const std::string_view nonce = sealed.substr(0, nonce_size);
+  const std::string_view ciphertext = sealed.substr(nonce_size, sealed.size() - nonce_size - tag_size);
+  std::string tag(sealed.substr(sealed.size() - tag_size));
+  std::string plaintext(ciphertext.size(), '\0');
+  const auto context = new_cipher_context();
+  int written = 0;
+  check(EVP_DecryptInit_ex2(context.get(), EVP_aes_256_gcm(), in(key32), in(nonce), nullptr),
+        "EVP_DecryptInit_ex2");
+  check(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, tag_size, out(tag)), "EVP_CTRL_GCM_SET_TAG");
+  check(EVP_DecryptUpdate(context.get(), nullptr, &written, in(associated_data), length(associated_data)),
+        "EVP_DecryptUpdate");
+  check(EVP_DecryptUpdate(context.get(), out(plaintext), &written, in(ciphertext), length(ciphertext)),
+        "EVP_DecryptUpdate");
+  // Only here is the tag compared: before, `plaintext` is whatever the bytes decrypt to.
+  if (EVP_DecryptFinal_ex(context.get(), out(plaintext, plaintext.size()), &written) != 1) {
+    ERR_clear_error();
+    return std::nullopt;
+  }
+  return plaintext;
+}
+
+}  // namespace webhook::crypto

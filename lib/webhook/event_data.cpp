@@ -1,0 +1,158 @@
+#include "webhook/event_data.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "webhook/json.hpp"
+
+namespace webhook {
+
+namespace {
+
+enum class Type { integer, number, text, date, date_time, date_or_date_time };
+
+struct Field {
+  Event event;
+  std::string_view name;
+  Type type;
+};
+
+// The spec's table, row by row.
+constexpr std::array fields{
+    Field{Event::evaluacion_abierta, "evaluacionId", Type::integer},
+    Field{Event::evaluacion_abierta, "titulo", Type::text},
+    Field{Event::evaluacion_prorroga, "evaluacionId", Type::integer},
+    Field{Event::evaluacion_prorroga, "fechaInicio", Type::date},
+    Field{Event::evaluacion_prorroga, "fechaFin", Type::date},
+    Field{Event::evaluacion_cierre_proximo, "evaluacionId", Type::integer},
+    Field{Event::evaluacion_cierre_proximo, "fechaCierre", Type::date_time},
+    Field{Event::evaluacion_cierre_proximo, "diasRestantes", Type::integer},
+    Field{Event::evaluacion_cerrada, "evaluacionId", Type::integer},
+    Field{Event::evaluacion_cerrada, "titulo", Type::text},
+    Field{Event::resultados_provisionales, "evaluacionId", Type::integer},
+    Field{Event::resultados_provisionales, "declaracionId", Type::integer},
+    Field{Event::resultados_provisionales, "notaFinal", Type::number},
+    Field{Event::resultados_definitivos, "evaluacionId", Type::integer},
+    Field{Event::resultados_definitivos, "declaracionId", Type::integer},
+    Field{Event::resultados_definitivos, "notaFinal", Type::number},
+    Field{Event::alegaciones_periodo_abierto, "evaluacionId", Type::integer},
+    Field{Event::alegaciones_periodo_abierto, "declaracionId", Type::integer},
+    Field{Event::alegaciones_periodo_abierto, "fechaFin", Type::date_or_date_time},
+    Field{Event::alegaciones_periodo_cierre, "evaluacionId", Type::integer},
+    Field{Event::alegaciones_periodo_cierre, "declaracionId", Type::integer},
+    Field{Event::incidencia_respuesta, "incidenciaId", Type::integer},
+    Field{Event::incidencia_respuesta, "titulo", Type::text},
+    Field{Event::incidencia_cerrada, "incidenciaId", Type::integer},
+    Field{Event::incidencia_cerrada, "titulo", Type::text},
+    Field{Event::documento_disponible, "documentoId", Type::integer},
+    Field{Event::documento_disponible, "declaracionId", Type::integer},
+    Field{Event::documento_disponible, "tipo", Type::integer},
+    Field{Event::documento_disponible, "descripcion", Type::text},
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Does `text` follow `pattern`, in which `0` stands for any digit?
+bool matches(std::string_view text, std::string_view pattern) {
+  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(),
+                    [](char c, char p) { return p == '0' ? is_digit(c) : c == p; });
+}
+
+/// The value of a few digits, already known to be such.
+unsigned value_of(std::string_view digits) {
+  unsigned value = 0;
+  for (const char c : digits) value = 10 * value + static_cast<unsigned>(c - '0');
+  return value;
+}
+
+bool is_date(std::string_view text) {
+  if (!matches(text, "0000-00-00")) return false;
+  return std::chrono::year_month_day(std::chrono::year(static_cast<int>(value_of(text.substr(0, 4)))),
+                                     std::chrono::month(value_of(text.substr(5, 2))),
+                                     std::chrono::day(value_of(text.substr(8, 2))))
+      .ok();
+}
+
+// No second 60: receivers' date parsers seldom take one, and no clock of the evaluation system gives it.
+bool is_time(std::string_view text) {
+  return matches(text, "00:00:00") && value_of(text.substr(0, 2)) < 24 && value_of(text.substr(3, 2)) < 60 &&
+         value_of(text.substr(6, 2)) < 60;
+}
+
+bool is_fraction(std::string_view text) {
+  return text.empty() ||
+         (text.size() > 1 && text[0] == '.' && std::all_of(text.begin() + 1, text.end(), is_digit));
+}
+
+/// `YYYY-MM-DDThh:mm:ss[.fraction]Z`
+bool is_date_time(std::string_view text) {
+  constexpr std::size_t date = 10;
+  constexpr std::size_t seconds = 19;
+  if (text.size() <= seconds || text[date] != 'T' || text.back() != 'Z') return false;
+  return is_date(text.substr(0, date)) && is_time(text.substr(date + 1, seconds - date - 1)) &&
+         is_fraction(text.substr(seconds, text.size() - seconds - 1));
+}
+
+bool has_type(const json::Value& value, Type type) {
+  const std::string* text = value.string();
+  switch (type) {
+    case Type::integer:
+      return value.integer().has_value();
+    case Type::number:
+      return value.number() != nullptr;
+    case Type::text:
+      return text != nullptr;
+    case Type::date:
+      return text != nullptr && is_date(*text);
+    case Type::date_time:
+      return text != nullptr && is_date_time(*text);
+    case Type::date_or_date_time:
+      return text != nullptr && (is_date(*text) || is_date_time(*text));
+  }
+  return false;
+}
+
+std::string_view describe(Type type) {
+  switch (type) {
+    case Type::integer:
+      return "debe ser un entero de 64 bits, sin fracción ni exponente";
+    case Type::number:
+      return "debe ser un número";
+    case Type::text:
+      return "debe ser una cadena";
+    case Type::date:
+      return "debe ser una fecha que exista, AAAA-MM-DD";
+    case Type::date_time:
+      return "debe ser una fecha y hora UTC que exista, AAAA-MM-DDThh:mm:ss[.fracción]Z";
+    case Type::date_or_date_time:
+      return "debe ser una fecha que exista, AAAA-MM-DD o AAAA-MM-DDThh:mm:ss[.fracción]Z";
+  }
+  return "";
+}
+
+std::optional<std::string> check_field(const json::Value& data, const Field& field) {
+  const json::Value* value = data.find(field.name);
+  const auto reason = [&field](std::string_view what) {
+    return "datos." + std::string(field.name) + ": " + std::string(what);
+  };
+  if (value == nullptr) return reason("falta");
+  if (!has_type(*value, field.type)) return reason(describe(field.type));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> check_event_data(Event event, std::string_view json) try {
+  const json::Value data = json::parse(json);
+  if (data.object() == nullptr) return "datos: debe ser un objeto JSON";
+  for (const Field& field : fields) {
+    if (field.event != event) continue;
+    if (auto reason = check_field(data, field)) return reason;
+  }
+  return std::nullopt;
+} catch (const json::ParseError& error) {
+  return std::string("datos: ") + error.what();
+}
+
+}  // namespace webhook

@@ -1,0 +1,217 @@
+#include "webhook/json.hpp"
+
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "webhook/utf8.hpp"
+
+namespace webhook::json {
+
+namespace {
+
+/// Builds the value from the parser's events, and stops it (by returning false) at what it would let pass.
+class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
+ public:
+  using Size = rapidjson::SizeType;
+
+  /// Once the parser has finished.
+  Value take() { return std::move(root_); }
+  /// Why it stopped the parser.
+  const char* reason() const { return reason_; }
+
+  bool Default() { return stop("valor no válido"); }  // typed numbers: never sent under NumbersAsStrings
+  bool Null() { return add(Value()); }
+  bool Bool(bool b) { return add(Value(b)); }
+  bool RawNumber(const char* text, Size length, bool) { return add(Number{std::string(text, length)}); }
+  bool String(const char* text, Size length, bool) {
+    return is_unicode(text, length) && add(std::string(text, length));
+  }
+  bool Key(const char* text, Size length, bool) {
+    if (!is_unicode(text, length)) return false;
+    open_.back().members.emplace_back(std::string(text, length), Value());
+    return true;
+  }
+  bool StartArray() { return open(); }
+  bool EndArray(Size) {
+    Array elements = std::move(open_.back().elements);
+    open_.pop_back();
+    return add(std::move(elements));
+  }
+  bool StartObject() { return open(); }
+  bool EndObject(Size) {
+    Object members = std::move(open_.back().members);
+    open_.pop_back();
+    if (has_repeated_name(members)) return stop("un objeto repite el nombre de un miembro");
+    return add(std::move(members));
+  }
+
+ private:
+  /// An array or object whose end has not been seen.
+  struct Container {
+    Array elements;
+    Object members;  // the value of the last one is pending
+  };
+
+  bool stop(const char* reason) {
+    reason_ = reason;
+    return false;
+  }
+
+  // The parser recurses once a level, so this bounds its stack as well as ours.
+  bool open() {
+    if (open_.size() == max_depth) return stop("más de 32 niveles de listas y objetos");
+    open_.emplace_back();
+    return true;
+  }
+
+  // Inlined, g++ 12 takes the members that a variant does not hold for uninitialised ones.
+  [[gnu::noinline]] bool add(Value value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (Container& parent = open_.back(); parent.members.empty()) {
+      parent.elements.push_back(std::move(value));
+    } else {
+      parent.members.back().second = std::move(value);
+    }
+    return true;
+  }
+
+  // The parser turns a lone low surrogate ("\udc00") into bytes that are not UTF-8.
+  bool is_unicode(const char* text, Size length) {
+    return count_characters({text, length}) || stop("un carácter \\u incompleto (sustituto suelto)");
+  }
+
+  static bool has_repeated_name(const Object& members) {
+    std::vector<std::string_view> names;
+    names.reserve(members.size());
+    for (const auto& [name, value] : members) names.emplace_back(name);
+    std::sort(names.begin(), names.end());
+    return std::adjacent_find(names.begin(), names.end()) != names.end();
+  }
+
+  std::vector<Container> open_;
+  Value root_;
+  const char* reason_ = "";
+};
+static_assert(max_depth == 32, "a message of Builder::open() says it");
+
+const char* describe(rapidjson::ParseErrorCode code) {
+  switch (code) {
+    case rapidjson::kParseErrorDocumentEmpty:
+      return "el texto está vacío";
+    case rapidjson::kParseErrorDocumentRootNotSingular:
+      return "sobra texto después del valor";
+    case rapidjson::kParseErrorObjectMissName:
+      return "falta el nombre de un miembro, entre comillas";
+    case rapidjson::kParseErrorObjectMissColon:
+      return "faltan los dos puntos después de un nombre";
+    case rapidjson::kParseErrorObjectMissCommaOrCurlyBracket:
+      return "falta una coma o la llave de cierre";
+    case rapidjson::kParseErrorArrayMissCommaOrSquareBracket:
+      return "falta una coma o el corchete de cierre";
+    case rapidjson::kParseErrorStringUnicodeEscapeInvalidHex:
+      return "un \\u necesita cuatro cifras hexadecimales";
+    case rapidjson::kParseErrorStringUnicodeSurrogateInvalid:
+      return "un carácter \\u incompleto (sustituto suelto)";
+    case rapidjson::kParseErrorStringEscapeInvalid:
+      return "una cadena lleva un escape no válido o un carácter de control sin escapar";
+    case rapidjson::kParseErrorStringMissQuotationMark:
+      return "falta la comilla de cierre de una cadena";
+    case rapidjson::kParseErrorStringInvalidEncoding:
+      return "el texto no es UTF-8 válido";
+    case rapidjson::kParseErrorNumberTooBig:
+      return "un número demasiado grande";
+    case rapidjson::kParseErrorNumberMissFraction:
+      return "faltan cifras después del punto de un número";
+    case rapidjson::kParseErrorNumberMissExponent:
+      return "faltan cifras en el exponente de un número";
+    default:
+      return "se esperaba un valor";
+  }
+}
+
+[[noreturn]] void fail(const char* reason, std::size_t offset) {
+  throw ParseError("JSON no válido: " + std::string(reason) + " (byte " + std::to_string(offset) + ")");
+}
+
+/// What RFC 8259, 8.1 forbids and the parser would report as nonsense.
+void require_plain_utf8(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) fail("quite la marca de orden de bytes (BOM) del principio", 0);
+  const bool has_wide_mark = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+  const bool has_zero = text.substr(0, 2).find('\0') != std::string_view::npos;
+  if (has_wide_mark || has_zero) fail("el texto debe ir en UTF-8", 0);
+}
+
+using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void write(Writer& writer, const Value& value) {
+  if (const auto* b = value.boolean()) {
+    writer.Bool(*b);
+  } else if (const auto* number = value.number()) {
+    writer.RawValue(number->text.data(), number->text.size(), rapidjson::kNumberType);
+  } else if (const auto* string = value.string()) {
+    writer.String(string->data(), static_cast<rapidjson::SizeType>(string->size()));
+  } else if (const auto* array = value.array()) {
+    writer.StartArray();
+    for (const auto& element : *array) write(writer, element);
+    writer.EndArray();
+  } else if (const auto* object = value.object()) {
+    writer.StartObject();
+    for (const auto& [name, member] : *object) {
+      writer.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
+      write(writer, member);
+    }
+    writer.EndObject();
+  } else {
+    writer.Null();
+  }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> Value::integer() const {
+  const auto* literal = number();
+  if (literal == nullptr) return std::nullopt;
+  const char* end = literal->text.data() + literal->text.size();
+  std::int64_t result = 0;
+  const auto [stopped_at, error] = std::from_chars(literal->text.data(), end, result);
+  if (error != std::errc{} || stopped_at != end) return std::nullopt;
+  return result;
+}
+
+const Value* Value::find(std::string_view name) const {
+  if (object() == nullptr) return nullptr;
+  const auto found = std::find_if(object()->begin(), object()->end(),
+                                  [name](const Member& member) { return member.first == name; });
+  return found == object()->end() ? nullptr : &found->second;
+}
+
+Value parse(std::string_view text) {
+  require_plain_utf8(text);
+  // Numbers as text: the parser's own conversions read out of bounds or overflow on crafted exponents, and
+  // lose `7.50`.
+  constexpr unsigned flags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::Reader reader;
+  Builder builder;
+  const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
+  if (result.Code() == rapidjson::kParseErrorTermination) fail(builder.reason(), result.Offset());
+  if (result.IsError()) fail(describe(result.Code()), result.Offset());
+  // A zero byte looks like the end of the text to the parser.
+  if (stream.Tell() != text.size()) fail("sobra texto después del valor", stream.Tell());
+  return builder.take();
+}
+
+std::string dump(const Value& value) {
+  rapidjson::StringBuffer buffer;
+  Writer writer(buffer);
+  write(writer, value);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+}  // namespace webhook::json

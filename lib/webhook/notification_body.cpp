@@ -1,0 +1,30 @@
+#include "webhook/notification_body.hpp"
+
+namespace webhook {
+
+std::string notification_body(Event event, platform::UtcTime occurred, std::string_view data_json) {
+  // By hand, since the data must not be parsed and written again; neither name nor time needs escaping.
+  std::string body = R"({"evento":")";
+  body.append(name(event)).append(R"(","timestamp":")").append(platform::format_iso8601(occurred));
+  body.append(R"(","data":)").append(data_json).append("}");
+  return body;
+}
+
+std::string test_event_data(Event event, std::int64_t entity_id, std::string_view entity_name,
+                            const json::Value& extra) {
+  const std::string message = "Notificación de prueba del evento " + std::string(name(event)) +
+                              ", lanzada desde la API de integración.";
+  return json::dump(json::Object{
+      {"test", true},
+      {"entidadId", entity_id},
+      {"entidadNombre", entity_name},
+      {"mensaje", message},
+      {"datos", extra.is_null() ? json::Value(json::Object{}) : extra},
+  });
+}
+
+std::string message_id(std::int64_t delivery_id, platform::UtcTime created) {
+  return "msg_" + std::to_string(created.time_since_epoch().count()) + "_" + std::to_string(delivery_id);
+}
+
+}  // namespace webhook

@@ -1,0 +1,123 @@
+#include "webhook/registration.hpp"
+
+#include <algorithm>
+
+#include "webhook/target_url.hpp"
+#include "webhook/utf8.hpp"
+
+namespace webhook {
+
+namespace {
+
+constexpr std::size_t max_echo = 500;  // bytes of offending names in a message
+
+json::Value parse_object(std::string_view body) {
+  json::Value value;
+  try {
+    value = json::parse(body);
+  } catch (const json::ParseError& error) {
+    throw InvalidRequest(error.what());
+  }
+  if (value.object() == nullptr) throw InvalidRequest("El cuerpo debe ser un objeto JSON");
+  return value;
+}
+
+/// The member's text; nullptr when it is absent or null.
+const std::string* find_text(const json::Value& body, const std::string& field) {
+  const json::Value* value = body.find(field);
+  if (value == nullptr || value->is_null()) return nullptr;
+  if (value->string() == nullptr) throw InvalidRequest(field + ": debe ser una cadena");
+  return value->string();
+}
+
+std::string checked_url(const json::Value& body, const std::vector<platform::HostOverride>& overrides) {
+  const std::string* url = find_text(body, "url");
+  auto verdict = judge_target_url(url == nullptr ? std::string_view() : *url, overrides);
+  if (const auto* rejection = std::get_if<UrlRejection>(&verdict)) throw InvalidRequest(rejection->message);
+  return std::get<TargetUrl>(std::move(verdict)).text;
+}
+
+/// At most `max_echo` bytes, cut between characters.
+std::string shorten(std::string text) {
+  if (text.size() <= max_echo) return text;
+  std::size_t end = max_echo;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+/// A name as it was sent; what is no name (a number, an empty string …) as its JSON text.
+std::string shown(const json::Value& element) {
+  const std::string* text = element.string();
+  return text != nullptr && !text->empty() ? *text : json::dump(element);
+}
+
+/// The elements that are no event's name, each once, joined by ", ".
+std::string offending_names(const json::Array& elements) {
+  std::vector<std::string> names;
+  std::string joined;
+  for (const auto& element : elements) {
+    if (joined.size() > max_echo) break;
+    if (element.string() != nullptr && find_event(*element.string())) continue;
+    std::string name = shown(element);
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    joined += (names.empty() ? "" : ", ") + name;
+    names.push_back(std::move(name));
+  }
+  return shorten(std::move(joined));
+}
+
+EventSet checked_events(const json::Value& body) {
+  const json::Value* value = body.find("eventos");
+  if (value == nullptr || value->is_null()) throw InvalidRequest("eventos: indique al menos un evento");
+  const json::Array* elements = value->array();
+  if (elements == nullptr) throw InvalidRequest("eventos: debe ser una lista de nombres de evento");
+  if (elements->empty()) throw InvalidRequest("eventos: indique al menos un evento");
+  const std::string offending = offending_names(*elements);
+  if (!offending.empty()) throw InvalidRequest("Eventos no válidos: " + offending);
+  EventSet events;
+  for (const auto& element : *elements) events.insert(*find_event(*element.string()));
+  return events;
+}
+
+std::optional<std::string> checked_secret(const json::Value& body) {
+  static_assert(max_secret_characters == 512, "a message says it");
+  const std::string* secret = find_text(body, "secreto");
+  if (secret == nullptr || secret->empty()) return std::nullopt;
+  // The parser has let nothing pass that is not UTF-8.
+  if (*count_characters(*secret) > max_secret_characters) {
+    throw InvalidRequest("secreto: no puede pasar de 512 caracteres");
+  }
+  return *secret;
+}
+
+Event checked_event(const json::Value& body) {
+  const std::string where = "; los nombres están en GET /apientidades/v1/webhooks/eventos";
+  const std::string* name = find_text(body, "evento");
+  if (name == nullptr || name->empty())
+    throw InvalidRequest("evento: indique el nombre de un evento" + where);
+  const auto event = find_event(*name);
+  if (!event) throw InvalidRequest("evento: no es un evento válido" + where);
+  return *event;
+}
+
+json::Value checked_extra(const json::Value& body) {
+  const json::Value* extra = body.find("datosExtra");
+  if (extra == nullptr || extra->is_null()) return {};
+  if (extra->object() == nullptr) throw InvalidRequest("datosExtra: debe ser un objeto");
+  return *extra;
+}
+
+}  // namespace
+
+Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
+  const json::Value fields = parse_object(body);
+  // A braced list is evaluated from left to right: the order of the spec's table.
+  return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields)};
+}
+
+TestRequest parse_test_request(std::string_view body) {
+  const json::Value fields = parse_object(body);
+  return {checked_event(fields), checked_extra(fields)};
+}
+
+}  // namespace webhook

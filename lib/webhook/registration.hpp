@@ -1,0 +1,42 @@
+// Request bodies of the API as checked values: POST /webhooks and POST /webhooks/test (spec, in the order of its tables).
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/config.hpp"
+#include "webhook/event.hpp"
+#include "webhook/json.hpp"
+
+namespace webhook {
+
+inline constexpr std::size_t max_secret_characters = 512;
+inline constexpr int max_webhooks_per_entity = 5;
+inline constexpr std::string_view too_many_webhooks_message = "Máximo 5 webhooks";
+
+/// what() is the Spanish message of the 400, naming the field and the remedy.
+struct InvalidRequest : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Registration {
+  std::string url;  // as stored
+  EventSet events;
+  std::optional<std::string> secret;  // absent, null and "" mean none
+};
+
+/// Throws InvalidRequest for the first rule that fails, in the order of the spec's validation table.
+Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides);
+
+struct TestRequest {
+  Event event;
+  json::Value extra;  // datosExtra: an object, or null when none was sent
+};
+
+/// Throws InvalidRequest.
+TestRequest parse_test_request(std::string_view body);
+
+}  // namespace webhook

@@ -1,0 +1,86 @@
+#include "webhook/sealed_secret.hpp"
+
+#include <algorithm>
+
+#include "webhook/crypto.hpp"
+
+namespace webhook {
+
+namespace {
+
+constexpr std::size_t key_size = 32;
+constexpr std::size_t max_id_size = 32;
+
+struct Key {
+  std::string id;
+  std::string bytes;
+};
+
+bool is_id_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == '-';
+}
+
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= max_id_size &&
+         std::all_of(text.begin(), text.end(), is_id_character);
+}
+
+std::string_view trim(std::string_view line) {
+  constexpr std::string_view white = " \t\r";
+  const auto first = line.find_first_not_of(white);
+  if (first == std::string_view::npos) return {};
+  return line.substr(first, line.find_last_not_of(white) - first + 1);
+}
+
+// The messages quote nothing of the line: a line with its parts swapped has the key where the id should be.
+[[noreturn]] void fail(std::size_t line_number, const char* problem) {
+  throw KeyFileError("line " + std::to_string(line_number) + ": " + problem);
+}
+
+Key parse_line(std::string_view line, std::size_t line_number) {
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos) fail(line_number, "expected `id:base64`");
+  const auto id = line.substr(0, colon);
+  if (!is_id(id)) fail(line_number, "the id must be 1 to 32 of A-Z a-z 0-9 . _ -");
+  auto bytes = crypto::from_base64(line.substr(colon + 1));
+  if (!bytes) fail(line_number, "the key is not base64 (padded, no spaces)");
+  if (bytes->size() != key_size) fail(line_number, "the key must have 32 bytes");
+  return {std::string(id), std::move(*bytes)};
+}
+
+/// Neither a decimal number nor an id contains a colon, so that no two pairs share a text.
+std::string associated_data(std::int64_t webhook_id, std::string_view key_id) {
+  return "webhook:" + std::to_string(webhook_id) + ":" + std::string(key_id);
+}
+
+}  // namespace
+
+KeyRing KeyRing::parse(std::string_view file_text) {
+  KeyRing ring;
+  for (std::size_t number = 1; !file_text.empty(); ++number) {
+    const auto end = std::min(file_text.find('\n'), file_text.size());
+    const auto line = trim(file_text.substr(0, end));
+    file_text.remove_prefix(std::min(end + 1, file_text.size()));
+    if (line.empty() || line.front() == '#') continue;
+    auto key = parse_line(line, number);
+    if (ring.keys_.empty()) ring.current_ = key.id;
+    if (!ring.keys_.emplace(std::move(key.id), std::move(key.bytes)).second) {
+      fail(number, "the id repeats that of an earlier line");
+    }
+  }
+  if (ring.keys_.empty()) throw KeyFileError("there is no key: expected lines `id:base64` of 32 bytes");
+  return ring;
+}
+
+SealedSecret KeyRing::seal(std::int64_t webhook_id, std::string_view secret) const {
+  return {current_, crypto::seal(keys_.at(current_), secret, associated_data(webhook_id, current_))};
+}
+
+std::optional<std::string> KeyRing::open(std::int64_t webhook_id, const SealedSecret& sealed) const {
+  const auto key = keys_.find(sealed.key_id);
+  if (key == keys_.end()) return std::nullopt;
+  return crypto::open(key->second, sealed.ciphertext, associated_data(webhook_id, sealed.key_id));
+}
+
+}  // namespace webhook

@@ -1,0 +1,47 @@
+// Shared secrets at rest: AES-256-GCM under a key that is not in the database, bound to the webhook (design 1.4).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace webhook {
+
+struct KeyFileError : std::runtime_error {
+  using std::runtime_error::runtime_error;  // one line: the line number and what is wrong with it, never the key
+};
+
+struct SealedSecret {
+  std::string key_id;      // which key of the ring sealed it
+  std::string ciphertext;  // binary, see crypto::seal
+  bool operator==(const SealedSecret&) const = default;
+};
+
+/// The keys of secrets.key_file: lines `id:base64` of 32 bytes, the first is current; blank lines and `#` comments are
+/// skipped. An id is 1 to 32 of [A-Za-z0-9._-].
+class KeyRing {
+ public:
+  /// Throws KeyFileError, also when there is no key or an id repeats.
+  static KeyRing parse(std::string_view file_text);
+
+  const std::string& current_id() const { return current_; }
+  /// Of every key, in alphabetical order.
+  std::vector<std::string> ids() const {
+    std::vector<std::string> result;
+    for (const auto& [id, key] : keys_) result.push_back(id);
+    return result;
+  }
+  SealedSecret seal(std::int64_t webhook_id, std::string_view secret) const;
+  /// nullopt when the key is unknown or the text is not what was sealed for this webhook: fail closed.
+  std::optional<std::string> open(std::int64_t webhook_id, const SealedSecret& sealed) const;
+
+ private:
+  std::string current_;
+  std::map<std::string, std::string, std::less<>> keys_;
+};
+
+}  // namespace webhook

@@ -1,0 +1,245 @@
+#include "webhook/target_url.hpp"
+
+#include <curl/curl.h>
+#include <idn2.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "webhook/address_policy.hpp"
+#include "webhook/utf8.hpp"
+
+namespace webhook {
+
+namespace {
+
+using platform::HostOverride;
+using platform::IpAddress;
+
+constexpr std::string_view scheme = "https://";
+constexpr std::string_view host_end = "/?#";
+
+// What the entity is told: one text per remedy.
+constexpr const char* empty_url =
+    "url: no puede estar vacía; indique la dirección https:// que recibirá los avisos";
+constexpr const char* not_https = "url: debe empezar por https://, en minúsculas";
+constexpr const char* too_long = "url: no puede pasar de 2000 caracteres";
+constexpr const char* too_long_stored =
+    "url: no puede pasar de 2000 caracteres, con el nombre de host en punycode";
+constexpr const char* bad_characters =
+    "url: no puede llevar espacios, caracteres de control ni barras invertidas; codifíquelos con % (un "
+    "espacio es %20)";
+constexpr const char* not_ascii =
+    "url: fuera del nombre de host sólo admite caracteres ASCII; codifique los demás con % (á es %C3%A1)";
+constexpr const char* fragment = "url: no puede llevar fragmento (#…), porque nunca se envía; quítelo";
+constexpr const char* credentials =
+    "url: no puede llevar usuario ni contraseña; use secreto para verificar los avisos";
+constexpr const char* bad_host =
+    "url: el nombre de host no es válido; escriba un nombre de dominio público completo";
+constexpr const char* bad_port = "url: el puerto debe ser un número de 1 a 65535";
+constexpr const char* not_public =
+    "url: no puede apuntar a una dirección local, privada o reservada; use un nombre de dominio público";
+static_assert(max_url_characters == 2000, "two messages say it");
+
+/// Thrown and caught in this file.
+struct Rejected {
+  const char* message;
+};
+
+void require(bool condition, const char* message) {
+  if (!condition) throw Rejected{message};
+}
+
+// Not the functions of <cctype>: they change with the locale.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+bool is_unwelcome(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\\'; }
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+/// A URL cut where RFC 3986 cuts it.
+struct Parts {
+  std::string host;  // with brackets, if any; as written
+  std::string port;  // with its colon; empty when there is none
+  std::string tail;  // path and query
+};
+
+/// The host as DNS has it. Unicode's own digits, dots and letter forms become the ASCII that they stand for.
+/// libidn2 reads UTF-8 whatever the locale; libcurl's own conversion does not.
+std::string to_punycode(const std::string& host) {
+  if (is_ascii(host) || host.starts_with('[')) return host;
+  char* output = nullptr;
+  const int result = idn2_to_ascii_8z(host.c_str(), &output, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+  const std::unique_ptr<char, decltype(&idn2_free)> owner(output, idn2_free);
+  require(result == IDN2_OK, bad_host);
+  return owner.get();
+}
+
+void require_length(std::string_view url, const char* message) {
+  const auto characters = count_characters(url);
+  require(characters.has_value(), bad_characters);
+  require(*characters <= max_url_characters, message);
+}
+
+Parts split(std::string_view url) {
+  const std::string_view rest = url.substr(scheme.size());
+  const std::string_view authority = rest.substr(0, rest.find_first_of(host_end));
+  const std::string_view tail = rest.substr(authority.size());
+  require(std::none_of(rest.begin(), rest.end(), is_unwelcome), bad_characters);
+  require(is_ascii(tail), not_ascii);
+  require(tail.find('#') == std::string_view::npos, fragment);
+  require(authority.find('@') == std::string_view::npos, credentials);
+  const auto bracket = authority.find(']');
+  const auto colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  const std::string_view host = authority.substr(0, colon);
+  return {std::string(host), std::string(authority.substr(host.size())), std::string(tail)};
+}
+
+void require_port(std::string_view port) {
+  if (port.empty()) return;
+  const std::string_view digits = port.substr(1);
+  require(!digits.empty() && std::all_of(digits.begin(), digits.end(), is_digit), bad_port);
+}
+
+/// What libcurl will dial for a URL.
+struct Dialled {
+  std::string host;  // brackets kept; IPv4 in dotted form whatever its spelling
+  std::uint16_t port;
+};
+
+std::string part(CURLU* url, CURLUPart what, unsigned flags) {
+  char* text = nullptr;
+  const CURLUcode code = curl_url_get(url, what, &text, flags);
+  const std::unique_ptr<char, decltype(&curl_free)> owner(text, curl_free);
+  require(code == CURLUE_OK, bad_host);
+  return owner.get();
+}
+
+Dialled dialled(const std::string& url) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
+  if (!parsed) throw std::bad_alloc();
+  const CURLUcode code = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
+  require(code != CURLUE_BAD_PORT_NUMBER, bad_port);
+  require(code == CURLUE_OK, bad_host);
+  const std::string port = part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  Dialled result{part(parsed.get(), CURLUPART_HOST, 0), 0};
+  std::from_chars(port.data(), port.data() + port.size(), result.port);
+  require(result.port != 0, bad_port);
+  return result;
+}
+
+std::vector<std::string_view> labels_of(std::string_view name) {
+  std::vector<std::string_view> labels;
+  for (;;) {
+    const auto dot = name.find('.');
+    labels.push_back(name.substr(0, dot));
+    if (dot == std::string_view::npos) return labels;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+/// Underscores are no host name's, but are found in DNS.
+bool is_label(std::string_view label) {
+  constexpr std::size_t longest = 63;  // RFC 1035, 2.3.4
+  return !label.empty() && label.size() <= longest && std::all_of(label.begin(), label.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '_';
+  });
+}
+
+/// Made of labels: nothing in it that libcurl would decode or cut at (%, a second colon …).
+bool is_name(std::string_view host) {
+  constexpr std::size_t longest = 253;
+  const auto labels = labels_of(host);
+  return host.size() <= longest && std::all_of(labels.begin(), labels.end(), is_label);
+}
+
+/// `7`, `0x7f`: some resolver may take a name that ends so for an IPv4 address; no real domain does.
+bool ends_in_number(std::string_view name) {
+  const std::string_view last = labels_of(name).back();
+  return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
+}
+
+/// Leads nowhere, or inside: reserved (RFC 6761, 6762, 7686, 8375) or customary in private networks.
+bool is_private_name(std::string_view name) {
+  constexpr std::array<std::string_view, 13> private_domains{
+      ".localhost", ".local",   ".localdomain", ".internal", ".intranet", ".lan",      ".home",
+      ".corp",      ".private", ".test",        ".invalid",  ".onion",    ".home.arpa"};
+  const std::string dotted = std::string(".").append(name);
+  return name.find('.') == std::string_view::npos ||
+         std::any_of(private_domains.begin(), private_domains.end(),
+                     [&dotted](std::string_view domain) { return dotted.ends_with(domain); });
+}
+
+/// The address between the brackets of an IPv6 host; nullopt for any other text.
+std::optional<IpAddress> bracketed_address(std::string_view host) {
+  if (!host.starts_with('[') || !host.ends_with(']')) return std::nullopt;
+  return IpAddress::parse(host.substr(1, host.size() - 2));
+}
+
+/// Compares how we and libcurl read the host, and refuses what must not be dialled; returns it without
+/// brackets.
+std::string judge_host(const std::string& written, const std::string& dialled,
+                       const std::vector<HostOverride>& overrides) {
+  const auto v6 = bracketed_address(written);
+  const auto address = v6 ? bracketed_address(dialled) : IpAddress::parse(dialled);
+  if (address) {
+    require(!v6 || *address == *v6, bad_host);
+    require(is_public_address(*address), not_public);
+    return address->to_string();
+  }
+  require(lower(dialled) == lower(written) && !ends_in_number(dialled), bad_host);
+  require(find_override(dialled, overrides) != nullptr || !is_private_name(lower(dialled)), not_public);
+  return lower(dialled);
+}
+
+TargetUrl judge(std::string_view url, const std::vector<HostOverride>& overrides) {
+  require(!url.empty(), empty_url);
+  require(url.starts_with(scheme), not_https);
+  require_length(url, too_long);
+  Parts parts = split(url);
+  require_port(parts.port);
+  parts.host = to_punycode(parts.host);
+  // The root's dot names the same host; without it every later comparison is plain.
+  if (parts.host.ends_with('.')) parts.host.pop_back();
+  require(bracketed_address(parts.host) || is_name(parts.host), bad_host);
+  const std::string text = std::string(scheme) + parts.host + parts.port + parts.tail;
+  require_length(text, too_long_stored);
+  const Dialled dial = dialled(text);
+  return {text, judge_host(parts.host, dial.host, overrides), dial.port};
+}
+
+}  // namespace
+
+std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
+                                                       const std::vector<HostOverride>& overrides) try {
+  return judge(url, overrides);
+} catch (const Rejected& rejected) {
+  return UrlRejection{rejected.message};
+}
+
+const HostOverride* find_override(std::string_view host, const std::vector<HostOverride>& overrides) {
+  const std::string name = lower(host);
+  const auto covers = [&name](const HostOverride& override) {
+    const std::string_view pattern = override.pattern;
+    if (!pattern.starts_with("*.")) return name == pattern;
+    const std::string_view domain = pattern.substr(1);  // with its dot
+    return name.size() > domain.size() && name.ends_with(domain);
+  };
+  const auto found = std::find_if(overrides.begin(), overrides.end(), covers);
+  return found == overrides.end() ? nullptr : &*found;
+}
+
+}  // namespace webhook

@@ -1,0 +1,33 @@
+// Is this text a URL that we are willing to notify? (spec "URL not private", design 1.1 "URL text"). No DNS.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "platform/config.hpp"
+
+namespace webhook {
+
+inline constexpr std::size_t max_url_characters = 2000;
+
+struct TargetUrl {
+  std::string text;    // ASCII, as stored, shown and dialled (an IDN host as punycode)
+  std::string host;    // lower case, without brackets or a trailing dot
+  std::uint16_t port;  // 443 unless the URL names one
+};
+
+/// A Spanish sentence for the entity: what is wrong and how to mend it.
+struct UrlRejection {
+  std::string message;
+};
+
+/// Judges a URL as libcurl's own parser reads it: it is the dialler.
+std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url, const std::vector<platform::HostOverride>& overrides);
+
+/// The override that covers a host (case-insensitive; the first that matches), or nullptr.
+const platform::HostOverride* find_override(std::string_view host, const std::vector<platform::HostOverride>& overrides);
+
+}  // namespace webhook

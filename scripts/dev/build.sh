@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# CMake by preset. Quiet, unless it fails.
+
+PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
+
+# build_preset PRESET TARGET…
+build_preset() {
+  local preset=$1 folder=$ROOT/build/$1
+  shift
+  [[ -z $DEV_NO_BUILD ]] || return 0
+  mkdir -p "$folder"
+  (
+    flock -w 3600 9 || die "another build of preset $preset does not end"
+    say "building $* (preset $preset; the first time takes some minutes)"
+    cd "$ROOT"
+    quiet_build "$folder/dev-build.log" cmake --preset "$preset"
+    quiet_build "$folder/dev-build.log" cmake --build --preset "$preset" --target "$@"
+  ) 9>"$folder/dev-build.lock" || exit 1
+}
+
+quiet_build() {
+  local log=$1
+  shift
+  "$@" 9>&- >"$log" 2>&1 || {
+    tail -n 60 "$log" >&2
+    die "the build failed (all of it: $log)"
+  }
+}
+
+command_build() {
+  install_packages "${BUILD_PACKAGES[@]}"
+  local preset=${1:-release} targets=("${PROGRAMS[@]}")
+  [[ $preset == release ]] || targets=(all)
+  build_preset "$preset" "${targets[@]}"
+}
+
+build_programs() {
+  install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"
+  build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+}

@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# An authority of this stack's own, and what it vouches for: the API's server and the receivers of tests.
+
+make_certificates() {
+  local folder=$DEV_DIR/certs
+  openssl x509 -checkend 86400 -noout -in "$folder/receiver.pem" >/dev/null 2>&1 && return
+  say "making certificates"
+  mkdir -p "$folder"
+  (
+    umask 077
+    make_authority "$folder"
+    make_certificate "$folder" server 'DNS:localhost,IP:127.0.0.1,IP:::1'
+    make_certificate "$folder" receiver 'DNS:localhost,DNS:*.receptor.test,IP:127.0.0.1'
+  ) || die "openssl could not make the certificates"
+}
+
+make_authority() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -sha256 -days 365 \
+    -subj '/CN=apientidades development CA' -keyout "$1/ca.key" -out "$1/ca.pem" \
+    -addext basicConstraints=critical,CA:TRUE,pathlen:0 -addext keyUsage=critical,keyCertSign,cRLSign 2>/dev/null
+}
+
+# make_certificate FOLDER NAME SUBJECT_ALT_NAMES
+make_certificate() {
+  local folder=$1 name=$2 names=$3
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -sha256 -subj "/CN=$name" \
+    -keyout "$folder/$name.key" -out "$folder/$name.csr" 2>/dev/null &&
+    openssl x509 -req -in "$folder/$name.csr" -CA "$folder/ca.pem" -CAkey "$folder/ca.key" -CAcreateserial \
+      -sha256 -days 364 -out "$folder/$name.pem" -extfile /dev/stdin 2>/dev/null <<EXTENSIONS
+basicConstraints = critical, CA:FALSE
+keyUsage = critical, digitalSignature
+extendedKeyUsage = serverAuth
+subjectAltName = $names
+subjectKeyIdentifier = hash
+authorityKeyIdentifier = keyid
+EXTENSIONS
+}

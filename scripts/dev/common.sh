@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# Where things are, and how to speak. Only results go to standard output; what `dev` says goes to standard error.
+
+export PATH=$PATH:/usr/sbin:/sbin # where nginx and mariadbd are, which a plain user does not have
+PYTHON=/usr/bin/python3
+PARTS=(db fcgi dispatcher nginx)
+DB_NAME=apientidades
+
+DEV_DIR=${DEV_DIR:-.dev}
+[[ $DEV_DIR == /* ]] || DEV_DIR=$ROOT/$DEV_DIR
+DEV_PRESET=${DEV_PRESET:-release}
+DEV_NO_BUILD=${DEV_NO_BUILD:-}
+BUILD=$ROOT/build/$DEV_PRESET
+
+say() { printf 'dev: %s\n' "$*" >&2; }
+
+die() {
+  say "$*"
+  exit 1
+}
+
+usage_error() {
+  say "$*"
+  exit 2
+}
+
+# wait_for SECONDS COMMAND…: true as soon as the command succeeds, false when the time is over.
+wait_for() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < deadline)) || return 1
+    sleep 0.05
+  done
+}
+
+# The rest of the command has the stack's folder to itself; a second `dev` waits for its turn.
+# Only this process keeps descriptor 9: part.py closes it in what it starts.
+lock_stack() {
+  umask 077 # the database's root needs no password, only to reach the socket
+  mkdir -p "$DEV_DIR" 2>/dev/null || die "cannot make the folder $DEV_DIR"
+  mkdir -p "$DEV_DIR"/{log,run,secrets}
+  exec 9>"$DEV_DIR/lock"
+  flock -w 300 9 || die "another ./dev has been busy with $DEV_DIR for 5 minutes"
+}
+
+# The port of the running stack, else the one asked for.
+stack_port() {
+  cat "$DEV_DIR/run/port" 2>/dev/null || printf '%s\n' "${DEV_PORT:-8443}"
+}
+
+# A unix socket's path has at most 107 bytes: a deep checkout keeps its sockets in a short private folder, for as
+# long as the stack is up.
+sockets_dir() {
+  local wanted=$DEV_DIR/run record=$DEV_DIR/run/sockets_dir
+  if ((${#wanted} <= 90)); then
+    printf '%s\n' "$wanted"
+    return
+  fi
+  [[ -s $record && -d $(<"$record") ]] || mktemp -d "${XDG_RUNTIME_DIR:-/tmp}/apientidades.XXXXXX" >"$record"
+  cat "$record"
+}
+
+remove_sockets_dir() {
+  local record=$DEV_DIR/run/sockets_dir
+  [[ -s $record ]] || return 0
+  rm -rf -- "$(<"$record")" "$record"
+}
+
+free_port() {
+  "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Debian packages: each step installs what it misses, and says so.
+
+BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev
+  libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev libidn2-dev)
+RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
+TEST_PACKAGES=(python3-pytest)
+LINT_PACKAGES=(clang-format clang-tidy shellcheck)
+
+is_installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+install_packages() {
+  [[ -z $DEV_NO_BUILD ]] || return 0
+  local package missing=()
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  say "installing ${missing[*]}"
+  apt_install "${missing[@]}" || die "could not install ${missing[*]}: see the lines above"
+}
+
+# Starts no service: the stack runs its own nginx and MariaDB, and port 80 is the machine's business.
+apt_install() {
+  command -v apt-get >/dev/null || die "this is not Debian: install by hand $*"
+  local sudo=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "needs root or sudo to install $*"
+    sudo=(sudo)
+  fi
+  "${sudo[@]}" bash -s -- "$@" >&2 <<'ROOT'
+    set -e
+    export DEBIAN_FRONTEND=noninteractive
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+      trap 'rm -f "$policy"' EXIT
+      printf '#!/bin/sh\nexit 101\n' >"$policy"
+      chmod +x "$policy"
+    fi
+    quietly() { out=$("$@" 2>&1) || { printf '%s\n' "$out" | tail -n 20; exit 1; }; }
+    quietly apt-get -q update </dev/null
+    quietly apt-get -q -y --no-install-recommends install "$@" </dev/null
+ROOT
+}

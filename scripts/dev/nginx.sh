@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# nginx with the very files of a real installation (nginx/): only paths, port and names are substituted.
+
+start_nginx() {
+  local port
+  port=$(stack_port)
+  require_free_port "$port"
+  render_nginx "$port"
+  launch nginx -- nginx -e "$(part_log nginx)" -c "$DEV_DIR/nginx/nginx.conf"
+  wait_for 15 nginx_answers_or_ended
+  nginx_answers || part_failed nginx "no answer on https://localhost:$port"
+}
+
+nginx_answers_or_ended() { nginx_answers || ! part_alive nginx; }
+
+require_free_port() {
+  port_is_free "$1" || die "port $1 is in use: stop what listens there, or choose another: DEV_PORT=9443 ./dev up"
+}
+
+port_is_free() {
+  "$PYTHON" - "$1" 2>/dev/null <<'PROGRAM'
+import socket, sys
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", int(sys.argv[1])))
+listener.listen()
+PROGRAM
+}
+
+render_nginx() {
+  local folder=$DEV_DIR/nginx file
+  mkdir -p "$folder/temp"
+  for file in "$ROOT"/nginx/apientidades.conf "$ROOT"/nginx/snippets/*.conf; do
+    substitute_paths "$1" <"$file" >"$folder/${file##*/}"
+  done
+  main_nginx_conf >"$folder/nginx.conf"
+}
+
+substitute_paths() {
+  local ipv6="listen [::1]:$1 "
+  grep -qs '^0\{31\}1 ' /proc/net/if_inet6 || ipv6='# no IPv6 here: '
+  sed -e "s|listen 443 |listen 127.0.0.1:$1 |" \
+    -e "s|listen \[::\]:443 |$ipv6|" \
+    -e "s|server_name .*;|server_name localhost;|" \
+    -e "s|/etc/nginx/snippets/|$DEV_DIR/nginx/|" \
+    -e "s|/etc/apientidades/tls/fullchain.pem|$DEV_DIR/certs/server.pem|" \
+    -e "s|/etc/apientidades/tls/privkey.pem|$DEV_DIR/certs/server.key|" \
+    -e "s|/run/apientidades/fcgi.sock|$(sockets_dir)/fcgi.sock|" \
+    -e "s|/var/log/nginx/apientidades.error.log|$(part_log nginx)|" \
+    -e "s|/var/log/nginx/apientidades.access.log|$DEV_DIR/log/nginx-access.log|"
+}
+
+# Stands for Debian's /etc/nginx/nginx.conf, and adds nothing that apientidades.conf needs.
+main_nginx_conf() {
+  local user='' temp=$DEV_DIR/nginx/temp
+  ((EUID != 0)) || user='user root;' # the workers read what only we may read
+  cat <<CONF
+$user
+daemon off;
+worker_processes 2;
+worker_rlimit_nofile 8192;
+pid $DEV_DIR/run/nginx.pid;
+error_log $(part_log nginx);
+events {
+    worker_connections 4096;
+}
+http {
+    client_body_temp_path $temp/body;
+    proxy_temp_path $temp/proxy;
+    fastcgi_temp_path $temp/fastcgi;
+    uwsgi_temp_path $temp/uwsgi;
+    scgi_temp_path $temp/scgi;
+    include $DEV_DIR/nginx/apientidades.conf;
+}
+CONF
+}
+
+# The status of an unauthenticated request through the whole path; 000 when there is no answer.
+https_status() {
+  curl -q -s -o /dev/null -w '%{http_code}' --noproxy '*' --max-time 10 --cacert "$DEV_DIR/certs/ca.pem" \
+    "https://localhost:$(stack_port)/apientidades/v1/webhooks" || true
+}
+
+nginx_answers() { [[ $(https_status) != 000 ]]; }
+fcgi_answers() { ! part_alive nginx || [[ $(https_status) == 401 ]]; }

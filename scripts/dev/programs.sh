@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# The three programs: their configuration in this stack, and how they are started.
+
+FCGI_PROCESSES=2
+READY_SECONDS=30
+
+write_configuration() {
+  secret_of secrets.keys new_key >/dev/null
+  cat >"$DEV_DIR/apientidades.conf" <<CONF
+# Written by ./dev up; APIENTIDADES_<SECTION>_<KEY> in the environment goes over it.
+[database]
+socket = $(db_socket)
+name = $DB_NAME
+
+[secrets]
+key_file = $DEV_DIR/secrets/secrets.keys
+
+[delivery]
+allowed_networks = 127.0.0.1/32
+host_overrides = *.receptor.test=127.0.0.1
+ca_file = $DEV_DIR/certs/ca.pem
+CONF
+}
+
+new_key() { printf 'dev1:%s\n' "$(openssl rand -base64 32)"; }
+
+program() {
+  local found
+  found=$(find "$BUILD/" -maxdepth 2 -type f -name "$1" -perm -u+x 2>/dev/null | head -n 1)
+  [[ -n $found ]] || die "$1 is not built in $BUILD: run ./dev build $DEV_PRESET"
+  printf '%s\n' "$found"
+}
+
+# as_user NAME COMMAND…: each program has a database user of its own, unless the environment says otherwise.
+as_user() {
+  local name=$1
+  shift
+  APIENTIDADES_DATABASE_USER=${APIENTIDADES_DATABASE_USER:-$(database_user "$name")} \
+    APIENTIDADES_DATABASE_PASSWORD_FILE=${APIENTIDADES_DATABASE_PASSWORD_FILE:-$DEV_DIR/secrets/$name.password} \
+    "$@"
+}
+
+start_fcgi() {
+  local executable
+  executable=$(program apientidades-fcgi) || exit 1
+  as_user api launch fcgi --count "$FCGI_PROCESSES" --listen "$(sockets_dir)/fcgi.sock" --ready "$READY_SECONDS" -- \
+    "$executable" --config "$DEV_DIR/apientidades.conf"
+}
+
+start_dispatcher() {
+  local executable
+  executable=$(program apientidades-dispatcher) || exit 1
+  as_user dispatcher launch dispatcher --ready "$READY_SECONDS" -- "$executable" --config "$DEV_DIR/apientidades.conf"
+}
+
+run_admin() {
+  local executable
+  executable=$(program apientidades-admin) || exit 1
+  [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations" # by default, where a package puts them
+  as_user admin "$executable" --config "$DEV_DIR/apientidades.conf" "$@"
+}
+
+command_admin() {
+  [[ -s $DEV_DIR/apientidades.conf ]] || die "there is no stack in $DEV_DIR: ./dev up"
+  run_admin "$@"
+}

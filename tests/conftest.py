@@ -1,0 +1,49 @@
+"""Fixtures. One stack serves every test: each test makes an entity of its own."""
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fakes.receiver import Receiver, self_signed  # noqa: E402
+from support.actors import Entity  # noqa: E402
+from support.stack import Stack, setting  # noqa: E402
+
+# Retries within a test's patience. The lease is the shortest that the time-out allows.
+SHORT = setting(
+    delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s", delivery_retry_jitter="0",
+    delivery_retry_schedule="300ms,600ms,900ms", delivery_allowed_networks="127.0.0.0/8")
+
+
+@pytest.fixture(scope="session")
+def stack():
+    running = Stack(SHORT).up()
+    yield running
+    running.down()
+
+
+@pytest.fixture(scope="session")
+def receiver(stack):
+    with Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def untrusted_receiver():
+    folder = tempfile.mkdtemp(prefix="apie-tls-")
+    with Receiver(*self_signed(folder, "*.receptor.test")) as running:
+        yield running
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def new_entity(stack, receiver):
+    return lambda **how: Entity(stack, receiver, **how)
+
+
+@pytest.fixture
+def entity(new_entity):
+    return new_entity()

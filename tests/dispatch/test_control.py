@@ -1,0 +1,141 @@
+"""What people do to a queue at work: pause, delete, cancel, and secrets that cannot be read."""
+import pytest
+
+from fakes import verify
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.wait import holds_for, wait_until
+
+
+def started(entity, hook, **row):
+    return entity.stack.delivery_id(entity.notify(**row), hook.id)
+
+
+@pytest.fixture
+def paused(stack):
+    stack.admin("queue", "pause")
+    yield
+    stack.dev("admin", "queue", "resume", check=False)
+
+
+def test_pause_and_resume(entity, receiver, stack, paused):
+    hook = entity.register()
+    assert stack.admin("queue", "status")["pausada"] is True
+    for _ in range(3):
+        entity.notify()
+    entity.api("POST", BASE + "/test", json_body={"evento": "evaluacion.abierta"})
+    holds_for(1, lambda: receiver.requests(hook.path) == [], "nothing sent while paused")
+    stack.admin("queue", "resume")
+    receiver.wait(hook.path, 4)
+    assert stack.admin("queue", "status")["pausada"] is False
+
+
+def test_a_pause_lets_what_is_in_flight_end(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    delivery = started(entity, hook)
+    receiver.wait(hook.path)
+    stack.admin("queue", "pause")
+    try:
+        receiver.release(hook.path)
+        stack.wait_delivery(delivery, "entregada")
+    finally:
+        stack.admin("queue", "resume")
+
+
+def test_queue_status_counts(entity, receiver, stack):
+    before = stack.admin("queue", "status")
+    assert set(before) >= {"notificaciones_pendientes", "entregas_pendientes", "en_curso", "retenidas", "fallidas",
+                           "rechazadas", "mas_antigua_s", "pausada"}
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    started(entity, hook)
+    receiver.wait(hook.path)
+    stack.wait_notification(entity.notify(data="{}"), "rechazada")
+    during = stack.admin("queue", "status")
+    assert during["en_curso"] >= 1 and during["rechazadas"] == before["rechazadas"] + 1
+    receiver.release(hook.path)
+
+
+def test_delete_cancels_what_was_pending(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "60"}))
+    first = started(entity, hook)
+    wait_until(lambda: stack.delivery(first)["intentos"] == 1, what="the first attempt")
+    waiting = started(entity, hook)
+    assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
+    stack.wait_delivery(first, "cancelada", 30)
+    stack.wait_delivery(waiting, "cancelada", 30)
+    assert len(receiver.requests(hook.path)) <= 2
+    after = len(receiver.requests(hook.path))
+    stack.wait_notification(entity.notify(), "procesada")
+    holds_for(0.5, lambda: len(receiver.requests(hook.path)) == after, "nothing sent to a deleted webhook")
+
+
+def test_delete_while_in_flight(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    delivery = started(entity, hook)
+    receiver.wait(hook.path)
+    assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
+    receiver.release(hook.path)
+    wait_until(lambda: stack.delivery(delivery)["estado"] in ("entregada", "cancelada"), what="the delivery to end")
+    assert len(receiver.requests(hook.path)) == 1
+
+
+def test_cancelling_a_notification(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "60"}))
+    notification = entity.notify()
+    delivery = stack.delivery_id(notification, hook.id)
+    wait_until(lambda: stack.delivery(delivery)["intentos"] == 1, what="the first attempt")
+    stack.admin("notification", "cancel", notification)
+    assert stack.notification(notification)["estado"] == "cancelada"
+    assert stack.delivery(delivery)["estado"] == "cancelada"
+
+
+def test_cancelling_before_it_was_expanded(entity, receiver, stack, paused):
+    hook = entity.register()
+    notification = entity.notify()
+    stack.admin("notification", "cancel", notification)
+    stack.admin("queue", "resume")
+    entity.notify("evaluacion.cerrada")
+    receiver.wait(hook.path)
+    wait_until(lambda: receiver.in_flight(hook.path) == 0)
+    assert [r.json()["evento"] for r in receiver.requests(hook.path)] == ["evaluacion.cerrada"]
+
+
+def test_a_disabled_entity_sends_nothing(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=503), Behaviour())
+    delivery = started(entity, hook)
+    receiver.wait(hook.path)
+    stack.admin("entity", "disable", entity.id)
+    stack.wait_notification(entity.notify(), "rechazada")
+    assert stack.delivery(delivery)["estado"] in ("pendiente", "retenida", "en_curso", "entregada")
+
+
+def swap_secrets(stack, one, other):
+    query = "SELECT HEX(secreto_sellado) FROM webhooks WHERE id = {}"
+    ones, others = stack.value(query.format(one.id)), stack.value(query.format(other.id))
+    update = "UPDATE webhooks SET secreto_sellado = UNHEX('{}') WHERE id = {};"
+    stack.sql(update.format(others, one.id) + update.format(ones, other.id))
+
+
+def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver, stack):
+    """Sealed texts are bound to their webhook: swapped, neither opens."""
+    one, other, healthy = entity.register(secret="uno"), entity.register(secret="dos"), entity.register(secret=None)
+    swap_secrets(stack, one, other)
+    held = [stack.delivery_id(id, hook.id) for hook in (one, other) for id in [entity.notify()]]
+    receiver.wait(healthy.path, 2)
+    sent = lambda: receiver.requests(one.path) + receiver.requests(other.path)
+    holds_for(1.5, lambda: not sent(), "never sent, least of all unsigned")
+    for delivery in held:
+        shown = stack.delivery(delivery)
+        assert shown["estado"] in ("pendiente", "retenida") and shown["intentos"] == 0
+        assert stack.attempts(delivery) == []
+    assert "secret" in stack.dev("logs", "dispatcher").stdout[-20000:].lower(), "the operator must be told"
+    swap_secrets(stack, one, other)
+    for hook in (one, other):
+        stack.admin("webhook", "enable", hook.id)
+        assert [verify.problems(r.headers, r.body, hook.secret) for r in receiver.wait(hook.path, 2, 90)] == [[], []]

@@ -1,0 +1,257 @@
+"""Receivers that fail, and what is done about it: retries, Retry-After, 410, giving up (design 1.3)."""
+import time
+from email.utils import formatdate
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.wait import holds_for, wait_until
+
+ATTEMPTS = 4  # the first and the three of the stack's schedule: 300 ms, 600 ms, 900 ms
+SCHEDULE = [0.3, 0.6, 0.9]
+
+
+def started(entity, hook, **row):
+    return entity.stack.delivery_id(entity.notify(**row), hook.id)
+
+
+def gaps(requests):
+    return [(b.monotonic_ns - a.monotonic_ns) / 1e9 for a, b in zip(requests, requests[1:])]
+
+
+def test_retried_by_the_schedule_and_then_failed_for_good(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500, body="<h1>it is broken</h1>"))
+    delivery = started(entity, hook)
+    shown = stack.wait_delivery(delivery, "fallida")
+    assert (shown["intentos"], shown["ultimo_estado"], shown["proximo_intento"]) == (ATTEMPTS, 500, None)
+    assert shown["ultimo_error"]
+    requests = receiver.requests(hook.path)
+    assert len(requests) == ATTEMPTS
+    for gap, wait in zip(gaps(requests), SCHEDULE):
+        assert wait * 0.95 < gap < wait + 1, gaps(requests)
+    listed = entity.listed(hook)
+    assert (listed["ultimoEstado"], listed["ultimoError"], listed["activo"]) == (500, shown["ultimo_error"], True)
+
+
+def test_a_retry_is_the_same_message_signed_anew(entity, receiver, stack):
+    from fakes import verify
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500), Behaviour(status=502), Behaviour())
+    stack.wait_delivery(started(entity, hook, ocurrida_en="2026-01-02 03:04:05.678"), "entregada")
+    requests = receiver.requests(hook.path)
+    assert len(requests) == 3
+    assert len({r.id for r in requests}) == len({r.body for r in requests}) == 1
+    assert requests[0].json()["timestamp"] == "2026-01-02T03:04:05.678Z"
+    for request in requests:
+        now = request.wall_ns / 1e9
+        assert verify.problems(request.headers, request.body, hook.secret, now, tolerance=2) == []
+    listed = entity.listed(hook)
+    assert (listed["ultimoEstado"], listed["ultimoError"]) == (200, "")
+
+
+def test_evidence_of_every_attempt(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=503), Behaviour(fault="hang_up"), Behaviour(status=404, delay=0.2),
+                    Behaviour())
+    delivery = started(entity, hook)
+    stack.wait_delivery(delivery, "entregada")
+    attempts = stack.attempts(delivery)
+    assert [a["numero"] for a in attempts] == [1, 2, 3, 4]
+    assert [a["estado_http"] for a in attempts] == [503, None, 404, 200]
+    assert [bool(a["error"]) for a in attempts] == [True, True, True, False]
+    assert 200 <= attempts[2]["duracion_ms"] < 1500
+    assert [a["inicio"] for a in attempts] == sorted(a["inicio"] for a in attempts)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_a_failure_and_never_followed(entity, receiver, stack, status):
+    hook, trap = entity.register(), f"/trap{entity.id}"
+    elsewhere = {"Location": f"https://x.receptor.test:{receiver.port}{trap}"}
+    receiver.behave(hook.path, Behaviour(status=status, headers=elsewhere), Behaviour())
+    delivery = started(entity, hook)
+    stack.wait_delivery(delivery, "entregada")
+    assert stack.attempts(delivery)[0]["estado_http"] == status and stack.attempts(delivery)[0]["error"]
+    assert receiver.requests(trap) == []
+
+
+@pytest.mark.parametrize("status", [304, 400, 401, 403, 404, 418, 429, 500, 501, 503, 599])
+def test_every_other_status_is_retried(entity, receiver, stack, status):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=status), Behaviour())
+    shown = stack.wait_delivery(started(entity, hook), "entregada")
+    assert shown["intentos"] == 2
+
+
+@pytest.mark.parametrize("fault", [
+    "hang_up_early", "hang_up", "half_headers", "garbage", "silent", "drip", "endless_headers"])
+def test_faults_of_transport_leave_no_status(entity, receiver, stack, fault):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(fault=fault), Behaviour())
+    delivery = started(entity, hook)
+    stack.wait_delivery(delivery, "entregada")
+    first, second = stack.attempts(delivery)
+    assert first["estado_http"] in (None, 200) and first["error"] and second["error"] == ""
+    if fault in ("silent", "drip"):
+        assert 1900 <= first["duracion_ms"] < 3000, "delivery.timeout is 2 s here"
+
+
+@pytest.mark.parametrize("fault", ["half_body", "endless_body"])
+def test_the_rest_of_the_body_hardly_matters(entity, receiver, stack, fault):
+    """The status had come: whether it counts as success or is repeated, it ends, soon, with the same id."""
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(fault=fault, body="0123456789"), Behaviour())
+    stack.wait_delivery(started(entity, hook), "entregada")
+    assert len({r.id for r in receiver.requests(hook.path)}) == 1
+
+
+def test_an_answer_before_the_body_was_read(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(fault="early"))
+    assert stack.wait_delivery(started(entity, hook), "entregada")["intentos"] == 1
+
+
+def test_a_receiver_slower_than_the_time_out(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(delay=3), Behaviour(delay_body=3, body="x"), Behaviour(delay=1))
+    delivery = started(entity, hook)
+    stack.wait_delivery(delivery, "entregada")
+    assert 1900 <= stack.attempts(delivery)[0]["duracion_ms"] < 3000
+    assert stack.attempts(delivery)[-1]["error"] == ""
+
+
+def test_a_certificate_that_nobody_trusts(entity, untrusted_receiver, stack):
+    hook = entity.register(port=untrusted_receiver.port)
+    delivery = started(entity, hook)
+    wait_until(lambda: stack.attempts(delivery), what="an attempt")
+    assert stack.attempts(delivery)[0]["estado_http"] is None and stack.attempts(delivery)[0]["error"]
+    assert untrusted_receiver.requests() == []
+    wait_until(lambda: entity.listed(hook)["ultimoError"], what="the error in the listing")
+    assert entity.listed(hook)["ultimoEstado"] is None
+
+
+def test_a_closed_port(entity, stack):
+    from support.stack import free_port
+    hook = entity.register(port=free_port())
+    shown = stack.wait_delivery(started(entity, hook), "fallida")
+    assert shown["ultimo_estado"] is None and shown["ultimo_error"] and shown["intentos"] == ATTEMPTS
+
+
+@pytest.mark.parametrize("status, value, at_least", [
+    (503, "2", 2.0), (429, "2", 2.0), (503, "0", 0.3), (503, "-5", 0.3), (503, "soon", 0.3), (500, "2", 0.3),
+    (503, "date", 1.0),
+])
+def test_retry_after(entity, receiver, stack, status, value, at_least):
+    hook = entity.register()
+    value = formatdate(time.time() + 3, usegmt=True) if value == "date" else value
+    receiver.behave(hook.path, Behaviour(status=status, headers={"Retry-After": value}), Behaviour())
+    stack.wait_delivery(started(entity, hook), "entregada")
+    gap = gaps(receiver.requests(hook.path))[0]
+    assert at_least * 0.95 <= gap < at_least + 2.5
+
+
+def test_an_absurd_retry_after_is_bounded(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "9" * 30}))
+    delivery = started(entity, hook)
+    wait_until(lambda: stack.delivery(delivery)["intentos"] == 1)
+    seconds = int(stack.value(
+        f"SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), proximo_intento) FROM entregas WHERE id = {delivery}"))
+    assert 86300 < seconds <= 86400
+
+
+def test_429_rests_the_whole_webhook(entity, receiver, stack):
+    hook, other = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "2"}), Behaviour())
+    started(entity, hook)
+    first = receiver.wait(hook.path)[0]
+    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 429, what="the 429 in the listing")
+    entity.notify()
+    entity.notify("evaluacion.cerrada")
+    receiver.wait(other.path, timeout=1)
+    later = receiver.wait(hook.path, 3)[1:]
+    assert all(r.monotonic_ns - first.monotonic_ns > 1.9e9 for r in later)
+
+
+def test_410_deactivates_and_enable_releases(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=410), Behaviour())
+    gone = started(entity, hook)
+    wait_until(lambda: entity.listed(hook)["activo"] is False, what="the webhook to be inactive")
+    shown = stack.admin("webhook", "show", hook.id)
+    assert shown["motivo"] == "http_410" and shown["ultimo_estado"] == 410
+    later = started(entity, hook)
+    stack.wait_delivery(later, "retenida")
+    assert entity.api("POST", BASE + "/test", json_body={"evento": "evaluacion.abierta"}).status == 404
+    holds_for(0.5, lambda: len(receiver.requests(hook.path)) == 1, "nothing sent while inactive")
+    assert stack.delivery(gone)["estado"] in ("fallida", "retenida")
+    stack.admin("webhook", "enable", hook.id)
+    stack.wait_delivery(later, "entregada")
+    assert entity.listed(hook)["activo"] is True and entity.listed(hook)["ultimoError"] == ""
+
+
+def test_an_inactive_webhook_holds_and_discard_cancels(entity, receiver, stack):
+    hook = entity.register()
+    stack.admin("webhook", "disable", hook.id)
+    assert stack.admin("webhook", "show", hook.id)["motivo"] == "operador"
+    held = [started(entity, hook) for _ in range(3)]
+    for delivery in held:
+        stack.wait_delivery(delivery, "retenida")
+    stack.admin("webhook", "enable", hook.id, "--discard")
+    assert {stack.delivery(d)["estado"] for d in held} == {"cancelada"}
+    stack.wait_delivery(started(entity, hook), "entregada")
+    assert len(receiver.requests(hook.path)) == 1
+
+
+def test_a_failed_delivery_is_replayed_by_the_operator(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, *[Behaviour(status=500)] * ATTEMPTS, Behaviour())
+    delivery = started(entity, hook)
+    stack.wait_delivery(delivery, "fallida")
+    stack.admin("delivery", "retry", delivery)
+    shown = stack.wait_delivery(delivery, "entregada")
+    assert shown["intentos"] == ATTEMPTS + 1
+    assert len({r.id for r in receiver.requests(hook.path)}) == 1
+
+
+def test_all_failed_deliveries_of_a_webhook_are_replayed(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500))
+    deliveries = [started(entity, hook) for _ in range(3)]
+    for delivery in deliveries:
+        stack.wait_delivery(delivery, "fallida")
+    receiver.behave(hook.path, Behaviour())
+    stack.admin("delivery", "retry", "--webhook", hook.id, "--since", "2000-01-01T00:00:00Z")
+    for delivery in deliveries:
+        stack.wait_delivery(delivery, "entregada")
+
+
+def test_a_test_event_is_retried_twice_at_most(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500))
+    entity.api("POST", BASE + "/test", json_body={"evento": "evaluacion.abierta"})
+    receiver.wait(hook.path, 3)
+    wait_until(lambda: [d["estado"] for d in stack.admin("delivery", "list", "--webhook", hook.id)] == ["fallida"])
+    assert len(receiver.requests(hook.path)) == 3
+    assert stack.value(f"SELECT fallos FROM webhook_ejecuciones WHERE webhook_id = {hook.id}") == "0"
+
+
+def test_a_webhook_that_does_nothing_but_fail_is_deactivated(entity, receiver, stack):
+    hook, healthy = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    receiver.behave(hook.path, Behaviour(status=500))
+    with stack.dispatcher_with(APIENTIDADES_DELIVERY_DISABLE_AFTER="1s"):
+        for _ in range(4):
+            entity.notify()
+        wait_until(lambda: not entity.listed(hook)["activo"], 15, "the webhook to be deactivated")
+        assert len(receiver.requests(hook.path)) >= 10
+        assert stack.admin("webhook", "show", hook.id)["motivo"] == "fallos"
+        assert entity.listed(healthy)["activo"] is True
+
+
+def test_what_the_entity_reads_of_an_error_is_not_the_receivers_text(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500, body="unmistakable", headers={"X-Secret": "unmistakable"}))
+    started(entity, hook)
+    wait_until(lambda: entity.listed(hook)["ultimoError"], what="an error in the listing")
+    assert "unmistakable" not in entity.api("GET", BASE).text

@@ -1,0 +1,192 @@
+"""Crashes, stops, two dispatchers, busy and slow receivers, addresses that must not be dialled."""
+import time
+
+from fakes.receiver import Behaviour, Receiver
+from support.stack import free_port, setting
+from support.wait import holds_for, wait_until
+
+
+def started(entity, hook, **row):
+    return entity.stack.delivery_id(entity.notify(**row), hook.id)
+
+
+# Stops and crashes.
+
+def test_sigterm_drains_and_a_restart_resumes(entity, receiver, stack):
+    hook, other = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    receiver.behave(hook.path, Behaviour(delay=1))
+    delivery = started(entity, hook)
+    receiver.wait(hook.path)
+    stack.stop("dispatcher")  # returns once it has ended
+    try:
+        assert stack.delivery(delivery)["estado"] == "entregada", "the attempt in flight ended and was settled"
+        late = entity.notify("evaluacion.cerrada")
+        holds_for(0.5, lambda: receiver.requests(other.path) == [], "nobody sends")
+        assert stack.notification(late)["estado"] == "pendiente"
+    finally:
+        stack.start("dispatcher")
+    receiver.wait(other.path)
+    assert len(receiver.requests(hook.path)) == 1
+
+
+def test_a_clean_stop_releases_what_was_not_started(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(delay=0.5))
+    for _ in range(40):
+        entity.notify()
+    receiver.wait(hook.path, 10)
+    stack.stop("dispatcher")
+    try:
+        assert stack.count_deliveries(hook.id, "en_curso") == 0
+    finally:
+        receiver.behave(hook.path, Behaviour())
+        stack.start("dispatcher")
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 40, what="all 40 to be delivered")
+    assert len({r.id for r in receiver.requests(hook.path)}) == len(receiver.requests(hook.path)) == 40
+
+
+def test_sigkill_in_flight_repeats_with_the_same_id_and_does_not_advance_the_schedule(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(fault="silent"), Behaviour(status=500), Behaviour())
+    delivery = started(entity, hook)
+    killed = receiver.wait(hook.path)[0]
+    stack.stop("dispatcher", "-9")
+    assert stack.delivery(delivery)["estado"] == "en_curso"
+    stack.start("dispatcher")
+    stack.wait_delivery(delivery, "entregada", 30)
+    first, failed, last = receiver.requests(hook.path)
+    assert first.id == failed.id == last.id and first.body == last.body
+    waited = (failed.monotonic_ns - killed.monotonic_ns) / 1e9
+    assert 8 < waited < 16, f"the lease of 12 s, not {waited}"
+    assert (last.monotonic_ns - failed.monotonic_ns) / 1e9 < 0.58, "the crash took no step of the schedule"
+    assert stack.delivery(delivery)["intentos"] == 2
+
+
+def test_rows_written_while_everything_was_down(entity, receiver, stack):
+    hook = entity.register()
+    stack.stop("dispatcher", "-9")
+    for _ in range(5):
+        entity.notify()
+    stack.start("dispatcher")
+    assert len({r.id for r in receiver.wait(hook.path, 5)}) == 5
+
+
+# Several dispatchers, many deliveries.
+
+def test_two_dispatchers_share_the_work_without_repeats(entity, stack):
+    """The second one dials 127.0.0.2, so that the receiver can tell who sent what."""
+    certificate, addresses = (stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]), ("127.0.0.1", "127.0.0.2")
+    with Receiver(*certificate, free_port(), addresses) as receiver:
+        hooks = [entity.register(port=receiver.port) for _ in range(4)]
+        for hook in hooks:
+            receiver.behave(hook.path, Behaviour(delay=0.05))
+        with stack.second_dispatcher(**setting(delivery_host_overrides="*.receptor.test=127.0.0.2")):
+            for _ in range(100):
+                entity.notify()
+            for hook in hooks:
+                receiver.wait(hook.path, 100, 30)
+            for hook in hooks:
+                wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 100, what="all to be settled")
+        requests = receiver.requests()
+        assert len(requests) == len({r.id for r in requests}) == 400
+        assert {r.local_address for r in requests} == {"127.0.0.1", "127.0.0.2"}
+    ids = ", ".join(str(hook.id) for hook in hooks)
+    assert stack.value(f"SELECT MAX(intentos) FROM entregas WHERE webhook_id IN ({ids})") == "1"
+
+
+def test_first_attempts_start_in_the_order_of_the_notifications(entity, receiver, stack):
+    hook = entity.register()
+    stack.admin("queue", "pause")
+    written = [entity.notify() for _ in range(30)]
+    stack.admin("queue", "resume")
+    receiver.wait(hook.path, 30)
+    query = (f"SELECT e.notificacion_id, i.inicio FROM intentos_entrega i JOIN entregas e ON e.id = i.entrega_id"
+             f" WHERE e.webhook_id = {hook.id} AND i.numero = 1 ORDER BY e.notificacion_id")
+    rows = wait_until(lambda: rows if len(rows := stack.sql(query)) == 30 else None, what="30 attempts")
+    assert [int(row[0]) for row in rows] == written
+    starts = [row[1] for row in rows]
+    assert starts == sorted(starts)
+
+
+def test_ten_in_flight_per_webhook_and_a_busy_one_delays_nobody(entity, new_entity, receiver):
+    neighbour = new_entity()
+    busy, quick = entity.register(), neighbour.register()
+    receiver.behave(busy.path, Behaviour(hold=True))
+    for _ in range(25):
+        entity.notify()
+    receiver.wait(busy.path, 10)
+    written = time.monotonic_ns()
+    neighbour.notify()
+    assert (receiver.wait(quick.path)[0].monotonic_ns - written) / 1e9 < 1
+    holds_for(0.3, lambda: receiver.in_flight(busy.path) <= 10, "ten in flight at most")
+    receiver.release(busy.path)
+    receiver.wait(busy.path, 25)
+    assert receiver.peak_in_flight(busy.path) == 10
+
+
+def test_a_webhook_that_failed_in_transport_is_probed_with_one(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(fault="hang_up"))
+    first = started(entity, hook)
+    wait_until(lambda: stack.delivery(first)["intentos"] >= 1, what="a failure")
+    receiver.behave(hook.path, Behaviour(hold=True))
+    for _ in range(5):
+        entity.notify()
+    wait_until(lambda: receiver.in_flight(hook.path) == 1, what="a probe")
+    holds_for(1, lambda: receiver.in_flight(hook.path) == 1, "one in flight while it fails")
+    receiver.release(hook.path)
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 6, 15, "all to arrive")
+
+
+# Addresses.
+
+def test_private_addresses_are_not_dialled_and_nothing_is_told_of_their_ports(entity, receiver, stack):
+    opened, closed = entity.register(), entity.register(port=free_port())
+    connections = len(receiver.requests())
+    with stack.dispatcher_with(**setting(delivery_allowed_networks="")):
+        deliveries = [stack.delivery_id(id, hook.id) for hook in (opened, closed) for id in [entity.notify()]]
+        for delivery in deliveries:
+            wait_until(lambda: stack.attempts(delivery), what="an attempt")
+        wait_until(lambda: entity.listed(opened)["ultimoError"] and entity.listed(closed)["ultimoError"])
+        told = [entity.listed(hook) for hook in (opened, closed)]
+        assert told[0]["ultimoError"] == told[1]["ultimoError"] and "127." not in told[0]["ultimoError"]
+        assert [t["ultimoEstado"] for t in told] == [None, None]
+        evidence = [stack.attempts(delivery)[0] for delivery in deliveries]
+        assert evidence[0]["error"] == evidence[1]["error"]
+        assert len(receiver.requests()) == connections
+        stack.admin("webhook", "disable", opened.id)
+        stack.admin("webhook", "disable", closed.id)
+
+
+def test_a_kept_connection_does_not_escape_a_narrower_check(entity, receiver, stack):
+    """After a restart with nothing allowed, what had worked before is refused."""
+    hook = entity.register()
+    stack.wait_delivery(started(entity, hook), "entregada")
+    with stack.dispatcher_with(**setting(delivery_allowed_networks="10.0.0.0/8")):
+        refused = started(entity, hook)
+        wait_until(lambda: stack.delivery(refused)["intentos"] >= 1, what="an attempt")
+    stack.wait_delivery(refused, "entregada")
+    assert len(receiver.requests(hook.path)) == 2
+
+
+def test_proxies_of_the_environment_are_ignored(entity, receiver, stack):
+    hook = entity.register()
+    proxy = f"http://127.0.0.1:{free_port()}"
+    names = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+    with stack.dispatcher_with(**dict.fromkeys(names, proxy)):
+        stack.wait_delivery(started(entity, hook), "entregada")
+
+
+# The queue's database.
+
+def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(delay=0.1))
+    for round in range(6):
+        for _ in range(10):
+            entity.notify()
+        sessions = stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'")
+        for session in sessions:
+            stack.dev("sql", f"KILL {session[0]}", check=False)  # it may be gone by itself
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 60, 40, "all 60 to be delivered")
+    assert len({r.id for r in receiver.requests(hook.path)}) == 60

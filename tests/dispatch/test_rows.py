@@ -1,0 +1,212 @@
+"""The evaluation system's one table: what it may do, what fails at once, what is rejected later (design 1.2)."""
+import json
+
+import pytest
+
+from support.actors import DATA
+from support.sql import SqlError
+
+TABLE = "notificaciones_pendientes"
+
+
+def without(event, field):
+    return {k: v for k, v in DATA[event].items() if k != field}
+
+
+def wrong_values(field):
+    integers = {"evaluacionId", "declaracionId", "diasRestantes", "incidenciaId", "documentoId", "tipo"}
+    if field in integers:
+        return ['"1"', "1.0", "1e3", "null", "true", "9223372036854775808", "[1]"]
+    if field == "notaFinal":
+        return ['"7.5"', "null", "false"]
+    if field in ("fechaInicio", "fechaFin", "fechaCierre"):
+        return ['"2026-02-30"', '"20261120"', "20261120", '"2026-11-20T25:00:00Z"', '"2026-11-20T10:00:00"', "null",
+                '""', '"2026-11-20 10:00:00Z"', '"2026-11-20T10:00:00+01:00"', '" 2026-11-20"']
+    return ["5", "null", '["x"]', "{}"]
+
+
+def with_literal(event, field, literal):
+    return json.dumps({**DATA[event], field: "@@"}, ensure_ascii=False).replace('"@@"', literal)
+
+
+def wrong_rows():
+    """(event, field, data) with that field wrong in many ways, and last without it."""
+    for event, data in DATA.items():
+        for field in data:
+            for literal in wrong_values(field):
+                yield event, field, with_literal(event, field, literal)
+    for event, field, literal in (("evaluacion.cierre_proximo", "fechaCierre", '"2026-12-04"'),
+                                  ("evaluacion.prorroga", "fechaFin", '"2026-12-04T00:00:00Z"')):
+        yield event, field, with_literal(event, field, literal)
+    for event, data in DATA.items():
+        for field in data:
+            yield event, field, json.dumps(without(event, field))
+
+
+WRONG = list(wrong_rows())
+
+
+def test_data_that_does_not_match_its_event_is_rejected_naming_the_field(entity, stack, receiver):
+    """One by one would be slow: all are written, then each is looked at."""
+    hook = entity.register()
+    written = [(entity.notify(event, text), event, field, text) for event, field, text in WRONG]
+    last = stack.wait_notification(written[-1][0], "rechazada", 30)
+    assert "falta" in last["error"]
+    stack.wait_notification(entity.notify(), "procesada")
+    rows = {int(id): (estado, error) for id, estado, error in
+            stack.sql(f"SELECT id, estado, error FROM {TABLE} WHERE entidad_id = {entity.id}")}
+    wrong = [(event, field, text, *rows[id]) for id, event, field, text in written
+             if rows[id][0] != "rechazada" or field not in rows[id][1]]
+    assert wrong == []
+    assert [r.json()["data"] for r in receiver.wait(hook.path)] == [DATA["evaluacion.abierta"]]
+
+
+@pytest.mark.parametrize("data", [
+    "[]", "null", '"x"', "5", '{"evaluacionId":1,"evaluacionId":2,"titulo":"x"}', "[" * 33 + "]" * 33,
+    '{"evaluacionId":1,"titulo":"\\udc00"}', '{"evaluacionId":1,"titulo":"x","n":' + "[" * 32 + "]" * 32 + "}",
+    '{"evaluacionId":1,"titulo":"x","n":{"a":1,"a":2}}',
+], ids=lambda value: value[:40])
+def test_json_that_only_our_parser_refuses_is_rejected(entity, stack, data):
+    try:
+        id = entity.notify(data=data)
+    except SqlError as error:  # the server refused it first, which is as good
+        assert error.code == 4025
+        return
+    shown = stack.wait_notification(id, "rechazada")
+    assert shown["error"]
+
+
+def test_an_unknown_entity_is_rejected_and_sent_when_it_exists(stack, receiver, new_entity):
+    import itertools
+    from support import actors
+    id = next(actors._ids) + 500000
+    notification = stack.notify(id, "evaluacion.abierta", json.dumps(DATA["evaluacion.abierta"]))
+    shown = stack.wait_notification(notification, "rechazada")
+    assert "entidad" in shown["error"].lower() and shown["entidad_id"] == id
+    keep, actors._ids = actors._ids, itertools.count(id)
+    try:
+        hook = new_entity().register()
+    finally:
+        actors._ids = keep
+    stack.admin("notification", "retry", notification)
+    assert stack.wait_notification(notification, "procesada")["error"] is None
+    assert receiver.wait(hook.path)[0].json()["data"] == DATA["evaluacion.abierta"]
+
+
+def test_a_disabled_entity_is_rejected(entity, stack):
+    stack.admin("entity", "disable", entity.id)
+    stack.wait_notification(entity.notify(), "rechazada")
+
+
+def test_a_rejected_row_can_be_discarded(entity, stack):
+    id = entity.notify(data="{}")
+    stack.wait_notification(id, "rechazada")
+    stack.admin("notification", "discard", id)
+    assert stack.notification(id)["estado"] == "cancelada"
+    assert stack.try_admin("notification", "retry", id).returncode == 1
+
+
+def test_a_row_still_wrong_is_rejected_again(entity, stack):
+    id = entity.notify(data="{}")
+    stack.wait_notification(id, "rechazada")
+    stack.admin("notification", "retry", id)
+    stack.wait_notification(id, "rechazada")
+
+
+# What fails at the INSERT: a programmer's error, found the first time.
+
+def refused(write, code):
+    with pytest.raises(SqlError) as caught:
+        write()
+    assert caught.value.code == code, caught.value
+    return str(caught.value)
+
+
+CHECK = 4025
+
+
+@pytest.mark.parametrize("event", [
+    "nada", "", "Evaluacion.abierta", "evaluacion.abierta ", " evaluacion.abierta", "evaluacion.abierta\t"])
+def test_an_event_that_is_not_one_of_the_11(entity, event):
+    assert "evento_no_es_uno_de_los_11" in refused(lambda: entity.notify(event, "{}"), CHECK)
+
+
+def test_an_event_too_long_even_for_its_column(entity):
+    refused(lambda: entity.notify("x" * 60, "{}"), 1406)
+    refused(lambda: entity.notify("evaluacion.abierta" + " " * 60, "{}"), CHECK)
+
+
+@pytest.mark.parametrize("data", ["", "{", "{'a': 1}", "nada", '{"a":1}x', "{,}"])
+def test_text_that_is_not_json(entity, data):
+    assert "datos_no_es_json" in refused(lambda: entity.notify(data=data), CHECK)
+
+
+def test_64_kib_and_a_byte_more(entity, stack):
+    def sized(bytes):
+        text = json.dumps({"evaluacionId": 1, "titulo": ""})
+        return text.replace('""', '"' + "x" * (bytes - len(text)) + '"')
+    stack.wait_notification(entity.notify(data=sized(65536)), "procesada")
+    assert "64_KiB" in refused(lambda: entity.notify(data=sized(65537)), CHECK)
+
+
+def test_null_columns(entity, stack):
+    refused(lambda: stack.notify(None, "evaluacion.abierta", "{}"), 1048)
+    refused(lambda: stack.notify(entity.id, None, "{}"), 1048)
+    refused(lambda: stack.notify(entity.id, "evaluacion.abierta", None), 1048)
+
+
+# `clave`.
+
+def test_a_repeated_key_is_refused_for_its_entity_only(entity, new_entity):
+    entity.notify(clave="cierre-42")
+    refused(lambda: entity.notify("evaluacion.cerrada", clave="cierre-42"), 1062)
+    new_entity().notify(clave="cierre-42")
+
+
+@pytest.mark.parametrize("one, other", [
+    ("a", "a "), ("a", "A"), ("a", "á"), ("n", "ñ"), ("a", " a"), ("x" * 64, "x" * 63)])
+def test_keys_are_compared_exactly(entity, one, other):
+    entity.notify(clave=one)
+    entity.notify(clave=other)
+    refused(lambda: entity.notify(clave=other), 1062)
+
+
+def test_a_key_has_1_to_64_characters(entity):
+    entity.notify(clave="ñ" * 64)
+    entity.notify(clave=None)
+    entity.notify(clave=None)
+    refused(lambda: entity.notify(clave="x" * 65), CHECK)
+    refused(lambda: entity.notify(clave=""), CHECK)
+
+
+def test_a_key_is_free_again_once_its_row_is_rejected(entity, stack):
+    wrong = entity.notify(data="{}", clave="k")
+    stack.wait_notification(wrong, "rechazada")
+    entity.notify(clave="k")
+    refused(lambda: entity.notify(clave="k"), 1062)
+    result = stack.try_admin("notification", "retry", wrong)
+    assert result.returncode == 1 and len(result.stderr.strip().splitlines()) == 1, result
+
+
+# Rights.
+
+@pytest.mark.parametrize("statement", [
+    f"UPDATE {TABLE} SET datos = '{{}}'", f"DELETE FROM {TABLE}", f"TRUNCATE {TABLE}", f"DROP TABLE {TABLE}",
+    "SELECT * FROM webhooks", "SELECT * FROM tokens_acceso", "SELECT * FROM entidades", "SELECT * FROM entregas",
+    "INSERT INTO entidades (id, nombre) VALUES (1, 'x')", "CREATE TABLE mia (a INT)", "SELECT * FROM mysql.user",
+    f"INSERT INTO {TABLE} (entidad_id, evento, datos, estado) VALUES (1, 'evaluacion.abierta', '{{}}', 'procesada')",
+    f"INSERT INTO {TABLE} (entidad_id, evento, datos, origen) VALUES (1, 'evaluacion.abierta', '{{}}', 'prueba')",
+    f"INSERT INTO {TABLE} (id, entidad_id, evento, datos) VALUES (1, 1, 'evaluacion.abierta', '{{}}')",
+    f"REPLACE INTO {TABLE} (entidad_id, evento, datos) VALUES (1, 'evaluacion.abierta', '{{}}')",
+    "SET GLOBAL max_connections = 1",
+])
+def test_the_evaluation_user_may_do_nothing_else(stack, statement):
+    with pytest.raises(SqlError) as caught:
+        stack.evaluation(statement)
+    assert caught.value.code in (1044, 1142, 1143, 1227), caught.value
+
+
+def test_the_evaluation_user_may_look_at_its_rows(entity, stack):
+    id = entity.notify()
+    assert stack.evaluation(f"SELECT entidad_id, evento FROM {TABLE} WHERE id = {id}") == [
+        [str(entity.id), "evaluacion.abierta"]]

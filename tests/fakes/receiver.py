@@ -1,0 +1,365 @@
+"""A TLS receiver of notifications that misbehaves on demand, down to the byte.
+
+As a library it runs in a thread of its own; as a command it prints every request and is switched over HTTP
+(see main()). A small HTTP/1.1 server of its own, because a well-behaved library could not hang up half-way.
+"""
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+FAULTS = {
+    "hang_up_early": "reads the headers and resets the connection: the body is never read",
+    "hang_up": "reads the whole request and closes without a word",
+    "half_headers": "closes in the middle of the response's headers",
+    "half_body": "closes in the middle of the response's body",
+    "silent": "never answers",
+    "drip": "sends its headers one byte at a time, without end",
+    "endless_headers": "sends headers without end",
+    "endless_body": "sends a body without end",
+    "garbage": "answers something that is not HTTP",
+    "early": "answers before it has read the body, then reads it",
+}
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What happens to one request. The default is a plain 200."""
+
+    status: int = 200
+    headers: dict = field(default_factory=dict)
+    body: str = ""
+    delay: float = 0  # seconds before the status line
+    delay_body: float = 0  # seconds between headers and body
+    hold: bool = False  # waits for Receiver.release(path)
+    close: bool = False  # ends the connection after the response
+    fault: str = ""  # one of FAULTS
+
+    def __post_init__(self):
+        if self.fault and self.fault not in FAULTS:
+            raise ValueError(f"unknown fault {self.fault!r}; there are: {', '.join(FAULTS)}")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it arrived. `headers` has lower-case names; a repeated one keeps the last value."""
+
+    number: int
+    connection: int
+    sni: str | None
+    local_address: str
+    method: str
+    path: str
+    headers: dict
+    header_lines: tuple
+    body: bytes | None  # None: it was not read
+    wall_ns: int  # time.time_ns() once the body was in
+    monotonic_ns: int
+
+    @property
+    def id(self) -> str:
+        return self.headers.get("webhook-id", "")
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Receiver:
+    """Serves until close(). `port` 0 takes a free one; without certificate it speaks plain HTTP."""
+
+    def __init__(self, cert=None, key=None, port=0, addresses=("127.0.0.1",), on_request=None):
+        self.on_request = on_request
+        self._tls = _server_tls(cert, key) if cert else None
+        self._lock = threading.Condition()
+        self._requests: list[Request] = []
+        self._behaviours: dict[str, list[Behaviour]] = {}
+        self._gates: dict[str, asyncio.Event] = {}
+        self._in_flight: dict[str, int] = {}
+        self._peak: dict[str, int] = {}
+        self._connections = itertools.count(1)
+        self._numbers = itertools.count(1)
+        self._tasks: set[asyncio.Task] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="receiver", daemon=True)
+        self._thread.start()
+        self.port = self._call(self._listen(addresses, port))
+
+    # What tests say and ask; safe from any thread.
+
+    def behave(self, path: str, *behaviours: Behaviour) -> None:
+        """From now on: one behaviour per request of that path, the last one for ever."""
+        with self._lock:
+            self._behaviours[path] = list(behaviours) or [Behaviour()]
+        self._loop.call_soon_threadsafe(self._gates.pop, path, None)
+
+    def release(self, path: str) -> None:
+        """Lets the held requests of that path go, and the later ones too."""
+        self._loop.call_soon_threadsafe(lambda: self._gate(path).set())
+
+    def requests(self, path: str | None = None) -> list[Request]:
+        with self._lock:
+            return [r for r in self._requests if path is None or r.path == path]
+
+    def wait(self, path: str, count: int = 1, timeout: float = 10) -> list[Request]:
+        """The requests of that path, once there are `count` of them."""
+        with self._lock:
+            enough = lambda: sum(r.path == path for r in self._requests) >= count
+            if not self._lock.wait_for(enough, timeout):
+                got = [r.path for r in self._requests if r.path == path]
+                raise AssertionError(f"{len(got)} of {count} requests at {path} after {timeout} s")
+        return self.requests(path)
+
+    def in_flight(self, path: str) -> int:
+        with self._lock:
+            return self._in_flight.get(path, 0)
+
+    def peak_in_flight(self, path: str) -> int:
+        with self._lock:
+            return self._peak.get(path, 0)
+
+    def close(self) -> None:
+        self._call(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # The server; everything below runs in the loop's thread.
+
+    def _call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
+
+    async def _listen(self, addresses, port):
+        self._servers = []
+        for address in addresses:
+            server = await asyncio.start_server(self._serve, address, port, ssl=self._tls, backlog=1024)
+            port = server.sockets[0].getsockname()[1]
+            self._servers.append(server)
+        return port
+
+    async def _stop(self):
+        for server in self._servers:
+            server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _gate(self, path) -> asyncio.Event:
+        return self._gates.setdefault(path, asyncio.Event())
+
+    async def _serve(self, reader, writer):
+        task = asyncio.current_task()
+        self._tasks.add(task)
+        connection = next(self._connections)
+        try:
+            while await self._exchange(connection, reader, writer):
+                pass
+            writer.close()
+        except (OSError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort()
+            self._tasks.discard(task)
+
+    async def _exchange(self, connection, reader, writer) -> bool:
+        """One request and its response; False ends the connection."""
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError:
+            return False
+        method, path, headers, lines = _parse_head(head)
+        if path.startswith("/_"):
+            return await self._control(method, path, headers, reader, writer)
+        behaviour = self._next_behaviour(path)
+        self._enter(path)
+        try:
+            body = None
+            if behaviour.fault not in ("hang_up_early", "early"):
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+            self._record(connection, writer, method, path, headers, lines, body)
+            return await self._respond(behaviour, path, headers, reader, writer)
+        finally:
+            self._leave(path)
+
+    async def _respond(self, behaviour, path, headers, reader, writer) -> bool:
+        if behaviour.hold:
+            await self._gate(path).wait()
+        await asyncio.sleep(behaviour.delay)
+        if behaviour.fault == "hang_up_early":
+            raise ConnectionResetError
+        if behaviour.fault == "hang_up":
+            return False
+        if behaviour.fault == "silent":
+            await reader.read()  # until the other side has had enough
+            return False
+        if behaviour.fault in ENDLESS:
+            await _pour(writer, *ENDLESS[behaviour.fault])
+            return False
+        if behaviour.fault == "garbage":
+            await _write(writer, b"\x16\x03\x01 this is not HTTP\r\n\r\n")
+            return False
+        head, body = _response(behaviour)
+        if behaviour.fault == "half_headers":
+            await _write(writer, head[: len(head) // 2])
+            return False
+        await _write(writer, head)
+        await asyncio.sleep(behaviour.delay_body)
+        if behaviour.fault == "half_body":
+            await _write(writer, body[: len(body) // 2])
+            return False
+        await _write(writer, body)
+        if behaviour.fault == "early":
+            await reader.readexactly(int(headers.get("content-length", 0)))
+        return not behaviour.close
+
+    def _next_behaviour(self, path) -> Behaviour:
+        with self._lock:
+            plan = self._behaviours.get(path, [Behaviour()])
+            return plan.pop(0) if len(plan) > 1 else plan[0]
+
+    def _record(self, connection, writer, method, path, headers, lines, body):
+        tls = writer.get_extra_info("ssl_object")
+        request = Request(
+            number=next(self._numbers),
+            connection=connection,
+            sni=getattr(tls, "sni", None),
+            local_address=writer.get_extra_info("sockname")[0],
+            method=method,
+            path=path,
+            headers=headers,
+            header_lines=lines,
+            body=body,
+            wall_ns=time.time_ns(),
+            monotonic_ns=time.monotonic_ns(),
+        )
+        with self._lock:
+            self._requests.append(request)
+            self._lock.notify_all()
+        if self.on_request:
+            self.on_request(request)
+
+    def _enter(self, path):
+        with self._lock:
+            self._in_flight[path] = self._in_flight.get(path, 0) + 1
+            self._peak[path] = max(self._peak.get(path, 0), self._in_flight[path])
+
+    def _leave(self, path):
+        with self._lock:
+            self._in_flight[path] -= 1
+
+    async def _control(self, method, path, headers, reader, writer) -> bool:
+        """`PUT /_behaviour` {path, behaviours: [{…}]}, `POST /_release` {path}, `GET /_requests`."""
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        status, answer = 200, {}
+        if (method, path) == ("PUT", "/_behaviour"):
+            order = json.loads(body)
+            self.behave(order["path"], *(Behaviour(**b) for b in order["behaviours"]))
+        elif (method, path) == ("POST", "/_release"):
+            self.release(json.loads(body)["path"])
+        elif (method, path) == ("GET", "/_requests"):
+            answer = [describe(r) for r in self.requests()]
+        else:
+            status = 404
+        await _write(writer, b"".join(_response(Behaviour(status=status, body=json.dumps(answer)))))
+        return True
+
+
+ENDLESS = {  # fault: what comes first, what is repeated, seconds between
+    "drip": (b"HTTP/1.1 200 OK\r\nX-Drip: ", b"x", 0.05),
+    "endless_headers": (b"HTTP/1.1 200 OK\r\n", b"X-Filler: " + b"x" * 1000 + b"\r\n", 0),
+    "endless_body": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", b"x" * 16384, 0),
+}
+
+
+async def _pour(writer, first, repeated, pause):
+    await _write(writer, first)
+    while True:
+        await _write(writer, repeated)
+        await asyncio.sleep(pause)
+
+
+async def _write(writer, data: bytes):
+    writer.write(data)
+    await writer.drain()
+
+
+def _response(behaviour: Behaviour):
+    body = behaviour.body.encode()
+    headers = {"Content-Length": len(body), "Content-Type": "text/plain", **behaviour.headers}
+    if behaviour.close:
+        headers["Connection"] = "close"
+    lines = [f"HTTP/1.1 {behaviour.status} Receiver", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join(lines + ["", ""]).encode(), body
+
+
+def _parse_head(head: bytes):
+    request_line, *lines = head.decode("latin-1")[:-4].split("\r\n")
+    method, path, _ = request_line.split(" ", 2)
+    headers = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.strip().lower()] = value.strip()
+    return method, path, headers, tuple(lines)
+
+
+def _server_tls(cert, key) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    context.set_alpn_protocols(["http/1.1"])
+
+    def remember_name(connection, name, _context):
+        connection.sni = name
+
+    context.sni_callback = remember_name
+    return context
+
+
+def self_signed(folder, name: str) -> tuple[str, str]:
+    """A certificate that nobody trusts, and its key."""
+    cert, key = Path(folder) / f"{name}.crt", Path(folder) / f"{name}.key"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-keyout", key, "-out", cert, "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"],
+        check=True, capture_output=True)
+    return str(cert), str(key)
+
+
+def describe(request: Request) -> dict:
+    text = None if request.body is None else request.body.decode("utf-8", "replace")
+    return {**asdict(request), "body": text}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=9443)
+    parser.add_argument("--cert", required=True, help="./dev env gives one valid for *.receptor.test")
+    parser.add_argument("--key", required=True)
+    arguments = parser.parse_args()
+    show = lambda request: print(json.dumps(describe(request), ensure_ascii=False), flush=True)
+    try:
+        receiver = Receiver(arguments.cert, arguments.key, arguments.port, on_request=show)
+    except OSError as error:
+        sys.exit(f"receiver: {error}")
+    print(f"receiver: listening on https://127.0.0.1:{receiver.port}", file=sys.stderr)
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        receiver.close()
+
+
+if __name__ == "__main__":
+    main()

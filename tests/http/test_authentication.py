@@ -1,0 +1,86 @@
+"""The bearer token (spec "Authentication", RFC 6750)."""
+import pytest
+
+from support.actors import BASE
+from support.wait import wait_until
+
+NO_CREDENTIALS = "Bearer"
+
+
+def refused(response):
+    assert response.status == 401, response
+    assert response.message
+    return response.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": ""}], ids=["absent", "empty"])
+def test_without_credentials_no_error_code(stack, headers):
+    challenge = refused(stack.api("GET", BASE, headers=headers))
+    assert challenge.startswith("Bearer") and "error" not in challenge
+
+
+@pytest.mark.parametrize("value", [
+    "Bearer", "Bearer x", "Bearer apie_", "Bearer apie_" + "A" * 43, "Bearer apie_" + "A" * 5000, "Basic dTpw",
+    "apie_abc", "Bearer {token}x", "Bearer {token} x", "Bearer x {token}", "Bearer {token},Bearer {token}",
+    "Bearer {cut}", "Bearer {swapped}", "{token}", "Token {token}", "Bearer\t{token}", "Bearer {token}'--",
+    "Bearer=%22{token}%22", "BearerX {token}",
+])
+def test_what_is_not_a_valid_token(entity, stack, value):
+    value = value.format(token=entity.token, cut=entity.token[:-1], swapped=entity.token.swapcase())
+    assert 'error="invalid_token"' in refused(stack.api("GET", BASE, headers={"Authorization": value}))
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
+def test_the_scheme_has_no_case(entity, stack, scheme):
+    assert stack.api("GET", BASE, headers={"Authorization": f"{scheme} {entity.token}"}).status == 200
+
+
+def test_the_token_counts_nowhere_else(entity, stack):
+    refused(stack.api("GET", f"{BASE}?access_token={entity.token}"))
+    refused(stack.api("POST", BASE, body=f"access_token={entity.token}".encode(),
+                      headers={"Content-Type": "application/x-www-form-urlencoded"}))
+    refused(stack.api("GET", BASE, headers={"Cookie": f"access_token={entity.token}"}))
+
+
+@pytest.mark.parametrize("method, path", [
+    ("GET", ""), ("POST", ""), ("GET", "/eventos"), ("POST", "/test"), ("DELETE", "/1"), ("GET", "/unknown"),
+    ("PATCH", ""), ("DELETE", "/abc"),
+])
+def test_every_endpoint_wants_it_and_says_nothing_before(stack, method, path):
+    body = b"{" if method == "POST" else None
+    refused(stack.api(method, BASE + path, body=body, headers={"Content-Type": "text/plain"} if body else None))
+
+
+def test_form_of_a_token(entity, stack):
+    assert entity.token.startswith("apie_") and len(entity.token) == 48
+    stored = stack.sql(f"SELECT HEX(hash) FROM tokens_acceso WHERE entidad_id = {entity.id}")
+    assert len(stored) == 1 and len(stored[0][0]) == 64
+
+
+def test_an_expired_token(entity, stack):
+    token = entity.issue_token("--ttl", "2s", "--label", "breve")
+    assert stack.api("GET", BASE, token).status == 200
+    wait_until(lambda: stack.api("GET", BASE, token).status == 401, 6, "the token to expire", every=0.1)
+    assert 'error="invalid_token"' in refused(stack.api("GET", BASE, token))
+    assert entity.api("GET", BASE).status == 200
+
+
+def test_a_revoked_token_fails_at_the_next_request(entity, stack):
+    other = entity.issue_token("--label", "la otra")
+    assert stack.api("GET", BASE, other).status == 200
+    listed = {t["etiqueta"]: t for t in stack.admin("token", "list", "--entity", entity.id)}
+    assert listed["la otra"]["revocado"] is None
+    stack.admin("token", "revoke", listed["la otra"]["id"])
+    assert 'error="invalid_token"' in refused(stack.api("GET", BASE, other))
+    assert entity.api("GET", BASE).status == 200
+
+
+def test_tokens_of_one_entity_see_the_same_webhooks(entity, stack):
+    hook = entity.register()
+    assert [w["id"] for w in stack.api("GET", BASE, entity.issue_token()).json()] == [hook.id]
+
+
+def test_a_disabled_entity(entity, stack):
+    stack.admin("entity", "disable", entity.id)
+    refused(entity.api("GET", BASE))
+    stack.admin("entity", "add", "--id", entity.id, "--name", entity.name)

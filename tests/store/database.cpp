@@ -1,0 +1,116 @@
+#include "database.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace store::testing {
+
+platform::DatabaseSettings server(const std::string& database) {
+  const char* socket = std::getenv("TEST_DB_SOCKET");
+  if (socket == nullptr)
+    throw std::runtime_error("TEST_DB_SOCKET is not set: run these tests by `./dev test`");
+  platform::DatabaseSettings settings;
+  settings.socket = socket;
+  settings.user = "root";
+  settings.name = database;
+  return settings;
+}
+
+namespace {
+
+std::string new_name() {
+  static std::atomic<int> count = 0;
+  return "prueba_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
+}
+
+Session create(const std::string& name) {
+  Session root(server(""), {"root"});
+  root.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
+  Session session(server(name), {"root", 30});
+  migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), [](const std::string&) {});
+  return session;
+}
+
+}  // namespace
+
+Database::Database() : name(new_name()), session(create(name)) {}
+
+Database::~Database() {
+  try {
+    session.execute("DROP DATABASE " + name);
+  } catch (const std::exception&) {  // the test has killed the connection, or its server
+  }
+}
+
+const webhook::KeyRing& keys() {
+  static const auto ring = webhook::KeyRing::parse("k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+  return ring;
+}
+
+Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string> secret) {
+  add_entity(session, entity, "Entidad " + std::to_string(entity));
+  webhook::EventSet events;
+  for (const auto event : webhook::all_events()) events.insert(event);
+  return create_webhook(session, {entity, "https://receptor.example.org/ruta", events, std::move(secret)},
+                        keys())
+      .value();
+}
+
+NotificationId insert_notification(Session& session, EntityId entity, std::string_view event,
+                                   std::string_view data) {
+  session.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES (?, ?, ?)", entity,
+                 event, data);
+  return session.last_insert_id();
+}
+
+std::vector<BornDelivery> expand(Session& session, BornState state, const Lease& lease) {
+  return transaction(session, [&] {
+    const auto entities = entities_with_pending(session, 0, 100);
+    const auto pending = take_pending(session, entities, 1000);
+    const auto recipients = load_recipients(session, entities);
+    Expansion expansion;
+    for (const auto& notification : pending) {
+      expansion.processed.push_back(notification.id);
+      for (const auto& subscriber : recipients.at(notification.entity).webhooks) {
+        expansion.deliveries.push_back({notification.id, subscriber.target.webhook, state});
+      }
+    }
+    return write_expansion(session, expansion, lease);
+  });
+}
+
+namespace {
+Settlement attempted(const LeasedDelivery& delivery) {
+  Settlement settlement;
+  settlement.id = delivery.id;
+  settlement.webhook = delivery.webhook;
+  settlement.lease = delivery.lease;
+  settlement.test = delivery.test;
+  settlement.started = platform::utc_now();
+  settlement.duration = platform::Milliseconds(12);
+  settlement.address = "127.0.0.1";
+  return settlement;
+}
+}  // namespace
+
+Settlement delivered(const LeasedDelivery& delivery) {
+  auto settlement = attempted(delivery);
+  settlement.status = 200;
+  settlement.failures = delivery.failures;
+  return settlement;
+}
+
+Settlement failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait) {
+  auto settlement = attempted(delivery);
+  settlement.state = SettledState::retry;
+  settlement.status = 500;
+  settlement.error = "El receptor respondió 500";
+  settlement.failures = delivery.failures + 1;
+  settlement.wait = wait;
+  return settlement;
+}
+
+}  // namespace store::testing

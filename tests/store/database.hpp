@@ -1,0 +1,58 @@
+// A database of its own for each test, on the server named by TEST_DB_SOCKET (or TEST_DB_HOSTS for TCP),
+// dropped at the end.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "store/claim.hpp"
+#include "store/deliveries.hpp"
+#include "store/entities.hpp"
+#include "store/expansion.hpp"
+#include "store/maintenance.hpp"
+#include "store/migrations.hpp"
+#include "store/notifications.hpp"
+#include "store/queue.hpp"
+#include "store/secrets.hpp"
+#include "store/settlement.hpp"
+#include "store/tokens.hpp"
+#include "store/webhooks.hpp"
+
+namespace store::testing {
+
+/// The server itself, as root, in `database` (none: no default database).
+platform::DatabaseSettings server(const std::string& database);
+
+struct Database {
+  Database();  // migrated
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// Another session, for what happens at the same time.
+  Session connect() const { return {server(name), {"root", 30}}; }
+
+  std::string name;
+  Session session;
+};
+
+const webhook::KeyRing& keys();
+
+/// An entity `id` with a webhook subscribed to every event.
+Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string> secret = {});
+
+/// As the evaluation system does.
+NotificationId insert_notification(Session& session, EntityId entity,
+                                   std::string_view event = "evaluacion.cerrada",
+                                   std::string_view data = R"({"evaluacionId": 1, "titulo": "t"})");
+
+/// Expands every pending notification to every webhook of its entity, in `state`; what was born leased.
+std::vector<BornDelivery> expand(Session& session, BornState state = BornState::pending,
+                                 const Lease& lease = {77, platform::Milliseconds(60000)});
+
+/// A successful attempt of a leased delivery.
+Settlement delivered(const LeasedDelivery& delivery);
+/// A failed one, tried again after `wait`.
+Settlement failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait);
+
+}  // namespace store::testing

@@ -1,0 +1,295 @@
+// The life of a delivery: expansion, claim, lease, settlement, upkeep.
+#include <boost/test/unit_test.hpp>
+
+#include "database.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+namespace {
+
+constexpr Lease long_lease{101, Milliseconds(60000)};
+
+struct Fixture {
+  Database database;
+  Session& session = database.session;
+  Webhook webhook = add_webhook(session, 1);
+
+  LeasedDelivery claim_one(const Lease& lease = long_lease) {
+    return claim(session, {{webhook.id, 1}}, lease).at(0);
+  }
+  Delivery only() { return list_deliveries(session, {}).at(0); }
+  void queue_one() {
+    insert_notification(session, 1);
+    expand(session);
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(delivery, Fixture)
+
+BOOST_AUTO_TEST_CASE(expansion_takes_turns_between_entities_and_skips_what_others_hold) {
+  for (const EntityId entity : {3, 5, 9}) insert_notification(session, entity);
+  BOOST_CHECK((entities_with_pending(session, 3, 10) == std::vector<EntityId>{5, 9, 3}));
+  BOOST_CHECK((entities_with_pending(session, 9, 2) == std::vector<EntityId>{3, 5}));
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  BOOST_CHECK_EQUAL(take_pending(other, {3}, 10).size(), 1U);
+  BOOST_CHECK_EQUAL(take_pending(session, {3, 5}, 10).size(), 1U);
+  other.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
+  add_entity(session, 2, "sin webhooks");
+  set_entity_active(session, 2, false);
+  const auto recipients = load_recipients(session, {1, 2, 3});
+  BOOST_CHECK_EQUAL(recipients.at(1).webhooks.size(), 1U);
+  BOOST_CHECK(!recipients.at(2).active && recipients.at(2).webhooks.empty());
+  BOOST_CHECK(!recipients.contains(3));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_born_leased_is_returned_and_not_claimed_again) {
+  insert_notification(session, 1);
+  insert_notification(session, 1);
+  BOOST_CHECK_EQUAL(expand(session, BornState::leased).size(), 2U);
+  BOOST_CHECK(claim(session, {{webhook.id, 10}}, long_lease).empty());
+  BOOST_CHECK_EQUAL(queue_status(session).in_flight, 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_claim_is_in_order_within_its_limits_and_exclusive) {
+  for (int i = 0; i < 5; ++i) insert_notification(session, 1);
+  expand(session);
+  BOOST_CHECK(load_recipients(session, {1}).at(1).webhooks.at(0).backlog);
+  BOOST_CHECK_EQUAL(due_webhooks(session).size(), 1U);
+  const auto first = claim(session, {{webhook.id, 3}}, long_lease);
+  const auto second = claim(session, {{webhook.id, 10}}, {102, Milliseconds(60000)});
+  BOOST_REQUIRE_EQUAL(first.size(), 3U);
+  BOOST_REQUIRE_EQUAL(second.size(), 2U);
+  BOOST_CHECK_LT(first[0].notification, first[1].notification);
+  BOOST_CHECK_LT(first[2].notification, second[0].notification);
+  BOOST_CHECK_EQUAL(first[0].data, R"({"evaluacionId": 1, "titulo": "t"})");
+  BOOST_CHECK(due_webhooks(session).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_deleted_or_disabled_webhook_yields_nothing) {
+  queue_one();
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  BOOST_CHECK(claim(session, {{webhook.id, 1}}, long_lease).empty());
+  enable_webhook(session, webhook.id, false);
+  delete_webhook(session, 1, webhook.id);
+  BOOST_CHECK(claim(session, {{webhook.id, 1}}, long_lease).empty());
+  BOOST_CHECK_EQUAL(cancel_deliveries_of_deleted(session, 10), 1U);
+  BOOST_CHECK_EQUAL(only().state, "cancelada");
+}
+
+BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_claim_that_has_looked) {
+  // Otherwise a claim could commit after the DELETE has answered.
+  queue_one();
+  Session other = database.connect();
+  other.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  session.execute("START TRANSACTION");
+  load_recipients(session, {1});
+  BOOST_CHECK_THROW(delete_webhook(other, 1, webhook.id), Conflict);
+  session.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
+  queue_one();
+  const auto leased = claim_one();
+  BOOST_CHECK_EQUAL(settle(session, {delivered(leased)}, Milliseconds(0)).stale, 0U);
+  BOOST_CHECK_EQUAL(only().state, "entregada");
+  BOOST_CHECK_EQUAL(only().attempts, 1);
+  const auto attempts = list_attempts(session, leased.id);
+  BOOST_REQUIRE_EQUAL(attempts.size(), 1U);
+  BOOST_CHECK_EQUAL(*attempts[0].status, 200);
+  BOOST_CHECK_EQUAL(*attempts[0].address, "127.0.0.1");
+  const auto seen = find_webhook(session, webhook.id).value();
+  BOOST_CHECK_EQUAL(*seen.last_status, 200);
+  BOOST_CHECK(seen.last_execution.has_value() && seen.last_error.empty());
+}
+
+BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
+  queue_one();
+  settle(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(only().state, "pendiente");
+  BOOST_CHECK(only().next_attempt.value() > platform::utc_now() + Milliseconds(3000000));
+  BOOST_CHECK(due_webhooks(session).empty());
+  BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::done);
+  const auto again = claim_one();
+  BOOST_CHECK_EQUAL(again.attempts, 1U);
+  BOOST_CHECK_EQUAL(again.failures, 0U);  // the schedule from the start
+  settle(session, {delivered(again)}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(list_attempts(session, again.id).size(), 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
+  queue_one();
+  const auto stale = claim_one({1, Milliseconds(0)});
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  const auto owner = claim_one({2, Milliseconds(60000)});
+  BOOST_CHECK_EQUAL(owner.failures, 0U);  // an unknown outcome does not advance the schedule
+  const auto result = settle(session, {failed_attempt(stale, Milliseconds(1))}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(result.stale, 1U);
+  BOOST_CHECK_EQUAL(only().state, "en_curso");
+  BOOST_CHECK(list_attempts(session, stale.id).empty());
+  settle(session, {delivered(owner)}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(only().state, "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(released_leases_are_due_at_once) {
+  queue_one();
+  const auto leased = claim_one();
+  release_leases(session, {leased});
+  BOOST_CHECK_EQUAL(claim_one().id, leased.id);
+}
+
+BOOST_AUTO_TEST_CASE(a_429_rests_and_a_failure_probes) {
+  insert_notification(session, 1);
+  queue_one();
+  auto settlement = failed_attempt(claim_one(), Milliseconds(1));
+  settlement.status = 429;
+  settlement.probe = true;
+  settlement.rest = Milliseconds(60000);
+  settle(session, {settlement}, Milliseconds(0));
+  BOOST_CHECK(due_webhooks(session).empty());
+  const auto subscriber = load_recipients(session, {1}).at(1).webhooks.at(0);
+  BOOST_CHECK(subscriber.probing && subscriber.resting && subscriber.backlog);
+  session.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3)");
+  BOOST_CHECK(due_webhooks(session).at(0).probing);
+}
+
+BOOST_AUTO_TEST_CASE(a_410_deactivates) {
+  queue_one();
+  auto settlement = failed_attempt(claim_one(), Milliseconds(1));
+  settlement.gone = true;
+  BOOST_CHECK_EQUAL(settle(session, {settlement}, Milliseconds(0)).deactivated.size(), 1U);
+  BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "http_410");
+}
+
+BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forgets_them) {
+  const auto fail = [&](int times) {
+    std::vector<WebhookId> deactivated;
+    for (int i = 0; i < times; ++i) {
+      session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+      deactivated =
+          settle(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(3600000)).deactivated;
+    }
+    return deactivated;
+  };
+  const auto age_streak = [&] {
+    session.update(
+        "UPDATE webhook_ejecuciones SET fallos_desde = fallos_desde - INTERVAL 2 HOUR WHERE fallos > 0");
+  };
+  queue_one();
+  BOOST_CHECK(fail(10).empty());  // ten, but within the hour
+  settle(session, {delivered(claim_one())}, Milliseconds(3600000));
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 0);
+  queue_one();
+  fail(8);
+  age_streak();
+  BOOST_CHECK(fail(1).empty());  // old enough, but nine
+  BOOST_CHECK_EQUAL(fail(1).size(), 1U);
+  BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "fallos");
+}
+
+BOOST_AUTO_TEST_CASE(a_streak_starts_again_after_48_hours_without_an_attempt) {
+  queue_one();
+  settle(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1));
+  session.update(
+      "UPDATE webhook_ejecuciones SET ultima_ejecucion = ultima_ejecucion - INTERVAL 49 HOUR, fallos = 20,"
+      " fallos_desde = fallos_desde - INTERVAL 100 HOUR");
+  BOOST_CHECK(
+      settle(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1)).deactivated.empty());
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 1);
+}
+
+BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
+  queue_test_event(session, 1, webhook::Event::incidencia_cerrada, "{}");
+  const auto leased = claim_one();
+  BOOST_CHECK(leased.test);
+  settle(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1));
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 0);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_stops_what_has_not_been_sent) {
+  queue_one();
+  const auto id = only().notification;
+  BOOST_CHECK_EQUAL(cancel_notification(session, id).cancelled_deliveries, 1U);
+  BOOST_CHECK_EQUAL(only().state, "cancelada");
+  BOOST_CHECK(cancel_notification(session, id).change == NotificationChange::wrong_state);
+  BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::wrong_state);
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_in_flight_at_the_cancellation_is_not_repeated) {
+  queue_one();
+  const auto leased = claim_one();
+  BOOST_CHECK_EQUAL(cancel_notification(session, leased.notification).in_flight, 1U);
+  settle(session, {failed_attempt(leased, Milliseconds(0))}, Milliseconds(0));
+  BOOST_CHECK(claim(session, {{webhook.id, 1}}, long_lease).empty());
+  BOOST_CHECK_EQUAL(only().state, "cancelada");
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_delivery_is_replayed_alone_or_with_the_rest) {
+  queue_one();
+  queue_one();
+  for (const auto& leased : claim(session, {{webhook.id, 2}}, long_lease)) {
+    auto settlement = failed_attempt(leased, Milliseconds(0));
+    settlement.state = SettledState::failed;
+    settle(session, {settlement}, Milliseconds(0));
+  }
+  BOOST_CHECK_EQUAL(queue_status(session).failed, 2);
+  BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::done);
+  BOOST_CHECK_EQUAL(retry_failed_deliveries(session, webhook.id, UtcTime{}).value(), 1U);
+  BOOST_CHECK_EQUAL(queue_status(session).pending_deliveries, 2);
+  BOOST_CHECK(retry_delivery(session, 999) == DeliveryChange::not_found);
+  BOOST_CHECK(!retry_failed_deliveries(session, 999, UtcTime{}));
+}
+
+BOOST_AUTO_TEST_CASE(pause_and_resume) {
+  BOOST_CHECK(set_paused(session, true));
+  BOOST_CHECK(!set_paused(session, true));
+  BOOST_CHECK(glance_at_queue(session).paused);
+  BOOST_CHECK(set_paused(session, false));
+  BOOST_CHECK(!queue_status(session).paused);
+}
+
+BOOST_AUTO_TEST_CASE(retention_removes_what_is_finished_and_old_and_nothing_else) {
+  queue_one();
+  queue_one();
+  settle(session, {delivered(claim_one())}, Milliseconds(0));
+  session.update(
+      "UPDATE entregas SET terminada_en = terminada_en - INTERVAL 2 DAY WHERE estado = 'entregada'");
+  session.update("UPDATE notificaciones_pendientes SET terminada_en = terminada_en - INTERVAL 2 DAY");
+  platform::RetentionSettings retention{Milliseconds(86400000), Milliseconds(86400000),
+                                        Milliseconds(86400000)};
+  PurgeCursor cursor;
+  BOOST_CHECK_EQUAL(purge_finished(session, retention, cursor, 5), 2U);  // a delivery and its notification
+  BOOST_CHECK_EQUAL(list_deliveries(session, {}).size(), 1U);
+  BOOST_CHECK_EQUAL(list_notifications(session, {}).size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_queries_of_the_queue_use_their_indexes) {
+  for (int i = 0; i < 50; ++i) insert_notification(session, 1);
+  expand(session);
+  session.query("ANALYZE TABLE entregas, notificaciones_pendientes");
+  const auto plan = [&](const std::string& sql) {
+    std::string text;
+    for (const auto& row : session.query("EXPLAIN FORMAT=JSON " + sql)) text += row.text(0);
+    return text;
+  };
+  const auto claims = plan(
+      "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente' AND webhook_id "
+      "= 1"
+      " AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT 10");
+  BOOST_CHECK(claims.find("entregas_por_reclamar") != std::string::npos);
+  BOOST_CHECK(claims.find("filesort") == std::string::npos);
+  const auto expansion = plan(
+      "SELECT id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
+      " WHERE estado = 'pendiente' AND entidad_id = 1 ORDER BY id LIMIT 10 FOR UPDATE SKIP LOCKED");
+  BOOST_CHECK(expansion.find("notificaciones_por_expandir") != std::string::npos);
+  BOOST_CHECK(expansion.find("filesort") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,132 @@
+// What the schema refuses, whoever writes; and the migrations that make it.
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "database.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+void insert(Session& session, std::string_view event, std::string_view data,
+            std::optional<std::string> key = {}) {
+  session.update(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (7, ?, ?, ?)", event,
+      data, key);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(schema)
+
+BOOST_AUTO_TEST_CASE(an_unknown_event_fails_at_the_insert_in_any_sql_mode) {
+  Database database;
+  for (const auto* mode : {"STRICT_ALL_TABLES", ""}) {
+    database.session.execute(std::string("SET SESSION sql_mode = '") + mode + "'");
+    for (const auto* event : {"evaluacion.abiertas", "", "evaluacion.abierta ", " evaluacion.abierta",
+                              "EVALUACION.ABIERTA", "1"}) {
+      BOOST_TEST_CONTEXT(event) { BOOST_CHECK_THROW(insert(database.session, event, "{}"), DatabaseError); }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(text_that_is_not_json_or_too_long_fails_at_the_insert) {
+  Database database;
+  for (const std::string& data : {std::string("{"), std::string(), "\"" + std::string(65536, 'a') + "\""}) {
+    BOOST_CHECK_THROW(insert(database.session, "evaluacion.abierta", data), DatabaseError);
+  }
+  BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "\"" + std::string(65534, 'a') + "\""));
+}
+
+BOOST_AUTO_TEST_CASE(data_are_kept_byte_for_byte) {
+  Database database;
+  const std::string data = "{ \"b\": 7.50,\"a\":1e2 , \"\\u00e1\":\"á😀\" }";
+  const auto id = insert_notification(database.session, 7, "evaluacion.cerrada", data);
+  BOOST_CHECK_EQUAL(find_notification(database.session, id)->data, data);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_notifies_once_and_is_compared_exactly) {
+  Database database;
+  insert(database.session, "evaluacion.abierta", "{}", "clave");
+  BOOST_CHECK_THROW(insert(database.session, "evaluacion.abierta", "{}", "clave"), DuplicateKey);
+  for (const auto* other : {"clave ", "Clave", "clavé"})
+    BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "{}", other));
+  BOOST_CHECK_THROW(insert(database.session, "evaluacion.abierta", "{}", std::string(65, 'x')),
+                    DatabaseError);
+  std::string characters;
+  for (int i = 0; i < 64; ++i) characters += "ñ";
+  BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "{}", characters));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_is_freed_by_a_rejection_and_taken_again_by_a_retry) {
+  Database database;
+  insert(database.session, "evaluacion.abierta", "{}", "k");
+  const auto id = database.session.last_insert_id();
+  transaction(database.session, [&] {
+    write_expansion(database.session, {{}, {{id, "datos.titulo: falta"}}, {}}, {});
+  });
+  insert(database.session, "evaluacion.abierta", "{}", "k");
+  BOOST_CHECK_THROW(retry_notification(database.session, id), DuplicateKey);
+  BOOST_CHECK(discard_notification(database.session, id) == NotificationChange::done);
+  BOOST_CHECK_EQUAL(*find_notification(database.session, id)->error, "datos.titulo: falta");
+}
+
+BOOST_AUTO_TEST_CASE(occurrence_defaults_to_utc_whatever_the_time_zone_of_the_session) {
+  Database database;
+  database.session.execute("SET time_zone = '-11:00'");
+  const auto id = insert_notification(database.session, 7);
+  const auto difference = database.session.query(
+      "SELECT ABS(TIMESTAMPDIFF(SECOND, ocurrida_en, UTC_TIMESTAMP(3))) FROM notificaciones_pendientes WHERE "
+      "id = ?",
+      id);
+  BOOST_CHECK_LT(difference.at(0).integer(0), 60);
+}
+
+BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
+  Database database;
+  add_webhook(database.session, 7);
+  insert_notification(database.session, 7);
+  expand(database.session);
+  BOOST_CHECK_THROW(database.session.update("UPDATE entregas SET estado = 'en_curso'"), DatabaseError);
+  BOOST_CHECK_THROW(database.session.update("UPDATE entregas SET estado = 'entregada'"), DatabaseError);
+  BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET activo = FALSE"), DatabaseError);
+  BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET plaza = 6"), DatabaseError);
+}
+
+BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
+  Database database;
+  const auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
+  const auto nothing = [](const std::string&) {};
+  BOOST_CHECK(migrate(database.session, migrations, nothing).empty());
+  for (const auto& state : migration_status(database.session, migrations))
+    BOOST_CHECK(state.applied.has_value());
+
+  // Forget them all: as if each had been cut short at its last line. Two repair it at once.
+  database.session.execute("DELETE FROM migraciones");
+  std::vector<std::string> first;
+  std::jthread other([&] {
+    Session session = database.connect();
+    first = migrate(session, migrations, nothing);
+  });
+  const auto second = migrate(database.session, migrations, nothing);
+  other.join();
+  BOOST_CHECK_EQUAL(first.size() + second.size(), migrations.size());
+}
+
+BOOST_AUTO_TEST_CASE(a_migration_changed_after_it_was_applied_is_an_error) {
+  Database database;
+  auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
+  migrations.front().sql += "\n";
+  BOOST_CHECK_THROW(migrate(database.session, migrations, [](const std::string&) {}), MigrationError);
+}
+
+BOOST_AUTO_TEST_CASE(statements_are_split_outside_quotes_and_comments) {
+  const auto statements =
+      split_statements("-- a; comment\nSELECT ';', \"a;b\"; /* ; */ SELECT 'it''s;' ;\n;\n");
+  BOOST_REQUIRE_EQUAL(statements.size(), 2U);
+  BOOST_CHECK_EQUAL(statements[0], "SELECT ';', \"a;b\"");
+  BOOST_CHECK_EQUAL(statements[1], "SELECT 'it''s;'");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,123 @@
+// The traps of Connector/C++ (design section 3), each as it was met.
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "database.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+std::int64_t connection_id(Session& session) {
+  return session.query("SELECT CONNECTION_ID()").at(0).integer(0);
+}
+
+void kill_connection(Database& database, Session& victim) {
+  const auto id = connection_id(victim);
+  database.session.execute("KILL " + std::to_string(id));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session)
+
+BOOST_AUTO_TEST_CASE(commit_on_a_killed_connection_throws_and_stores_nothing) {
+  Database database;
+  Session other = database.connect();
+  BOOST_CHECK_THROW(transaction(other,
+                                [&] {
+                                  add_webhook(database.session,
+                                              1);  // elsewhere: is not part of the transaction
+                                  other.update("INSERT INTO entidades (id, nombre) VALUES (2, 'dos')");
+                                  const auto id = connection_id(other);
+                                  database.session.execute("KILL " + std::to_string(id));
+                                }),
+                    Unavailable);
+  BOOST_CHECK(database.session.query("SELECT 1 FROM entidades WHERE id = 2").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_connection_is_replaced_at_the_next_use_with_its_settings) {
+  Database database;
+  Session other = database.connect();
+  kill_connection(database, other);
+  BOOST_CHECK_THROW(other.query("SELECT 1"), Unavailable);
+  const auto rows = other.query("SELECT @@session.time_zone, @@session.sql_mode");
+  BOOST_CHECK_EQUAL(rows.at(0).text(0), "+00:00");
+  BOOST_CHECK(rows.at(0).text(1).find("STRICT_ALL_TABLES") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(reads_are_read_committed_so_that_no_gap_lock_blocks_a_writer) {
+  Database database;
+  Session reader = database.connect();
+  Session writer = database.connect();
+  writer.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  insert_notification(database.session, 7);
+  reader.execute("START TRANSACTION");
+  BOOST_CHECK_EQUAL(
+      reader.query("SELECT id FROM notificaciones_pendientes WHERE estado = 'pendiente' FOR UPDATE").size(),
+      1U);
+  BOOST_CHECK_NO_THROW(insert_notification(writer, 7));
+  BOOST_CHECK_EQUAL(reader.query("SELECT id FROM notificaciones_pendientes").size(), 2U);  // not a snapshot
+  reader.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_CASE(a_duplicate_key_and_a_bad_statement_are_told_apart) {
+  Database database;
+  add_entity(database.session, 1, "una");
+  BOOST_CHECK_THROW(database.session.update("INSERT INTO entidades (id, nombre) VALUES (1, 'otra')"),
+                    DuplicateKey);
+  BOOST_CHECK_THROW(database.session.query("SELECT nothing FROM nowhere"), DatabaseError);
+  BOOST_CHECK_EQUAL(database.session.query("SELECT 1").size(), 1U);  // and the session goes on
+}
+
+BOOST_AUTO_TEST_CASE(a_deadlock_runs_the_whole_transaction_again) {
+  Database database;
+  add_entity(database.session, 1, "una");
+  int runs = 0;
+  transaction(database.session, [&] {
+    database.session.update("UPDATE entidades SET nombre = CONCAT(nombre, '!') WHERE id = 1");
+    if (++runs < 3) throw Conflict(1213, "deadlock");
+  });
+  BOOST_CHECK_EQUAL(runs, 3);
+  BOOST_CHECK_EQUAL(list_entities(database.session).at(0).name, "una!");
+}
+
+BOOST_AUTO_TEST_CASE(no_server_is_unavailable) {
+  auto settings = server("x");
+  settings.socket = "/nonexistent/socket";
+  Session session(settings, {"root"});
+  BOOST_CHECK_THROW(session.connect(), Unavailable);
+}
+
+BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
+  Database database;
+  auto settings = server(database.name);
+  settings.hosts = {"127.0.0.1:1", "127.0.0.1:2"};
+  Session session(settings, {"root"});
+  BOOST_CHECK_THROW(session.connect(), Unavailable);
+}
+
+BOOST_AUTO_TEST_CASE(tls_that_was_asked_for_and_not_given_is_an_error) {
+  Database database;
+  auto settings = server(database.name);
+  settings.tls_ca = SOURCE_DIR "/README.md";  // not a certificate, and the server has none
+  Session session(settings, {"root"});
+  BOOST_CHECK_THROW(session.connect(), DatabaseError);
+}
+
+BOOST_AUTO_TEST_CASE(values_come_back_as_they_went) {
+  Database database;
+  const std::string text = "áñ😀 '\"\\ \n\t";
+  const auto time = UtcTime(platform::Milliseconds(1763632800123));
+  const auto rows =
+      database.session.query("SELECT ?, ?, ?, ?, " STORE_EPOCH_MS("CAST(? AS DATETIME(3))"), text,
+                             std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::uint64_t>::max(), nullptr, time);
+  BOOST_CHECK_EQUAL(rows.at(0).text(0), text);
+  BOOST_CHECK_EQUAL(rows.at(0).integer(1), std::numeric_limits<std::int64_t>::min());
+  BOOST_CHECK_EQUAL(rows.at(0).unsigned_integer(2), std::numeric_limits<std::uint64_t>::max());
+  BOOST_CHECK(rows.at(0).null(3));
+  BOOST_CHECK(rows.at(0).time(4) == time);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

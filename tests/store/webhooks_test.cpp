@@ -1,0 +1,144 @@
+// Entities, tokens and webhooks.
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "database.hpp"
+#include "webhook/access_token.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+struct IssuedToken {
+  TokenId id;
+  webhook::crypto::Sha256 hash;
+};
+IssuedToken issue(Session& session, EntityId entity, std::optional<platform::Milliseconds> ttl = {}) {
+  const auto hash = webhook::access_token_hash(webhook::generate_access_token()).value();
+  return {issue_token(session, entity, hash, ttl, "prueba").value(), hash};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(webhooks)
+
+BOOST_AUTO_TEST_CASE(a_token_finds_its_entity_until_it_expires_is_revoked_or_the_entity_is_disabled) {
+  Database database;
+  auto& session = database.session;
+  BOOST_CHECK(add_entity(session, 1, "una"));
+  BOOST_CHECK(!add_entity(session, 1, "Una"));
+  const auto token = issue(session, 1);
+  BOOST_CHECK_EQUAL(find_caller(session, token.hash)->name, "Una");
+  BOOST_CHECK(find_caller(session, token.hash)->webhooks.empty());
+  BOOST_CHECK(!find_caller(session, issue(session, 1, platform::Milliseconds(0)).hash));
+  BOOST_CHECK(set_entity_active(session, 1, false));
+  BOOST_CHECK(!find_caller(session, token.hash));
+  BOOST_CHECK(set_entity_active(session, 1, true));
+  BOOST_CHECK(find_caller(session, token.hash));
+  BOOST_CHECK(revoke_token(session, token.id));
+  BOOST_CHECK(!find_caller(session, token.hash));
+  BOOST_CHECK(!revoke_token(session, 999));
+  BOOST_CHECK(!issue_token(session, 999, token.hash, {}, ""));
+  BOOST_CHECK_EQUAL(list_tokens(session, 1).size(), 2U);
+}
+
+BOOST_AUTO_TEST_CASE(five_webhooks_also_under_concurrent_requests) {
+  Database database;
+  add_entity(database.session, 1, "una");
+  webhook::EventSet events;
+  events.insert(webhook::Event::evaluacion_cerrada);
+  std::atomic<int> created = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        Session session = database.connect();
+        for (int n = 0; n < 2; ++n)
+          created += create_webhook(session, {1, "https://a.example.org/", events, {}}, keys()) ? 1 : 0;
+      });
+    }
+  }
+  BOOST_CHECK_EQUAL(created, 5);
+  BOOST_CHECK_EQUAL(list_webhooks(database.session, {}).size(), 5U);
+}
+
+BOOST_AUTO_TEST_CASE(deleting_frees_the_slot_forgets_the_secret_and_is_only_for_the_owner) {
+  Database database;
+  const auto webhook = add_webhook(database.session, 1, "secreto");
+  BOOST_CHECK(!delete_webhook(database.session, 2, webhook.id));
+  BOOST_CHECK(delete_webhook(database.session, 1, webhook.id));
+  BOOST_CHECK(!delete_webhook(database.session, 1, webhook.id));
+  BOOST_CHECK(!find_webhook(database.session, webhook.id));
+  BOOST_CHECK(
+      database.session.query("SELECT secreto_sellado FROM webhooks WHERE id = ?", webhook.id).at(0).null(0));
+  for (int i = 0; i < 5; ++i) add_webhook(database.session, 1);
+}
+
+BOOST_AUTO_TEST_CASE(events_come_back_in_catalogue_order) {
+  Database database;
+  add_entity(database.session, 1, "una");
+  webhook::EventSet events;
+  events.insert(webhook::Event::documento_disponible);
+  events.insert(webhook::Event::evaluacion_prorroga);
+  const auto created =
+      create_webhook(database.session, {1, "https://a.example.org/", events, {}}, keys()).value();
+  BOOST_CHECK(created.events == events);
+  BOOST_CHECK_EQUAL(database.session.query("SELECT eventos FROM webhooks").at(0).text(0),
+                    "evaluacion.prorroga,documento.disponible");
+}
+
+BOOST_AUTO_TEST_CASE(secrets_are_sealed_bound_to_their_webhook_and_resealed) {
+  Database database;
+  const auto webhook = add_webhook(database.session, 1, "muy secreto");
+  const auto row = database.session.query("SELECT secreto_clave, HEX(secreto_sellado) FROM webhooks").at(0);
+  const webhook::SealedSecret sealed{row.text(0), webhook::crypto::from_hex(row.text(1)).value()};
+  BOOST_CHECK_EQUAL(keys().open(webhook.id, sealed).value(), "muy secreto");
+  BOOST_CHECK(!keys().open(webhook.id + 1, sealed));
+
+  const auto rotated = webhook::KeyRing::parse(
+      "k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\nk1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+  BOOST_CHECK_EQUAL(reencrypt_secrets(database.session, rotated).resealed, 1U);
+  BOOST_CHECK_EQUAL(reencrypt_secrets(database.session, rotated).resealed, 0U);
+  BOOST_CHECK_EQUAL(secrets_by_key(database.session).at(0).key_id, "k2");
+}
+
+BOOST_AUTO_TEST_CASE(a_test_event_makes_one_delivery_for_each_active_subscriber) {
+  Database database;
+  const auto first = add_webhook(database.session, 1);
+  const auto disabled = add_webhook(database.session, 1);
+  const auto third = add_webhook(database.session, 1);
+  add_webhook(database.session, 2);
+  BOOST_CHECK(disable_webhook(database.session, disabled.id, disabled_by_operator));
+  const auto chosen =
+      queue_test_event(database.session, 1, webhook::Event::incidencia_cerrada, R"({"test":true})");
+  BOOST_REQUIRE_EQUAL(chosen.size(), 2U);
+  BOOST_CHECK_EQUAL(chosen[0].id, first.id);
+  BOOST_CHECK_EQUAL(chosen[1].id, third.id);
+  const auto deliveries = list_deliveries(database.session, {});
+  BOOST_REQUIRE_EQUAL(deliveries.size(), 2U);
+  const auto notification = find_notification(database.session, deliveries[0].notification).value();
+  BOOST_CHECK_EQUAL(notification.origin, "prueba");
+  BOOST_CHECK_EQUAL(notification.state, "procesada");
+  BOOST_CHECK(queue_test_event(database.session, 3, webhook::Event::incidencia_cerrada, "{}").empty());
+}
+
+BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
+  Database database;
+  auto& session = database.session;
+  const auto webhook = add_webhook(session, 1);
+  insert_notification(session, 1);
+  expand(session);
+  BOOST_CHECK(disable_webhook(session, webhook.id, disabled_by_operator));
+  BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "operador");
+  BOOST_CHECK_EQUAL(hold_deliveries_of_inactive(session, 10), 1U);
+  BOOST_CHECK_EQUAL(release_deliveries_of_active(session, 10), 0U);
+  BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, false)->released, 1U);
+  BOOST_CHECK(disable_webhook(session, webhook.id, disabled_by_operator));
+  BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, true)->cancelled, 1U);
+  BOOST_CHECK_EQUAL(list_deliveries(session, {}).at(0).state, "cancelada");
+  BOOST_CHECK(!enable_webhook(session, 999, false));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,50 @@
+"""Requests stopped in the middle: a locked table makes handlers wait for the database as long as a test wants."""
+import contextlib
+import subprocess
+import threading
+from concurrent.futures import Future
+
+from support.stack import ROOT, Stack
+from support.wait import wait_until
+
+
+@contextlib.contextmanager
+def locked(stack: Stack, table: str = "webhooks"):
+    """Nobody reads or writes `table` until the block ends, or until the yielded function is called."""
+    client = subprocess.Popen([ROOT / "dev", "sql"], stdin=subprocess.PIPE, text=True,
+                              env={**stack.environment, **stack.settings})
+
+    def release():
+        if not client.stdin.closed:
+            client.stdin.close()  # the session ends, and its locks with it
+            client.wait()
+
+    try:
+        client.stdin.write(f"LOCK TABLES {table} WRITE;\n")
+        client.stdin.flush()
+        in_use = f"SHOW OPEN TABLES FROM {stack.env['DB_NAME']} WHERE `Table` = '{table}' AND In_use > 0"
+        wait_until(lambda: stack.sql(in_use), what=f"the lock of {table}")
+        yield release
+    finally:
+        release()
+
+
+def wait_blocked(stack: Stack, count: int = 1) -> None:
+    """Returns once so many of the API's statements wait for the lock."""
+    query = ("SELECT COUNT(*) FROM information_schema.processlist"
+             " WHERE state LIKE 'Waiting for table%' AND user LIKE '%api'")
+    wait_until(lambda: int(stack.value(query)) >= count, what=f"{count} blocked requests")
+
+
+def in_background(function, *arguments, **named) -> Future:
+    """Calls it in a thread of its own; its result() is the future's."""
+    future = Future()
+
+    def run():
+        try:
+            future.set_result(function(*arguments, **named))
+        except BaseException as error:  # the caller's result() raises it
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future

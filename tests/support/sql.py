@@ -1,0 +1,67 @@
+"""A database session through the mariadb client, as any outside program would have one."""
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+
+NULL = "NULL"
+
+
+class SqlError(Exception):
+    """What the server refused: `code` is its error number."""
+
+    def __init__(self, line: str):
+        super().__init__(line)
+        self.code = int(re.match(r"ERROR (\d+)", line).group(1))
+
+
+class SqlSession:
+    """One connection kept open, so that a statement costs no more than itself. Rows are lists of texts."""
+
+    def __init__(self, socket: str, database: str, user: str, password: str):
+        self._marks = itertools.count(1)
+        self._client = subprocess.Popen(
+            ["mariadb", "--no-defaults", "--protocol=socket", f"--socket={socket}", f"--user={user}", "--batch",
+             "--skip-column-names", "--unbuffered", "--force", "--skip-reconnect", "--default-character-set=utf8mb4",
+             database],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+            env={**os.environ, "MYSQL_PWD": password})
+
+    def __call__(self, statement: str) -> list[list[str]]:
+        mark = f"--mark-{next(self._marks)}--"
+        self._client.stdin.write(f"{statement};\nSELECT '{mark}';\n")
+        self._client.stdin.flush()
+        lines, error = [], None
+        while (line := self._client.stdout.readline()) and line != mark + "\n":
+            if line.startswith("ERROR "):
+                error = error or SqlError(line.strip())
+            else:
+                lines.append(line.rstrip("\n").split("\t"))
+        if error:
+            raise error
+        if not line:
+            raise SqlError("ERROR 2013: the connection is gone")
+        return lines
+
+    def close(self):
+        self._client.stdin.close()
+        self._client.stdout.close()
+        self._client.wait()
+
+
+def literal(value) -> str:
+    """A Python value as SQL text."""
+    if value is None:
+        return NULL
+    if isinstance(value, (int, float)):
+        return str(value)
+    escaped = value.replace("\\", "\\\\").replace("'", "''").replace("\n", "\\n").replace("\0", "\\0")
+    return f"'{escaped}'"
+
+
+def insert(table: str, **columns) -> str:
+    """An INSERT of one row; a column given as ... is left to its default."""
+    given = {name: value for name, value in columns.items() if value is not ...}
+    return f"INSERT INTO {table} ({', '.join(given)}) VALUES ({', '.join(map(literal, given.values()))})"

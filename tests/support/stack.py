@@ -1,0 +1,181 @@
+"""A private stack of the service, driven through `./dev` as a person would drive it."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+from support.sql import SqlSession, insert
+from support.wait import wait_until
+from support.wire import Client
+
+ROOT = Path(__file__).resolve().parents[2]
+EVENTS = [
+    "evaluacion.abierta", "evaluacion.prorroga", "evaluacion.cierre_proximo", "evaluacion.cerrada",
+    "resultados.provisionales", "resultados.definitivos", "alegaciones.periodo_abierto", "alegaciones.periodo_cierre",
+    "incidencia.respuesta", "incidencia.cerrada", "documento.disponible",
+]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def clean_environment(**variables: str) -> dict:
+    """The process's, without what would steer the stack from outside, and with these."""
+    steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
+    return {**kept, **variables}
+
+
+def setting(**keys: str) -> dict:
+    """setting(delivery_timeout="2s") is {"APIENTIDADES_DELIVERY_TIMEOUT": "2s"}."""
+    return {f"APIENTIDADES_{key.upper()}": value for key, value in keys.items()}
+
+
+class Stack:
+    """`folder` and `port` given: a stack that is already up, which down() leaves alone."""
+
+    def __init__(self, settings: dict | None = None, folder: str | None = None, port: str | None = None):
+        self._own = folder is None
+        # Unix sockets live in it, and their paths may have 107 bytes only.
+        self.folder = folder or tempfile.mkdtemp(prefix="apie-", dir="/tmp")
+        self.settings = settings or {}
+        self.environment = clean_environment(DEV_DIR=self.folder, DEV_PORT=str(port or free_port()))
+        self.evaluation: SqlSession | None = None
+
+    def dev(self, *arguments, input=None, timeout=120, check=True, **settings) -> subprocess.CompletedProcess:
+        result = subprocess.run(
+            [ROOT / "dev", *map(str, arguments)], input=input, capture_output=True, text=True, timeout=timeout,
+            env={**self.environment, **self.settings, **settings})
+        if check and result.returncode:
+            raise AssertionError(f"./dev {' '.join(map(str, arguments))} ended {result.returncode}:\n"
+                                 f"{result.stdout}{result.stderr}")
+        return result
+
+    def up(self) -> "Stack":
+        try:
+            self.dev("up", timeout=1800)
+            self.attach()
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def attach(self) -> None:
+        """Learns where a running stack's things are."""
+        lines = self.dev("env").stdout.splitlines()
+        self.env = dict(word.split("=", 1) for line in lines for word in shlex.split(line))
+        self.api = Client(self.env["BASE_URL"], self.env["CA_CERT"])
+        self.connect_evaluation()
+
+    def connect_evaluation(self) -> None:
+        """The evaluation system's session, with the rights of its user alone."""
+        password = Path(self.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
+        self.evaluation = SqlSession(self.env["DB_SOCKET"], self.env["DB_NAME"], "evaluacion", password)
+
+    def down(self) -> None:
+        if self.evaluation:
+            self.evaluation.close()
+        if self._own:
+            self.dev("down", check=False)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # What people and programs do to it.
+
+    def sql(self, text: str) -> list[list[str]]:
+        """As the database's root: to look, and to break things."""
+        return [line.split("\t") for line in self.dev("sql", input=text).stdout.splitlines()]
+
+    def value(self, text: str) -> str:
+        return self.sql(text)[0][0]
+
+    def admin(self, *arguments):
+        """The parsed answer of an `apientidades-admin` command."""
+        output = self.dev("admin", *arguments, "--json").stdout
+        return json.loads(output) if output.strip() else None
+
+    def try_admin(self, *arguments) -> subprocess.CompletedProcess:
+        return self.dev("admin", *arguments, check=False)
+
+    def notify(self, entidad_id: int, evento: str, datos: str, ocurrida_en=..., clave=...) -> int:
+        """Writes a row as the evaluation system does; its id. Raises SqlError."""
+        row = dict(entidad_id=entidad_id, evento=evento, datos=datos, ocurrida_en=ocurrida_en, clave=clave)
+        return int(self.evaluation(insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()")[0][0])
+
+    def notification(self, id: int) -> dict:
+        return self.admin("notification", "show", id)
+
+    def wait_notification(self, id: int, estado: str, timeout: float = 10) -> dict:
+        wait_until(lambda: self.value(f"SELECT estado FROM notificaciones_pendientes WHERE id = {id}") == estado,
+                   timeout, f"notification {id} to be {estado}")
+        return self.notification(id)
+
+    def delivery_id(self, notification: int, webhook: int) -> int:
+        query = f"SELECT id FROM entregas WHERE notificacion_id = {notification} AND webhook_id = {webhook}"
+        return int(wait_until(lambda: self.sql(query), what=f"a delivery of notification {notification}")[0][0])
+
+    def count_deliveries(self, webhook: int, estado: str) -> int:
+        return int(self.value(f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {webhook} AND estado = '{estado}'"))
+
+    def delivery(self, id: int) -> dict:
+        return self.admin("delivery", "show", id)
+
+    def wait_delivery(self, id: int, estado: str, timeout: float = 15) -> dict:
+        wait_until(lambda: self.value(f"SELECT estado FROM entregas WHERE id = {id}") == estado,
+                   timeout, f"delivery {id} to be {estado}")
+        return self.delivery(id)
+
+    def attempts(self, delivery: int) -> list[dict]:
+        """The evidence: one object per attempt, the first one first."""
+        return next(value for value in self.delivery(delivery).values() if isinstance(value, list))
+
+    def stop(self, part: str, *options) -> None:
+        self.dev("kill", part, *options)
+
+    def start(self, part: str, **settings) -> None:
+        self.dev("start", part, **settings)
+
+    def pids(self, part: str) -> list[int]:
+        return [int(pid) for pid in self.dev("pids", part).stdout.split()]
+
+    def command_of(self, part: str) -> tuple[list[str], dict]:
+        """Program, arguments and environment of a running part, to run another one like it."""
+        process = Path("/proc", str(self.pids(part)[0]))
+        arguments = process.joinpath("cmdline").read_text().split("\0")[:-1]
+        variables = process.joinpath("environ").read_text().split("\0")[:-1]
+        environment = dict(variable.split("=", 1) for variable in variables)
+        environment.pop("NOTIFY_SOCKET", None)
+        return arguments, environment
+
+    @contextlib.contextmanager
+    def second_dispatcher(self, **settings):
+        """Another dispatcher beside the stack's; it must end well when asked to."""
+        arguments, environment = self.command_of("dispatcher")
+        with tempfile.TemporaryFile() as log:
+            process = subprocess.Popen(arguments, env={**environment, **settings}, stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=log)
+            try:
+                yield process
+            finally:
+                process.terminate()
+                assert process.wait(30) == 0
+
+    @contextlib.contextmanager
+    def dispatcher_with(self, **settings):
+        """The dispatcher restarted with other settings, and afterwards as it was."""
+        self.stop("dispatcher")
+        self.start("dispatcher", **settings)
+        try:
+            yield
+        finally:
+            self.stop("dispatcher")
+            self.start("dispatcher")

@@ -1,0 +1,20 @@
+"""Waiting on a condition, never for a fixed time."""
+import time
+
+
+def wait_until(condition, timeout: float = 10, what: str = "the condition", every: float = 0.02):
+    """The first true value of condition(); AssertionError with its last value when the time is over."""
+    deadline = time.monotonic() + timeout
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: still {value!r} after {timeout} s")
+        time.sleep(every)
+    return value
+
+
+def holds_for(seconds: float, condition, what: str = "the condition"):
+    """For what must not happen: it is watched, so that a failure shows at once."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        assert condition(), f"{what} ceased to hold"
+        time.sleep(0.02)

@@ -1,0 +1,133 @@
+"""HTTPS at two levels: whole requests, and bytes as they are, for what no library would send."""
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    headers: dict  # lower-case names
+    text: str
+
+    def json(self):
+        return json.loads(self.text)
+
+    @property
+    def message(self) -> str:
+        """The text of an error, having checked that it has the one shape that errors have."""
+        assert self.headers["content-type"] == "application/json; charset=utf-8", self
+        body = self.json()
+        assert list(body) == ["message"] and isinstance(body["message"], str) and body["message"], self
+        return body["message"]
+
+
+class Client:
+    """Requests to one server, each on a connection of its own."""
+
+    def __init__(self, base_url: str, ca_cert: str, timeout: float = 20):
+        parts = urlsplit(base_url)
+        self.host, self.port, self.timeout = parts.hostname, parts.port, timeout
+        self.tls = ssl.create_default_context(cafile=ca_cert)
+
+    def __call__(self, method, path, token=None, json_body=..., body=None, headers=None) -> Response:
+        sent = dict(headers or {})
+        if token is not None:
+            sent.setdefault("Authorization", f"Bearer {token}")
+        if json_body is not ...:
+            body = json.dumps(json_body, ensure_ascii=False).encode()
+        if body is not None:
+            sent.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPSConnection(self.host, self.port, context=self.tls, timeout=self.timeout)
+        try:
+            connection.request(method, path, body, {k: v for k, v in sent.items() if v is not None})
+            response = connection.getresponse()
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            return Response(response.status, headers, response.read().decode())
+        finally:
+            connection.close()
+
+    def wire(self, data: bytes = b"") -> "Wire":
+        return Wire(self, data)
+
+
+class Wire:
+    """A TLS connection on which any bytes can be sent."""
+
+    def __init__(self, client: Client, data: bytes = b""):
+        plain = socket.create_connection((client.host, client.port), timeout=client.timeout)
+        self.socket = client.tls.wrap_socket(plain, server_hostname=client.host)
+        self._buffer = b""
+        self.send(data)
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def response(self) -> Response | None:
+        """The next response; None when the server has closed the connection instead."""
+        head = self._until(b"\r\n\r\n")
+        if head is None:
+            return None
+        status_line, *lines = head.decode("latin-1").split("\r\n")
+        headers = {n.strip().lower(): v.strip() for n, _, v in (line.partition(":") for line in lines if line)}
+        if headers.get("transfer-encoding") == "chunked":
+            body = self._chunks()
+        elif "content-length" in headers:
+            body = self._exactly(int(headers["content-length"]))
+        else:
+            body = self._rest()
+        return Response(int(status_line.split(" ")[1]), headers, body.decode())
+
+    def responses(self) -> list[Response]:
+        """Every response until the server closes."""
+        return list(iter(self.response, None))
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _more(self) -> bool:
+        try:
+            data = self.socket.recv(65536)
+        except (ConnectionResetError, ssl.SSLEOFError):
+            data = b""
+        self._buffer += data
+        return bool(data)
+
+    def _until(self, mark: bytes):
+        while mark not in self._buffer:
+            if not self._more():
+                return None
+        found, _, self._buffer = self._buffer.partition(mark)
+        return found
+
+    def _exactly(self, count: int) -> bytes:
+        while len(self._buffer) < count:
+            if not self._more():
+                raise EOFError("the body is cut short")
+        found, self._buffer = self._buffer[:count], self._buffer[count:]
+        return found
+
+    def _chunks(self) -> bytes:
+        body = b""
+        while size := int(self._until(b"\r\n"), 16):
+            body += self._exactly(size)
+            self._exactly(2)
+        self._exactly(2)
+        return body
+
+    def _rest(self) -> bytes:
+        while self._more():
+            pass
+        found, self._buffer = self._buffer, b""
+        return found

@@ -1,0 +1,136 @@
+#include "webhook/address_policy.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using platform::IpAddress;
+using platform::IpNetwork;
+using webhook::is_public_address;
+using webhook::may_connect;
+
+namespace {
+
+IpAddress address(std::string_view text) { return IpAddress::parse(text).value(); }
+IpNetwork network(std::string_view text) { return IpNetwork::parse(text).value(); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(address_policy)
+
+// First and last of each block of the IANA IPv4 Special-Purpose Address Registry, multicast and reserved.
+BOOST_AUTO_TEST_CASE(special_ipv4) {
+  for (const auto* text :
+       {"0.0.0.0",         "0.255.255.255",  "10.0.0.0",        "10.255.255.255",  "100.64.0.0",
+        "100.127.255.255", "127.0.0.1",      "127.255.255.255", "169.254.0.0",     "169.254.169.254",
+        "172.16.0.0",      "172.31.255.255", "192.0.0.0",       "192.0.0.9",       "192.0.0.10",
+        "192.0.0.170",     "192.0.0.255",    "192.0.2.0",       "192.0.2.255",     "192.31.196.1",
+        "192.52.193.1",    "192.88.99.1",    "192.168.0.0",     "192.168.255.255", "192.175.48.42",
+        "198.18.0.0",      "198.19.255.255", "198.51.100.1",    "203.0.113.255",   "224.0.0.1",
+        "239.255.255.255", "240.0.0.1",      "255.255.255.255"}) {
+    BOOST_TEST(!is_public_address(address(text)), text);
+  }
+}
+
+// Just outside of them.
+BOOST_AUTO_TEST_CASE(public_ipv4) {
+  for (const auto* text :
+       {"1.0.0.0",         "9.255.255.255",   "11.0.0.0",        "100.63.255.255", "100.128.0.0",
+        "126.255.255.255", "128.0.0.0",       "169.253.255.255", "169.255.0.0",    "172.15.255.255",
+        "172.32.0.0",      "191.255.255.255", "192.0.1.0",       "192.0.3.0",      "192.31.195.255",
+        "192.52.194.0",    "192.88.98.1",     "192.167.255.255", "192.169.0.0",    "192.175.49.0",
+        "198.17.255.255",  "198.20.0.0",      "198.51.101.0",    "203.0.114.0",    "223.255.255.255",
+        "8.8.8.8"}) {
+    BOOST_TEST(is_public_address(address(text)), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(special_ipv6) {
+  for (const auto* text : {"::",
+                           "::1",
+                           "::2",
+                           "64:ff9b:1::1",
+                           "64:ff9b:1::8.8.8.8",
+                           "100::1",
+                           "100:0:0:1::1",
+                           "2001::1",
+                           "2001:1::1",
+                           "2001:2::1",
+                           "2001:3::1",
+                           "2001:4:112::1",
+                           "2001:10::1",
+                           "2001:20::1",
+                           "2001:30::1",
+                           "2001:1ff:ffff::1",
+                           "2001:db8::1",
+                           "2002:808:808::1",
+                           "2620:4f:8000::1",
+                           "3fff::1",
+                           "3fff:fff::1",
+                           "5f00::1",
+                           "fc00::1",
+                           "fd12::1",
+                           "fe80::1",
+                           "febf::1",
+                           "fec0::1",
+                           "feff::1",
+                           "ff02::1",
+                           "ffff::1",
+                           "4000::1",
+                           "1fff::1",
+                           "200::1"}) {
+    BOOST_TEST(!is_public_address(address(text)), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(public_ipv6) {
+  for (const auto* text :
+       {"2000::1", "2001:200::1", "2001:4860:4860::8888", "2001:db7:ffff::1", "2001:db9::1", "2003::1",
+        "2606:4700::1111", "2620:4f:7fff::1", "2a00:1450::1", "3ffe:ffff::1", "3fff:1000::1"}) {
+    BOOST_TEST(is_public_address(address(text)), text);
+  }
+}
+
+// Of the forms that carry an IPv4 address only NAT64's well-known prefix may be public.
+BOOST_AUTO_TEST_CASE(carried_ipv4) {
+  BOOST_TEST(is_public_address(address("64:ff9b::8.8.8.8")));
+  for (const auto* text : {"64:ff9b::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b::169.254.169.254",
+                           "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:0:127.0.0.1", "::127.0.0.1",
+                           "::8.8.8.8", "2002:7f00:1::", "2001:0:808:808::80ff:fffe"}) {
+    BOOST_TEST(!is_public_address(address(text)), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_an_allowance_only_public_addresses_are_dialled) {
+  BOOST_TEST(may_connect(address("8.8.8.8"), {}));
+  BOOST_TEST(!may_connect(address("127.0.0.1"), {}));
+  BOOST_TEST(!may_connect(address("::1"), {}));
+  BOOST_TEST(!may_connect(address("::ffff:127.0.0.1"), {}));
+}
+
+BOOST_AUTO_TEST_CASE(an_allowed_network) {
+  const std::vector allowed{network("10.1.0.0/16"), network("fd00:1::/32")};
+  BOOST_TEST(may_connect(address("10.1.2.3"), allowed));
+  BOOST_TEST(may_connect(address("fd00:1::5"), allowed));
+  BOOST_TEST(!may_connect(address("10.2.0.1"), allowed));
+  BOOST_TEST(!may_connect(address("fd00:2::5"), allowed));
+  BOOST_TEST(!may_connect(address("127.0.0.1"), allowed));
+}
+
+BOOST_AUTO_TEST_CASE(a_carrier_is_judged_by_what_it_carries) {
+  const std::vector allowed{network("127.0.0.1/32")};
+  for (const auto* text : {"127.0.0.1", "::ffff:127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1",
+                           "::127.0.0.1", "2002:7f00:1::5", "2001:0:808:808::80ff:fffe"}) {
+    BOOST_TEST(may_connect(address(text), allowed), text);
+  }
+  for (const auto* text : {"127.0.0.2", "::1", "::ffff:127.0.0.2", "::127.0.0.2", "64:ff9b::127.0.0.2",
+                           "2002:7f00:2::", "2001:0:7f00:1::", "64:ff9b:1::127.0.0.1"}) {
+    BOOST_TEST(!may_connect(address(text), allowed), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_loopback_of_ipv6_carries_nothing) {
+  BOOST_TEST(!may_connect(address("::1"), {network("0.0.0.0/8")}));
+  BOOST_TEST(!may_connect(address("::"), {network("0.0.0.0/8")}));
+  BOOST_TEST(may_connect(address("::1"), {network("::1")}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,87 @@
+#include "admin/render.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(admin_render)
+
+namespace {
+
+using webhook::json::Array;
+using webhook::json::Object;
+using webhook::json::Value;
+
+std::string people(const Value& value, std::optional<std::size_t> limit = {}) {
+  return admin::render_people(value, limit);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_table_is_aligned_by_characters_with_numbers_to_the_right) {
+  const Value rows = Array{Object{{"id", 7}, {"nombre", "Ñandú"}, {"activa", true}, {"motivo", nullptr}},
+                           Object{{"id", 1234}, {"nombre", "x"}, {"activa", false}, {"motivo", "fallos"}}};
+  BOOST_TEST(people(rows) ==
+             "  id  nombre  activa  motivo\n"
+             "   7  Ñandú   yes     -\n"
+             "1234  x       no      fallos\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_column_of_nothing_stays_at_the_left_and_gaps_among_numbers_at_the_right) {
+  const Value rows = Array{Object{{"estado", nullptr}, {"ultimo", nullptr}, {"z", "z"}},
+                           Object{{"estado", nullptr}, {"ultimo", 200}, {"z", "z"}}};
+  BOOST_TEST(people(rows) ==
+             "estado  ultimo  z\n"
+             "-            -  z\n"
+             "-          200  z\n");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_list_is_said) {
+  BOOST_TEST(people(Array{}) == "(none)\n");
+  BOOST_TEST(admin::render_json(Array{}) == "[]\n");
+}
+
+BOOST_AUTO_TEST_CASE(one_thing_has_a_line_for_each_member_and_tables_below) {
+  const Value thing = Object{
+      {"id", 5}, {"historial", Array{Object{{"numero", 1}, {"error", "timeout"}}}}, {"estado", "fallida"}};
+  BOOST_TEST(people(thing) ==
+             "id      5\n"
+             "estado  fallida\n"
+             "historial\n"
+             "  numero  error\n"
+             "       1  timeout\n");
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_names_and_objects_fit_a_cell) {
+  BOOST_TEST(people(Object{{"eventos", Array{"a", "b"}}}) == "eventos  a,b\n");
+  BOOST_TEST(people(Object{{"historial", Array{}}}) == "historial  -\n");
+  BOOST_TEST(people(Object{{"datos", Object{{"nota", webhook::json::Number{"7.50"}}}}}) ==
+             "datos  {\"nota\":7.50}\n");
+}
+
+BOOST_AUTO_TEST_CASE(control_characters_cannot_drive_the_terminal) {
+  BOOST_TEST(people(Object{{"error",
+                            "a\x1b[2J\nb\x7f\xc2\x9b"
+                            "c"}}) == "error  a\\x1b[2J\\nb\\x7f\\x9bc\n");
+  BOOST_TEST(people(Object{{"error", "¡ñ€!"}}) == "error  ¡ñ€!\n");
+}
+
+BOOST_AUTO_TEST_CASE(long_cells_of_tables_are_cut_where_a_limit_is_given) {
+  const Value rows = Array{Object{{"url", "ñññññ"}}, Object{{"url", "abcd"}}};
+  BOOST_TEST(people(rows, 4) == "url\nñññ…\nabcd\n");
+  BOOST_TEST(people(rows) == "url\nñññññ\nabcd\n");
+  BOOST_TEST(people(Object{{"url", "abcdef"}}, 4) == "url  abcdef\n");
+}
+
+BOOST_AUTO_TEST_CASE(json_has_a_row_to_a_line) {
+  BOOST_TEST(admin::render_json(Array{Object{{"id", 1}}, Object{{"id", 2}}}) ==
+             "[{\"id\":1},\n {\"id\":2}]\n");
+  BOOST_TEST(admin::render_json(Object{{"id", 1}, {"motivo", nullptr}}) == "{\"id\":1,\"motivo\":null}\n");
+}
+
+BOOST_AUTO_TEST_CASE(times_are_utc_with_milliseconds) {
+  const platform::UtcTime time = std::chrono::sys_days(std::chrono::year(2026) / 11 / 20);
+  BOOST_TEST(*admin::time_value(time).string() == "2026-11-20T00:00:00.000Z");
+  BOOST_TEST(admin::time_value({}).is_null());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

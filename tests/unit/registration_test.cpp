@@ -1,0 +1,186 @@
+#include "webhook/registration.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "webhook/utf8.hpp"
+
+using webhook::Event;
+using webhook::InvalidRequest;
+using webhook::parse_registration;
+using webhook::parse_test_request;
+using webhook::Registration;
+
+namespace {
+
+Registration registration(const std::string& body) { return parse_registration(body, {}); }
+
+/// The message of a refusal; "accepted" when there was none.
+std::string refusal(const std::string& body) try {
+  parse_registration(body, {});
+  return "accepted";
+} catch (const InvalidRequest& error) {
+  return error.what();
+}
+
+std::string test_refusal(const std::string& body) try {
+  parse_test_request(body);
+  return "accepted";
+} catch (const InvalidRequest& error) {
+  return error.what();
+}
+
+std::string with_events(const std::string& events) {
+  return R"({"url":"https://example.com/x","eventos":)" + events + "}";
+}
+
+std::string with_secret(const std::string& secret) {
+  return R"({"url":"https://example.com/x","eventos":["incidencia.cerrada"],"secreto":)" + secret + "}";
+}
+
+std::string with_url(const std::string& url) {
+  return R"({"url":)" + url + R"(,"eventos":["incidencia.cerrada"]})";
+}
+
+std::string repeat(const std::string& text, std::size_t times) {
+  std::string result;
+  for (std::size_t i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(registration_request)
+
+BOOST_AUTO_TEST_CASE(a_complete_registration) {
+  const Registration result = registration(
+      R"({"url":"https://españa.es/x","eventos":["incidencia.cerrada","evaluacion.abierta","incidencia.cerrada"],)"
+      R"("secreto":"ñ\u0000","otro":[1]})");
+  BOOST_TEST(result.url == "https://xn--espaa-rta.es/x");
+  BOOST_TEST((result.events.events() == std::vector{Event::evaluacion_abierta, Event::incidencia_cerrada}));
+  BOOST_TEST((result.secret == std::string("ñ\0", 3)));
+}
+
+BOOST_AUTO_TEST_CASE(the_body_is_an_object) {
+  for (const auto* body : {"[]", "null", "\"x\"", "5"}) {
+    BOOST_TEST(refusal(body) == "El cuerpo debe ser un objeto JSON");
+    BOOST_TEST(test_refusal(body) == "El cuerpo debe ser un objeto JSON");
+  }
+  for (const auto* body : {"", "{", "{}x", "{\"url\":1,\"url\":2}"}) {
+    BOOST_TEST(refusal(body).starts_with("JSON no válido: "));
+    BOOST_TEST(test_refusal(body).starts_with("JSON no válido: "));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(url) {
+  BOOST_TEST(refusal("{}").starts_with("url: no puede estar vacía"));
+  BOOST_TEST(refusal(with_url("null")).starts_with("url: no puede estar vacía"));
+  BOOST_TEST(refusal(with_url("\"\"")).starts_with("url: no puede estar vacía"));
+  BOOST_TEST(refusal(with_url("5")) == "url: debe ser una cadena");
+  BOOST_TEST(refusal(with_url("[\"https://example.com\"]")) == "url: debe ser una cadena");
+  BOOST_TEST(refusal(with_url("\"http://example.com\"")).starts_with("url: debe empezar por https://"));
+  BOOST_TEST(
+      refusal(with_url("\"https://10.1.2.3\"")).starts_with("url: no puede apuntar a una dirección local"));
+}
+
+BOOST_AUTO_TEST_CASE(an_overridden_host_is_accepted) {
+  const std::vector<platform::HostOverride> overrides{{"*.receptor.test", platform::IpAddress{}}};
+  BOOST_TEST(
+      parse_registration(R"({"url":"https://a.receptor.test/","eventos":["incidencia.cerrada"]})", overrides)
+          .url == "https://a.receptor.test/");
+}
+
+BOOST_AUTO_TEST_CASE(events_present) {
+  for (const auto* events : {"[]", "null"}) {
+    BOOST_TEST(refusal(with_events(events)) == "eventos: indique al menos un evento");
+  }
+  BOOST_TEST(refusal(R"({"url":"https://example.com/x"})") == "eventos: indique al menos un evento");
+  for (const auto* events : {"\"incidencia.cerrada\"", "{}", "1", "true"}) {
+    BOOST_TEST(refusal(with_events(events)) == "eventos: debe ser una lista de nombres de evento");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_event_of_the_catalogue_is_valid) {
+  std::string names;
+  for (const Event event : webhook::all_events())
+    names += (names.empty() ? "\"" : ",\"") + std::string(name(event)) + '"';
+  BOOST_TEST(registration(with_events("[" + names + "]")).events.events().size() == webhook::event_count);
+}
+
+BOOST_AUTO_TEST_CASE(offending_names_are_told) {
+  BOOST_TEST(refusal(with_events(R"(["nada"])")) == "Eventos no válidos: nada");
+  BOOST_TEST(refusal(with_events(R"(["b","incidencia.cerrada","a","b"])")) == "Eventos no válidos: b, a");
+  BOOST_TEST(refusal(with_events(R"(["Incidencia.Cerrada","incidencia.cerrada "])")) ==
+             "Eventos no válidos: Incidencia.Cerrada, incidencia.cerrada ");
+  BOOST_TEST(refusal(with_events(R"(["",1.50,null,["x"],{"a":true}])")) ==
+             R"(Eventos no válidos: "", 1.50, null, ["x"], {"a":true})");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_echoed_is_capped) {
+  const std::string prefix = "Eventos no válidos: ";
+  for (const auto& events : {"[\"x" + repeat("ñ", 5000) + "\"]", std::string("[") + repeat("[0,[1]],", 1000) +
+                                                                     repeat("\"🙂\",", 9) + "\"" +
+                                                                     repeat("🙂", 400) + "\"]"}) {
+    const std::string message = refusal(with_events(events));
+    BOOST_TEST(message.starts_with(prefix));
+    BOOST_TEST(message.ends_with("…"));
+    BOOST_TEST(message.size() <= prefix.size() + 500 + std::string("…").size());
+    BOOST_TEST(webhook::count_characters(message).has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(many_offending_names_are_cheap) {
+  std::string events = "[\"a0\"";
+  for (int i = 1; i < 8000; ++i) events += ",\"a" + std::to_string(i) + '"';
+  BOOST_TEST(refusal(with_events(events + "]")).starts_with("Eventos no válidos: a0, a1, a2"));
+}
+
+BOOST_AUTO_TEST_CASE(secret) {
+  for (const auto* none : {"null", "\"\""}) BOOST_TEST(!registration(with_secret(none)).secret.has_value());
+  BOOST_TEST(!registration(with_events(R"(["incidencia.cerrada"])")).secret.has_value());
+  BOOST_TEST(*registration(with_secret("\" x \"")).secret == " x ");
+  BOOST_TEST(refusal(with_secret("5")) == "secreto: debe ser una cadena");
+  BOOST_TEST(refusal(with_secret("[]")) == "secreto: debe ser una cadena");
+}
+
+BOOST_AUTO_TEST_CASE(the_secret_counts_characters) {
+  BOOST_TEST(registration(with_secret('"' + repeat("🙂", 512) + '"')).secret->size() == 4U * 512);
+  BOOST_TEST(refusal(with_secret('"' + repeat("a", 513) + '"')) ==
+             "secreto: no puede pasar de 512 caracteres");
+  BOOST_TEST(refusal(with_secret('"' + repeat("🙂", 513) + '"')) ==
+             "secreto: no puede pasar de 512 caracteres");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_rule_of_the_table_wins) {
+  const std::string long_secret = '"' + repeat("a", 513) + '"';
+  BOOST_TEST(refusal(R"({"secreto":5,"eventos":5,"url":5})") == "url: debe ser una cadena");
+  BOOST_TEST(
+      refusal(R"({"secreto":5,"eventos":5,"url":"https://localhost"})").starts_with("url: no puede apuntar"));
+  BOOST_TEST(
+      refusal(R"({"secreto":5,"eventos":[],"url":"https://example.com"})").starts_with("eventos: indique"));
+  BOOST_TEST(refusal(R"({"secreto":)" + long_secret + R"(,"eventos":["x"],"url":"https://example.com"})") ==
+             "Eventos no válidos: x");
+}
+
+BOOST_AUTO_TEST_CASE(a_test_request) {
+  const auto plain = parse_test_request(R"({"evento":"incidencia.respuesta"})");
+  BOOST_TEST((plain.event == Event::incidencia_respuesta));
+  BOOST_TEST(plain.extra.is_null());
+  BOOST_TEST(parse_test_request(R"({"evento":"incidencia.respuesta","datosExtra":null})").extra.is_null());
+  const auto extra =
+      parse_test_request(R"({"datosExtra":{"b":7.50,"a":{}},"evento":"evaluacion.abierta","x":1})");
+  BOOST_TEST(webhook::json::dump(extra.extra) == R"({"b":7.50,"a":{}})");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_test_request_must_have) {
+  for (const auto* body : {"{}", R"({"evento":null})", R"({"evento":""})"}) {
+    BOOST_TEST(test_refusal(body).starts_with("evento: indique el nombre de un evento"));
+  }
+  BOOST_TEST(test_refusal(R"({"evento":7})") == "evento: debe ser una cadena");
+  BOOST_TEST(test_refusal(R"({"evento":"nada"})").starts_with("evento: no es un evento válido"));
+  for (const auto* extra : {"[]", "1", "\"x\"", "false"}) {
+    BOOST_TEST(test_refusal(R"({"evento":"evaluacion.abierta","datosExtra":)" + std::string(extra) + "}") ==
+               "datosExtra: debe ser un objeto");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,81 @@
+#include "fcgi-app/routes.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(routes)
+
+namespace {
+
+const std::string base(api::base_path);
+
+/// "GET /webhooks", "405 GET, POST" or "404": what the request means.
+std::string meaning(std::string_view method, const std::string& target) {
+  const api::Match match = api::match_route(method, target);
+  if (match.route != nullptr)
+    return std::string(match.route->method) + ' ' + std::string(match.route->pattern);
+  return match.pattern.empty() ? "404" : "405 " + match.allow;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(every_route_of_the_table_is_reached) {
+  for (const api::Route& route : api::routes()) {
+    std::string path(route.pattern);
+    if (const auto at = path.find("{id}"); at != std::string::npos) path.replace(at, 4, "7");
+    const api::Match match = api::match_route(route.method, base + path);
+    BOOST_TEST(match.route == &route);
+    BOOST_TEST(match.pattern == route.pattern);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_api_is_these_five_operations) {
+  BOOST_TEST(api::routes().size() == 5U);
+  BOOST_TEST(meaning("GET", base + "/webhooks") == "GET /webhooks");
+  BOOST_TEST(meaning("POST", base + "/webhooks") == "POST /webhooks");
+  BOOST_TEST(meaning("GET", base + "/webhooks/eventos") == "GET /webhooks/eventos");
+  BOOST_TEST(meaning("POST", base + "/webhooks/test") == "POST /webhooks/test");
+  BOOST_TEST(meaning("DELETE", base + "/webhooks/12") == "DELETE /webhooks/{id}");
+}
+
+BOOST_AUTO_TEST_CASE(the_parameter_is_the_segment_unchecked) {
+  for (const std::string segment :
+       {"12", "abc", "0", "-1", "99999999999999999999", "%31", "eventoss", "Test", "..."}) {
+    const api::Match match = api::match_route("DELETE", base + "/webhooks/" + segment);
+    BOOST_TEST(match.pattern == "/webhooks/{id}");
+    BOOST_TEST(match.parameter == segment);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_method_is_405_with_the_ones_allowed) {
+  for (const std::string method : {"PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "get", "", "GET "})
+    BOOST_TEST(meaning(method, base + "/webhooks") == "405 GET, POST");
+  BOOST_TEST(meaning("GET", base + "/webhooks/12") == "405 DELETE");
+  BOOST_TEST(meaning("OPTIONS", base + "/webhooks/12") == "405 DELETE");
+}
+
+BOOST_AUTO_TEST_CASE(literal_segments_are_never_identifiers) {
+  BOOST_TEST(meaning("DELETE", base + "/webhooks/eventos") == "405 GET");
+  BOOST_TEST(meaning("POST", base + "/webhooks/eventos") == "405 GET");
+  BOOST_TEST(meaning("DELETE", base + "/webhooks/test") == "405 POST");
+  BOOST_TEST(meaning("GET", base + "/webhooks/test") == "405 POST");
+}
+
+BOOST_AUTO_TEST_CASE(any_other_path_is_unknown) {
+  for (const std::string path : {"", "/", "/webhook", "/webhooks/", "/Webhooks", "//webhooks", "/webhooks//",
+                                 "/webhooks/12/", "/webhooks/12/x", "/webhooks/eventos/", "/webhooks/test/",
+                                 "/webhook%73", "/%77ebhooks", "/x/../webhooks", "/webhooksx"})
+    BOOST_TEST(meaning("GET", base + path) == "404", path);
+  for (const std::string target :
+       {"", "/", "*", "/webhooks", "/apientidades/v2/webhooks", "/apientidades/v1x/webhooks",
+        "/APIENTIDADES/v1/webhooks", "/apientidades//v1/webhooks", "?/apientidades/v1/webhooks"})
+    BOOST_TEST(meaning("GET", target) == "404", target);
+}
+
+BOOST_AUTO_TEST_CASE(the_query_string_is_ignored) {
+  BOOST_TEST(meaning("GET", base + "/webhooks?") == "GET /webhooks");
+  BOOST_TEST(meaning("GET", base + "/webhooks?a=/webhooks/test?x") == "GET /webhooks");
+  BOOST_TEST(api::match_route("DELETE", base + "/webhooks/12?force=1").parameter == "12");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

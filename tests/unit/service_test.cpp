@@ -1,0 +1,227 @@
+// The whole API but for the database: who calls is a stub, and the session is never connected.
+#include "fcgi-app/service.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "webhook/access_token.hpp"
+#include "webhook/json.hpp"
+
+BOOST_AUTO_TEST_SUITE(service)
+
+namespace {
+
+namespace json = webhook::json;
+
+const std::string good_token = webhook::generate_access_token();
+
+store::Webhook subscribed_to(webhook::Event event, bool active) {
+  store::Webhook webhook{};
+  webhook.id = active ? 1 : 2;
+  webhook.url = "https://receptor.example.com/";
+  webhook.events.insert(event);
+  webhook.active = active;
+  return webhook;
+}
+
+std::optional<store::Caller> stub(store::Session&, const webhook::crypto::Sha256& hash) {
+  if (hash != webhook::access_token_hash(good_token)) return std::nullopt;
+  return store::Caller{7,
+                       "Entidad",
+                       {subscribed_to(webhook::Event::evaluacion_abierta, true),
+                        subscribed_to(webhook::Event::evaluacion_cerrada, false)}};
+}
+
+std::optional<store::Caller> no_database(store::Session&, const webhook::crypto::Sha256&) {
+  throw store::Unavailable(2002, "Can't connect to 10.1.2.3");
+}
+
+std::optional<store::Caller> in_conflict(store::Session&, const webhook::crypto::Sha256&) {
+  throw store::Conflict(1213, "Deadlock found");
+}
+
+std::optional<store::Caller> broken(store::Session&, const webhook::crypto::Sha256&) {
+  throw store::DatabaseError(1146, "Table 'webhooks' doesn't exist");
+}
+
+struct Call {
+  std::string method = "GET";
+  std::string path = "/webhooks";
+  std::string authorization = "Bearer " + good_token;
+  std::string content_type = "";
+  std::string body = "";
+  api::BodyState body_state = api::BodyState::complete;
+};
+
+api::Response respond(const Call& call, api::FindCaller find_caller = stub) {
+  const api::Shared shared{webhook::KeyRing::parse("k:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
+                           {},
+                           platform::Log(platform::LogLevel::error)};
+  api::Service service(shared, store::Session({}, {"nobody"}), find_caller);
+  const std::string target = std::string(api::base_path) + call.path;
+  return service.respond(
+      {"req-1", call.method, target, call.authorization, call.content_type, call.body, call.body_state});
+}
+
+Call post(const std::string& path, const std::string& body,
+          const std::string& content_type = "application/json") {
+  return {.method = "POST", .path = path, .content_type = content_type, .body = body};
+}
+
+std::string message(const api::Response& response) {
+  const json::Value body = json::parse(response.body);
+  const json::Value* text = body.find("message");
+  BOOST_REQUIRE(text != nullptr && text->string() != nullptr);
+  BOOST_TEST(body.object()->size() == 1U);
+  return *text->string();
+}
+
+std::string header(const api::Response& response, const std::string& name) {
+  for (const api::Header& h : response.headers)
+    if (h.name == name) return h.value;
+  return "";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(without_credentials_401_and_a_bare_challenge) {
+  const api::Response response = respond({.authorization = ""});
+  BOOST_TEST(response.status == 401);
+  BOOST_TEST(header(response, "WWW-Authenticate") == "Bearer");
+  BOOST_TEST(!message(response).empty());
+}
+
+BOOST_AUTO_TEST_CASE(with_bad_credentials_401_and_the_error_code) {
+  for (const std::string& credentials : std::vector<std::string>{
+           "Bearer x", "Basic dTpw", "Bearer", "Bearer " + webhook::generate_access_token(), good_token}) {
+    const api::Response response = respond({.authorization = credentials});
+    BOOST_TEST(response.status == 401);
+    BOOST_TEST(header(response, "WWW-Authenticate") == "Bearer error=\"invalid_token\"");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_case_of_the_scheme_does_not_matter) {
+  BOOST_TEST(respond({.authorization = "bEARER " + good_token}).status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(checks_come_in_the_order_of_the_design) {
+  // Each request fails every check that comes after the one it is answered with.
+  Call call{
+      .method = "POST", .path = "/nada", .authorization = "", .content_type = "text/plain", .body = "{"};
+  call.body_state = api::BodyState::too_large;
+  BOOST_TEST(respond(call).status == 413);
+  call.body_state = api::BodyState::malformed;
+  BOOST_TEST(respond(call).status == 400);
+  call.body_state = api::BodyState::complete;
+  BOOST_TEST(respond(call).status == 401);
+  call.authorization = "Bearer " + good_token;
+  BOOST_TEST(respond(call).status == 404);
+  call.path = "/webhooks/eventos";
+  BOOST_TEST(respond(call).status == 405);
+  BOOST_TEST(header(respond(call), "Allow") == "GET");
+  call.path = "/webhooks/test";
+  BOOST_TEST(respond(call).status == 415);
+  call.content_type = "application/json";
+  BOOST_TEST(respond(call).status == 400);
+  call.body = R"({"evento":"documento.disponible"})";
+  BOOST_TEST(respond(call).status == 404);
+}
+
+BOOST_AUTO_TEST_CASE(head_and_options_are_methods_like_any_other) {
+  for (const std::string method : {"HEAD", "OPTIONS"}) {
+    BOOST_TEST(respond({.method = method}).status == 405);
+    BOOST_TEST(header(respond({.method = method}), "Allow") == "GET, POST");
+    BOOST_TEST(respond({.method = method, .authorization = ""}).status == 401);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_counts_as_json) {
+  for (const std::string type : {"application/json", "Application/JSON", "application/json;charset=utf-8",
+                                 "application/json ; charset=\"utf-8\"", "application/json;"})
+    BOOST_TEST(api::is_json(type), type);
+  for (const std::string type :
+       {"", ";", "text/json", "application/json5", "application/jso", "application/problem+json",
+        "application json", "application/x-www-form-urlencoded", "text/plain;application/json"})
+    BOOST_TEST(!api::is_json(type), type);
+}
+
+BOOST_AUTO_TEST_CASE(only_operations_with_a_body_ask_for_its_type) {
+  BOOST_TEST(respond({.content_type = "text/plain"}).status == 200);
+  BOOST_TEST(respond({.method = "DELETE", .path = "/webhooks/abc", .content_type = "text/plain"}).status ==
+             404);
+}
+
+BOOST_AUTO_TEST_CASE(events_are_the_eleven_in_order) {
+  const api::Response response = respond({.path = "/webhooks/eventos"});
+  BOOST_TEST(response.status == 200);
+  BOOST_TEST(response.body ==
+             R"({"eventos":["evaluacion.abierta","evaluacion.prorroga","evaluacion.cierre_proximo",)"
+             R"("evaluacion.cerrada","resultados.provisionales","resultados.definitivos",)"
+             R"("alegaciones.periodo_abierto","alegaciones.periodo_cierre","incidencia.respuesta",)"
+             R"("incidencia.cerrada","documento.disponible"]})");
+}
+
+BOOST_AUTO_TEST_CASE(the_list_is_an_array_of_the_callers_webhooks) {
+  const api::Response response = respond({});
+  BOOST_TEST(response.status == 200);
+  const json::Value list = json::parse(response.body);
+  BOOST_REQUIRE(list.array() != nullptr);
+  BOOST_TEST(list.array()->size() == 2U);
+  BOOST_TEST(list.array()->front().object()->size() == 8U);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_an_identifier_does_not_exist) {
+  std::string same;
+  for (const std::string id :
+       {"abc", "0", "-1", "+1", "007", "1x", "1%20", "99999999999999999999", "9223372036854775808"}) {
+    const api::Response response = respond({.method = "DELETE", .path = "/webhooks/" + id});
+    BOOST_TEST(response.status == 404, id);
+    if (same.empty()) same = response.body;
+    BOOST_TEST(response.body == same);
+    BOOST_TEST(response.headers.empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_invalid_registration_is_400_with_its_reason) {
+  for (const std::string body :
+       {"", "{", "[]", "null", "{}", R"({"url":"http://a.example.com/","eventos":["x"]})"}) {
+    const api::Response response = respond(post("/webhooks", body));
+    BOOST_TEST(response.status == 400, body);
+    BOOST_TEST(!message(response).empty());
+  }
+  const auto bad_event =
+      respond(post("/webhooks", R"({"url":"https://a.example.com/","eventos":["x","y"]})"));
+  BOOST_TEST(message(bad_event) == "Eventos no válidos: x, y");
+}
+
+BOOST_AUTO_TEST_CASE(a_test_of_an_invalid_event_is_400) {
+  for (const std::string body : {"", "{}", R"({"evento":""})", R"({"evento":"x"})", R"({"evento":7})"})
+    BOOST_TEST(respond(post("/webhooks/test", body)).status == 400, body);
+}
+
+BOOST_AUTO_TEST_CASE(a_test_that_nobody_would_receive_is_404) {
+  const auto unsubscribed = respond(post("/webhooks/test", R"({"evento":"documento.disponible"})"));
+  BOOST_TEST(unsubscribed.status == 404);
+  BOOST_TEST(message(unsubscribed) == "Ningún webhook activo está suscrito al evento 'documento.disponible'");
+  const auto inactive = respond(post("/webhooks/test", R"({"evento":"evaluacion.cerrada"})"));
+  BOOST_TEST(inactive.status == 404);
+}
+
+BOOST_AUTO_TEST_CASE(while_the_database_is_away_503_and_when_to_come_back) {
+  for (const api::FindCaller find_caller : {no_database, in_conflict}) {
+    const api::Response response = respond({}, find_caller);
+    BOOST_TEST(response.status == 503);
+    BOOST_TEST(header(response, "Retry-After") == "5");
+    BOOST_TEST(response.body.find("10.1.2.3") == std::string::npos);
+    BOOST_TEST(!message(response).empty());
+  }
+  BOOST_TEST(respond({.authorization = ""}, no_database).status == 401);  // needs no database
+}
+
+BOOST_AUTO_TEST_CASE(anything_else_is_500_that_says_nothing_of_the_inside) {
+  const api::Response response = respond({}, broken);
+  BOOST_TEST(response.status == 500);
+  BOOST_TEST(message(response) == "Error interno del servicio");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
