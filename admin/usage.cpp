@@ -41,8 +41,10 @@ std::string two_columns(const std::vector<std::pair<std::string, std::string>>& 
   std::size_t widest = 0;
   for (const auto& [left, right] : lines) widest = std::max(widest, left.size());
   std::string text;
-  for (const auto& [left, right] : lines)
-    text += "  " + left + std::string(widest - left.size() + 2, ' ') + right + '\n';
+  for (auto [left, right] : lines) {
+    left.resize(widest, ' ');
+    text.append("  ").append(left).append("  ").append(right).append("\n");
+  }
   return text;
 }
 

@@ -13,6 +13,10 @@
 namespace api {
 namespace {
 
+// Error numbers of the server.
+constexpr int no_such_column = 1054;
+constexpr int no_such_table = 1146;
+
 store::Session make_session(const platform::Settings& settings) {
   return {settings.database, {"apientidades_api"}};
 }
@@ -24,13 +28,18 @@ std::vector<Service> make_services(const platform::Settings& settings, const Sha
   return services;
 }
 
-/// A wrong password is better told at the start, where the operator looks; a database that is away may come
-/// back.
+/// A wrong password or a missing table is better told at the start, where the operator looks, than at every
+/// request. A database that is away is not: it may come back, and until then clients are told so.
 void try_database(store::Session session, const platform::Log& log) {
   try {
     session.connect();
+    store::find_caller(session, {});  // nobody's token
   } catch (const store::Unavailable& e) {
     log.warning("database unavailable; requests are answered 503 until it is back", {{"error", e.what()}});
+  } catch (const store::DatabaseError& e) {
+    if (e.code != no_such_table && e.code != no_such_column) throw;
+    throw std::runtime_error(std::string(e.what()) +
+                             " (bring the tables up to date: apientidades-admin db migrate)");
   }
 }
 

@@ -10,19 +10,20 @@ namespace admin {
 
 namespace {
 
+/// `key=value  # source`, the sources of most lines aligned.
+std::string show_line(const platform::KeyValue& key) {
+  constexpr std::size_t source_column = 60;  // long lists of networks must not push every source to the right
+  std::string line = key.name + "=" + key.value;
+  line.resize(std::max(source_column, line.size()), ' ');
+  return line + "  # " + key.source + '\n';
+}
+
 Result show(Context& context, const Arguments&) {
   webhook::json::Array rows;
-  std::size_t widest = 0;
-  for (const auto& [name, value, source] : context.config.values) {
-    rows.push_back(webhook::json::Object{{"clave", name}, {"valor", value}, {"origen", source}});
-    widest = std::max(widest, name.size() + 1 + value.size());
-  }
-  // Long lists of networks must not push every source to the right.
-  widest = std::min<std::size_t>(widest, 60);
   std::string text;
-  for (const auto& [name, value, source] : context.config.values) {
-    const std::string line = name + "=" + value;
-    text += line + std::string(widest - std::min(widest, line.size()), ' ') + "  # " + source + '\n';
+  for (const auto& key : context.config.values) {
+    rows.push_back(webhook::json::Object{{"clave", key.name}, {"valor", key.value}, {"origen", key.source}});
+    text += show_line(key);
   }
   return {std::move(rows), text};
 }

@@ -67,20 +67,16 @@ std::vector<std::string> addresses(const platform::DatabaseSettings& settings) {
 }
 
 void set_parameter(sql::PreparedStatement& statement, unsigned index, const Parameter& parameter) {
-  std::visit(
-      [&](const auto& value) {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          statement.setNull(index, sql::DataType::VARCHAR);
-        } else if constexpr (std::is_same_v<T, std::int64_t>) {
-          statement.setInt64(index, value);
-        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-          statement.setUInt64(index, value);
-        } else {
-          statement.setString(index, value);
-        }
-      },
-      parameter.value);
+  switch (parameter.kind) {
+    case Parameter::Kind::null:
+      return statement.setNull(index, sql::DataType::VARCHAR);
+    case Parameter::Kind::integer:
+      return statement.setInt64(index, static_cast<std::int64_t>(parameter.number));
+    case Parameter::Kind::unsigned_integer:
+      return statement.setUInt64(index, parameter.number);
+    case Parameter::Kind::text:
+      return statement.setString(index, parameter.text);
+  }
 }
 
 Row read_row(sql::ResultSet& result, unsigned columns) {
@@ -104,17 +100,17 @@ T parse_number(const std::string& text) {
 
 }  // namespace
 
-Parameter::Parameter(UtcTime v) {
+Parameter::Parameter(UtcTime v) : kind(Kind::text) {
   const auto day = std::chrono::floor<std::chrono::days>(v);
   const std::chrono::year_month_day date{day};
   const std::chrono::hh_mm_ss<platform::Milliseconds> time{v - day};
-  std::array<char, 64> text{};
+  std::array<char, 64> buffer{};
   const int length = std::snprintf(
-      text.data(), text.size(), "%04d-%02u-%02u %02d:%02d:%02d.%03d", static_cast<int>(date.year()),
+      buffer.data(), buffer.size(), "%04d-%02u-%02u %02d:%02d:%02d.%03d", static_cast<int>(date.year()),
       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
       static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
       static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-  value = std::string(text.data(), static_cast<std::size_t>(length));
+  text.assign(buffer.data(), static_cast<std::size_t>(length));
 }
 
 const std::string& Row::text(std::size_t column) const {

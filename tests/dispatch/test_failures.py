@@ -53,8 +53,8 @@ def test_a_retry_is_the_same_message_signed_anew(entity, receiver, stack):
 
 def test_evidence_of_every_attempt(entity, receiver, stack):
     hook = entity.register()
-    receiver.behave(hook.path, Behaviour(status=503), Behaviour(fault="hang_up"), Behaviour(status=404, delay=0.2),
-                    Behaviour())
+    receiver.behave(hook.path, Behaviour(status=503, close=True), Behaviour(fault="hang_up"),
+                    Behaviour(status=404, delay=0.2), Behaviour())
     delivery = started(entity, hook)
     stack.wait_delivery(delivery, "entregada")
     attempts = stack.attempts(delivery)
@@ -63,6 +63,17 @@ def test_evidence_of_every_attempt(entity, receiver, stack):
     assert [bool(a["error"]) for a in attempts] == [True, True, True, False]
     assert 200 <= attempts[2]["duracion_ms"] < 1500
     assert [a["inicio"] for a in attempts] == sorted(a["inicio"] for a in attempts)
+
+
+def test_a_kept_connection_that_the_receiver_closes_costs_no_attempt(entity, receiver, stack):
+    """Sent again at once on a new connection, with the same id: a receiver may close an idle connection at any time."""
+    hook = entity.register()
+    stack.wait_delivery(started(entity, hook), "entregada")
+    receiver.behave(hook.path, Behaviour(fault="hang_up"), Behaviour())
+    shown = stack.wait_delivery(started(entity, hook), "entregada")
+    _, closed, answered = receiver.requests(hook.path)
+    assert closed.id == answered.id and closed.connection != answered.connection
+    assert shown["intentos"] == 1
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -1,6 +1,7 @@
 """HTTP itself: methods, media types, sizes, paths, errors of nginx, headers (design 1.1)."""
 import json
 import re
+import socket
 import ssl
 
 import pytest
@@ -123,14 +124,15 @@ def test_body_of_64_kib_and_of_a_byte_more(entity):
 
 
 def test_chunked_body(entity):
+    """An iterator makes http.client send chunks."""
     chunks = iter([b'{"url": "https://example.com/', b'", "eventos": ["evaluacion', b'.abierta"]}'])
-    assert entity.api("POST", BASE, body=chunks, headers={"Transfer-Encoding": "chunked"}).status == 201
+    assert entity.api("POST", BASE, body=chunks).status == 201
 
 
 def test_chunked_body_that_is_too_large(entity):
     chunks = (b" " * 8192 for _ in range(9))
     try:
-        response = entity.api("POST", BASE, body=chunks, headers={"Transfer-Encoding": "chunked"})
+        response = entity.api("POST", BASE, body=chunks)
     except OSError:
         return  # nginx answered and closed while we were still writing
     assert response.status == 413 and response.message
@@ -181,7 +183,6 @@ def test_trace_returns_nothing_of_the_request(stack, entity):
 
 
 def test_plain_http_on_the_tls_port(stack):
-    import socket
     with socket.create_connection((stack.api.host, stack.api.port), timeout=10) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         answer = plain.makefile("rb").read().decode()
@@ -189,9 +190,9 @@ def test_plain_http_on_the_tls_port(stack):
     assert list(json.loads(answer.partition("\r\n\r\n")[2])) == ["message"]
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
 def test_old_tls_is_refused(stack, version):
-    import socket
     context = ssl.create_default_context(cafile=stack.env["CA_CERT"])
     context.set_ciphers("ALL:@SECLEVEL=0")
     context.minimum_version = context.maximum_version = version

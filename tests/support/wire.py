@@ -75,13 +75,16 @@ class Wire:
             return None
         status_line, *lines = head.decode("latin-1").split("\r\n")
         headers = {n.strip().lower(): v.strip() for n, _, v in (line.partition(":") for line in lines if line)}
-        if headers.get("transfer-encoding") == "chunked":
+        status = int(status_line.split(" ")[1])
+        if status < 200 or status in (204, 304):
+            body = b""
+        elif headers.get("transfer-encoding") == "chunked":
             body = self._chunks()
         elif "content-length" in headers:
             body = self._exactly(int(headers["content-length"]))
         else:
             body = self._rest()
-        return Response(int(status_line.split(" ")[1]), headers, body.decode())
+        return Response(status, headers, body.decode())
 
     def responses(self) -> list[Response]:
         """Every response until the server closes."""

@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_and_then_gives_up) {
   for (unsigned failures = 1; failures <= policy.schedule.size(); ++failures) {
     BOOST_TEST(wait_ms(failures) == policy.schedule[failures - 1].count());
   }
+  BOOST_TEST(wait_ms(0) == 5000);  // outside the contract: never given up for that
   BOOST_TEST(wait_ms(10) == -1);
   BOOST_TEST(wait_ms(4000000000) == -1);
 }

@@ -49,13 +49,13 @@ BOOST_AUTO_TEST_CASE(another_webhook_s_does_not_open) {
   BOOST_TEST(!ring.open(11, first).has_value());
 }
 
-// A key id that ends where the webhook's begins must not make two pairs the same.
 BOOST_AUTO_TEST_CASE(the_id_of_the_key_is_bound_too) {
   const KeyRing ring = KeyRing::parse("1:" + key_a + "\n11:" + key_a + "\n");
-  SealedSecret sealed = ring.seal(1, secret);
+  SealedSecret sealed = ring.seal(11, secret);
+  BOOST_TEST(ring.open(11, sealed).value() == secret);
   sealed.key_id = "11";
-  BOOST_TEST(!ring.open(1, sealed).has_value());
   BOOST_TEST(!ring.open(11, sealed).has_value());
+  BOOST_TEST(!ring.open(1, sealed).has_value());  // 11 and "1", run together, read as 1 and "11"
 }
 
 BOOST_AUTO_TEST_CASE(one_flipped_bit_does_not_open) {
@@ -91,14 +91,15 @@ BOOST_AUTO_TEST_CASE(rotation) {
 
 BOOST_AUTO_TEST_CASE(files_that_are_fine) {
   const std::string longest_id(32, 'x');
-  for (const auto& [text, current] : {
-           std::pair{"a:" + key_a, std::string("a")},
-           std::pair{"# comment\n\n  \n  # another: comment\n\ta:" + key_a + " \r\nb:" + key_b + "\r\n\r\n",
-                     std::string("a")},
-           std::pair{"2026-11_A.z:" + key_a + "\n", std::string("2026-11_A.z")},
-           std::pair{longest_id + ":" + key_a + "\n", longest_id},
-           std::pair{"a:" + key_a + "\nb:" + key_a + "\n", std::string("a")},
-       }) {
+  const std::pair<std::string, std::string> files[] = {
+      {"a:" + key_a, std::string("a")},
+      {"# comment\n\n  \n  # another: comment\n\ta:" + key_a + " \r\nb:" + key_b + "\r\n\r\n",
+       std::string("a")},
+      {"2026-11_A.z:" + key_a + "\n", std::string("2026-11_A.z")},
+      {longest_id + ":" + key_a + "\n", longest_id},
+      {"a:" + key_a + "\nb:" + key_a + "\n", std::string("a")},
+  };
+  for (const auto& [text, current] : files) {
     BOOST_TEST(KeyRing::parse(text).current_id() == current);
   }
 }
@@ -111,6 +112,7 @@ BOOST_AUTO_TEST_CASE(files_without_a_key) {
 
 BOOST_AUTO_TEST_CASE(an_error_names_its_line_and_what_is_wrong) {
   const std::string before = "# comment\n\na:" + key_a + "\n";
+  const std::string after = "\nc:" + key_b + "\n";
   const std::pair<std::string, const char*> broken[] = {
       {key_b, "id:base64"},
       {"b " + key_b, "id:base64"},
@@ -131,7 +133,7 @@ BOOST_AUTO_TEST_CASE(an_error_names_its_line_and_what_is_wrong) {
       {"a:" + key_a, "repeats"},
   };
   for (const auto& [line, what] : broken) {
-    const std::string message = refusal(before + line + "\nc:" + key_b + "\n");
+    const std::string message = refusal(std::string(before).append(line).append(after));
     BOOST_TEST(message.starts_with("line 4: "), line << " -> " << message);
     BOOST_TEST(message.find(what) != std::string::npos, line << " -> " << message);
     BOOST_TEST(message.find('\n') == std::string::npos);
@@ -140,8 +142,14 @@ BOOST_AUTO_TEST_CASE(an_error_names_its_line_and_what_is_wrong) {
 
 BOOST_AUTO_TEST_CASE(an_error_never_shows_the_key) {
   const std::string part = key_b.substr(0, 10);
-  for (const auto& line : {key_b, key_b + ":b", "b:" + key_b + "=", "b:" + key_b.substr(0, 40), part + ":x",
-                           "a:" + key_a + "\na:" + key_b, "b " + key_b}) {
+  const std::string lines[] = {key_b,
+                               key_b + ":b",
+                               "b:" + key_b + "=",
+                               "b:" + key_b.substr(0, 40),
+                               part + ":x",
+                               "a:" + key_a + "\na:" + key_b,
+                               "b " + key_b};
+  for (const auto& line : lines) {
     const std::string message = refusal(line);
     BOOST_TEST(!message.empty(), line);
     BOOST_TEST(message.find(part) == std::string::npos, message);

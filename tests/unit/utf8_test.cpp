@@ -49,6 +49,7 @@ BOOST_AUTO_TEST_CASE(ill_formed) {
            "\xe2\x82",
            "\xe2(\xac",
            "\xe2\x82(",
+           "\xe2\x82\xc0",
            "\xf0\x9f\x98",
            "\xf0\x9f\x98(",
            "\xf0\x9f(\x80",
@@ -73,6 +74,13 @@ BOOST_AUTO_TEST_CASE(ill_formed) {
     BOOST_TEST(!count_characters(text).has_value());
     BOOST_TEST(!count_characters("abc" + text).has_value());
     BOOST_TEST(!count_characters(text + "abc").has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(never_looks_past_the_end) {
+  const std::string_view text = "😀";
+  for (std::size_t size = 1; size < text.size(); ++size) {
+    BOOST_TEST(!count_characters(text.substr(0, size)).has_value());
   }
 }
 
