@@ -1,36 +1,18 @@
 // apientidades-dispatcher: delivers the notifications that the evaluation system writes.
 #include "loop.hpp"
-#include "platform/file.hpp"
 #include "platform/program.hpp"
 #include "platform/service_manager.hpp"
 
 namespace {
 
-webhook::KeyRing read_keys(const platform::SecretsSettings& settings) {
-  try {
-    return webhook::KeyRing::parse(platform::read_file(settings.key_file));
-  } catch (const platform::FileError& error) {
-    throw platform::ConfigError(std::string("secrets.key_file: ") + error.what());
-  } catch (const webhook::KeyFileError& error) {
-    throw platform::ConfigError("secrets.key_file: " + settings.key_file + ": " + error.what());
-  }
-}
-
-void check_ca_file(const platform::DeliverySettings& settings) {
-  if (settings.ca_file.empty()) return;
-  try {
-    platform::read_file(settings.ca_file);
-  } catch (const platform::FileError& error) {
-    throw platform::ConfigError(std::string("delivery.ca_file: ") + error.what());
-  }
-}
-
 int run(const platform::Config& config) {
   const auto& settings = config.settings;
   const platform::StopSignal stop;
   const platform::Log log(settings.log.level);
-  auto keys = read_keys(settings.secrets);
-  check_ca_file(settings.delivery);
+  auto keys =
+      webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file));
+  if (!settings.delivery.ca_file.empty())
+    platform::read_configured_file("delivery.ca_file", settings.delivery.ca_file);
   dispatcher::Loop loop(settings, std::move(keys),
                         store::Session(settings.database, {"apientidades_dispatcher", 30}), log);
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});

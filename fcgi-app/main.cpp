@@ -3,22 +3,11 @@
 #include <stdexcept>
 
 #include "fcgi-app/pool.hpp"
-#include "platform/file.hpp"
 #include "platform/program.hpp"
 #include "platform/service_manager.hpp"
 #include "platform/stop_signal.hpp"
 
 namespace {
-
-webhook::KeyRing read_keys(const std::string& path) {
-  try {
-    return webhook::KeyRing::parse(platform::read_file(path));
-  } catch (const platform::FileError& e) {
-    throw platform::ConfigError(std::string("secrets.key_file: ") + e.what());
-  } catch (const webhook::KeyFileError& e) {
-    throw platform::ConfigError("secrets.key_file: " + path + ": " + e.what());
-  }
-}
 
 int listening_socket() {
   const auto socket = platform::inherited_listening_socket();
@@ -32,8 +21,9 @@ int listening_socket() {
 int run(const platform::Config& config) {
   const platform::StopSignal stop;
   const platform::Settings& settings = config.settings;
-  const api::Shared shared{read_keys(settings.secrets.key_file), settings.delivery.host_overrides,
-                           platform::Log(settings.log.level)};
+  const api::Shared shared{
+      webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file)),
+      settings.delivery.host_overrides, platform::Log(settings.log.level)};
   api::run_pool(listening_socket(), settings, shared, stop);
   return platform::exit_done;
 }

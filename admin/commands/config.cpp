@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "admin/commands.hpp"
-#include "admin/key_ring.hpp"
 #include "platform/file.hpp"
+#include "webhook/sealed_secret.hpp"
 
 namespace admin {
 
@@ -57,7 +57,9 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
     check(problems, "database.password_file", [&] { platform::read_secret_file(path); });
   if (const auto& path = settings.database.tls_ca; !path.empty())
     check(problems, "database.tls_ca", [&] { read_certificates(path); });
-  check(problems, "secrets.key_file", [&] { read_key_ring(settings.secrets.key_file); });
+  check(problems, "secrets.key_file", [&] {
+    webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file));
+  });
   if (const auto& path = settings.delivery.ca_file; !path.empty())
     check(problems, "delivery.ca_file", [&] { read_certificates(path); });
   return problems;

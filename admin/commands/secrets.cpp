@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "admin/commands.hpp"
-#include "admin/key_ring.hpp"
 #include "store/secrets.hpp"
+#include "webhook/sealed_secret.hpp"
 
 namespace admin {
 
@@ -15,7 +15,8 @@ bool contains(const std::vector<std::string>& ids, const std::string& id) {
 }
 
 Result status(Context& context, const Arguments&) {
-  const auto keys = read_key_ring(context.config.settings.secrets.key_file);
+  const auto keys = webhook::KeyRing::parse(
+      platform::read_configured_file("secrets.key_file", context.config.settings.secrets.key_file));
   const auto ids = keys.ids();
   auto used = store::secrets_by_key(context.session);
   for (const auto& id : ids) {
@@ -36,7 +37,8 @@ Result status(Context& context, const Arguments&) {
 }
 
 Result reencrypt(Context& context, const Arguments&) {
-  const auto keys = read_key_ring(context.config.settings.secrets.key_file);
+  const auto keys = webhook::KeyRing::parse(
+      platform::read_configured_file("secrets.key_file", context.config.settings.secrets.key_file));
   const auto done = store::reencrypt_secrets(context.session, keys);
   Result result{webhook::json::Object{{"clave", keys.current_id()},
                                       {"recifrados", static_cast<std::int64_t>(done.resealed)},

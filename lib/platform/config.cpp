@@ -179,4 +179,12 @@ Config load_config(const std::optional<std::string>& file, const std::vector<std
   return config;
 }
 
+std::string read_configured_file(std::string_view key, const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const FileError& error) {
+    throw ConfigError(std::string(key) + ": " + error.what());
+  }
+}
+
 }  // namespace platform

@@ -58,8 +58,8 @@ struct DeliverySettings {
   Milliseconds retry_after_max{86400000};
   std::vector<IpNetwork> allowed_networks;
   std::vector<HostOverride> host_overrides;
-  std::string ca_file;                     // empty: the system's bundle
-  Milliseconds disable_after{432000000};   // 0: never
+  std::string ca_file;                                    // empty: the system's bundle
+  Milliseconds disable_after{432000000};                  // 0: never
   std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes read of a response body
 };
 
@@ -112,5 +112,8 @@ inline constexpr std::string_view default_config_path = "/etc/apientidades/apien
 /// unknown APIENTIDADES_* is an error. Throws ConfigError.
 Config load_config(const std::optional<std::string>& file, const std::vector<std::string>& arguments,
                    const std::vector<std::string>& environment);
+
+/// The text of a file that a key names. Throws ConfigError, which names the key, when it cannot be read.
+std::string read_configured_file(std::string_view key, const std::string& path);
 
 }  // namespace platform

@@ -35,7 +35,7 @@ std::string_view trim(std::string_view line) {
 
 // The messages quote nothing of the line: a line with its parts swapped has the key where the id should be.
 [[noreturn]] void fail(std::size_t line_number, const char* problem) {
-  throw KeyFileError("line " + std::to_string(line_number) + ": " + problem);
+  throw KeyFileError("secrets.key_file: line " + std::to_string(line_number) + ": " + problem);
 }
 
 Key parse_line(std::string_view line, std::size_t line_number) {
@@ -69,7 +69,7 @@ KeyRing KeyRing::parse(std::string_view file_text) {
       fail(number, "the id repeats that of an earlier line");
     }
   }
-  if (ring.keys_.empty()) throw KeyFileError("there is no key: expected lines `id:base64` of 32 bytes");
+  if (ring.keys_.empty()) throw KeyFileError("secrets.key_file: there is no key; make one: echo \"k1:$(openssl rand -base64 32)\"");
   return ring;
 }
 

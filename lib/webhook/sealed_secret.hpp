@@ -1,18 +1,21 @@
-// Shared secrets at rest: AES-256-GCM under a key that is not in the database, bound to the webhook (design 1.4).
+// Shared secrets at rest: AES-256-GCM under a key that is not in the database, bound to the webhook
+// (design 1.4).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+
 #include <vector>
+#include "platform/config.hpp"
 
 namespace webhook {
 
-struct KeyFileError : std::runtime_error {
-  using std::runtime_error::runtime_error;  // one line: the line number and what is wrong with it, never the key
+/// One line: `secrets.key_file: line N: …`, never the key itself.
+struct KeyFileError : platform::ConfigError {
+  using platform::ConfigError::ConfigError;
 };
 
 struct SealedSecret {
@@ -21,8 +24,8 @@ struct SealedSecret {
   bool operator==(const SealedSecret&) const = default;
 };
 
-/// The keys of secrets.key_file: lines `id:base64` of 32 bytes, the first is current; blank lines and `#` comments are
-/// skipped. An id is 1 to 32 of [A-Za-z0-9._-].
+/// The keys of secrets.key_file: lines `id:base64` of 32 bytes, the first is current; blank lines and `#`
+/// comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-].
 class KeyRing {
  public:
   /// Throws KeyFileError, also when there is no key or an id repeats.

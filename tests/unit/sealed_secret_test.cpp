@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(an_error_names_its_line_and_what_is_wrong) {
   };
   for (const auto& [line, what] : broken) {
     const std::string message = refusal(std::string(before).append(line).append(after));
-    BOOST_TEST(message.starts_with("line 4: "), line << " -> " << message);
+    BOOST_TEST(message.starts_with("secrets.key_file: line 4: "), line << " -> " << message);
     BOOST_TEST(message.find(what) != std::string::npos, line << " -> " << message);
     BOOST_TEST(message.find('\n') == std::string::npos);
   }

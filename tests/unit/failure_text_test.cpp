@@ -1,0 +1,86 @@
+#include "failure_text.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "dispatcher_support.hpp"
+#include "webhook/utf8.hpp"
+
+BOOST_AUTO_TEST_SUITE(failure_text)
+
+namespace {
+
+using dispatcher::Ending;
+using dispatcher::failure_text;
+
+const platform::DeliverySettings settings{};
+
+std::string answer(int status) { return failure_text(Ending::answered, status, settings); }
+std::string unanswered(Ending ending) { return failure_text(ending, 0, settings); }
+
+void check_form(const std::string& text) {
+  BOOST_TEST(webhook::count_characters(text).value_or(501) <= 500U, text);
+  for (const char c : text) BOOST_TEST(static_cast<unsigned char>(c) >= 0x20, text);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_2xx_is_no_failure) {
+  for (int status = 200; status < 300; ++status) BOOST_TEST(answer(status).empty(), status);
+}
+
+BOOST_AUTO_TEST_CASE(every_other_status_is_named) {
+  for (int status = 0; status < 1000; ++status) {
+    if (status >= 200 && status < 300) continue;
+    const auto text = answer(status);
+    check_form(text);
+    BOOST_TEST(text.find(std::to_string(status)) != std::string::npos, text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(says_what_a_redirect_and_a_410_lead_to) {
+  for (const int status : {300, 301, 302, 303, 304, 307, 308, 399}) {
+    BOOST_TEST(answer(status).find("redirecci") != std::string::npos, status);
+  }
+  BOOST_TEST(answer(400).find("redirecci") == std::string::npos);
+  BOOST_TEST(answer(410).find("desactivado") != std::string::npos);
+  BOOST_TEST(answer(411).find("desactivado") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(every_other_ending_has_a_text_of_its_own) {
+  const auto& endings = dispatcher_support::endings_without_answer();
+  BOOST_TEST(endings.size() + 2 == static_cast<std::size_t>(Ending::bad_response) + 1);  // none is left out
+  std::set<std::string> texts;
+  for (const auto ending : endings) {
+    const auto text = unanswered(ending);
+    BOOST_TEST(!text.empty(), static_cast<int>(ending));
+    check_form(text);
+    BOOST_TEST(failure_text(ending, 200, settings) == text);  // the status is that of no answer
+    texts.insert(text);
+  }
+  BOOST_TEST(texts.size() == endings.size());
+}
+
+BOOST_AUTO_TEST_CASE(no_attempt_is_no_failure) { BOOST_TEST(unanswered(Ending::not_started).empty()); }
+
+BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
+  platform::DeliverySettings other;
+  other.connect_timeout = std::chrono::milliseconds(1500);
+  other.timeout = std::chrono::minutes(2);
+  BOOST_TEST(failure_text(Ending::connection_timeout, 0, other).ends_with(" 1500ms"));
+  BOOST_TEST(failure_text(Ending::timeout, 0, other).ends_with(" 2m"));
+}
+
+// What is refused must not tell one private address from another, nor what answers there (design 1.3).
+BOOST_AUTO_TEST_CASE(a_refused_address_has_one_text_without_any_detail) {
+  platform::DeliverySettings other;
+  other.allowed_networks = {platform::IpNetwork::parse("10.0.0.0/8").value()};
+  other.host_overrides = {{"receptor.example", platform::IpAddress::parse("10.1.2.3").value()}};
+  other.timeout = std::chrono::seconds(1);
+  const auto text = unanswered(Ending::address_refused);
+  for (const int status : {0, 7, 200, 404, 410})
+    BOOST_TEST(failure_text(Ending::address_refused, status, other) == text);
+  BOOST_TEST(text.find_first_of("0123456789") == std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

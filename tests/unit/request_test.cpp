@@ -1,0 +1,121 @@
+#include "request.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "webhook/crypto.hpp"
+#include "webhook/signature.hpp"
+
+BOOST_AUTO_TEST_SUITE(request)
+
+namespace {
+
+using platform::Milliseconds;
+using webhook::KeyRing;
+
+const platform::UtcTime occurred(Milliseconds(1795168800007));  // 2026-11-20T10:00:00.007Z
+const platform::UtcTime created(Milliseconds(1795168800100));
+const platform::UtcTime now(Milliseconds(1795168861999));  // of the attempt; 1795168861 whole seconds
+const platform::MonotonicTime lease_until{std::chrono::seconds(77)};
+
+const std::string data = R"({ "evaluacionId": 42, "titulo": "Ñ", "nota": 7.50 })";
+const std::string body =
+    R"({"evento":"evaluacion.abierta","timestamp":"2026-11-20T10:00:00.007Z","data":)" + data + "}";
+const std::string id = "msg_1795168800100_40";
+const std::string secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+KeyRing ring(char byte = 'a', const std::string& key_id = "a") {
+  return KeyRing::parse(key_id + ":" + webhook::crypto::to_base64(std::string(32, byte)) + "\n");
+}
+
+store::LeasedDelivery delivery() {
+  store::LeasedDelivery result;
+  result.id = 40;
+  result.webhook = 4;
+  result.notification = 400;
+  result.lease = 99;
+  result.event = webhook::Event::evaluacion_abierta;
+  result.occurred = occurred;
+  result.created = created;
+  result.data = data;
+  result.attempts = 3;
+  result.failures = 2;
+  return result;
+}
+
+store::Target target(std::optional<webhook::SealedSecret> sealed = {}) {
+  return {4, "https://receptor.example/avisos?x=1", std::move(sealed)};
+}
+
+std::optional<dispatcher::Request> prepare(const store::Target& to, const KeyRing& keys = ring()) {
+  return dispatcher::prepare_request(delivery(), to, keys, now, lease_until);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_request_of_a_webhook_without_a_secret) {
+  const auto request = prepare(target());
+  BOOST_REQUIRE(request.has_value());
+  const std::vector<std::string> expected{
+      "Content-Type: application/json",
+      "X-Webhook-Event: evaluacion.abierta",
+      "webhook-id: " + id,
+      "webhook-timestamp: 1795168861",
+  };
+  BOOST_TEST(request->url == "https://receptor.example/avisos?x=1");
+  BOOST_TEST(request->body == body);
+  BOOST_TEST(request->headers == expected, boost::test_tools::per_element());
+  BOOST_TEST((request->lease_until == lease_until));
+  BOOST_TEST(request->delivery.id == 40);
+  BOOST_TEST(request->delivery.lease == 99U);
+  BOOST_TEST(request->delivery.failures == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(with_a_secret_it_is_signed_both_ways) {
+  const auto request = prepare(target(ring().seal(4, secret)));
+  BOOST_REQUIRE(request.has_value());
+  const std::vector<std::string> expected{
+      "Content-Type: application/json",
+      "X-Webhook-Event: evaluacion.abierta",
+      "webhook-id: " + id,
+      "webhook-timestamp: 1795168861",
+      "X-Webhook-Signature: " + webhook::webhook_signature(secret, body),
+      "webhook-signature: " + webhook::standard_webhooks_signature(secret, id, 1795168861, body),
+  };
+  BOOST_TEST(request->body == body);
+  BOOST_TEST(request->headers == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_later_attempt_differs_only_in_its_time_and_signature) {
+  const auto sealed = target(ring().seal(4, secret));
+  const auto first = prepare(sealed).value();
+  const auto later =
+      dispatcher::prepare_request(delivery(), sealed, ring(), now + std::chrono::hours(5), lease_until)
+          .value();
+  BOOST_TEST(later.body == first.body);
+  BOOST_TEST(later.headers.at(2) == first.headers.at(2));  // webhook-id
+  BOOST_TEST(later.headers.at(3) == "webhook-timestamp: 1795186861");
+  BOOST_TEST(later.headers.at(4) == first.headers.at(4));  // of the body alone
+  BOOST_TEST(later.headers.at(5) != first.headers.at(5));
+}
+
+BOOST_AUTO_TEST_CASE(a_secret_cannot_forge_a_header) {
+  const auto request = prepare(target(ring().seal(4, "a\r\nX-Forged: yes")));
+  BOOST_REQUIRE(request.has_value());
+  for (const auto& header : request->headers)
+    BOOST_TEST(header.find_first_of("\r\n") == std::string::npos, header);
+}
+
+// Never sent unsigned (design 1.3).
+BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
+  const auto sealed = ring().seal(4, secret);
+  BOOST_TEST(!prepare(target(ring().seal(5, secret))).has_value());          // of another webhook
+  BOOST_TEST(!prepare(target(sealed), ring('b')).has_value());               // another key
+  BOOST_TEST(!prepare(target(sealed), ring('a', "b")).has_value());          // an unknown one
+  BOOST_TEST(!prepare(target(webhook::SealedSecret{"a", ""})).has_value());  // nothing
+  auto damaged = sealed;
+  damaged.ciphertext.back() = static_cast<char>(damaged.ciphertext.back() ^ 1);
+  BOOST_TEST(!prepare(target(damaged)).has_value());
+  BOOST_TEST(prepare(target(sealed)).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
