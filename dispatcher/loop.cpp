@@ -37,6 +37,8 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
   entity_cursor_ = static_cast<store::EntityId>(random_() % 1000);
 }
 
+void Loop::check_database() { store::glance_at_queue(session_); }
+
 void Loop::run(const platform::StopSignal& stop) {
   while (!stop.requested()) {
     const bool busy = round();

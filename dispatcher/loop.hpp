@@ -29,6 +29,10 @@ class Loop {
  public:
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session, platform::Log log);
 
+  /// Throws when the database is away, refuses the user, or has no schema: told at the start, where the
+  /// operator looks.
+  void check_database();
+
   /// Until the signal; then drains: starts nothing more, settles what is in flight, gives back the rest.
   void run(const platform::StopSignal& stop);
 

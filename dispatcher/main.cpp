@@ -15,6 +15,7 @@ int run(const platform::Config& config) {
     platform::read_configured_file("delivery.ca_file", settings.delivery.ca_file);
   dispatcher::Loop loop(settings, std::move(keys),
                         store::Session(settings.database, {"apientidades_dispatcher", 30}), log);
+  loop.check_database();
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
   loop.run(stop);

@@ -13,10 +13,6 @@
 namespace api {
 namespace {
 
-// Error numbers of the server.
-constexpr int no_such_column = 1054;
-constexpr int no_such_table = 1146;
-
 store::Session make_session(const platform::Settings& settings) {
   return {settings.database, {"apientidades_api"}};
 }
@@ -28,19 +24,12 @@ std::vector<Service> make_services(const platform::Settings& settings, const Sha
   return services;
 }
 
-/// A wrong password or a missing table is better told at the start, where the operator looks, than at every
-/// request. A database that is away is not: it may come back, and until then clients are told so.
-void try_database(store::Session session, const platform::Log& log) {
-  try {
-    session.connect();
-    store::find_caller(session, {});  // nobody's token
-  } catch (const store::Unavailable& e) {
-    log.warning("database unavailable; requests are answered 503 until it is back", {{"error", e.what()}});
-  } catch (const store::DatabaseError& e) {
-    if (e.code != no_such_table && e.code != no_such_column) throw;
-    throw std::runtime_error(std::string(e.what()) +
-                             " (bring the tables up to date: apientidades-admin db migrate)");
-  }
+/// What is wrong at the start is told at the start, where the operator looks, and not at every request.
+/// Throws when the database is away, refuses the user, or has no schema; later it may come and go, and
+/// clients are told so.
+void try_database(store::Session session) {
+  session.connect();
+  store::find_caller(session, {});  // nobody's token
 }
 
 /// Threads stop by the one way there is, also when one of them cannot go on: a pool that lost threads
@@ -89,7 +78,7 @@ class Workers {
 void run_pool(int listener_fd, const platform::Settings& settings, const Shared& shared,
               const platform::StopSignal& stop) {
   prepare_fastcgi(listener_fd);
-  try_database(make_session(settings), shared.log);
+  try_database(make_session(settings));
   auto services = make_services(settings, shared);
   Workers workers(services, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});

@@ -91,8 +91,8 @@ struct KeyDoc {
 };
 const std::vector<KeyDoc>& config_keys();
 
-/// A key with the value in force, for `config show`. `source` is "default", "environment", "command line" or
-/// the file's path.
+/// A key with the value in force, for `config show`. `source` is "default", "environment", "command line",
+/// "systemd credential", or the file's path and line ("/etc/x.conf:3").
 struct KeyValue {
   std::string name;
   std::string value;

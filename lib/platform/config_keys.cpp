@@ -15,23 +15,24 @@ constexpr Milliseconds year = std::chrono::days(366);
 
 std::vector<ConfigKey> database_keys() {
   return {
-      {{"database.hosts", "", "host[:port], comma-separated",
-        "database servers, tried in order over TCP; empty: the socket"},
+      {{"database.hosts", "", "host, host:port or [IPv6]:port, comma-separated",
+        "database servers, tried in order over TCP; empty: database.socket"},
        [](Settings& s, Text t) { s.database.hosts = read_hosts(t); }},
       {{"database.socket", "/run/mysqld/mysqld.sock", "absolute path",
-        "unix socket of the database, when there are no hosts"},
+        "unix socket of the database, when database.hosts is empty"},
        [](Settings& s, Text t) { s.database.socket = read_path(t); }},
-      {{"database.port", "3306", "1 to 65535", "port of hosts that name none"},
+      {{"database.port", "3306", "1 to 65535", "port of the hosts that name none"},
        [](Settings& s, Text t) { s.database.port = static_cast<std::uint16_t>(read_number(t, 1, 65535)); }},
-      {{"database.name", "apientidades", "name", "the database"},
+      {{"database.name", "apientidades", "name of letters, digits, _ $ . -, at most 64",
+        "name of the database"},
        [](Settings& s, Text t) { s.database.name = read_identifier(t); }},
-      {{"database.user", "", "name or empty",
+      {{"database.user", "", "name of letters, digits, _ $ . -, at most 64, or empty",
         "user of the database; empty: apientidades_api, apientidades_dispatcher or apientidades_admin, by "
         "program"},
        [](Settings& s, Text t) { s.database.user = t.empty() ? t : read_identifier(t); }},
       {{"database.password_file", "", "absolute path or empty",
-        "file with that user's password; empty: the credential database-password of systemd if there is one, "
-        "else no password"},
+        "file with that user's password; empty: the credential database-password of systemd, else "
+        "/etc/apientidades/{api,dispatcher,admin}.password, else no password"},
        [](Settings& s, Text t) { s.database.password_file = t.empty() ? t : read_path(t); }},
       {{"database.tls_ca", "", "absolute path or empty",
         "CA that signed the server's certificate; set, the connection is verified TLS or an error"},
@@ -45,12 +46,10 @@ std::vector<ConfigKey> service_keys() {
         "worker threads of each FastCGI process, with one database session each"},
        [](Settings& s, Text t) { s.api.threads = static_cast<unsigned>(read_number(t, 1, 256)); }},
       {{"secrets.key_file", "/etc/apientidades/secrets.keys", "absolute path",
-        "keys that seal the webhooks' secrets, lines id:base64 of 32 bytes, the first is current; left at "
-        "its default, the"
-        " credential secrets.keys of systemd is preferred"},
+        "keys that seal the webhooks' secrets: lines id:base64 of 32 bytes, the first is current; when not "
+        "given, the "
+        "credential secrets.keys of systemd if there is one"},
        [](Settings& s, Text t) { s.secrets.key_file = read_path(t); }},
-      {{"log.level", "info", "debug, info, warning, error", "the least important messages that are logged"},
-       [](Settings& s, Text t) { s.log.level = read_log_level(t); }},
   };
 }
 
@@ -83,7 +82,7 @@ std::vector<ConfigKey> delivery_keys() {
         "a wait is multiplied by a random number between 1 - jitter and 1 + jitter"},
        [](Settings& s, Text t) { s.delivery.retry_jitter = read_fraction(t); }},
       {{"delivery.retry_after_max", "24h", "duration, 0s to 30d",
-        "the longest Retry-After of a receiver that is obeyed"},
+        "a longer Retry-After of a receiver counts as this"},
        [](Settings& s, Text t) {
          s.delivery.retry_after_max = read_duration(t, 0ms, std::chrono::days(30));
        }},
@@ -91,8 +90,9 @@ std::vector<ConfigKey> delivery_keys() {
         "non-public addresses that may be dialled all the same; does not affect registration"},
        [](Settings& s, Text t) { s.delivery.allowed_networks = read_networks(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
-        "address dialled for a host name; a pattern may begin with *. (one or more labels); never an IP or "
-        "localhost"},
+        "address dialled for a host name, the first pattern that matches; a pattern may begin with *. (one "
+        "or more "
+        "labels); never for an IP, localhost or a name under it"},
        [](Settings& s, Text t) { s.delivery.host_overrides = read_overrides(t); }},
       {{"delivery.ca_file", "", "absolute path or empty",
         "certificate authorities of the receivers; empty: the system's"},
@@ -120,9 +120,16 @@ std::vector<ConfigKey> retention_keys() {
   };
 }
 
+std::vector<ConfigKey> log_keys() {
+  return {
+      {{"log.level", "info", "debug, info, warning, error", "the least important messages that are logged"},
+       [](Settings& s, Text t) { s.log.level = read_log_level(t); }},
+  };
+}
+
 std::vector<ConfigKey> all_keys() {
   std::vector<ConfigKey> all;
-  for (auto&& group : {database_keys(), service_keys(), delivery_keys(), retention_keys()})
+  for (auto&& group : {database_keys(), service_keys(), delivery_keys(), retention_keys(), log_keys()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <stdexcept>
+#include <utility>
+
+#include "platform/text.hpp"
 
 namespace platform {
 
 namespace {
 
 [[noreturn]] void refuse() { throw std::invalid_argument("not accepted"); }
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos ? std::string_view()
-                                         : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -35,6 +31,20 @@ bool is_host_name(std::string_view name) {
     if (dot == std::string_view::npos) return true;
     name.remove_prefix(dot + 1);
   }
+}
+
+/// `name`, `10.0.0.5`, `[fd00::5]`, each with or without `:port`.
+bool is_host_and_port(const std::string& text) {
+  const auto colon = text.starts_with('[') ? text.find(']') + 1 : std::min(text.find(':'), text.size());
+  const auto host = text.substr(0, colon);
+  const auto port = text.substr(colon);
+  if (!port.empty()) {
+    if (port.front() != ':') return false;
+    read_number(port.substr(1), 1, 65535);
+  }
+  if (!host.starts_with('[')) return is_host_name(lower(host));
+  const auto address = IpAddress::parse(std::string_view(host).substr(1, host.size() - 2));
+  return address && address->v6;
 }
 
 /// A name that may be overridden: never an address (its last label has a letter), never localhost or a name
@@ -98,7 +108,7 @@ LogLevel read_log_level(const std::string& text) {
 }
 
 std::string read_path(const std::string& text) {
-  if (!text.starts_with('/')) refuse();
+  if (!text.starts_with('/') || one_line(text) != text) refuse();
   return text;
 }
 
@@ -106,7 +116,8 @@ std::string read_identifier(const std::string& text) {
   const auto allowed = [](char c) {
     return is_label_character(c) || (c >= 'A' && c <= 'Z') || c == '$' || c == '.';
   };
-  if (text.empty() || text.size() > 64 || !std::ranges::all_of(text, allowed)) refuse();
+  if (text.empty() || text.size() > 64 || text.front() == '-' || !std::ranges::all_of(text, allowed))
+    refuse();
   return text;
 }
 
@@ -126,9 +137,7 @@ std::vector<std::string> read_list(const std::string& text) {
 
 std::vector<std::string> read_hosts(const std::string& text) {
   auto hosts = read_list(text);
-  for (const auto& host : hosts) {
-    if (host.find_first_of(" \t/@") != std::string::npos) refuse();
-  }
+  if (!std::ranges::all_of(hosts, is_host_and_port)) refuse();
   return hosts;
 }
 

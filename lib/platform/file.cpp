@@ -1,10 +1,13 @@
 #include "platform/file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+
+#include "platform/text.hpp"
 
 namespace platform {
 
@@ -12,29 +15,49 @@ namespace {
 
 constexpr std::size_t max_size = std::size_t{1} << 20;
 
-struct FileCloser {
-  void operator()(std::FILE* file) const { std::fclose(file); }
+[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+  throw FileError(one_line(path) + ": " + reason);
+}
+
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd_ < 0) fail(path, std::strerror(errno));
+  }
+  ~OpenFile() { ::close(fd_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  /// As read(2), but it goes on after a signal.
+  ssize_t read(std::array<char, 8192>& buffer) const {
+    while (true) {
+      const auto count = ::read(fd_, buffer.data(), buffer.size());
+      if (count >= 0 || errno != EINTR) return count;
+    }
+  }
+
+ private:
+  int fd_;
 };
 
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "rbe"));
-  if (!file) throw FileError(path + ": " + std::strerror(errno));
+  const OpenFile file(path);
   std::string text;
   std::array<char, 8192> buffer{};
-  while (const auto count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    text.append(buffer.data(), count);
-    if (text.size() > max_size) throw FileError(path + ": larger than 1 MiB");
+  while (const auto count = file.read(buffer)) {
+    if (count < 0) fail(path, std::strerror(errno));  // a folder, say
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > max_size) fail(path, "larger than 1 MiB");
   }
-  if (std::ferror(file.get()) != 0) throw FileError(path + ": " + std::strerror(errno));  // a folder, say
   return text;
 }
 
 std::string read_secret_file(const std::string& path) {
   std::string text = read_file(path);
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  if (text.empty()) throw FileError(path + ": is empty");
+  if (text.empty()) fail(path, "is empty");
   return text;
 }
 

@@ -3,8 +3,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <cstdlib>
+
+#include "platform/text.hpp"
 
 namespace platform {
 
@@ -50,39 +51,15 @@ bool is_plain(std::string_view value) {
   return true;
 }
 
-void append_escaped(std::string& line, std::string_view value) {
-  constexpr std::string_view hex = "0123456789abcdef";
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      line += '\\';
-      line += c;
-    } else if (byte < ' ' || byte == 0x7f) {
-      line += "\\x";
-      line += hex[byte >> 4];
-      line += hex[byte & 15];
-    } else {
-      line += c;
-    }
-  }
-}
-
 }  // namespace
 
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields) {
-  std::string line;
-  append_escaped(line, message);
+  std::string line = one_line(message);
   for (const auto& [key, value] : fields) {
     line += ' ';
     line += key;
     line += '=';
-    if (is_plain(value)) {
-      line += value;
-      continue;
-    }
-    line += '"';
-    append_escaped(line, value);
-    line += '"';
+    line += is_plain(value) ? value : in_quotes(value);
   }
   return line;
 }

@@ -6,6 +6,8 @@
 #include <iostream>
 #include <utility>
 
+#include "platform/text.hpp"
+
 namespace platform {
 
 namespace {
@@ -32,6 +34,9 @@ void print_help(const std::string& program, const std::string& summary) {
   std::cout << program << ": " << summary << "\n\n"
             << "Usage: " << program << " [--config FILE] [--SECTION.KEY=VALUE ...]\n"
             << "       " << program << " --help | --version\n\n"
+            << "  --config FILE  read this file, which must exist, instead of the default one\n"
+            << "  --help, -h     show this text\n"
+            << "  --version      show the version\n\n"
             << describe_keys() << "\nExit status: 0 done, 1 failed, 2 wrong usage or configuration.\n";
 }
 
@@ -44,6 +49,11 @@ struct CommandLine {
 
 CommandLine parse(int argc, const char* const* argv) {
   CommandLine line;
+  const auto set_config = [&line](const std::string& file) {
+    if (file.empty()) throw ConfigError("command line: --config needs a file");
+    if (line.config) throw ConfigError("command line: --config is given twice");
+    line.config = file;
+  };
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--help" || argument == "-h") {
@@ -51,10 +61,9 @@ CommandLine parse(int argc, const char* const* argv) {
     } else if (argument == "--version") {
       line.version = true;
     } else if (argument == "--config") {
-      if (++i == argc) throw ConfigError("command line: --config wants a file");
-      line.config = argv[i];
+      set_config(++i < argc ? argv[i] : "");
     } else if (argument.starts_with("--config=")) {
-      line.config = argument.substr(argument.find('=') + 1);
+      set_config(argument.substr(argument.find('=') + 1));
     } else {
       line.keys.push_back(argument);
     }
@@ -62,8 +71,13 @@ CommandLine parse(int argc, const char* const* argv) {
   return line;
 }
 
+int finish_output() {
+  if (!std::cout.flush()) throw std::runtime_error("standard output could not be written");
+  return exit_done;
+}
+
 int fail(const std::string& program, const std::exception& error, int status) {
-  std::cerr << program << ": " << error.what() << std::endl;
+  std::cerr << one_line(program + ": " + error.what()) << std::endl;
   return status;
 }
 
@@ -84,7 +98,7 @@ std::string describe_keys() {
           "64KiB, 1MiB.",
       0);
   for (const auto& key : config_keys()) {
-    text += "\n  " + key.name + " = " + key.default_value + "\n" +
+    text += "\n  " + key.name + " = " + (key.default_value.empty() ? "(empty)" : key.default_value) + "\n" +
             wrap(key.description + " [" + key.accepts + "]", 6);
   }
   return text;
@@ -92,16 +106,16 @@ std::string describe_keys() {
 
 int run_daemon(int argc, const char* const* argv, const std::string& summary,
                const std::function<int(const Config&)>& body) {
-  const std::string program = std::filesystem::path(argv[0]).filename();
+  const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "apientidades";
   try {
     const auto line = parse(argc, argv);
     if (line.help) {
       print_help(program, summary);
-      return exit_done;
+      return finish_output();
     }
     if (line.version) {
       std::cout << program << " " << APIENTIDADES_VERSION << "\n";
-      return exit_done;
+      return finish_output();
     }
     return body(load_config(line.config, line.keys, process_environment()));
   } catch (const ConfigError& error) {

@@ -21,6 +21,7 @@ bool is_listening(int fd) {
 
 std::optional<int> inherited_listening_socket() {
   const int count = sd_listen_fds(1);
+  if (count < 0) throw std::runtime_error("LISTEN_FDS or LISTEN_PID of the environment is not a number");
   if (count > 1)
     throw std::runtime_error("systemd passed " + std::to_string(count) + " sockets, one is expected");
   if (count == 1) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "store/id_list.hpp"
 #include "store/json_rows.hpp"
 #include "webhook/crypto.hpp"
 
@@ -53,27 +54,23 @@ std::vector<Candidate> find_candidates(Session& session, const std::vector<Claim
 /// Of the webhooks asked for, those that may receive, locked for share: once a DELETE has answered, nothing
 /// more is claimed.
 std::vector<WebhookId> lock_receiving(Session& session, const std::vector<ClaimRequest>& requests) {
-  json::Array ids;
-  for (const auto& request : requests) ids.emplace_back(request.webhook);
+  std::vector<WebhookId> asked;
+  for (const auto& request : requests) asked.push_back(request.webhook);
+  std::ranges::sort(asked);  // everybody locks in the same order
   std::vector<WebhookId> result;
-  for (const auto& row :
-       session.query("SELECT w.id FROM " STORE_JSON_IDS
-                     " j STRAIGHT_JOIN webhooks w ON w.id = j.id WHERE w.activo AND w.plaza IS NOT NULL"
-                     " ORDER BY w.id LOCK IN SHARE MODE",
-                     json::dump(ids))) {
+  for (const auto& row : query_ids(session, "SELECT id FROM webhooks WHERE id IN", asked,
+                                   "AND activo AND plaza IS NOT NULL LOCK IN SHARE MODE")) {
     result.push_back(row.integer(0));
   }
+  std::ranges::sort(result);
   return result;
 }
 
 /// The candidates that this session now holds; others are being claimed elsewhere.
-json::Array lock_candidates(Session& session, const json::Array& candidates) {
+json::Array lock_candidates(Session& session, const std::vector<DeliveryId>& candidates) {
   json::Array held;
-  for (const auto& row :
-       session.query("SELECT e.id FROM " STORE_JSON_IDS
-                     " j STRAIGHT_JOIN entregas e ON e.id = j.id WHERE e.estado = 'pendiente'"
-                     " FOR UPDATE SKIP LOCKED",
-                     json::dump(candidates))) {
+  for (const auto& row : query_ids(session, "SELECT id FROM entregas WHERE id IN", candidates,
+                                   "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED")) {
     held.emplace_back(row.integer(0));
   }
   return held;
@@ -99,16 +96,14 @@ std::string lease_held(Session& session, const json::Array& held, const Lease& l
 
 std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids, const Lease& lease) {
   std::vector<LeasedDelivery> result;
-  for (const auto&
-           row : session
-                     .query("SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, "
-                            "n.evento, " STORE_EPOCH_MS("n.ocurrida_en") ", " STORE_EPOCH_MS(
-                                "e.creada_en") ", n.datos, e.intentos, e.paso, n.origen = 'prueba'"
-                                               " FROM " STORE_JSON_IDS
-                                               " j STRAIGHT_JOIN entregas e ON e.id = j.id"
-                                               " JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
-                                               " WHERE e.arriendo = ? ORDER BY e.proximo_intento, e.id",
-                            ids, lease.token)) {
+  for (const auto& row :
+       session.query("SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, "
+                     "n.evento, " STORE_EPOCH_MS("n.ocurrida_en") ", " STORE_EPOCH_MS(
+                         "e.creada_en") ", n.datos, e.intentos, e.paso, n.origen = 'prueba'"
+                                        " FROM " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e ON e.id = j.id"
+                                        " JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
+                                        " WHERE e.arriendo = ? ORDER BY e.proximo_intento, e.id",
+                     ids, lease.token)) {
     LeasedDelivery delivery;
     delivery.id = row.integer(0);
     delivery.webhook = row.integer(1);
@@ -162,9 +157,9 @@ std::vector<LeasedDelivery> claim(Session& session, const std::vector<ClaimReque
   if (candidates.empty()) return {};
   const std::string leased = transaction(session, [&]() -> std::string {
     const auto receiving = lock_receiving(session, requests);
-    json::Array ids;
+    std::vector<DeliveryId> ids;
     for (const auto& [id, webhook] : candidates) {
-      if (std::ranges::binary_search(receiving, webhook)) ids.emplace_back(id);
+      if (std::ranges::binary_search(receiving, webhook)) ids.push_back(id);
     }
     if (ids.empty()) return "[]";
     const auto held = lock_candidates(session, ids);

@@ -1,5 +1,6 @@
 #include "store/expansion.hpp"
 
+#include "store/id_list.hpp"
 #include "store/json_rows.hpp"
 #include "webhook/crypto.hpp"
 
@@ -72,7 +73,7 @@ std::vector<BornDelivery> read_leased(Session& session, const Expansion& expansi
   for (const auto& row : session.query(
            "SELECT e.id, e.notificacion_id, e.webhook_id, " STORE_EPOCH_MS(
                "e.creada_en") " FROM " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e ON e.notificacion_id = "
-                                                      "j.id WHERE e.estado = 'en_curso' AND e.arriendo = ?"
+                              "j.id WHERE e.estado = 'en_curso' AND e.arriendo = ?"
                               " ORDER BY e.id",
            json::dump(notifications), lease.token)) {
     result.push_back({row.integer(0), row.integer(1), row.integer(2), row.time(3)});
@@ -122,9 +123,8 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
   std::map<EntityId, Recipient> result;
   // The lock is a statement of its own: the next one reads rows that settlements write, and must not wait for
   // them.
-  session.query("SELECT w.id FROM " STORE_JSON_IDS
-                " j STRAIGHT_JOIN webhooks w ON w.entidad_id = j.id LOCK IN SHARE MODE",
-                json::dump(ids_of(entities)));
+  query_ids(session, "SELECT id FROM webhooks WHERE entidad_id IN", entities,
+            "AND plaza IS NOT NULL LOCK IN SHARE MODE");
   const auto rows = session.query(
       "SELECT e.id, e.activa, w.id, w.url, w.secreto_clave, HEX(w.secreto_sellado), w.eventos, w.activo,"
       " COALESCE(x.sondeo, FALSE), COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE),"

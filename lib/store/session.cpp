@@ -8,6 +8,7 @@
 #include <cppconn/resultset_metadata.h>
 #include <cppconn/statement.h>
 #include <mysql_driver.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,8 @@ constexpr std::array unavailable_codes = {1040, 1053, 1129, 1203, 1226, 1290, 18
 /// The queue's conflicts (and, on clusters, certification failures): the whole transaction may be run again.
 constexpr std::array conflict_codes = {1020, 1047, 1205, 1213};
 constexpr int duplicate_key_code = 1062;
+/// No such column, no such table: the schema is older than the program.
+constexpr std::array missing_schema_codes = {1054, 1146};
 
 bool contains(const auto& codes, int code) { return std::ranges::find(codes, code) != codes.end(); }
 
@@ -38,6 +41,8 @@ bool contains(const auto& codes, int code) { return std::ranges::find(codes, cod
   if (contains(unavailable_codes, code)) throw Unavailable(code, text);
   if (contains(conflict_codes, code)) throw Conflict(code, text);
   if (code == duplicate_key_code) throw DuplicateKey(code, text);
+  if (contains(missing_schema_codes, code))
+    throw DatabaseError(code, text + " (bring the schema up to date: apientidades-admin db migrate)");
   throw DatabaseError(code, text);
 }
 
@@ -49,6 +54,15 @@ sql::Driver& driver() {
 
 std::string password_of(const platform::DatabaseSettings& settings) {
   return settings.password_file.empty() ? std::string() : platform::read_secret_file(settings.password_file);
+}
+
+/// Where an installation keeps a program's password: systemd's credential, or a file that its user can read.
+/// Empty: nowhere.
+std::string default_password_file(const std::string& program_user) {
+  if (const auto path = platform::credential_path("database-password")) return *path;
+  const std::string path =
+      "/etc/apientidades/" + program_user.substr(program_user.find('_') + 1) + ".password";
+  return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
 /// "host", "host:port", "[v6]:port" as the connector's tcp:// address.
@@ -235,8 +249,7 @@ sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
 
 Session::Session(platform::DatabaseSettings settings, SessionOptions options)
     : impl_(std::make_unique<Impl>()) {
-  if (settings.password_file.empty())
-    settings.password_file = platform::credential_path("database-password").value_or("");
+  if (settings.password_file.empty()) settings.password_file = default_password_file(options.program_user);
   impl_->settings = std::move(settings);
   impl_->options = std::move(options);
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "store/id_list.hpp"
 #include "store/json_rows.hpp"
 #include "store/webhooks.hpp"
 
@@ -64,18 +65,19 @@ std::string batch_json(const std::vector<const Settlement*>& settlements) {
 
 /// Those still under their lease, in the order given, their rows locked.
 std::vector<const Settlement*> lock_owned(Session& session, const std::vector<Settlement>& settlements) {
-  std::vector<const Settlement*> all;
-  for (const auto& settlement : settlements) all.push_back(&settlement);
-  std::set<DeliveryId> owned;
-  for (const auto& row :
-       session.query("SELECT e.id FROM " BATCH
-                     " j STRAIGHT_JOIN entregas e ON e.id = j.id WHERE e.estado = 'en_curso' AND"
-                     " e.arriendo = j.lease FOR UPDATE",
-                     batch_json(all))) {
-    owned.insert(row.integer(0));
+  std::vector<DeliveryId> ids;
+  for (const auto& settlement : settlements) ids.push_back(settlement.id);
+  std::map<DeliveryId, std::uint64_t> leases;
+  for (const auto& row : query_ids(session, "SELECT id, arriendo FROM entregas WHERE id IN", ids,
+                                   "AND estado = 'en_curso' FOR UPDATE")) {
+    leases.emplace(row.integer(0), row.unsigned_integer(1));
   }
-  std::erase_if(all, [&](const Settlement* s) { return !owned.contains(s->id); });
-  return all;
+  std::vector<const Settlement*> owned;
+  for (const auto& settlement : settlements) {
+    const auto lease = leases.find(settlement.id);
+    if (lease != leases.end() && lease->second == settlement.lease) owned.push_back(&settlement);
+  }
+  return owned;
 }
 
 void insert_attempts(Session& session, const std::string& batch) {
@@ -127,10 +129,11 @@ std::map<WebhookId, Execution> executions_of(const std::vector<const Settlement*
 }
 
 json::Value execution_row(WebhookId webhook, const Execution& execution) {
-  json::Object row{{"w", webhook},
-                   {"rest", execution.rest.count() > 0 ? std::optional(microseconds(execution.rest)) : std::nullopt},
-                   {"ok", execution.succeeded ? 1 : 0},
-                   {"failures", static_cast<std::int64_t>(execution.failures)}};
+  json::Object row{
+      {"w", webhook},
+      {"rest", execution.rest.count() > 0 ? std::optional(microseconds(execution.rest)) : std::nullopt},
+      {"ok", execution.succeeded ? 1 : 0},
+      {"failures", static_cast<std::int64_t>(execution.failures)}};
   if (execution.last != nullptr) {
     row.emplace_back("at", std::int64_t{execution.last->started.time_since_epoch().count()});
     row.emplace_back("status", execution.last->status);

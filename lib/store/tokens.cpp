@@ -4,7 +4,7 @@ namespace store {
 
 std::optional<TokenId> issue_token(Session& session, EntityId entity, const webhook::crypto::Sha256& hash,
                                    std::optional<platform::Milliseconds> ttl, std::string_view label) {
-  const auto ttl_us = ttl ? std::optional<std::int64_t>(ttl->count() * 1000) : std::nullopt;
+  const Parameter ttl_us = ttl ? Parameter(std::int64_t{ttl->count()} * 1000) : Parameter(nullptr);
   return transaction(session, [&]() -> std::optional<TokenId> {
     const auto added = session.update(
         "INSERT INTO tokens_acceso (entidad_id, hash, etiqueta, caduca)"

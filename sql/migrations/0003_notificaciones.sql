@@ -28,5 +28,6 @@ CREATE TABLE IF NOT EXISTS notificaciones_pendientes (
   CONSTRAINT ocurrida_en_no_es_fecha CHECK (ocurrida_en >= '1970-01-01'),
   CONSTRAINT notificaciones_terminada CHECK ((estado = 'pendiente') = (terminada_en IS NULL)),
   -- A rejected row that the operator discards is cancelada and keeps its reason.
-  CONSTRAINT notificaciones_motivo CHECK (IF(error IS NULL, estado <> 'rechazada', estado IN ('rechazada', 'cancelada')))
+  CONSTRAINT notificaciones_motivo CHECK ((estado <> 'rechazada' OR error IS NOT NULL)
+                                          AND (error IS NULL OR estado IN ('rechazada', 'cancelada')))
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

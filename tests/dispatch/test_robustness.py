@@ -158,13 +158,13 @@ def test_private_addresses_are_not_dialled_and_nothing_is_told_of_their_ports(en
         stack.admin("webhook", "disable", closed.id)
 
 
-def test_a_kept_connection_does_not_escape_a_narrower_check(entity, receiver, stack):
-    """After a restart with nothing allowed, what had worked before is refused."""
+def test_what_worked_is_refused_once_it_is_no_longer_allowed(entity, receiver, stack):
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
     with stack.dispatcher_with(**setting(delivery_allowed_networks="10.0.0.0/8")):
         refused = started(entity, hook)
         wait_until(lambda: stack.delivery(refused)["intentos"] >= 1, what="an attempt")
+        assert stack.attempts(refused)[0]["error"] and len(receiver.requests(hook.path)) == 1
     stack.wait_delivery(refused, "entregada")
     assert len(receiver.requests(hook.path)) == 2
 

@@ -96,8 +96,9 @@ def test_a_missing_or_broken_key_file(run, name, tmp_path):
     one_line(run(name, settings=setting(secrets_key_file="/nonexistent/keys")), [1, 2], "/nonexistent/keys")
     keys = tmp_path / "keys"
     keys.write_text("one:c2hvcnQ=\n")
-    one_line(run(name, settings=setting(secrets_key_file=str(keys))), [1, 2], str(keys))
-    assert "c2hvcnQ" not in run(name, settings=setting(secrets_key_file=str(keys))).stderr
+    result = run(name, settings=setting(secrets_key_file=str(keys)))
+    one_line(result, [1, 2], "secrets.key_file", "line 1")
+    assert "c2hvcnQ" not in result.stderr
 
 
 def test_a_missing_ca_file(run):

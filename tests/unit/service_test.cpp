@@ -48,8 +48,8 @@ struct Call {
   std::string method = "GET";
   std::string path = "/webhooks";
   std::string authorization = "Bearer " + good_token;
-  std::string content_type = "";
-  std::string body = "";
+  std::string content_type = {};
+  std::string body = {};
   api::BodyState body_state = api::BodyState::complete;
 };
 

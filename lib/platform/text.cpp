@@ -1,0 +1,76 @@
+#include "platform/text.hpp"
+
+#include <array>
+
+namespace platform {
+
+namespace {
+
+struct Character {
+  char32_t point = 0;
+  std::size_t length = 0;  // in bytes; 0: not UTF-8 (RFC 3629)
+};
+
+/// The first character of a text that is not empty.
+Character decode(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return {first, 1};
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return {};
+  char32_t point = first & (0x7fU >> length);
+  for (const char c : text.substr(1, length - 1)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xc0U) != 0x80U) return {};
+    point = (point << 6U) | (byte & 0x3fU);
+  }
+  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  if (point < least.at(length) || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return {};
+  return {point, length};
+}
+
+/// C0 and C1 controls, line and paragraph separators, and the marks that reorder what a reader sees.
+bool is_hidden(char32_t point) {
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || (point >= 0x2028 && point <= 0x202e) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
+void append_bytes(std::string& result, std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += "\\x";
+    result += digits[byte >> 4U];
+    result += digits[byte & 15U];
+  }
+}
+
+std::string escape(std::string_view text, std::string_view marked) {
+  std::string result;
+  while (!text.empty()) {
+    const auto [point, length] = decode(text);
+    const auto bytes = text.substr(0, length == 0 ? 1 : length);
+    if (length == 0 || is_hidden(point)) {
+      append_bytes(result, bytes);
+    } else {
+      if (marked.find(bytes) != std::string_view::npos) result += '\\';
+      result += bytes;
+    }
+    text.remove_prefix(bytes.size());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto first = text.find_first_not_of(blanks);
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string one_line(std::string_view text) { return escape(text, ""); }
+
+std::string in_quotes(std::string_view text) { return '"' + escape(text, "\"\\") + '"'; }
+
+}  // namespace platform

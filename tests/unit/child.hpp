@@ -1,0 +1,18 @@
+// Runs code in a process of its own, for what changes or ends a process: signals, descriptors, environment.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace unit {
+
+struct ChildResult {
+  int status = -1;  // exit status; 128 + number when a signal ended it
+  std::string out;  // standard output
+  std::string err;  // standard error
+};
+
+/// The body's result is the child's exit status, 99 when it throws.
+ChildResult run_in_child(const std::function<int()>& body);
+
+}  // namespace unit

@@ -1,0 +1,74 @@
+#include "platform/clock.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace std::chrono_literals;
+using namespace platform;
+
+BOOST_AUTO_TEST_SUITE(clock_test)
+
+BOOST_AUTO_TEST_CASE(instants_are_iso_8601_with_milliseconds) {
+  using namespace std::chrono;
+  BOOST_TEST(format_iso8601(sys_days(2026y / November / 20) + 10h) == "2026-11-20T10:00:00.000Z");
+  BOOST_TEST(format_iso8601(sys_days(2028y / February / 29) + 23h + 59min + 59s + 7ms) ==
+             "2028-02-29T23:59:59.007Z");
+  BOOST_TEST(format_iso8601(UtcTime{}) == "1970-01-01T00:00:00.000Z");
+  BOOST_TEST(format_iso8601(UtcTime{-1ms}) == "1969-12-31T23:59:59.999Z");
+}
+
+BOOST_AUTO_TEST_CASE(now_is_between_two_readings_of_the_system_clock) {
+  const auto before = std::chrono::floor<Milliseconds>(std::chrono::system_clock::now());
+  const auto now = utc_now();
+  BOOST_TEST((before <= now && now <= std::chrono::system_clock::now()));
+}
+
+BOOST_AUTO_TEST_CASE(durations_are_read) {
+  BOOST_TEST(parse_duration("50ms").value().count() == 50);
+  BOOST_TEST(parse_duration("5s").value().count() == 5000);
+  BOOST_TEST(parse_duration("30m").value().count() == 1800000);
+  BOOST_TEST(parse_duration("2h").value().count() == 7200000);
+  BOOST_TEST(parse_duration("5d").value().count() == 432000000);
+  BOOST_TEST(parse_duration("0s").value().count() == 0);
+  BOOST_TEST(parse_duration("9223372036854775807ms").value().count() == INT64_MAX);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_duration_is_refused) {
+  for (const auto* text : {"",
+                           "5",
+                           "s",
+                           "ms",
+                           "-1s",
+                           "-0s",
+                           "+1s",
+                           "1.5s",
+                           "1e3s",
+                           " 5s",
+                           "5s ",
+                           "5 s",
+                           "5S",
+                           "5M",
+                           "5sec",
+                           "5w",
+                           "1h30m",
+                           "0x5s",
+                           "9223372036854775808ms",
+                           "9223372036854775807s",
+                           "99999999999999999999d"}) {
+    BOOST_TEST_INFO(text);
+    BOOST_TEST(!parse_duration(text));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_shortest_spelling_reads_back) {
+  BOOST_TEST(format_duration(0ms) == "0s");
+  BOOST_TEST(format_duration(50ms) == "50ms");
+  BOOST_TEST(format_duration(1500ms) == "1500ms");
+  BOOST_TEST(format_duration(90s) == "90s");
+  BOOST_TEST(format_duration(60s) == "1m");
+  BOOST_TEST(format_duration(10h) == "10h");
+  BOOST_TEST(format_duration(24h) == "1d");
+  for (const auto value : {0ms, 1ms, 999ms, 1000ms, 60000ms, 61000ms, 86400000ms, Milliseconds(INT64_MAX)})
+    BOOST_TEST(parse_duration(format_duration(value)).value().count() == value.count());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

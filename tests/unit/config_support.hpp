@@ -1,0 +1,45 @@
+// Loading a configuration in a test: from a file's text, variables and options, to the settings or the
+// message.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "platform/config.hpp"
+#include "temporary_folder.hpp"
+
+namespace unit {
+
+struct Sources {
+  std::string file{};
+  std::vector<std::string> environment{};
+  std::vector<std::string> arguments{};
+};
+
+inline platform::Config load(const Sources& sources) {
+  const TemporaryFolder folder;
+  return platform::load_config(folder.write("test.conf", sources.file), sources.arguments,
+                               sources.environment);
+}
+
+/// The message of the ConfigError, with the file's path as "test.conf".
+inline std::string config_failure(const Sources& sources) {
+  const TemporaryFolder folder;
+  try {
+    platform::load_config(folder.write("test.conf", sources.file), sources.arguments, sources.environment);
+  } catch (const platform::ConfigError& error) {
+    std::string message = error.what();
+    const auto at = message.find(folder.path() + "/");
+    return at == std::string::npos ? message : message.erase(at, folder.path().size() + 1);
+  }
+  return "no error";
+}
+
+inline platform::KeyValue value_in_force(const platform::Config& config, const std::string& name) {
+  for (const auto& value : config.values) {
+    if (value.name == name) return value;
+  }
+  return {};
+}
+
+}  // namespace unit

@@ -1,0 +1,177 @@
+// What each key accepts and refuses, through load_config: the limits themselves, and just beyond them.
+#include <boost/test/unit_test.hpp>
+
+#include "config_support.hpp"
+
+using namespace std::chrono_literals;
+using platform::Config;
+using platform::Milliseconds;
+using unit::load;
+
+namespace {
+
+Config given(const std::string& key, const std::string& value) {
+  return load({.arguments = {"--" + key, value}});
+}
+
+/// Whether each is refused with a message that names the key, the value and what is accepted.
+void refuses(const std::string& key, const std::vector<std::string>& values) {
+  for (const auto& value : values) {
+    BOOST_TEST_INFO_SCOPE(key << " = " << value);
+    const auto message = unit::config_failure({.arguments = {"--" + key, value}});
+    BOOST_TEST(message.starts_with("command line: " + key + " = \""), message);
+    BOOST_TEST(message.find(" is not accepted; expected: ") != std::string::npos, message);
+  }
+}
+
+void accepts(const std::string& key, const std::vector<std::string>& values) {
+  for (const auto& value : values) {
+    BOOST_TEST_INFO_SCOPE(key << " = " << value);
+    BOOST_TEST(unit::config_failure({.arguments = {"--" + key, value}}) == "no error");
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(config_values_test)
+
+BOOST_AUTO_TEST_CASE(whole_numbers) {
+  accepts("api.threads", {"1", "256"});
+  refuses("api.threads",
+          {"", "0", "257", "-1", "+1", "1.0", "1e1", "0x10", " ", "4 ", "x", "18446744073709551617"});
+  accepts("database.port", {"1", "65535"});
+  refuses("database.port", {"0", "65536", "68842"});
+  accepts("delivery.max_in_flight", {"1", "10000"});
+  refuses("delivery.max_in_flight", {"0", "10001"});
+  accepts("delivery.max_in_flight_per_webhook", {"1", "1000"});
+  refuses("delivery.max_in_flight_per_webhook", {"0", "1001"});
+}
+
+BOOST_AUTO_TEST_CASE(fractions) {
+  BOOST_TEST(given("delivery.retry_jitter", "0").settings.delivery.retry_jitter == 0.0);
+  BOOST_TEST(given("delivery.retry_jitter", "1").settings.delivery.retry_jitter == 1.0);
+  refuses("delivery.retry_jitter", {"", "-0.1", "1.01", "nan", "inf", "0,2", "20%", "0.2x"});
+}
+
+BOOST_AUTO_TEST_CASE(durations) {
+  accepts("delivery.poll_interval", {"1ms", "60s", "1m"});
+  refuses("delivery.poll_interval", {"", "0s", "61s", "50", "soon", "-1s", "1 s"});
+  accepts("delivery.connect_timeout", {"100ms", "15s"});
+  refuses("delivery.connect_timeout", {"99ms", "301s"});
+  refuses("delivery.timeout", {"99ms", "301s"});
+  refuses("delivery.lease", {"9s", "61m"});
+  accepts("delivery.retry_after_max", {"0s", "30d"});
+  refuses("delivery.retry_after_max", {"31d"});
+  accepts("delivery.disable_after", {"0s", "366d"});
+  refuses("delivery.disable_after", {"367d"});
+  for (const auto* key : {"retention.delivered", "retention.failed", "retention.rejected"}) {
+    accepts(key, {"1m", "3660d"});
+    refuses(key, {"0s", "59s", "3661d"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_retry_schedule) {
+  const auto config = given("delivery.retry_schedule", "1ms , 30d");
+  BOOST_TEST((config.settings.delivery.retry_schedule == std::vector<Milliseconds>{1ms, 720h}));
+  std::string fifty = "1s";
+  for (int i = 1; i < 50; ++i) fifty += ",1s";
+  accepts("delivery.retry_schedule", {"5s", fifty});
+  refuses("delivery.retry_schedule",
+          {"", " ", ",", "5s,", ",5s", "5s,,5m", "5s;5m", "0s", "31d", fifty + ",1s"});
+}
+
+BOOST_AUTO_TEST_CASE(sizes) {
+  BOOST_TEST(given("delivery.max_response", "1024").settings.delivery.max_response == 1024U);
+  BOOST_TEST(given("delivery.max_response", "2KiB").settings.delivery.max_response == 2048U);
+  BOOST_TEST(given("delivery.max_response", "16MiB").settings.delivery.max_response == 16777216U);
+  refuses("delivery.max_response", {"", "0", "1023", "16777217", "17MiB", "64KB", "64k", "KiB", "1 MiB",
+                                    "-1KiB", "1.5MiB", "18014398509481985KiB", "1GiB"});
+}
+
+BOOST_AUTO_TEST_CASE(log_levels) {
+  accepts("log.level", {"debug", "info", "warning", "error"});
+  refuses("log.level", {"", "INFO", "warn", "trace", "3"});
+}
+
+BOOST_AUTO_TEST_CASE(paths) {
+  accepts("database.password_file", {"", "/a b", "/á"});
+  for (const auto* key : {"database.socket", "secrets.key_file"}) refuses(key, {""});
+  for (const auto* key : {"database.socket", "database.password_file", "database.tls_ca", "secrets.key_file",
+                          "delivery.ca_file"})
+    refuses(key, {"relative", "./a", "~/a", " /a", "/a\nb"});
+}
+
+BOOST_AUTO_TEST_CASE(database_names) {
+  accepts("database.name", {"apientidades", "Api_2$-x", std::string(64, 'x')});
+  accepts("database.user", {"", "api.user"});
+  for (const auto* key : {"database.name", "database.user"})
+    refuses(key, {"a b", "a;b", "a`b", "a'b", "a/b", "ñ", "-a", std::string(65, 'x')});
+  refuses("database.name", {""});
+}
+
+BOOST_AUTO_TEST_CASE(database_hosts) {
+  const auto hosts = given("database.hosts", "db1, DB-2.example.org:3307 ,10.0.0.5,[fd00::5]:3306,[::1]");
+  BOOST_TEST(
+      hosts.settings.database.hosts ==
+          (std::vector<std::string>{"db1", "DB-2.example.org:3307", "10.0.0.5", "[fd00::5]:3306", "[::1]"}),
+      boost::test_tools::per_element());
+  accepts("database.hosts", {"", "a:1", "a:65535"});
+  refuses("database.hosts",
+          {"a,,b", ",",         "a:",      "a:0",        "a:65536", "a:x",          ":3306",
+           "a b",  "user@a",    "tcp://a", "a/b",        "::1",     "fd00::5:3306", "[::1",
+           "[]",   "[::1]3306", "[::1]:",  "[10.0.0.1]", "]",       "a..b",         "a\nb"});
+}
+
+BOOST_AUTO_TEST_CASE(allowed_networks) {
+  const auto networks =
+      given("delivery.allowed_networks", "127.0.0.1/32, fd00::/8,10.1.2.3").settings.delivery;
+  BOOST_REQUIRE(networks.allowed_networks.size() == 3U);
+  BOOST_TEST(networks.allowed_networks[1].to_string() == "fd00::/8");
+  BOOST_TEST(networks.allowed_networks[2].to_string() == "10.1.2.3/32");
+  refuses("delivery.allowed_networks",
+          {"127.0.0.1/33", "10.0.0.1/8", "localhost", "10.0.0.0/8,", "10.0.0.0/8 fd00::/8", "10/8", "all"});
+}
+
+BOOST_AUTO_TEST_CASE(host_overrides) {
+  const auto delivery =
+      given("delivery.host_overrides", "*.Receptor.TEST=127.0.0.1, api.example.org = fd00::1")
+          .settings.delivery;
+  BOOST_REQUIRE(delivery.host_overrides.size() == 2U);
+  BOOST_TEST(delivery.host_overrides[0].pattern == "*.receptor.test");
+  BOOST_TEST(delivery.host_overrides[0].address.to_string() == "127.0.0.1");
+  BOOST_TEST(delivery.host_overrides[1].pattern == "api.example.org");
+  BOOST_TEST(delivery.host_overrides[1].address.to_string() == "fd00::1");
+}
+
+BOOST_AUTO_TEST_CASE(host_overrides_never_cover_an_address_or_localhost) {
+  refuses("delivery.host_overrides",
+          {"localhost=127.0.0.1", "LOCALHOST=127.0.0.1", "a.localhost=127.0.0.1", "*.localhost=127.0.0.1",
+           "localhost.=127.0.0.1", "10.0.0.1=127.0.0.1", "*.0.0.1=127.0.0.1", "127.1=127.0.0.1",
+           "2130706433=127.0.0.1", "0x7f000001=127.0.0.1", "0X7F.1=127.0.0.1", "a.0x1=127.0.0.1",
+           "::1=127.0.0.1", "[::1]=127.0.0.1"});
+}
+
+BOOST_AUTO_TEST_CASE(malformed_host_overrides) {
+  refuses("delivery.host_overrides", {"a.example",
+                                      "=127.0.0.1",
+                                      "a.example=",
+                                      "a.example=b.example",
+                                      "a.example=127.0.0.1:443",
+                                      "a.example=127.0.0.1=1",
+                                      "*=127.0.0.1",
+                                      "*.=127.0.0.1",
+                                      "a.*.example=127.0.0.1",
+                                      "*a.example=127.0.0.1",
+                                      "**.example=127.0.0.1",
+                                      ".example=127.0.0.1",
+                                      "a..example=127.0.0.1",
+                                      "a.example.=127.0.0.1",
+                                      "ñ.example=127.0.0.1",
+                                      "a b.example=127.0.0.1",
+                                      "a.example:443=127.0.0.1",
+                                      "a.example=127.0.0.1,",
+                                      "a.example=127.0.0.0/8",
+                                      std::string(64, 'x') + ".example=127.0.0.1"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()

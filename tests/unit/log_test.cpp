@@ -1,0 +1,139 @@
+#include "platform/log.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "child.hpp"
+#include "platform/clock.hpp"
+
+using namespace platform;
+
+namespace {
+
+std::string with(std::string_view value) { return format_log_line("m", {{"k", value}}); }
+
+/// What a process writes on standard error, under the journal or not.
+std::string logged(bool journal, const std::function<void()>& body) {
+  const auto child = unit::run_in_child([&] {
+    if (journal)
+      ::setenv("JOURNAL_STREAM", "8:1", 1);
+    else
+      ::unsetenv("JOURNAL_STREAM");
+    body();
+    return 0;
+  });
+  BOOST_TEST(child.status == 0);
+  BOOST_TEST(child.out.empty());
+  return child.err;
+}
+
+void write_all_levels(LogLevel minimum) {
+  const Log log(minimum);
+  log.debug("d");
+  log.info("i", {{"n", 3}});
+  log.warning("w");
+  log.error("e");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(log_test)
+
+BOOST_AUTO_TEST_CASE(plain_values_stand_as_they_are) {
+  BOOST_TEST(format_log_line("started", {}) == "started");
+  BOOST_TEST(format_log_line("a request", {{"status", 200}, {"path", "/v1/webhooks"}, {"n", -1}}) ==
+             "a request status=200 path=/v1/webhooks n=-1");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_could_be_misread_is_quoted) {
+  BOOST_TEST(with("") == "m k=\"\"");
+  BOOST_TEST(with("two words") == "m k=\"two words\"");
+  BOOST_TEST(with("a=b") == "m k=\"a=b\"");
+  BOOST_TEST(with("say \"hi\"") == "m k=\"say \\\"hi\\\"\"");
+  BOOST_TEST(with("back\\slash") == "m k=\"back\\\\slash\"");
+  BOOST_TEST(with("José") == "m k=\"José\"");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_cannot_forge_a_line_or_a_field) {
+  BOOST_TEST(with("x\n<3>forged") == "m k=\"x\\x0a<3>forged\"");
+  BOOST_TEST(with("x\r\n") == "m k=\"x\\x0d\\x0a\"");
+  BOOST_TEST(with("x\" admin=\"1") == "m k=\"x\\\" admin=\\\"1\"");
+  BOOST_TEST(with(std::string_view("a\0b", 3)) == "m k=\"a\\x00b\"");
+  BOOST_TEST(with("\x1b[2J\x7f") == "m k=\"\\x1b[2J\\x7f\"");
+  BOOST_TEST(format_log_line("message\nforged", {}) == "message\\x0aforged");
+}
+
+BOOST_AUTO_TEST_CASE(hidden_unicode_is_escaped) {
+  BOOST_TEST(with("\u0085") == "m k=\"\\xc2\\x85\"");       // next line, a C1 control
+  BOOST_TEST(with("\u2028") == "m k=\"\\xe2\\x80\\xa8\"");  // line separator
+  BOOST_TEST(with("\u202e") == "m k=\"\\xe2\\x80\\xae\"");  // right-to-left override
+  BOOST_TEST(with("\u2066") == "m k=\"\\xe2\\x81\\xa6\"");  // left-to-right isolate
+  BOOST_TEST(with("\u00a0\u2027\u2030") == "m k=\"\u00a0\u2027\u2030\"");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_utf8_is_escaped_byte_by_byte) {
+  BOOST_TEST(with("\xff") == "m k=\"\\xff\"");
+  BOOST_TEST(with("\xc3") == "m k=\"\\xc3\"");                             // cut short
+  BOOST_TEST(with("\xc3(") == "m k=\"\\xc3(\"");                           // no continuation
+  BOOST_TEST(with("\xc0\xaf") == "m k=\"\\xc0\\xaf\"");                    // overlong
+  BOOST_TEST(with("\xe0\x81\x81") == "m k=\"\\xe0\\x81\\x81\"");           // overlong A
+  BOOST_TEST(with("\xe0\x80\x8a") == "m k=\"\\xe0\\x80\\x8a\"");           // overlong line end
+  BOOST_TEST(with("\xed\xa0\x80") == "m k=\"\\xed\\xa0\\x80\"");           // surrogate
+  BOOST_TEST(with("\xf4\x90\x80\x80") == "m k=\"\\xf4\\x90\\x80\\x80\"");  // beyond U+10FFFF
+  BOOST_TEST(with("\xf0\x9f\x98\x80") == "m k=\"\xf0\x9f\x98\x80\"");
+}
+
+BOOST_AUTO_TEST_CASE(the_journal_gets_priorities_and_no_time) {
+  BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::debug); }) == "<7>d\n<6>i n=3\n<4>w\n<3>e\n");
+}
+
+BOOST_AUTO_TEST_CASE(elsewhere_a_line_has_its_time_in_utc_and_its_level) {
+  const auto before = format_iso8601(utc_now());
+  std::istringstream lines(logged(false, [] {
+    ::setenv("TZ", "XYZ-7", 1);
+    write_all_levels(LogLevel::debug);
+  }));
+  const auto after = format_iso8601(utc_now());
+  for (const std::string expected : {"debug d", "info i n=3", "warning w", "error e"}) {
+    std::string line;
+    std::getline(lines, line);
+    const auto time = line.substr(0, line.find(' '));
+    BOOST_TEST(line.substr(time.size()) == " " + expected);
+    // Texts of one form and length sort as their times do.
+    BOOST_TEST(time.size() == before.size());
+    BOOST_TEST((before <= time && time <= after), time);
+  }
+  BOOST_TEST(lines.peek() == EOF);
+}
+
+BOOST_AUTO_TEST_CASE(less_important_messages_are_left_out) {
+  BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::info); }) == "<6>i n=3\n<4>w\n<3>e\n");
+  BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::warning); }) == "<4>w\n<3>e\n");
+  BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::error); }) == "<3>e\n");
+}
+
+BOOST_AUTO_TEST_CASE(braces_and_percent_signs_are_no_format) {
+  BOOST_TEST(logged(true, [] { Log().info("{} %v %s {0}", {{"k", "{}"}}); }) == "<6>{} %v %s {0} k={}\n");
+}
+
+BOOST_AUTO_TEST_CASE(lines_of_several_threads_stay_whole) {
+  const auto text = logged(true, [] {
+    const Log log;
+    std::vector<std::jthread> threads;
+    threads.reserve(4);
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([log] {
+        for (int n = 0; n < 50; ++n) log.info("from a thread", {{"text", std::string(200, 'x')}});
+      });
+  });
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count)
+    BOOST_REQUIRE(line == "<6>from a thread text=" + std::string(200, 'x'));
+  BOOST_TEST(count == 200);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
