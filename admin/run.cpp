@@ -48,26 +48,6 @@ std::string unknown_command(const std::vector<std::string>& words) {
          "': " + (near ? "did you mean '" + *near + "'?" : "apientidades-admin --help lists them");
 }
 
-std::string hint(int code) {
-  switch (code) {
-    case 1044:
-    case 1142:
-    case 1143:
-    case 1370:
-      return " (sql/grants/admin.sql grants what this program needs)";
-    case 1045:
-    case 1698:
-      return " (check database.user and database.password_file: apientidades-admin config show)";
-    case 1049:
-      return " (create it, or check database.name: apientidades-admin config show)";
-    case 1054:
-    case 1146:
-      return " (bring the tables up to date: apientidades-admin db migrate)";
-    default:
-      return "";
-  }
-}
-
 int run_command(const Request& request, const CommandLine& line, const std::vector<std::string>& environment,
                 const Output& output) {
   Arguments arguments;
@@ -147,8 +127,6 @@ int run(const std::vector<std::string>& arguments, const std::vector<std::string
                   exit_usage);
   } catch (const store::Unavailable& e) {
     return failed(output, "the database is away: " + std::string(e.what()), exit_failed);
-  } catch (const store::DatabaseError& e) {
-    return failed(output, e.what() + hint(e.code), exit_failed);
   } catch (const std::exception& e) {
     return failed(output, e.what(), exit_failed);
   }

@@ -31,8 +31,26 @@ constexpr std::array unavailable_codes = {1040, 1053, 1129, 1203, 1226, 1290, 18
 /// The queue's conflicts (and, on clusters, certification failures): the whole transaction may be run again.
 constexpr std::array conflict_codes = {1020, 1047, 1205, 1213};
 constexpr int duplicate_key_code = 1062;
-/// No such column, no such table: the schema is older than the program.
-constexpr std::array missing_schema_codes = {1054, 1146};
+
+/// What the operator can do about an error that is not the program's fault.
+std::string_view remedy(int code) {
+  switch (code) {
+    case 1044:
+    case 1142:
+    case 1143:
+      return " (the rights that each program needs are in sql/grants)";
+    case 1045:
+    case 1698:
+      return " (check database.user and database.password_file: apientidades-admin config show)";
+    case 1049:
+      return " (create the database, or check database.name: apientidades-admin config show)";
+    case 1054:
+    case 1146:
+      return " (bring the tables up to date: apientidades-admin db migrate)";
+    default:
+      return "";
+  }
+}
 
 bool contains(const auto& codes, int code) { return std::ranges::find(codes, code) != codes.end(); }
 
@@ -41,9 +59,7 @@ bool contains(const auto& codes, int code) { return std::ranges::find(codes, cod
   if (contains(unavailable_codes, code)) throw Unavailable(code, text);
   if (contains(conflict_codes, code)) throw Conflict(code, text);
   if (code == duplicate_key_code) throw DuplicateKey(code, text);
-  if (contains(missing_schema_codes, code))
-    throw DatabaseError(code, text + " (bring the schema up to date: apientidades-admin db migrate)");
-  throw DatabaseError(code, text);
+  throw DatabaseError(code, text + std::string(remedy(code)));
 }
 
 sql::Driver& driver() {
