@@ -54,7 +54,7 @@ store::Settlement classify(const Attempt& attempt, const platform::DeliverySetti
   result.probe = attempt.ending != Ending::answered || asks_to_wait(attempt);
   result.gone = attempt.ending == Ending::answered && attempt.status == 410;
   if (attempt.ending == Ending::answered && attempt.status == 429)
-    result.rest = asked.value_or(platform::Milliseconds{});
+    result.rest = asked.value_or(settings.retry_schedule.front());
   return result;
 }
 

@@ -1,7 +1,6 @@
 #include "expansion.hpp"
 
 #include <optional>
-#include <set>
 #include <string>
 
 #include "webhook/event_data.hpp"
@@ -33,18 +32,16 @@ class Planner {
   store::BornState state_for(const store::Subscriber& subscriber) {
     const auto webhook = subscriber.target.webhook;
     if (!subscriber.active) return store::BornState::held;
-    const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting_.contains(webhook);
+    const bool in_turn = !subscriber.backlog && !subscriber.resting;
     if (in_turn && slots_.available(webhook, subscriber.probing) > 0) {
       slots_.take(webhook, subscriber.probing);
       return store::BornState::leased;
     }
-    waiting_.insert(webhook);  // those that follow must not overtake it
-    return store::BornState::pending;
+    return store::BornState::pending;  // and so are those that follow: within a plan slots are only taken
   }
 
  private:
   Slots slots_;
-  std::set<store::WebhookId> waiting_;
 };
 
 }  // namespace

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_429_rests_the_whole_webhook) {
   BOOST_TEST(asked.probe);
   const auto unasked = settle(answered(429));
   BOOST_TEST(unasked.wait.count() == 5000);
-  BOOST_TEST(unasked.rest.count() == 0);
+  BOOST_TEST(unasked.rest.count() == 5000);  // the schedule's first wait
   BOOST_TEST(unasked.probe);
 }
 
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(retry_after_as_a_date) {
 BOOST_AUTO_TEST_CASE(a_malformed_retry_after_is_none) {
   for (const auto* text : {"-1", "soon", "1.5", "120 "}) {
     BOOST_TEST(wait_ms(answered(503, text)) == 5000, text);
-    BOOST_TEST(settle(answered(429, text)).rest.count() == 0, text);
+    BOOST_TEST(settle(answered(429, text)).rest.count() == 5000, text);
   }
 }
 

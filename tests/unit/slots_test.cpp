@@ -102,6 +102,15 @@ BOOST_AUTO_TEST_CASE(what_is_given_back_leaves_no_trace) {
   }
 }
 
+// More than was available: it must not come out as four thousand million free ones.
+BOOST_AUTO_TEST_CASE(what_was_taken_beyond_the_limits_leaves_none) {
+  Slots slots(2, 5);
+  take(slots, webhook, true, 3);
+  BOOST_TEST(slots.full());
+  BOOST_TEST(slots.available(webhook, false) == 0U);
+  BOOST_TEST(slots.available(2, true) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(giving_back_what_was_never_taken_changes_nothing) {
   Slots slots(4, 2);
   slots.give_back(webhook);
