@@ -4,8 +4,10 @@ from email.utils import formatdate
 
 import pytest
 
+from fakes import verify
 from fakes.receiver import Behaviour
 from support.actors import BASE
+from support.stack import free_port
 from support.wait import holds_for, wait_until
 
 ATTEMPTS = 4  # the first and the three of the stack's schedule: 300 ms, 600 ms, 900 ms
@@ -36,7 +38,6 @@ def test_retried_by_the_schedule_and_then_failed_for_good(entity, receiver, stac
 
 
 def test_a_retry_is_the_same_message_signed_anew(entity, receiver, stack):
-    from fakes import verify
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=500), Behaviour(status=502), Behaviour())
     stack.wait_delivery(started(entity, hook, ocurrida_en="2026-01-02 03:04:05.678"), "entregada")
@@ -143,7 +144,6 @@ def test_a_certificate_that_nobody_trusts(entity, untrusted_receiver, stack):
 
 
 def test_a_closed_port(entity, stack):
-    from support.stack import free_port
     hook = entity.register(port=free_port())
     shown = stack.wait_delivery(started(entity, hook), "fallida")
     assert shown["ultimo_estado"] is None and shown["ultimo_error"] and shown["intentos"] == ATTEMPTS

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from support.actors import DATA
+from support.actors import DATA, fresh_id
 from support.sql import SqlError
 
 TABLE = "notificaciones_pendientes"
@@ -77,17 +77,11 @@ def test_json_that_only_our_parser_refuses_is_rejected(entity, stack, data):
 
 
 def test_an_unknown_entity_is_rejected_and_sent_when_it_exists(stack, receiver, new_entity):
-    import itertools
-    from support import actors
-    id = next(actors._ids) + 500000
+    id = fresh_id()
     notification = stack.notify(id, "evaluacion.abierta", json.dumps(DATA["evaluacion.abierta"]))
     shown = stack.wait_notification(notification, "rechazada")
     assert "entidad" in shown["error"].lower() and shown["entidad_id"] == id
-    keep, actors._ids = actors._ids, itertools.count(id)
-    try:
-        hook = new_entity().register()
-    finally:
-        actors._ids = keep
+    hook = new_entity(id=id).register()
     stack.admin("notification", "retry", notification)
     assert stack.wait_notification(notification, "procesada")["error"] is None
     assert receiver.wait(hook.path)[0].json()["data"] == DATA["evaluacion.abierta"]

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from support.actors import BASE
+from support.actors import BASE, Entity
 from support.stack import EVENTS
 
 GOOD = {"url": "https://hooks.example.com/apie", "eventos": ["evaluacion.abierta"]}
@@ -14,7 +14,6 @@ MILLISECONDS_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 @pytest.fixture(scope="module")
 def member(stack, receiver):
-    from support.actors import Entity
     return Entity(stack, receiver)
 
 

@@ -27,6 +27,11 @@ assert list(DATA) == EVENTS
 _ids = itertools.count(1001)
 
 
+def fresh_id() -> int:
+    """Of an entity that does not exist yet."""
+    return next(_ids)
+
+
 @dataclass(frozen=True)
 class Webhook:
     id: int
@@ -38,9 +43,9 @@ class Webhook:
 class Entity:
     """An entity of its own for each test, so that tests share a stack without meeting."""
 
-    def __init__(self, stack: Stack, receiver: Receiver, name: str = "Entidad de pruebas ñ"):
+    def __init__(self, stack: Stack, receiver: Receiver, name: str = "Entidad de pruebas ñ", id: int | None = None):
         self.stack, self.receiver = stack, receiver
-        self.id, self.name = next(_ids), name
+        self.id, self.name = id or fresh_id(), name
         stack.admin("entity", "add", "--id", self.id, "--name", name)
         self.token = self.issue_token()
 
