@@ -1,5 +1,6 @@
 """Fixtures. One stack serves every test: each test makes an entity of its own."""
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +17,11 @@ from support.stack import Stack, setting  # noqa: E402
 SHORT = setting(
     delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s", delivery_retry_jitter="0",
     delivery_retry_schedule="300ms,600ms,900ms", delivery_allowed_networks="127.0.0.0/8")
+
+
+def pytest_configure():
+    # Like Ctrl-C: the fixtures still take their stacks down.
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", returncode=130))
 
 
 @pytest.fixture(scope="session")

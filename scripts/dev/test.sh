@@ -65,7 +65,12 @@ run_python() {
     cd "$ROOT"
     export DEV_NO_BUILD=1 TEST_LONG
     unset DEV_DIR DEV_PORT
-    "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/python.xml" "${suites[@]}" "$@"
-  ) || status=$?
+    exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/python.xml" "${suites[@]}" "$@"
+  ) &
+  # Told to stop, it must still take its stacks down: it is told too, and waited for.
+  # shellcheck disable=SC2064
+  trap "kill -TERM $! 2>/dev/null; wait $!; exit 130" INT TERM
+  wait $! || status=$?
+  trap - INT TERM
   printf '%s\n' "$status" >"$RESULTS/python.status"
 }
