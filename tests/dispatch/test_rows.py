@@ -204,3 +204,13 @@ def test_the_evaluation_user_may_look_at_its_rows(entity, stack):
     id = entity.notify()
     assert stack.evaluation(f"SELECT entidad_id, evento FROM {TABLE} WHERE id = {id}") == [
         [str(entity.id), "evaluacion.abierta"]]
+
+
+@pytest.mark.parametrize("data", [
+    '{"evaluacionId": 1, "titulo": "t", "titulo": "u"}', '{"evaluacionId": 1, "titulo": "t", "x": 1e400}',
+])
+def test_json_that_only_our_parser_refuses_is_rejected_and_the_writer_unharmed(entity, stack, data):
+    entity.register()
+    row = stack.wait_notification(entity.notify("evaluacion.abierta", data), "rechazada")
+    assert row["error"]
+    assert entity.notify() > row["id"]

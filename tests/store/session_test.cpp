@@ -1,4 +1,8 @@
 // The traps of Connector/C++ (design section 3), each as it was met.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
@@ -98,6 +102,23 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
   BOOST_CHECK_THROW(session.connect(), Unavailable);
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_time) {
+  // The connector's default waits for ever.
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  BOOST_REQUIRE_EQUAL(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  BOOST_REQUIRE_EQUAL(::listen(listener, 8), 0);
+  BOOST_REQUIRE_EQUAL(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  auto settings = server("x");
+  settings.hosts = {"127.0.0.1:" + std::to_string(ntohs(address.sin_port))};
+  Session session(settings, {"root", 2});
+  BOOST_CHECK_THROW(session.connect(), Unavailable);
+  ::close(listener);
+}
+
 BOOST_AUTO_TEST_CASE(tls_that_was_asked_for_and_not_given_is_an_error) {
   Database database;
   auto settings = server(database.name);
@@ -110,9 +131,9 @@ BOOST_AUTO_TEST_CASE(values_come_back_as_they_went) {
   Database database;
   const std::string text = "áñ😀 '\"\\ \n\t";
   const auto time = UtcTime(platform::Milliseconds(1763632800123));
-  const auto rows =
-      database.session.query("SELECT ?, ?, ?, ?, " STORE_EPOCH_MS("CAST(? AS DATETIME(3))"), text,
-                             std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::uint64_t>::max(), nullptr, time);
+  const auto rows = database.session.query("SELECT ?, ?, ?, ?, " STORE_EPOCH_MS("CAST(? AS DATETIME(3))"),
+                                           text, std::numeric_limits<std::int64_t>::min(),
+                                           std::numeric_limits<std::uint64_t>::max(), nullptr, time);
   BOOST_CHECK_EQUAL(rows.at(0).text(0), text);
   BOOST_CHECK_EQUAL(rows.at(0).integer(1), std::numeric_limits<std::int64_t>::min());
   BOOST_CHECK_EQUAL(rows.at(0).unsigned_integer(2), std::numeric_limits<std::uint64_t>::max());
