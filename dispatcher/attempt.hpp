@@ -21,8 +21,9 @@ struct Request {
 
 /// How an attempt ended on the wire.
 enum class Ending {
-  answered,     // final headers arrived: `status` decides, whatever became of the body
-  not_started,  // the lease no longer covers the time-out, or the service is stopping: no attempt was made
+  answered,       // final headers arrived: `status` decides, whatever became of the body
+  not_started,    // the lease no longer covers the time-out, or the service is stopping: no attempt was made
+  local_failure,  // this host's fault (descriptors, memory): no attempt of the receiver's
   address_refused,  // no address of the host may be dialled
   name_unresolved,
   connection_failed,

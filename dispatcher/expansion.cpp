@@ -20,6 +20,7 @@ std::optional<std::string> reason_to_reject(const store::PendingNotification& no
   const std::string entity = "entidad_id: la entidad " + std::to_string(notification.entity);
   if (recipient == nullptr) return entity + " no existe";
   if (!recipient->active) return entity + " está desactivada";
+  if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
   const auto event = webhook::find_event(notification.event);
   if (!event) return "evento: no es uno de los 11 eventos";
   return webhook::check_event_data(*event, notification.data);

@@ -20,6 +20,7 @@ std::string failure_text(Ending ending, int status, const platform::DeliverySett
     case Ending::answered:
       return answer_text(status);
     case Ending::not_started:
+    case Ending::local_failure:
       return {};
     case Ending::address_refused:
       return "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde "

@@ -55,22 +55,38 @@ bool Loop::round() {
     return busy;
   } catch (const store::Unavailable& error) {
     report_away(error);
-  } catch (const store::DatabaseError& error) {
-    log_.error("the database refused a statement", {{"error", error.what()}});
-    session_.disconnect();
-    wait(nullptr, away_wait);
+    return false;
   }
-  return false;
 }
 
 bool Loop::work() {
   collect();
-  bool busy = settle();
-  upkeep_.run(session_, std::chrono::steady_clock::now());
+  bool busy = duty("settle", [this] { return settle(); });
+  duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now()), false; });
   const auto glance = store::glance_at_queue(session_);
-  if (!glance.paused && glance.pending_deliveries) busy = claim_due() || busy;
-  if (!glance.paused && glance.pending_notifications) busy = expand() || busy;
+  if (!glance.paused && glance.pending_deliveries)
+    busy = duty("claim", [this] { return claim_due(); }) || busy;
+  if (!glance.paused && glance.pending_notifications)
+    busy = duty("expand", [this] { return expand(); }) || busy;
   return busy;
+}
+
+/// One duty of a round: what goes wrong in it does not keep the others from their turn. False when it went
+/// wrong.
+template <class F>
+bool Loop::duty(std::string_view name, F&& body) {
+  try {
+    return body();
+  } catch (const store::Unavailable&) {
+    throw;
+  } catch (const store::Conflict& error) {
+    log_.info("others were faster; trying again", {{"duty", name}, {"error", error.what()}});
+  } catch (const std::exception& error) {
+    log_.error("a duty failed and will be tried again", {{"duty", name}, {"error", error.what()}});
+    session_.disconnect();  // whatever state it is in
+    wait(nullptr, away_wait);
+  }
+  return false;
 }
 
 void Loop::report_away(const std::exception& error) {
@@ -93,11 +109,15 @@ void Loop::collect() {
     slots_.give_back(attempt.delivery.webhook);
     if (attempt.ending == Ending::not_started) {
       unreleased_.push_back(attempt.delivery);
-      continue;
+    } else if (attempt.ending == Ending::local_failure) {
+      // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
+      log_.error("this host could not make an attempt (descriptors, memory, delivery.ca_file?)",
+                 {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
+    } else {
+      const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
+      unsettled_.push_back(classify(attempt, settings_, chance, platform::utc_now()));
+      log_attempt(attempt, unsettled_.back());
     }
-    const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
-    unsettled_.push_back(classify(attempt, settings_, chance, platform::utc_now()));
-    log_attempt(attempt, unsettled_.back());
   }
 }
 
@@ -127,21 +147,43 @@ bool Loop::settle() {
     store::release_leases(session_, unreleased_);
     unreleased_.clear();
   }
-  bool any = false;
+  const bool any = !unsettled_.empty();
   while (!unsettled_.empty()) {
-    const auto count = std::min(unsettled_.size(), settlement_batch);
-    const std::vector<store::Settlement> batch(unsettled_.begin(),
-                                               unsettled_.begin() + static_cast<std::ptrdiff_t>(count));
-    const auto result = store::settle(session_, batch, settings_.disable_after);
-    unsettled_.erase(unsettled_.begin(), unsettled_.begin() + static_cast<std::ptrdiff_t>(count));
-    if (result.stale > 0)
-      log_.warning("attempts ended after their lease: others own the deliveries",
-                   {{"deliveries", result.stale}});
-    for (const auto webhook : result.deactivated)
-      log_.warning("webhook deactivated: its receiver fails or answered 410", {{"webhook", webhook}});
-    any = true;
+    const auto end =
+        unsettled_.begin() + static_cast<std::ptrdiff_t>(std::min(unsettled_.size(), settlement_batch));
+    settle_batch({unsettled_.begin(), end});
+    unsettled_.erase(unsettled_.begin(), end);
   }
   return any;
+}
+
+/// One that the database refuses must not keep the rest of its batch from being written: then each goes
+/// alone.
+void Loop::settle_batch(const std::vector<store::Settlement>& batch) {
+  try {
+    report_settled(store::settle(session_, batch, settings_.disable_after));
+  } catch (const store::Unavailable&) {
+    throw;
+  } catch (const store::Conflict&) {
+    throw;
+  } catch (const store::DatabaseError& error) {
+    if (batch.size() > 1) {
+      for (const auto& settlement : batch) settle_batch({settlement});
+      return;
+    }
+    log_.error("an outcome cannot be recorded: the delivery is attempted again after its lease",
+               {{"delivery", batch.front().id}, {"error", error.what()}});
+  }
+}
+
+void Loop::report_settled(const store::SettleResult& result) const {
+  if (result.stale > 0) {
+    log_.warning("attempts ended after their lease: others own the deliveries",
+                 {{"deliveries", result.stale}});
+  }
+  for (const auto webhook : result.deactivated) {
+    log_.warning("webhook deactivated: its receiver fails or answered 410", {{"webhook", webhook}});
+  }
 }
 
 store::Lease Loop::new_lease() { return {random_(), settings_.lease}; }
@@ -182,8 +224,22 @@ bool Loop::claim_due() {
 }
 
 bool Loop::expand() {
-  const auto entities = store::entities_with_pending(session_, entity_cursor_, expansion_entities);
+  const auto entities =
+      store::entities_with_pending(session_, entity_cursor_, expand_alone_ > 0 ? 1 : expansion_entities);
   if (entities.empty()) return false;
+  entity_cursor_ = entities.back();  // before anything can fail: the next turn is somebody else's
+  if (expand_alone_ > 0) --expand_alone_;
+  try {
+    return expand(entities);
+  } catch (const store::Unavailable&) {
+    throw;
+  } catch (const store::DatabaseError&) {
+    expand_alone_ = expansion_entities;  // if it is one of them, the others go without it
+    throw;
+  }
+}
+
+bool Loop::expand(const std::vector<store::EntityId>& entities) {
   const auto per_entity = expansion_notifications / static_cast<unsigned>(entities.size());
   const auto lease = new_lease();
   std::vector<store::PendingNotification> notifications;
@@ -196,7 +252,6 @@ bool Loop::expand() {
     expansion = plan_expansion(notifications, recipients, slots_);
     return store::write_expansion(session_, expansion, lease);
   });
-  entity_cursor_ = entities.back();
   for (const auto& [id, reason] : expansion.rejected) {
     log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
   }
@@ -220,7 +275,7 @@ bool Loop::expand() {
                           .entity = notification.entity,
                           .lease = lease.token,
                           .event = webhook::find_event(notification.event).value(),
-                          .occurred = notification.occurred,
+                          .occurred = notification.occurred.value(),
                           .created = delivery.created,
                           .data = notification.data});
   }
@@ -255,9 +310,9 @@ void Loop::drain() {
   for (;;) {
     collect();
     try {
-      settle();
+      duty("settle", [this] { return settle(); });
       if (std::exchange(away_, false)) log_.info("the database is back");
-    } catch (const store::DatabaseError& error) {
+    } catch (const store::Unavailable& error) {
       report_away(error);
     }
     const bool done = slots_.in_flight() == 0 && unsettled_.empty() && unreleased_.empty();

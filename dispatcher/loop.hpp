@@ -41,12 +41,17 @@ class Loop {
 
   bool round();
   bool work();
+  template <class F>
+  bool duty(std::string_view name, F&& body);
   void drain();
 
   void collect();
   bool settle();
+  void settle_batch(const std::vector<store::Settlement>& batch);
+  void report_settled(const store::SettleResult& result) const;
   bool claim_due();
   bool expand();
+  bool expand(const std::vector<store::EntityId>& entities);
 
   std::vector<store::ClaimRequest> plan_claims(const std::vector<store::DueWebhook>& due);
   store::Lease new_lease();
@@ -67,6 +72,7 @@ class Loop {
   std::mt19937_64 random_;
   store::EntityId entity_cursor_ = 0;
   store::WebhookId webhook_cursor_ = 0;
+  unsigned expand_alone_ = 0;  // so many turns of one entity each, after a batch that the database refused
   std::vector<store::Settlement> unsettled_;
   std::vector<store::LeasedDelivery> unreleased_;
   bool away_ = false;  // the database, as last reported

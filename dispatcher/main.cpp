@@ -1,18 +1,27 @@
 // apientidades-dispatcher: delivers the notifications that the evaluation system writes.
+#include "descriptors.hpp"
 #include "loop.hpp"
 #include "platform/program.hpp"
 #include "platform/service_manager.hpp"
 
 namespace {
 
+constexpr const char* system_ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
+
+/// The settings with what they leave to this host filled in and checked. Throws ConfigError.
+platform::Settings prepare(platform::Settings settings) {
+  if (settings.delivery.ca_file.empty()) settings.delivery.ca_file = system_ca_bundle;
+  platform::require_certificates("delivery.ca_file", settings.delivery.ca_file);
+  dispatcher::require_descriptors(settings.delivery.max_in_flight);
+  return settings;
+}
+
 int run(const platform::Config& config) {
-  const auto& settings = config.settings;
   const platform::StopSignal stop;
+  const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
   auto keys =
       webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file));
-  if (!settings.delivery.ca_file.empty())
-    platform::read_configured_file("delivery.ca_file", settings.delivery.ca_file);
   dispatcher::Loop loop(settings, std::move(keys),
                         store::Session(settings.database, {"apientidades_dispatcher", 30}), log);
   loop.check_database();

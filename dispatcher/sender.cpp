@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "descriptors.hpp"
 #include "transfer.hpp"
 
 namespace dispatcher {
@@ -40,9 +41,11 @@ class Sender::Impl {
     initialise_curl();
     multi_.reset(curl_multi_init());
     if (!multi_) throw std::runtime_error("libcurl cannot make a multi handle");
-    const auto connections = static_cast<long>(settings_.max_in_flight);
-    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, 2 * connections);  // kept, idle ones included
-    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, connections);
+    const auto in_flight = static_cast<long>(settings_.max_in_flight);
+    curl_multi_setopt(
+        multi_.get(), CURLMOPT_MAXCONNECTS,
+        static_cast<long>(connections_for(settings_.max_in_flight)));  // kept, idle ones included
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, in_flight);
     thread_ = std::jthread([this](const std::stop_token& abandon) { run(abandon); });
   }
 
@@ -86,18 +89,30 @@ class Sender::Impl {
       if (stopping_ || !covered) {
         returned.push_back(not_started(std::move(request)));
       } else {
-        start(std::move(request));
+        start(std::move(request), returned);
       }
     }
     attempts_.put(std::move(returned));
   }
 
-  void start(Request request) {
+  /// False: this host could not; `transfer` holds the request all the same.
+  bool begin(Transfer& transfer, Request request) {
+    try {
+      transfer.begin(std::move(request));
+      return curl_multi_add_handle(multi_.get(), transfer.handle()) == CURLM_OK;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  void start(Request request, std::vector<Attempt>& failed) {
     auto transfer = idle_transfer();
-    transfer->begin(std::move(request));
-    CURL* handle = transfer->handle();
-    curl_multi_add_handle(multi_.get(), handle);
-    active_.emplace(handle, std::move(transfer));
+    if (begin(*transfer, std::move(request))) {
+      CURL* handle = transfer->handle();
+      active_.emplace(handle, std::move(transfer));
+    } else {
+      failed.push_back(transfer->end(CURLE_FAILED_INIT));
+    }
   }
 
   std::unique_ptr<Transfer> idle_transfer() {

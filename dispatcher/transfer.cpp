@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
@@ -15,8 +16,6 @@ namespace dispatcher {
 
 namespace {
 
-constexpr const char* system_ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
-
 /// Every candidate address of every name comes by here before it is dialled, whatever its spelling
 /// (design 1.3).
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
@@ -26,7 +25,12 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     progress.refused = true;  // libcurl reports it like a closed port
     return CURL_SOCKET_BAD;
   }
-  return ::socket(candidate->family, candidate->socktype | SOCK_CLOEXEC, candidate->protocol);
+  progress.address = address;
+  const int fd = ::socket(candidate->family, candidate->socktype | SOCK_CLOEXEC, candidate->protocol);
+  // A family that this host does not have (EAFNOSUPPORT) is no failure: libcurl tries the next address.
+  if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+    progress.local_failure = true;
+  return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 /// Just before the request, also on a reused connection, for which open_socket is not asked.
@@ -173,7 +177,7 @@ void Transfer::set_tls_options() {
   set(handle(), CURLOPT_SSL_VERIFYPEER, 1L);
   set(handle(), CURLOPT_SSL_VERIFYHOST, 2L);
   set(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(handle(), CURLOPT_CAINFO, settings_.ca_file.empty() ? system_ca_bundle : settings_.ca_file.c_str());
+  set(handle(), CURLOPT_CAINFO, settings_.ca_file.c_str());
   // With Debian's default CAPATH the bundle is parsed again for every connection: 20 ms of processor time
   // instead of 1.
   set(handle(), CURLOPT_CAPATH, static_cast<char*>(nullptr));
@@ -210,6 +214,7 @@ void Transfer::set_request() {
 Ending Transfer::ending_of(CURLcode code) const {
   if (progress_.answered) return Ending::answered;
   if (progress_.headers_too_long) return Ending::headers_too_long;
+  if (progress_.local_failure) return Ending::local_failure;
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT: {
       curl_off_t connected = 0;
@@ -220,8 +225,13 @@ Ending Transfer::ending_of(CURLcode code) const {
     case CURLE_COULDNT_RESOLVE_HOST:
       return Ending::name_unresolved;
     case CURLE_ABORTED_BY_CALLBACK:
+      return Ending::address_refused;
     case CURLE_COULDNT_CONNECT:
-      return progress_.refused ? Ending::address_refused : Ending::connection_failed;
+      return progress_.refused && !progress_.address ? Ending::address_refused : Ending::connection_failed;
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_FAILED_INIT:
+    case CURLE_SSL_CACERT_BADFILE:
+      return Ending::local_failure;
     case CURLE_PEER_FAILED_VERIFICATION:
       return certificate_ending(handle());
     case CURLE_SSL_CONNECT_ERROR:

@@ -15,12 +15,13 @@ namespace dispatcher {
 struct Progress {
   const platform::DeliverySettings* settings = nullptr;
   std::string retry_after;
-  std::optional<platform::IpAddress> address;
+  std::optional<platform::IpAddress> address;  // the last one dialled
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
-  int status = 0;         // of the header block being read
-  bool answered = false;  // the final header block (status 200 or more) is complete
-  bool refused = false;   // an address was not allowed
+  int status = 0;              // of the header block being read
+  bool answered = false;       // the final header block (status 200 or more) is complete
+  bool refused = false;        // an address was not allowed
+  bool local_failure = false;  // this host has no socket left
   bool headers_too_long = false;
 };
 

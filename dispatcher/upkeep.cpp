@@ -48,9 +48,10 @@ void Upkeep::reconcile(store::Session& session) {
 void Upkeep::purge(store::Session& session, platform::MonotonicTime now) {
   const auto purged = store::purge_finished(session, retention_, cursor_, 1);
   if (purged > 0) log_.info("finished rows past their retention removed", {{"rows", purged}});
-  const bool at_the_end = cursor_.delivery == 0 && cursor_.notification == 0 && cursor_.webhook == 0;
-  next_purge_ =
-      now + (at_the_end ? std::chrono::duration_cast<std::chrono::seconds>(purge_rest) : purge_interval);
+  next_purge_ = now + purge_interval;
+  if (!cursor_.done()) return;
+  cursor_ = {};
+  next_purge_ = now + purge_rest;
 }
 
 }  // namespace dispatcher

@@ -46,22 +46,17 @@ void check(std::vector<Problem>& problems, const std::string& key, F read) {
   }
 }
 
-void read_certificates(const std::string& path) {
-  if (platform::read_file(path).find("-----BEGIN CERTIFICATE-----") == std::string::npos)
-    throw platform::FileError(path + ": no PEM certificate in it");
-}
-
 std::vector<Problem> problems_of(const platform::Settings& settings) {
   std::vector<Problem> problems;
   if (const auto& path = settings.database.password_file; !path.empty())
     check(problems, "database.password_file", [&] { platform::read_secret_file(path); });
   if (const auto& path = settings.database.tls_ca; !path.empty())
-    check(problems, "database.tls_ca", [&] { read_certificates(path); });
+    check(problems, "database.tls_ca", [&] { platform::require_certificates("database.tls_ca", path); });
   check(problems, "secrets.key_file", [&] {
     webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file));
   });
   if (const auto& path = settings.delivery.ca_file; !path.empty())
-    check(problems, "delivery.ca_file", [&] { read_certificates(path); });
+    check(problems, "delivery.ca_file", [&] { platform::require_certificates("delivery.ca_file", path); });
   return problems;
 }
 

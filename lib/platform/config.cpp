@@ -89,4 +89,10 @@ std::string read_configured_file(std::string_view key, const std::string& path) 
   }
 }
 
+void require_certificates(std::string_view key, const std::string& path) {
+  if (read_configured_file(key, path).find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
+    throw ConfigError(std::string(key) + ": " + path + ": no PEM certificate in it");
+  }
+}
+
 }  // namespace platform

@@ -116,4 +116,7 @@ Config load_config(const std::optional<std::string>& file, const std::vector<std
 /// The text of a file that a key names. Throws ConfigError, which names the key, when it cannot be read.
 std::string read_configured_file(std::string_view key, const std::string& path);
 
+/// Checks that the file holds certificates in PEM. Throws ConfigError, which names the key.
+void require_certificates(std::string_view key, const std::string& path);
+
 }  // namespace platform

@@ -1,5 +1,8 @@
 #include "store/expansion.hpp"
 
+#include <limits>
+
+#include "store/exists_delivery.hpp"
 #include "store/id_list.hpp"
 #include "store/json_rows.hpp"
 #include "webhook/crypto.hpp"
@@ -84,21 +87,22 @@ std::vector<BornDelivery> read_leased(Session& session, const Expansion& expansi
 }  // namespace
 
 std::vector<EntityId> entities_with_pending(Session& session, EntityId cursor, unsigned limit) {
-  std::vector<EntityId> result;
-  const auto append = [&](const Rows& rows) {
-    for (const auto& row : rows) result.push_back(row.integer(0));
+  // One seek for each entity: DISTINCT would read the whole backlog.
+  const auto next_after = [&](EntityId after) -> std::optional<EntityId> {
+    const auto rows = session.query(
+        "SELECT entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
+        " WHERE estado = 'pendiente' AND entidad_id > ? ORDER BY entidad_id LIMIT 1",
+        after);
+    return rows.empty() ? std::nullopt : std::optional(rows.front().integer(0));
   };
-  append(
-      session.query("SELECT DISTINCT entidad_id FROM notificaciones_pendientes WHERE estado = 'pendiente' "
-                    "AND entidad_id > ?"
-                    " ORDER BY entidad_id LIMIT ?",
-                    cursor, limit));
-  if (result.size() < limit) {
-    append(
-        session.query("SELECT DISTINCT entidad_id FROM notificaciones_pendientes WHERE estado = 'pendiente' "
-                      "AND entidad_id <= ?"
-                      " ORDER BY entidad_id LIMIT ?",
-                      cursor, limit - static_cast<unsigned>(result.size())));
+  std::vector<EntityId> result;
+  for (auto next = next_after(cursor); next && result.size() < limit; next = next_after(*next))
+    result.push_back(*next);
+  // Round to the first again; the writer may give any number as an entity, negative ones too.
+  constexpr auto least = std::numeric_limits<EntityId>::min();
+  for (auto next = next_after(least); next && *next <= cursor && result.size() < limit;
+       next = next_after(*next)) {
+    result.push_back(*next);
   }
   return result;
 }
@@ -113,7 +117,7 @@ std::vector<PendingNotification> take_pending(Session& session, const std::vecto
                                 " WHERE estado = 'pendiente' AND entidad_id = ? ORDER BY id LIMIT ? FOR "
                                 "UPDATE SKIP LOCKED",
              entity, per_entity)) {
-      result.push_back({row.integer(0), row.integer(1), row.text(2), row.text(3), row.time(4)});
+      result.push_back({row.integer(0), row.integer(1), row.text(2), row.text(3), row.optional_time(4)});
     }
   }
   return result;
@@ -123,17 +127,25 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
   std::map<EntityId, Recipient> result;
   // The lock is a statement of its own: the next one reads rows that settlements write, and must not wait for
   // them.
-  query_ids(session, "SELECT id FROM webhooks WHERE entidad_id IN", entities,
-            "AND plaza IS NOT NULL LOCK IN SHARE MODE");
+  // By primary key, as a DELETE does: through the index on the entity the two would lock in opposite orders.
+  std::vector<WebhookId> webhooks;
+  for (const auto& row : query_ids(session, "SELECT id FROM webhooks WHERE entidad_id IN", entities,
+                                   "AND plaza IS NOT NULL ORDER BY id")) {
+    webhooks.push_back(row.integer(0));
+  }
+  query_ids(session, "SELECT id FROM webhooks WHERE id IN", webhooks, "LOCK IN SHARE MODE");
   const auto rows = session.query(
       "SELECT e.id, e.activa, w.id, w.url, w.secreto_clave, HEX(w.secreto_sellado), w.eventos, w.activo,"
       " COALESCE(x.sondeo, FALSE), COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE),"
-      " EXISTS (SELECT 1 FROM entregas d WHERE d.estado = 'pendiente' AND d.webhook_id = w.id"
-      "  AND d.proximo_intento <= UTC_TIMESTAMP(3))"
-      " FROM " STORE_JSON_IDS
-      " j STRAIGHT_JOIN entidades e ON e.id = j.id LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza "
-      "IS NOT NULL"
-      " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id ORDER BY e.id, w.id",
+      " " STORE_EXISTS_DELIVERY(
+          "w.id",
+          "'pendiente' AND d.proximo_intento <= UTC_TIMESTAMP(3)") " FROM " STORE_JSON_IDS
+                                                                   " j STRAIGHT_JOIN entidades e ON e.id = "
+                                                                   "j.id LEFT JOIN webhooks w ON "
+                                                                   "w.entidad_id = e.id AND w.plaza "
+                                                                   "IS NOT NULL"
+                                                                   " LEFT JOIN webhook_ejecuciones x ON "
+                                                                   "x.webhook_id = w.id ORDER BY e.id, w.id",
       json::dump(ids_of(entities)));
   for (const auto& row : rows) {
     auto& recipient = result[row.integer(0)];

@@ -17,7 +17,8 @@ struct PendingNotification {
   EntityId entity;
   std::string event;
   std::string data;
-  UtcTime occurred;
+  std::optional<UtcTime>
+      occurred;  // none: not a day of the calendar, which some modes of the writer's session let in
 };
 
 /// The next entities with pending notifications after `cursor`, by id and round to the first again: at most

@@ -21,11 +21,22 @@ void release_leases(Session& session, const std::vector<LeasedDelivery>& deliver
 }
 
 std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
-  // proximo_intento stays: it is past, so they come before what fell due later.
-  return session.update(
-      "UPDATE entregas SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL"
-      " WHERE arriendo_hasta < UTC_TIMESTAMP(3) ORDER BY arriendo_hasta LIMIT ?",
-      limit);
+  return transaction(session, [&]() -> std::uint64_t {
+    // What somebody holds is being settled, or recovered elsewhere: it is skipped, never waited for.
+    std::vector<DeliveryId> expired;
+    for (const auto& row : session.query("SELECT id FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3)"
+                                         " ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED",
+                                         limit)) {
+      expired.push_back(row.integer(0));
+    }
+    if (expired.empty()) return 0;
+    // proximo_intento stays: it is past, so they come before what fell due later.
+    return session.update(
+        "UPDATE " STORE_JSON_IDS
+        " j STRAIGHT_JOIN entregas e ON e.id = j.id SET e.estado = 'pendiente', e.arriendo = NULL,"
+        " e.arriendo_hasta = NULL WHERE e.arriendo_hasta < UTC_TIMESTAMP(3)",
+        json::dump(json::Array(expired.begin(), expired.end())));
+  });
 }
 
 }  // namespace store

@@ -20,15 +20,22 @@ std::uint64_t hold_deliveries_of_inactive(Session& session, unsigned max_batches
 /// the webhook was enabled at the same moment, or because its secret could not be read.
 std::uint64_t release_deliveries_of_active(Session& session, unsigned max_batches);
 
-/// Where the purge has got to; start with a default one and keep it between calls.
+/// How far the purge has read a table.
+struct TableCursor {
+  std::int64_t after = 0;  // the last id looked at
+  bool done = false;       // the end was reached
+};
+/// Where the purge has got to: start with a default one, keep it between calls, and start again when it is
+/// done.
 struct PurgeCursor {
-  DeliveryId delivery = 0;
-  NotificationId notification = 0;
-  WebhookId webhook = 0;
+  TableCursor deliveries;
+  TableCursor notifications;
+  TableCursor webhooks;
+  bool done() const { return deliveries.done && notifications.done && webhooks.done; }
 };
 /// Finished deliveries with their attempts, finished notifications without deliveries, and deleted webhooks
-/// without deliveries, once past their retention, by primary key from the cursor on. Each cursor returns to 0
-/// at the end of its table.
+/// without deliveries, once past their retention, by primary key from the cursor on: `max_batches` windows of
+/// each table.
 std::uint64_t purge_finished(Session& session, const platform::RetentionSettings& retention,
                              PurgeCursor& cursor, unsigned max_batches);
 

@@ -10,8 +10,6 @@ QueueStatus queue_status(Session& session) {
       " (SELECT COUNT(*) FROM entregas WHERE estado = 'retenida'),"
       " (SELECT COUNT(*) FROM entregas WHERE estado = 'fallida'),"
       " (SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'rechazada'),"
-      // The oldest of each entity and of each webhook is found by seeking the index, not by reading the whole
-      // queue.
       " GREATEST(0, TIMESTAMPDIFF(SECOND, LEAST("
       "  COALESCE((SELECT MIN(n.ocurrida_en) FROM notificaciones_pendientes n JOIN (SELECT MIN(id) AS id"
       "   FROM notificaciones_pendientes WHERE estado = 'pendiente' GROUP BY entidad_id) oldest ON oldest.id "

@@ -163,7 +163,8 @@ void record_executions(Session& session, const std::map<WebhookId, Execution>& e
       " ultima_ejecucion = COALESCE(VALUES(ultima_ejecucion), ultima_ejecucion),"
       " ultimo_estado = IF(j.at IS NULL, ultimo_estado, VALUES(ultimo_estado)),"
       " ultimo_error = IF(j.at IS NULL, ultimo_error, VALUES(ultimo_error)), sondeo = IF(j.at IS NULL, sondeo, VALUES(sondeo)),"
-      " descansa_hasta = COALESCE(VALUES(descansa_hasta), descansa_hasta)",
+      " descansa_hasta = GREATEST(COALESCE(VALUES(descansa_hasta), descansa_hasta),"
+      "  COALESCE(descansa_hasta, VALUES(descansa_hasta)))",
       json::dump(rows));
 }
 

@@ -84,11 +84,13 @@ std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhoo
 }
 
 bool delete_webhook(Session& session, EntityId entity, WebhookId id) {
-  return session.update(
-             "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, "
-             "secreto_sellado = NULL"
-             " WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL",
-             id, entity) == 1;
+  return transaction(session, [&] {
+    return session.update(
+               "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, "
+               "secreto_sellado = NULL"
+               " WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL",
+               id, entity) == 1;
+  });
 }
 
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {
@@ -145,7 +147,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   result.released = in_batches([&] {
     return session.update(
         "UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)"
-        " WHERE estado = 'retenida' AND webhook_id = ? ORDER BY id LIMIT ?",
+        " WHERE estado = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
         id, batch_rows);
   });
   return result;

@@ -17,7 +17,6 @@ CREATE TABLE IF NOT EXISTS webhooks (
   fecha_alta      DATETIME(3)     NOT NULL DEFAULT (UTC_TIMESTAMP(3)),
   fecha_baja      DATETIME(3)     NULL,      -- deleted
   UNIQUE KEY webhooks_cinco_por_entidad (entidad_id, plaza),
-  KEY webhooks_inactivos (activo, id),
   CONSTRAINT webhooks_entidad FOREIGN KEY (entidad_id) REFERENCES entidades (id),
   CONSTRAINT webhooks_plaza CHECK (plaza BETWEEN 1 AND 5),
   CONSTRAINT webhooks_baja_libera_plaza CHECK ((plaza IS NULL) = (fecha_baja IS NOT NULL)),

@@ -25,7 +25,8 @@ CREATE TABLE IF NOT EXISTS notificaciones_pendientes (
   CONSTRAINT datos_no_es_json CHECK (JSON_VALID(datos)),
   CONSTRAINT datos_de_mas_de_64_KiB CHECK (origen = 'prueba' OR LENGTH(datos) <= 65536),
   CONSTRAINT clave_de_1_a_64_caracteres CHECK (CHAR_LENGTH(clave) BETWEEN 1 AND 64),
-  CONSTRAINT ocurrida_en_no_es_fecha CHECK (ocurrida_en >= '1970-01-01'),
+  -- A month or day of 0, which some modes let in, has no place in time; TO_DAYS says so.
+  CONSTRAINT ocurrida_en_no_es_fecha CHECK (ocurrida_en >= '1970-01-01' AND TO_DAYS(ocurrida_en) IS NOT NULL),
   CONSTRAINT notificaciones_terminada CHECK ((estado = 'pendiente') = (terminada_en IS NULL)),
   -- A rejected row that the operator discards is cancelada and keeps its reason.
   CONSTRAINT notificaciones_motivo CHECK ((estado <> 'rechazada' OR error IS NOT NULL)

@@ -6,8 +6,8 @@ CREATE TABLE IF NOT EXISTS entregas (
   webhook_id      BIGINT            NOT NULL,
   estado          ENUM('pendiente', 'en_curso', 'entregada', 'fallida', 'cancelada', 'retenida')
                                     CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  intentos        SMALLINT UNSIGNED NOT NULL DEFAULT 0,  -- attempts of known outcome, ever
-  paso            SMALLINT UNSIGNED NOT NULL DEFAULT 0,  -- failures that count for the schedule; a replay starts again at 0
+  intentos        INT UNSIGNED      NOT NULL DEFAULT 0,  -- attempts of known outcome, ever
+  paso            INT UNSIGNED      NOT NULL DEFAULT 0,  -- failures that count for the schedule; a replay starts again at 0
   proximo_intento DATETIME(3)       NOT NULL,            -- when it is due, while pendiente
   arriendo        BIGINT UNSIGNED   NULL,                -- the claim that owns it, while en_curso
   arriendo_hasta  DATETIME(3)       NULL,
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS entregas (
 
 CREATE TABLE IF NOT EXISTS intentos_entrega (
   entrega_id  BIGINT            NOT NULL,
-  numero      SMALLINT UNSIGNED NOT NULL,  -- from 1
+  numero      INT UNSIGNED      NOT NULL,  -- from 1
   inicio      DATETIME(3)       NOT NULL,
   duracion_ms INT UNSIGNED      NOT NULL,
   direccion   VARCHAR(45)       CHARACTER SET ascii COLLATE ascii_bin NULL,  -- the IP dialled, when it came to that

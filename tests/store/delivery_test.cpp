@@ -270,6 +270,73 @@ BOOST_AUTO_TEST_CASE(retention_removes_what_is_finished_and_old_and_nothing_else
   BOOST_CHECK_EQUAL(list_notifications(session, {}).size(), 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
+  // Some modes of the writer's session let a month or a day of 0 in.
+  session.execute("SET SESSION sql_mode = 'STRICT_ALL_TABLES'");
+  BOOST_CHECK_THROW(
+      session.execute("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+                      " VALUES (1, 'evaluacion.cerrada', '{}', '2026-00-15')"),
+      DatabaseError);
+  session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT ocurrida_en_no_es_fecha");
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+      " VALUES (1, 'evaluacion.cerrada', '{}', '2026-00-15')");
+  BOOST_CHECK(!take_pending(session, {1}, 10).at(0).occurred.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(upkeep_waits_for_nobody) {
+  queue_one();
+  const auto leased = claim_one({1, Milliseconds(0)});
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT id FROM entregas WHERE id = ? FOR UPDATE", leased.id);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  other.execute("START TRANSACTION");
+  other.query("SELECT id FROM entregas WHERE id = ? FOR UPDATE", leased.id);
+  BOOST_CHECK_EQUAL(hold_deliveries_of_inactive(session, 10), 0U);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(hold_deliveries_of_inactive(session, 10), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {
+  for (const int minutes : {60, 1}) {
+    queue_one();
+    session.update("UPDATE webhook_ejecuciones SET descansa_hasta = descansa_hasta");
+    auto settlement = failed_attempt(claim_one(), Milliseconds(3600000));
+    settlement.rest = Milliseconds(minutes * 60000);
+    settle(session, {settlement}, Milliseconds(0));
+  }
+  const auto left = session.query(
+      "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), descansa_hasta) FROM webhook_ejecuciones");
+  BOOST_CHECK_GE(left.at(0).integer(0), 58);
+}
+
+BOOST_AUTO_TEST_CASE(looking_for_work_does_not_read_the_backlog) {
+  for (int i = 0; i < 200; ++i) insert_notification(session, 1);
+  const auto rows_read = [&](const auto& look) {
+    const auto count = [&] {
+      std::int64_t rows = 0;
+      for (const auto* name : {"Handler_read_next", "Handler_read_prev"}) {
+        rows +=
+            std::stoll(session.query(std::string("SHOW SESSION STATUS LIKE '") + name + "'").at(0).text(1));
+      }
+      return rows;
+    };
+    const auto before = count();
+    look();
+    return count() - before;
+  };
+  BOOST_CHECK_LT(rows_read([&] { entities_with_pending(session, 0, 32); }), 150);
+  expand(session);
+  session.query("ANALYZE TABLE entregas, webhooks");
+  BOOST_CHECK_LT(rows_read([&] { BOOST_CHECK_EQUAL(due_webhooks(session).size(), 1U); }), 150);
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  BOOST_CHECK_LT(rows_read([&] { BOOST_CHECK(due_webhooks(session).empty()); }), 150);
+}
+
 BOOST_AUTO_TEST_CASE(the_queries_of_the_queue_use_their_indexes) {
   for (int i = 0; i < 50; ++i) insert_notification(session, 1);
   expand(session);

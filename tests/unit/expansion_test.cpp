@@ -19,7 +19,7 @@ using Recipients = std::map<store::EntityId, Recipient>;
 
 /// Notification `id` of the entity, of an event that all the tests' webhooks receive.
 PendingNotification opened(store::NotificationId id) {
-  return {id, entity, "evaluacion.abierta", R"({"evaluacionId": 42, "titulo": "Convocatoria"})", {}};
+  return {id, entity, "evaluacion.abierta", R"({"evaluacionId": 42, "titulo": "Convocatoria"})", platform::UtcTime{}};
 }
 
 Subscriber subscriber(store::WebhookId webhook) {
@@ -100,6 +100,9 @@ BOOST_AUTO_TEST_CASE(the_reason_names_the_field) {
   BOOST_TEST(rejection(opened(11), {}) == "entidad_id: la entidad 7 no existe");
   BOOST_TEST(rejection(opened(11), {{entity, {false, {subscriber(1)}}}}) ==
              "entidad_id: la entidad 7 está desactivada");
+  auto undated = opened(11);
+  undated.occurred.reset();
+  BOOST_TEST(rejection(undated, recipients).starts_with("ocurrida_en: "));
   BOOST_TEST(rejection(with_event("evaluacion.Abierta"), recipients).starts_with("evento: "));
   BOOST_TEST(rejection(with_data(R"({"titulo": "x"})"), recipients).find("evaluacionId") !=
              std::string::npos);
