@@ -1,0 +1,45 @@
+"""A row that the database refuses to write must stop nobody else. A constraint of the tests' own makes such rows."""
+import contextlib
+
+from support.wait import wait_until
+
+
+@contextlib.contextmanager
+def refused(stack, table: str, condition: str):
+    stack.sql(f"ALTER TABLE {table} ADD CONSTRAINT veneno CHECK (NOT ({condition}))")
+    try:
+        yield
+    finally:
+        stack.sql(f"ALTER TABLE {table} DROP CONSTRAINT veneno")
+
+
+def test_an_outcome_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
+    hook, other = entity.register(["evaluacion.abierta"], port=1), entity.register(["evaluacion.cerrada"])
+    with refused(stack, "intentos_entrega", "direccion = '127.0.0.1' AND estado_http IS NULL"):
+        poison = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)  # nobody listens on port 1
+        wait_until(lambda: "cannot be recorded" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
+        ids = [entity.notify("evaluacion.cerrada") for _ in range(5)]
+        for id in ids:
+            stack.wait_delivery(stack.delivery_id(id, other.id), "entregada")
+        assert stack.delivery(poison)["estado"] == "en_curso", "its lease has to pass first"
+    entity.api("DELETE", f"/apientidades/v1/webhooks/{hook.id}")
+    assert len({r.id for r in receiver.requests(other.path)}) == len(receiver.requests(other.path)) == 5
+
+
+def test_a_notification_that_cannot_be_expanded_stops_no_other(entity, new_entity, receiver, stack):
+    hook, neighbour = entity.register(), new_entity()
+    other = neighbour.register()
+    with refused(stack, "entregas", f"webhook_id = {hook.id}"):
+        poison = entity.notify()
+        wait_until(lambda: "duty=expand" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
+        stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
+        assert stack.notification(poison)["estado"] == "pendiente"
+    stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")
+
+
+def test_a_date_that_is_none_is_refused_at_the_insert_in_any_mode(entity, stack):
+    for mode in ("STRICT_ALL_TABLES", ""):
+        result = stack.dev("sql", check=False, input=(
+            f"SET sql_mode='{mode}'; INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+            f" VALUES ({entity.id}, 'evaluacion.cerrada', '{{}}', '2026-00-15')"))
+        assert result.returncode and "ocurrida_en_no_es_fecha" in result.stderr, result
