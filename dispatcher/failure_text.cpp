@@ -5,7 +5,7 @@ namespace dispatcher {
 namespace {
 
 std::string answer_text(int status) {
-  const std::string text = "El receptor respondió " + std::to_string(status);
+  std::string text = "El receptor respondió " + std::to_string(status);
   if (status >= 200 && status < 300) return {};
   if (status >= 300 && status < 400)
     return text + " (redirección): no se siguen redirecciones; registre la URL definitiva";

@@ -24,7 +24,7 @@ constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, for the 
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-           platform::Log log)
+           const platform::Log& log)
     : settings_(settings.delivery),
       keys_(std::move(keys)),
       session_(std::move(session)),

@@ -27,7 +27,8 @@ namespace dispatcher {
 
 class Loop {
  public:
-  Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session, platform::Log log);
+  Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
+       const platform::Log& log);
 
   /// Throws when the database is away, refuses the user, or has no schema: told at the start, where the
   /// operator looks.

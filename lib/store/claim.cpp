@@ -56,6 +56,7 @@ std::vector<Candidate> find_candidates(Session& session, const std::vector<Claim
 /// more is claimed.
 std::vector<WebhookId> lock_receiving(Session& session, const std::vector<ClaimRequest>& requests) {
   std::vector<WebhookId> asked;
+  asked.reserve(requests.size());
   for (const auto& request : requests) asked.push_back(request.webhook);
   std::ranges::sort(asked);  // everybody locks in the same order
   std::vector<WebhookId> result;
@@ -79,7 +80,7 @@ json::Array lock_candidates(Session& session, const std::vector<DeliveryId>& can
 
 /// Leases what is held and cancels what belongs to a cancelled notification; the ids leased, as JSON.
 std::string lease_held(Session& session, const json::Array& held, const Lease& lease) {
-  const std::string ids = json::dump(held);
+  std::string ids = json::dump(held);
   const auto cancelled = session.update("UPDATE " STORE_JSON_IDS
                                         " j STRAIGHT_JOIN entregas e ON e.id = j.id JOIN "
                                         "notificaciones_pendientes n ON n.id = e.notificacion_id"

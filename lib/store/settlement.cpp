@@ -66,6 +66,7 @@ std::string batch_json(const std::vector<const Settlement*>& settlements) {
 /// Those still under their lease, in the order given, their rows locked.
 std::vector<const Settlement*> lock_owned(Session& session, const std::vector<Settlement>& settlements) {
   std::vector<DeliveryId> ids;
+  ids.reserve(settlements.size());
   for (const auto& settlement : settlements) ids.push_back(settlement.id);
   std::map<DeliveryId, std::uint64_t> leases;
   for (const auto& row : query_ids(session, "SELECT id, arriendo FROM entregas WHERE id IN", ids,

@@ -1,4 +1,5 @@
-// Bearer tokens (design 1.1): opaque, 256 random bits, prefix `apie_`; only the SHA-256 of the whole text is stored.
+// Bearer tokens (design 1.1): opaque, 256 random bits, prefix `apie_`; only the SHA-256 of the whole text is
+// stored.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ std::string generate_access_token();
 /// The digest stored in tokens_acceso.hash; nullopt when the text has not the form of a token.
 std::optional<crypto::Sha256> access_token_hash(std::string_view token);
 
-/// What the Authorization header carries: nullopt `token` with `present` true means it was not a well-formed bearer token.
+/// What the Authorization header carries: nullopt `token` with `present` true means it was not a well-formed
+/// bearer token.
 struct Credentials {
   bool present = false;
   std::optional<crypto::Sha256> hash;

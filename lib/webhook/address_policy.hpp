@@ -1,4 +1,5 @@
-// Which addresses may be dialled: none of the special-purpose ranges of IANA, IPv4 and IPv6, unless the operator allows them.
+// Which addresses may be dialled: none of the special-purpose ranges of IANA, IPv4 and IPv6, unless the
+// operator allows them.
 #pragma once
 
 #include <vector>
@@ -7,8 +8,8 @@
 
 namespace webhook {
 
-/// False for every address of the IANA special-purpose registries (RFC 6890 and successors), multicast, reserved, and for
-/// IPv6 forms that carry such an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo).
+/// False for every address of the IANA special-purpose registries (RFC 6890 and successors), multicast,
+/// reserved, and for IPv6 forms that carry such an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo).
 bool is_public_address(const platform::IpAddress& address);
 
 /// The connect-time check (design 1.3): public, or within `allowed` (delivery.allowed_networks).

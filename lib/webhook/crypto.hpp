@@ -20,15 +20,17 @@ bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 std::string to_hex(std::string_view bytes);  // lower case
 std::string to_hex(const Sha256& digest);
-std::optional<std::string> from_hex(std::string_view text);  // either case; nullopt: odd length or another character
-std::string to_base64(std::string_view bytes);                        // RFC 4648 section 4, padded
+std::optional<std::string> from_hex(
+    std::string_view text);                     // either case; nullopt: odd length or another character
+std::string to_base64(std::string_view bytes);  // RFC 4648 section 4, padded
 std::string to_base64(const Sha256& digest);
-std::string to_base64url(std::string_view bytes);                     // RFC 4648 section 5, unpadded
-std::optional<std::string> from_base64(std::string_view text);        // strict: padded, no white space
+std::string to_base64url(std::string_view bytes);               // RFC 4648 section 5, unpadded
+std::optional<std::string> from_base64(std::string_view text);  // strict: padded, no white space
 
 /// AES-256-GCM (NIST SP 800-38D) with a fresh random 96-bit nonce: nonce || ciphertext || 128-bit tag.
 std::string seal(std::string_view key32, std::string_view plaintext, std::string_view associated_data);
 /// nullopt when the key, the data or the associated data are not the ones it was sealed with.
-std::optional<std::string> open(std::string_view key32, std::string_view sealed, std::string_view associated_data);
+std::optional<std::string> open(std::string_view key32, std::string_view sealed,
+                                std::string_view associated_data);
 
 }  // namespace webhook::crypto

@@ -1,4 +1,5 @@
-// JSON as a value: the adapter of RapidJSON, which nothing else sees. Numbers stay as they were written (`7.50`).
+// JSON as a value: the adapter of RapidJSON, which nothing else sees. Numbers stay as they were written
+// (`7.50`).
 #pragma once
 
 #include <cstdint>
@@ -57,16 +58,17 @@ class Value {
   std::variant<std::monostate, bool, Number, std::string, Array, Object> data_;
 };
 
-/// The message is a Spanish sentence fit for a client; it says what is wrong and where (byte offset), and quotes nothing.
+/// The message is a Spanish sentence fit for a client; it says what is wrong and where (byte offset), and
+/// quotes nothing.
 struct ParseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 inline constexpr unsigned max_depth = 32;
 
-/// RFC 8259, strictly: one value, valid UTF-8, no byte-order mark, no lone surrogates, no repeated member names
-/// (compared after unescaping), at most max_depth levels of arrays and objects. Throws ParseError for everything else,
-/// and never takes more than time linear in the text (n log n for the names).
+/// RFC 8259, strictly: one value, valid UTF-8, no byte-order mark, no lone surrogates, no repeated member
+/// names (compared after unescaping), at most max_depth levels of arrays and objects. Throws ParseError for
+/// everything else, and never takes more than time linear in the text (n log n for the names).
 Value parse(std::string_view text);
 
 /// Compact. Strings are escaped as RFC 8259 asks and no further; numbers as they were written.

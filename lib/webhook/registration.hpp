@@ -1,4 +1,5 @@
-// Request bodies of the API as checked values: POST /webhooks and POST /webhooks/test (spec, in the order of its tables).
+// Request bodies of the API as checked values: POST /webhooks and POST /webhooks/test (spec, in the order of
+// its tables).
 #pragma once
 
 #include <optional>

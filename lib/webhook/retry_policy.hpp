@@ -17,14 +17,16 @@ struct RetryPolicy {
 
 inline constexpr unsigned test_event_retries = 2;
 
-/// The wait before the next attempt, after `failures` failed ones (1 or more); nullopt when the schedule is exhausted
-/// (for a test event after test_event_retries at most) and the delivery is `fallida`.
-/// `chance` in [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by retry_after_max, is a minimum.
-std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures, bool test_event, double chance,
+/// The wait before the next attempt, after `failures` failed ones (1 or more); nullopt when the schedule is
+/// exhausted (for a test event after test_event_retries at most) and the delivery is `fallida`. `chance` in
+/// [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by retry_after_max, is a
+/// minimum.
+std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures,
+                                                   bool test_event, double chance,
                                                    std::optional<platform::Milliseconds> retry_after);
 
-/// The value of a Retry-After header (RFC 9110 section 10.2.3), seconds or an HTTP date relative to `now`; a date in the past
-/// is 0; nullopt when malformed; absurdly large values saturate.
+/// The value of a Retry-After header (RFC 9110 section 10.2.3), seconds or an HTTP date relative to `now`; a
+/// date in the past is 0; nullopt when malformed; absurdly large values saturate.
 std::optional<platform::Milliseconds> parse_retry_after(std::string_view value, platform::UtcTime now);
 
 }  // namespace webhook

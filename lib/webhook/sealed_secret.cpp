@@ -69,7 +69,8 @@ KeyRing KeyRing::parse(std::string_view file_text) {
       fail(number, "the id repeats that of an earlier line");
     }
   }
-  if (ring.keys_.empty()) throw KeyFileError("secrets.key_file: there is no key; make one: echo \"k1:$(openssl rand -base64 32)\"");
+  if (ring.keys_.empty())
+    throw KeyFileError("secrets.key_file: there is no key; make one: echo \"k1:$(openssl rand -base64 32)\"");
   return ring;
 }
 

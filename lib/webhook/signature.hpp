@@ -16,12 +16,13 @@ std::string webhook_signature(std::string_view secret, std::string_view body);
 
 /// `v1,<base64>` of HMAC-SHA256 over `id.timestamp.body`; the key is the decoded part of a well-formed
 /// `whsec_<base64>` secret, the raw bytes of any other.
-std::string standard_webhooks_signature(std::string_view secret, std::string_view id, std::int64_t timestamp_s,
-                                        std::string_view body);
+std::string standard_webhooks_signature(std::string_view secret, std::string_view id,
+                                        std::int64_t timestamp_s, std::string_view body);
 
 /// Complete header lines, `Name: value`, without line end: Content-Type, X-Webhook-Event, webhook-id,
 /// webhook-timestamp and, with a secret, X-Webhook-Signature and webhook-signature.
-std::vector<std::string> notification_headers(Event event, std::string_view message_id, std::int64_t timestamp_s,
-                                              std::string_view body, const std::optional<std::string>& secret);
+std::vector<std::string> notification_headers(Event event, std::string_view message_id,
+                                              std::int64_t timestamp_s, std::string_view body,
+                                              const std::optional<std::string>& secret);
 
 }  // namespace webhook

@@ -25,9 +25,11 @@ struct UrlRejection {
 };
 
 /// Judges a URL as libcurl's own parser reads it: it is the dialler.
-std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url, const std::vector<platform::HostOverride>& overrides);
+std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
+                                                       const std::vector<platform::HostOverride>& overrides);
 
 /// The override that covers a host (case-insensitive; the first that matches), or nullptr.
-const platform::HostOverride* find_override(std::string_view host, const std::vector<platform::HostOverride>& overrides);
+const platform::HostOverride* find_override(std::string_view host,
+                                            const std::vector<platform::HostOverride>& overrides);
 
 }  // namespace webhook

@@ -7,7 +7,8 @@
 
 namespace webhook {
 
-/// Number of code points; nullopt when the text is not valid UTF-8 (RFC 3629: no surrogates, no overlong forms).
+/// Number of code points; nullopt when the text is not valid UTF-8 (RFC 3629: no surrogates, no overlong
+/// forms).
 std::optional<std::size_t> count_characters(std::string_view text);
 
 }  // namespace webhook

@@ -19,7 +19,8 @@ using Recipients = std::map<store::EntityId, Recipient>;
 
 /// Notification `id` of the entity, of an event that all the tests' webhooks receive.
 PendingNotification opened(store::NotificationId id) {
-  return {id, entity, "evaluacion.abierta", R"({"evaluacionId": 42, "titulo": "Convocatoria"})", platform::UtcTime{}};
+  return {id, entity, "evaluacion.abierta", R"({"evaluacionId": 42, "titulo": "Convocatoria"})",
+          platform::UtcTime{}};
 }
 
 Subscriber subscriber(store::WebhookId webhook) {
