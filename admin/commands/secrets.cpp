@@ -40,10 +40,11 @@ Result reencrypt(Context& context, const Arguments&) {
   const auto keys = webhook::KeyRing::parse(
       platform::read_configured_file("secrets.key_file", context.config.settings.secrets.key_file));
   const auto done = store::reencrypt_secrets(context.session, keys);
-  Result result{webhook::json::Object{{"clave", keys.current_id()},
-                                      {"recifrados", static_cast<std::int64_t>(done.resealed)},
-                                      {"ilegibles", static_cast<std::int64_t>(done.unreadable)}},
-                std::to_string(done.resealed) + " secrets are now sealed by key " + keys.current_id() + "."};
+  Result result{
+      webhook::json::Object{{"clave", keys.current_id()},
+                            {"recifrados", static_cast<std::int64_t>(done.resealed)},
+                            {"ilegibles", static_cast<std::int64_t>(done.unreadable)}},
+      std::to_string(done.resealed) + " secrets resealed; the current key is " + keys.current_id() + "."};
   if (done.unreadable > 0) {
     result.problems.push_back(std::to_string(done.unreadable) +
                               " secrets could not be opened and are as they were: put the key that sealed "
@@ -64,9 +65,9 @@ std::vector<Command> secrets_commands() {
        .run = status},
       {.words = "secrets reencrypt",
        .summary = "Seal every secret again under the current key, while the service runs",
-       .details = "To rotate: put a new key first in secrets.key_file, reload the programs, run this, and "
-                  "remove the\n"
-                  "old key when `secrets status` shows 0 for it.",
+       .details = "To rotate: put a new key first in secrets.key_file, restart the dispatcher and then the\n"
+                  "pool, one process after the other, run this, and remove the old key when `secrets status` "
+                  "shows 0 for it.",
        .example = "apientidades-admin secrets reencrypt",
        .run = reencrypt},
   };

@@ -4,8 +4,8 @@
 namespace platform {
 
 /// Construct it first thing in main, before any thread: it blocks both signals for every thread made
-/// afterwards, and ignores SIGPIPE. Nothing ever reads the descriptor, so any number of threads can poll it.
-/// Not copyable.
+/// afterwards, and ignores SIGPIPE and SIGHUP. Nothing ever reads the descriptor, so any number of threads
+/// can poll it. Not copyable.
 class StopSignal {
  public:
   StopSignal();  ///< Throws std::system_error.

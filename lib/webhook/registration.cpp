@@ -45,10 +45,14 @@ std::string shorten(std::string text) {
   return text.substr(0, end) + "…";
 }
 
-/// A name as it was sent; what is no name (a number, an empty string …) as its JSON text.
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' '; }
+
+/// A name as it was sent; what is no name (a number, an empty string, one with control characters …) as its
+/// JSON text.
 std::string shown(const json::Value& element) {
   const std::string* text = element.string();
-  return text != nullptr && !text->empty() ? *text : json::dump(element);
+  const bool is_name = text != nullptr && !text->empty() && std::ranges::none_of(*text, is_control);
+  return is_name ? *text : json::dump(element);
 }
 
 /// The elements that are no event's name, each once, joined by ", ".

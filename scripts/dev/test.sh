@@ -10,7 +10,11 @@ command_test() {
     case $1 in
       --long) long=1 ;;
       --system | --mysql) usage_error "test $1 does not exist yet: it comes with later work" ;;
-      --only) only=${2:-} && shift ;;
+      --only)
+        (($# > 1)) || usage_error '--only takes unit, store or python'
+        only=$2
+        shift
+        ;;
       *) pytest_arguments+=("$1") ;;
     esac
     shift
