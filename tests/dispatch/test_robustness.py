@@ -1,5 +1,6 @@
 """Crashes, stops, two dispatchers, busy and slow receivers, addresses that must not be dialled."""
 import os
+import signal
 import time
 
 from fakes.receiver import Behaviour, Receiver
@@ -191,6 +192,17 @@ def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, 
             stack.dev("sql", f"KILL {session[0]}", check=False)  # it may be gone by itself
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 60, 40, "all 60 to be delivered")
     assert len({r.id for r in receiver.requests(hook.path)}) == 60
+
+
+def test_sighup_ends_no_program(entity, receiver, stack):
+    """Its default would, without draining: no reload is promised, so none is lost."""
+    hook = entity.register()
+    before = {part: stack.pids(part) for part in ("dispatcher", "fcgi")}
+    for pid in sum(before.values(), []):
+        os.kill(pid, signal.SIGHUP)
+    stack.wait_delivery(started(entity, hook), "entregada")
+    assert entity.listed(hook)["ultimoEstado"] == 200
+    assert {part: stack.pids(part) for part in before} == before
 
 
 # libcurl as Debian builds it.

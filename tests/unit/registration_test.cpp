@@ -108,6 +108,8 @@ BOOST_AUTO_TEST_CASE(every_event_of_the_catalogue_is_valid) {
 
 BOOST_AUTO_TEST_CASE(offending_names_are_told) {
   BOOST_TEST(refusal(with_events(R"(["nada"])")) == "Eventos no válidos: nada");
+  // A message is a C string on its way: a zero byte must not hide the names after it.
+  BOOST_TEST(refusal(with_events(R"(["x\u0000y","a"])")) == R"(Eventos no válidos: "x\u0000y", a)");
   BOOST_TEST(refusal(with_events(R"(["b","incidencia.cerrada","a","b"])")) == "Eventos no válidos: b, a");
   BOOST_TEST(refusal(with_events(R"(["Incidencia.Cerrada","incidencia.cerrada "])")) ==
              "Eventos no válidos: Incidencia.Cerrada, incidencia.cerrada ");
