@@ -1,0 +1,6 @@
+"""The benchmarks of the delivery engine, each beside its control in the same run: `./dev bench --help`."""
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))  # the private stack and the SQL session are those of the tests

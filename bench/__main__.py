@@ -1,0 +1,101 @@
+"""`./dev bench`: runs the benchmarks that are named, prints each one's table and writes its JSON."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+from bench import ROOT, machine
+from bench.report import number, progress
+from support.sql import SqlError
+
+NAMES = {
+    "throughput": "deliveries per second of a backlog, beside a bare libcurl loop",
+}
+
+
+def main() -> int:
+    options = parse()
+    stop_on_signals(options.timeout)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    met = True
+    for name in options.names:
+        try:
+            met &= run(name, options)
+        except Stopped as stopped:
+            progress(f"{name} stopped: {stopped}")
+            return 130
+        except (AssertionError, OSError, SqlError) as error:
+            progress(f"{name} failed: {error}")
+            return 1
+    return 0 if met or not options.check else 3
+
+
+def run(name: str, options: argparse.Namespace) -> bool:
+    module = importlib.import_module(f"bench.{name}")
+    given = {key: value for key, value in vars(options).items() if value is not None}
+    facts = machine.facts()
+    started = time.monotonic()
+    report = module.run(argparse.Namespace(**module.DEFAULTS | given))
+    report.facts = {"machine": facts, "seconds": round(time.monotonic() - started, 1)} | report.facts
+    path = report.write(options.output)
+    print(f"\n{report.text()}")
+    print(f"  machine: {facts['cores']} cores, {facts['processor']}, Linux {facts['kernel']}, "
+          f"load average {number(facts['load_average'])} at the start; all of it in {path}\n", flush=True)
+    return report.met
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measures the delivery engine, each benchmark beside its control in the same run.\n\nBenchmarks:\n"
+        + "\n".join(f"  {name:<12} {text}" for name, text in NAMES.items()),
+        epilog="Counts not given are each benchmark's own, which its targets are for. docs/benchmarks.md explains them.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all, in this order)")
+    parser.add_argument("--notifications", type=positive, metavar="N", help="notifications of a round")
+    parser.add_argument("--webhooks", type=positive, metavar="N", help="webhooks, each of an entity of its own")
+    parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
+    parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
+                        help="where NAME.json is written (.dev/bench)")
+    parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
+    parser.add_argument("--timeout", type=positive, default=3600, metavar="SECONDS", help="for everything (3600)")
+    parser.add_argument("--settle-timeout", type=positive, default=600, metavar="SECONDS",
+                        help="for the deliveries of one round (600)")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in NAMES]
+    if unknown:
+        parser.error(f"no benchmark {unknown[0]!r}: there are {', '.join(NAMES)}")
+    options.names = options.names or list(NAMES)
+    return options
+
+
+def positive(text: str) -> int:
+    value = int(text.replace("_", ""))
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+class Stopped(BaseException):
+    """By a signal or by the time: everything that was started is ended on the way out."""
+
+
+def stop_on_signals(timeout: int) -> None:
+    reasons = {signal.SIGINT: "interrupted", signal.SIGTERM: "told to end", signal.SIGALRM: f"not done in {timeout} s"}
+
+    def stop(received, _frame):
+        for other in reasons:
+            signal.signal(other, signal.SIG_IGN)  # the cleaning up is not interrupted
+        raise Stopped(reasons[received])
+
+    for known in reasons:
+        signal.signal(known, stop)
+    signal.alarm(timeout)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

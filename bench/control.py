@@ -1,0 +1,37 @@
+"""The control program, bench/control.cpp: a bare libcurl multi loop that sends what the service would."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench import ROOT
+
+SECRET = "whsec_YmFuY28gZGUgcHJ1ZWJhcyBkZSBub3RpZmljYWNpb25lcw=="
+PROGRAM = ROOT / "build" / os.environ.get("DEV_PRESET", "release") / "bench" / "bench_control"
+
+
+@contextmanager
+def running(**options):
+    """running(hosts=10, ca_file=…): the process, ended on leaving. The options are those of control.cpp."""
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    process = subprocess.Popen([PROGRAM, *arguments, f"--secret={SECRET}"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def run(**options) -> dict:
+    """What it printed: sent, failed, connects, seconds, rate, cpu_seconds, max_rss_kib, libcurl."""
+    with running(**options) as process:
+        output = process.stdout.read()
+        status = process.wait()
+    if status:
+        raise AssertionError(f"the control failed: {output}")
+    return json.loads(output)

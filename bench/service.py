@@ -1,0 +1,126 @@
+"""The service under measurement: a private stack with a thousand entities, one webhook each, and their backlog."""
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import secrets
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+from bench import machine
+from bench.control import SECRET
+from support.actors import BASE
+from support.sql import SqlSession
+from support.stack import Stack
+from support.wait import wait_until
+
+EVENT = "evaluacion.abierta"
+REGISTRATIONS_AT_ONCE = 8
+QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_ejecuciones"]
+
+
+class Service:
+    """Entity N (from 1) has the webhook `https://hNNNN.receptor.test`, with control.py's secret."""
+
+    def __init__(self, **settings: str):
+        self.stack = Stack({f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
+
+    def __enter__(self) -> "Service":
+        self.stack.up()
+        self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.sql.close()
+        self.stack.down()
+
+    # Who there is.
+
+    def register(self, count: int, port: int) -> None:
+        """Entities and tokens are written at once; webhooks go through the API, which seals their secrets."""
+        tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in range(count)]
+        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{count}")
+        self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
+            f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in enumerate(tokens, 1)))
+        numbered = list(enumerate(tokens, 1))
+        with ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
+            parts = [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]
+            list(pool.map(lambda part: self._register(part, port), parts))
+
+    def _register(self, numbered: list[tuple[int, str]], port: int) -> None:
+        address = urlsplit(self.stack.env["BASE_URL"])
+        connection = http.client.HTTPSConnection(
+            address.hostname, address.port, timeout=30,
+            context=ssl.create_default_context(cafile=self.stack.env["CA_CERT"]))
+        for number, token in numbered:
+            body = {"url": webhook_url(number, port), "eventos": [EVENT], "secreto": SECRET}
+            connection.request("POST", BASE, json.dumps(body), {
+                "Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+            response = connection.getresponse()
+            text = response.read()
+            if response.status != 201:
+                raise AssertionError(f"registering webhook {number}: {response.status} {text.decode()}")
+        connection.close()
+
+    # What there is to do.
+
+    def write(self, count: int, entities: int, first: int = 1) -> None:
+        """`count` notifications in one statement, entities taking turns."""
+        self.sql(f"""
+            INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
+            SELECT {first} + (seq - 1) MOD {entities}, '{EVENT}',
+                   CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}')
+            FROM seq_1_to_{count}""")
+
+    def clear(self) -> None:
+        """Nothing to do and nothing done, as after the registration. The dispatcher must not run."""
+        self.sql("SET FOREIGN_KEY_CHECKS = 0; " + "; ".join(f"TRUNCATE {table}" for table in QUEUE)
+                 + "; SET FOREIGN_KEY_CHECKS = 1")
+
+    def busy(self) -> bool:
+        """Whether something is still to be sent or settled. By index, so it costs nothing while there is much."""
+        pending = self.sql("""
+            SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente')
+                OR EXISTS(SELECT 1 FROM entregas WHERE estado IN ('pendiente', 'en_curso'))""")
+        return pending != [["0"]]
+
+    def wait_settled(self, timeout: float) -> float:
+        """The moment, by machine.now(), to 10 ms."""
+        wait_until(lambda: not self.busy(), timeout, "everything to be settled", every=0.01)
+        return machine.now()
+
+    def count(self, table: str, condition: str = "TRUE") -> int:
+        return int(self.sql(f"SELECT COUNT(*) FROM {table} WHERE {condition}")[0][0])
+
+    # Its parts.
+
+    def stop_dispatcher(self) -> None:
+        self.stack.stop("dispatcher")
+
+    def start_dispatcher(self, **settings: str) -> int:
+        self.stack.start("dispatcher", **{f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
+        return self.dispatcher()
+
+    def dispatcher(self) -> int:
+        return self.stack.pids("dispatcher")[0]
+
+    def database(self) -> int:
+        return self.stack.pids("db")[0]
+
+    def facts(self) -> dict:
+        """How the database is set, as it says itself, and what its files are on."""
+        names = ["version", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_buffer_pool_size",
+                 "innodb_log_file_size", "sync_binlog", "log_bin"]
+        values = self.sql("SELECT " + ", ".join(f"@@{name}" for name in names))[0]
+        return dict(zip(names, values)) | {"file_system": machine.file_system(self.stack.folder)}
+
+    def max_in_flight(self) -> int:
+        keys = self.stack.admin("config", "show")
+        return int(next(key["valor"] for key in keys if key["clave"] == "delivery.max_in_flight"))
+
+
+def webhook_url(number: int, port: int) -> str:
+    """As bench/control.cpp names its hosts."""
+    return f"https://h{number:04}.receptor.test:{port}/notificaciones"

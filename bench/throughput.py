@@ -1,0 +1,90 @@
+"""A backlog over many webhooks, as fast as it goes; beside it the bare loop sending the same.
+
+The service's time runs from the first request at the receiver until the last delivery is settled in the database.
+"""
+from __future__ import annotations
+
+import statistics
+
+from bench import control, machine
+from bench.receiver import Receiver, Watch
+from bench.report import Report, Target, progress
+from bench.service import Service
+
+DEFAULTS = {"notifications": 200_000, "webhooks": 1_000, "rounds": 2}
+
+
+def run(options) -> Report:
+    report = Report("throughput", f"{options.notifications:,} notifications over {options.webhooks:,} webhooks")
+    with Service() as service:
+        service.stop_dispatcher()
+        with Receiver(service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]) as receiver:
+            progress(f"registering {options.webhooks:,} webhooks")
+            service.register(options.webhooks, receiver.port)
+            report.facts = service.facts() | {"max_in_flight": service.max_in_flight()}
+            for number in range(1, options.rounds + 1):
+                report.rows.append(control_round(number, service, receiver, options))
+                report.rows.append(service_round(number, service, receiver, options))
+    judge(report)
+    return report
+
+
+def control_round(number: int, service: Service, receiver: Receiver, options) -> dict:
+    progress(f"round {number} of {options.rounds}: control")
+    usage = machine.Usage(receiver=receiver.pids())
+    with Watch(receiver) as watch:
+        result = control.run(
+            messages=options.notifications, hosts=options.webhooks, port=receiver.port,
+            connections=service.max_in_flight(), ca_file=service.stack.env["CA_CERT"])
+    require(watch.arrived == options.notifications, f"{watch.arrived:,} arrived of the control's messages")
+    used = usage.read(sender=result["cpu_seconds"])
+    return row(f"control {number}", options.notifications, watch.last_at - watch.first_at, result["seconds"],
+               watch.connections, used)
+
+
+def service_round(number: int, service: Service, receiver: Receiver, options) -> dict:
+    progress(f"round {number} of {options.rounds}: writing the backlog")
+    service.clear()
+    service.write(options.notifications, options.webhooks)
+    progress(f"round {number} of {options.rounds}: service")
+    usage = machine.Usage(receiver=receiver.pids(), database=[service.database()])
+    with Watch(receiver) as watch:
+        dispatcher = service.start_dispatcher()
+        settled_at = service.wait_settled(options.settle_timeout)
+        used = usage.read(sender=machine.cpu_seconds(dispatcher))
+        started_at = machine.started(dispatcher)
+    service.stop_dispatcher()
+    delivered = service.count("entregas", "estado = 'entregada'")
+    require(delivered == options.notifications, f"{delivered:,} deliveries are entregada")
+    require(watch.arrived == options.notifications, f"{watch.arrived:,} requests arrived")
+    return row(f"service {number}", delivered, settled_at - watch.first_at, settled_at - started_at, watch.connections,
+               used)
+
+
+def row(name: str, count: int, seconds: float, whole: float, connections: int, used: dict) -> dict:
+    """`from start` is the same count over the whole time of the sender, its start included; µs are processor time."""
+    per_delivery = {f"{part} µs": used[part] / count * 1e6 if part in used else None
+                    for part in ("sender", "database", "receiver")}
+    return {"round": name, "seconds": seconds, "rate/s": count / seconds, "from start/s": count / whole,
+            "connections": connections} | per_delivery | {"others s": used["others"]}
+
+
+def judge(report: Report) -> None:
+    def median_rate(kind: str) -> float:
+        return statistics.median(row["rate/s"] for row in report.rows if row["round"].startswith(kind))
+
+    service, bare = median_rate("service"), median_rate("control")
+    report.targets = [
+        Target("deliveries, median", service, "at least", 10_000, "per second"),
+        Target("of the control's rate, medians", service / bare, "at least", 0.25),
+    ]
+    report.notes = [
+        "rate: from the first request at the receiver until everything is settled (control: until the last request)",
+        "sender: the dispatcher or the control program; µs are processor time for each delivery",
+        "others s: processor time in the round of whatever else ran on the machine, the benchmark's own looks included",
+    ]
+
+
+def require(condition: bool, found: str) -> None:
+    if not condition:
+        raise AssertionError(f"this run counts for nothing: {found}")

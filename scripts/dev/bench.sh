@@ -1,0 +1,19 @@
+# shellcheck shell=bash
+# The benchmarks: bench/ does the measuring, on stacks of its own that it takes down.
+
+command_bench() {
+  local argument
+  for argument in "$@"; do
+    [[ $argument != -h && $argument != --help ]] || run_benchmarks --help
+  done
+  build_programs
+  build_preset "$DEV_PRESET" bench_control
+  export DEV_NO_BUILD=1
+  run_benchmarks "$@"
+}
+
+run_benchmarks() {
+  cd "$ROOT"
+  export DEV_PRESET PYTHONDONTWRITEBYTECODE=1
+  exec "$PYTHON" -m bench "$@"
+}
