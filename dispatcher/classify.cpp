@@ -27,6 +27,7 @@ store::Settlement describe(const Attempt& attempt) {
   result.webhook = attempt.delivery.webhook;
   result.lease = attempt.delivery.lease;
   result.test = attempt.delivery.test;
+  result.attempts = attempt.delivery.attempts;
   result.started = attempt.started;
   result.duration = attempt.duration;
   result.address = attempt.address;

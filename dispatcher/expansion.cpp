@@ -1,5 +1,6 @@
 #include "expansion.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,7 @@ std::optional<std::string> reason_to_reject(const store::PendingNotification& no
 
 class Planner {
  public:
-  explicit Planner(Slots slots) : slots_(std::move(slots)) {}
+  explicit Planner(Slots::Plan slots) : slots_(std::move(slots)) {}
 
   store::BornState state_for(const store::Subscriber& subscriber) {
     const auto webhook = subscriber.target.webhook;
@@ -41,31 +42,61 @@ class Planner {
     return store::BornState::pending;  // and so are those that follow: within a plan slots are only taken
   }
 
+  bool full() const { return slots_.full(); }
+
  private:
-  Slots slots_;
+  Slots::Plan slots_;
 };
+
+std::vector<store::NewDelivery> deliveries_of(const store::PendingNotification& notification,
+                                              const store::Recipient& recipient, Planner& planner) {
+  const auto event = webhook::find_event(notification.event).value();
+  std::vector<store::NewDelivery> result;
+  for (const auto& subscriber : recipient.webhooks) {
+    if (!subscriber.events.contains(event)) continue;
+    result.push_back({notification.id, subscriber.target.webhook, planner.state_for(subscriber)});
+  }
+  return result;
+}
+
+/// Some would have to wait, and none can be sent.
+bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
+  const auto count = [&](store::BornState state) {
+    return std::ranges::count(deliveries, state, &store::NewDelivery::state);
+  };
+  return count(store::BornState::pending) > 0 && count(store::BornState::leased) == 0;
+}
 
 }  // namespace
 
-store::Expansion plan_expansion(const std::vector<store::PendingNotification>& notifications,
-                                const std::map<store::EntityId, store::Recipient>& recipients, Slots slots) {
-  store::Expansion expansion;
+ExpansionPlan plan_expansion(const std::vector<store::PendingNotification>& notifications,
+                             const std::map<store::EntityId, store::Recipient>& recipients, Slots::Plan slots,
+                             Ahead ahead) {
+  ExpansionPlan plan;
+  auto& expansion = plan.expansion;
   Planner planner(std::move(slots));
   for (const auto& notification : notifications) {
-    const auto* recipient = find_recipient(recipients, notification.entity);
+    const auto entity = notification.entity;
+    if (plan.crowded.contains(entity)) continue;
+    const auto* recipient = find_recipient(recipients, entity);
     if (auto reason = reason_to_reject(notification, recipient)) {
       expansion.rejected.push_back({notification.id, std::move(*reason)});
+      plan.done[entity] = notification.id;
+      continue;
+    }
+    const bool full = planner.full();
+    const auto deliveries = deliveries_of(notification, *recipient, planner);
+    if (ahead == Ahead::no && would_only_wait(deliveries)) {
+      plan.full = full;
+      if (full) break;
+      plan.crowded.insert(entity);
       continue;
     }
     expansion.processed.push_back(notification.id);
-    const auto event = webhook::find_event(notification.event).value();
-    for (const auto& subscriber : recipient->webhooks) {
-      if (!subscriber.events.contains(event)) continue;
-      expansion.deliveries.push_back(
-          {notification.id, subscriber.target.webhook, planner.state_for(subscriber)});
-    }
+    expansion.deliveries.insert(expansion.deliveries.end(), deliveries.begin(), deliveries.end());
+    plan.done[entity] = notification.id;
   }
-  return expansion;
+  return plan;
 }
 
 }  // namespace dispatcher

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "slots.hpp"
@@ -9,11 +10,23 @@
 
 namespace dispatcher {
 
+enum class Ahead {
+  no,  // a notification of which nothing could be sent now is left as it is, and those after it of its entity
+  yes,  // all are expanded
+};
+
+struct ExpansionPlan {
+  store::Expansion expansion;
+  std::set<store::EntityId> crowded;                      // left for want of slots of their own webhooks
+  bool full = false;                                      // the rest was left: no slot is free at all
+  std::map<store::EntityId, store::NotificationId> done;  // the last one of each entity that was not left
+};
+
 /// Checks each notification and gives it one delivery per subscribed webhook: born leased while `slots` has
 /// room and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise. What
-/// cannot be delivered is rejected with a Spanish reason that names the field. `slots` is a copy, so that a
-/// transaction run again plans again from the start.
-store::Expansion plan_expansion(const std::vector<store::PendingNotification>& notifications,
-                                const std::map<store::EntityId, store::Recipient>& recipients, Slots slots);
+/// cannot be delivered is rejected with a Spanish reason that names the field.
+ExpansionPlan plan_expansion(const std::vector<store::PendingNotification>& notifications,
+                             const std::map<store::EntityId, store::Recipient>& recipients, Slots::Plan slots,
+                             Ahead ahead);
 
 }  // namespace dispatcher

@@ -4,22 +4,17 @@
 // lease is attempted again; no transaction is open while anything is sent.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <random>
-#include <vector>
-
 #include "attempt.hpp"
+#include "intake.hpp"
+#include "lookout.hpp"
 #include "mailbox.hpp"
+#include "outcomes.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
 #include "platform/stop_signal.hpp"
 #include "sender.hpp"
 #include "slots.hpp"
-#include "store/claim.hpp"
-#include "store/expansion.hpp"
 #include "store/session.hpp"
-#include "store/settlement.hpp"
 #include "upkeep.hpp"
 #include "webhook/sealed_secret.hpp"
 
@@ -38,8 +33,6 @@ class Loop {
   void run(const platform::StopSignal& stop);
 
  private:
-  using Targets = std::map<store::WebhookId, store::Target>;
-
   bool round();
   bool work();
   template <class F>
@@ -48,17 +41,10 @@ class Loop {
 
   void collect();
   bool settle();
-  void settle_batch(const std::vector<store::Settlement>& batch);
-  void report_settled(const store::SettleResult& result) const;
-  bool claim_due();
-  bool expand();
-  bool expand(const std::vector<store::EntityId>& entities);
-
-  std::vector<store::ClaimRequest> plan_claims(const std::vector<store::DueWebhook>& due);
-  store::Lease new_lease();
-  void send(std::vector<store::LeasedDelivery> deliveries, const Targets& targets,
-            const std::map<store::WebhookId, bool>& probing, platform::MonotonicTime claimed_at);
-  void log_attempt(const Attempt& attempt, const store::Settlement& settlement) const;
+  bool take_in();
+  using Source = Shipment (Intake::*)(store::Session&, Lookout&, const Slots&);
+  bool take_in(std::string_view name, Source source);
+  void send(Shipment shipment);
   void report_away(const std::exception& error);
   void wait(const platform::StopSignal* stop, platform::Milliseconds longest);
 
@@ -68,15 +54,13 @@ class Loop {
   platform::Log log_;
   Slots slots_;
   Upkeep upkeep_;
+  Lookout lookout_;
+  Intake intake_;
+  Outcomes outcomes_;
   Mailbox<Attempt> attempts_;
   Sender sender_;
-  std::mt19937_64 random_;
-  store::EntityId entity_cursor_ = 0;
-  store::WebhookId webhook_cursor_ = 0;
-  unsigned expand_alone_ = 0;  // so many turns of one entity each, after a batch that the database refused
-  std::vector<store::Settlement> unsettled_;
-  std::vector<store::LeasedDelivery> unreleased_;
-  bool away_ = false;  // the database, as last reported
+  bool expand_first_ = false;  // claims and expansions take turns at the free slots
+  bool away_ = false;          // the database, as last reported
 };
 
 }  // namespace dispatcher

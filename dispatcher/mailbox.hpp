@@ -29,6 +29,11 @@ class Mailbox {
     const std::scoped_lock lock(mutex_);
     values_.insert(values_.end(), std::make_move_iterator(values.begin()),
                    std::make_move_iterator(values.end()));
+    wake();
+  }
+
+  /// Makes fd() readable, with or without something to take.
+  void wake() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written =
         ::write(fd_, &one, sizeof one);  // fails only when it is readable already

@@ -5,6 +5,7 @@
 
 #include "attempt.hpp"
 #include "store/lease.hpp"
+#include "store/target.hpp"
 #include "webhook/sealed_secret.hpp"
 
 namespace dispatcher {

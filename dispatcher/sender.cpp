@@ -2,13 +2,16 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <atomic>
-#include <deque>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include "descriptors.hpp"
+#include "lanes.hpp"
+#include "poller.hpp"
 #include "transfer.hpp"
 
 namespace dispatcher {
@@ -25,6 +28,8 @@ void initialise_curl() {
   if (code != CURLE_OK)
     throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
 }
+
+platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
 Attempt not_started(Request request) {
   Attempt attempt;
@@ -46,53 +51,108 @@ class Sender::Impl {
         multi_.get(), CURLMOPT_MAXCONNECTS,
         static_cast<long>(connections_for(settings_.max_in_flight)));  // kept, idle ones included
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, in_flight);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &watch_socket);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &set_timer);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
     thread_ = std::jthread([this](const std::stop_token& abandon) { run(abandon); });
   }
 
   ~Impl() {
     thread_.request_stop();
-    curl_multi_wakeup(multi_.get());
+    submitted_.wake();
     if (thread_.joinable()) thread_.join();
     for (const auto& [handle, transfer] : active_) curl_multi_remove_handle(multi_.get(), handle);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void submit(std::vector<Request> requests) {
-    submitted_.put(std::move(requests));
-    curl_multi_wakeup(multi_.get());
-  }
+  void submit(std::vector<Request> requests) { submitted_.put(std::move(requests)); }
 
   void stop_starting() {
     stopping_ = true;
-    curl_multi_wakeup(multi_.get());
+    submitted_.wake();
   }
 
  private:
   void run(const std::stop_token& abandon) {
-    constexpr int longest_wait_ms = 1000;
+    poller_.watch(submitted_.fd(), true, false);
     while (!abandon.stop_requested()) {
       start_submitted();
-      int running = 0;
-      curl_multi_perform(multi_.get(), &running);
+      open_more();
+      if (timer_ && monotonic_now() >= *timer_) act(CURL_SOCKET_TIMEOUT, 0);
       finish_done();
-      curl_multi_poll(multi_.get(), nullptr, 0, longest_wait_ms, nullptr);
+      attempts_.put(std::exchange(ended_, {}));
+      for (const auto& event : poller_.wait(longest_wait())) {
+        if (event.fd != submitted_.fd()) act(event.fd, ready_mask(event));
+      }
     }
   }
 
-  void start_submitted() {
-    std::vector<Attempt> returned;
-    for (auto& request : submitted_.take()) {
-      // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
-      // again.
-      const bool covered = std::chrono::steady_clock::now() + settings_.timeout < request.lease_until;
-      if (stopping_ || !covered) {
-        returned.push_back(not_started(std::move(request)));
-      } else {
-        start(std::move(request), returned);
-      }
+  static int ready_mask(const Poller::Event& event) {
+    return (event.read ? CURL_CSELECT_IN : 0) | (event.write ? CURL_CSELECT_OUT : 0) |
+           (event.error ? CURL_CSELECT_ERR : 0);
+  }
+
+  /// Lets libcurl go on with a socket, or with what is due. Not curl_multi_perform: it looks at every
+  /// transfer each time.
+  void act(curl_socket_t socket, int mask) {
+    if (socket == CURL_SOCKET_TIMEOUT) timer_.reset();
+    int running = 0;
+    curl_multi_socket_action(multi_.get(), socket, mask, &running);
+  }
+
+  static int watch_socket(CURL* /*handle*/, curl_socket_t socket, int what, void* data,
+                          void* /*socket_data*/) {
+    auto& poller = static_cast<Impl*>(data)->poller_;
+    if (what == CURL_POLL_REMOVE) {
+      poller.forget(socket);
+    } else {
+      poller.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
     }
-    attempts_.put(std::move(returned));
+    return 0;
+  }
+
+  static int set_timer(CURLM* /*multi*/, long milliseconds, void* data) {
+    auto& timer = static_cast<Impl*>(data)->timer_;
+    if (milliseconds < 0) {
+      timer.reset();
+    } else {
+      timer = monotonic_now() + platform::Milliseconds(milliseconds);
+    }
+    return 0;
+  }
+
+  /// Until libcurl's timer or a lane is due, at most a second.
+  platform::Milliseconds longest_wait() const {
+    constexpr platform::Milliseconds longest{1000};
+    auto next = monotonic_now() + longest;
+    if (timer_) next = std::min(next, *timer_);
+    if (const auto overdue = lanes_.next_overdue()) next = std::min(next, *overdue);
+    const auto wait = std::chrono::ceil<platform::Milliseconds>(next - monotonic_now());
+    return std::max(wait, platform::Milliseconds{0});
+  }
+
+  void start_submitted() {
+    for (auto& request : submitted_.take()) start(lanes_.add(std::move(request), monotonic_now()));
+    if (stopping_) end_unstarted(lanes_.drop_all());
+  }
+
+  /// Where the connections of a lane have been busy for long; not while one is still being made.
+  void open_more() {
+    auto overdue = lanes_.overdue(monotonic_now(), [this](auto webhook) { return !connecting(webhook); });
+    for (auto& request : overdue.start) start(std::move(request));
+    end_unstarted(std::move(overdue.hand_back));
+  }
+
+  bool connecting(store::WebhookId webhook) const {
+    return std::ranges::any_of(active_, [&](const auto& item) {
+      return item.second->webhook() == webhook && !item.second->connected();
+    });
+  }
+
+  void end_unstarted(std::vector<Request> requests) {
+    for (auto& request : requests) ended_.push_back(not_started(std::move(request)));
   }
 
   /// False: this host could not; `transfer` holds the request all the same.
@@ -105,13 +165,23 @@ class Sender::Impl {
     }
   }
 
-  void start(Request request, std::vector<Attempt>& failed) {
-    auto transfer = idle_transfer();
-    if (begin(*transfer, std::move(request))) {
-      CURL* handle = transfer->handle();
-      active_.emplace(handle, std::move(transfer));
-    } else {
-      failed.push_back(transfer->end(CURLE_FAILED_INIT));
+  void start(std::optional<Request> request) {
+    while (request) {
+      const auto webhook = request->delivery.webhook;
+      // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
+      // again.
+      if (stopping_ || monotonic_now() + settings_.timeout >= request->lease_until) {
+        ended_.push_back(not_started(std::move(*request)));
+      } else {
+        auto transfer = idle_transfer();
+        if (begin(*transfer, std::move(*request))) {
+          CURL* handle = transfer->handle();
+          active_.emplace(handle, std::move(transfer));
+          return;
+        }
+        ended_.push_back(transfer->end(CURLE_FAILED_INIT));
+      }
+      request = lanes_.ended(webhook, true, monotonic_now());
     }
   }
 
@@ -123,7 +193,6 @@ class Sender::Impl {
   }
 
   void finish_done() {
-    std::vector<Attempt> done;
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
@@ -131,20 +200,36 @@ class Sender::Impl {
       const CURLcode code = message->data.result;  // the message dies with the removal
       curl_multi_remove_handle(multi_.get(), handle);
       auto node = active_.extract(handle);
-      done.push_back(node.mapped()->end(code));
+      if (const auto took = node.mapped()->connecting_time()) lanes_.connection_made(*took);
+      finish(node.mapped()->end(code), code == CURLE_OK);
       idle_.push_back(std::move(node.mapped()));
     }
-    attempts_.put(std::move(done));
+  }
+
+  void finish(Attempt attempt, bool kept) {
+    const auto webhook = attempt.delivery.webhook;
+    // Who cannot be reached is not asked again by those in the queue: they are claimed anew, one at a time.
+    if (attempt.ending == Ending::answered) {
+      lanes_.answered(webhook, attempt.duration, monotonic_now());
+    } else {
+      end_unstarted(lanes_.drop(webhook));
+    }
+    ended_.push_back(std::move(attempt));
+    start(lanes_.ended(webhook, kept, monotonic_now()));
   }
 
   const platform::DeliverySettings settings_;
   Mailbox<Attempt>& attempts_;
   Mailbox<Request> submitted_;
   std::atomic<bool> stopping_ = false;
-  std::unique_ptr<CURLM, MultiDeleter> multi_;
+  Poller poller_;
+  std::optional<platform::MonotonicTime> timer_;  // when libcurl wants to be called, whatever the sockets do
+  std::unique_ptr<CURLM, MultiDeleter> multi_;    // calls the two above also as it is destroyed
   std::map<CURL*, std::unique_ptr<Transfer>> active_;
   std::vector<std::unique_ptr<Transfer>> idle_;
-  std::jthread thread_;  // last: it uses the rest
+  Lanes lanes_;
+  std::vector<Attempt> ended_;  // not yet handed over
+  std::jthread thread_;         // last: it uses the rest
 };
 
 Sender::Sender(const platform::DeliverySettings& settings, Mailbox<Attempt>& attempts)

@@ -4,22 +4,40 @@
 
 namespace dispatcher {
 
-unsigned Slots::available(store::WebhookId webhook, bool probing) const {
-  const auto used = webhooks_.find(webhook);
-  const unsigned in_flight = used == webhooks_.end() ? 0 : used->second.in_flight;
-  const unsigned own_limit = probing ? 1 : per_webhook_;
-  if (in_flight >= own_limit || full()) return 0;
-  unsigned result = std::min(own_limit - in_flight, total_ - in_flight_);
-  if (probing) {
-    const unsigned probe_limit = std::max(1U, total_ / 2);
-    result = std::min(result, probe_limit - std::min(probe_limit, probes_));
-  }
-  return result;
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned first_window = 2;
+constexpr auto forgotten_after = 10s;  // without anything in flight
+constexpr auto stalled_after = 1s;     // without an answer
+
+unsigned less(unsigned from, unsigned taken) { return from - std::min(from, taken); }
+
+}  // namespace
+
+unsigned Slots::window_of(const Use& use, platform::MonotonicTime now) const {
+  const bool forgotten = use.in_flight == 0 && now - use.progress > forgotten_after;
+  return std::min(per_webhook_, forgotten ? first_window : std::max(use.window, first_window));
 }
 
-void Slots::take(store::WebhookId webhook, bool probing) {
+unsigned Slots::available(const Use& use, bool probing, unsigned taken, unsigned taken_in_all,
+                          unsigned probes_taken, platform::MonotonicTime now) const {
+  if (use.in_flight > 0 && now - use.progress > stalled_after) return 0;
+  const unsigned own = less(probing ? 1 : window_of(use, now), use.in_flight + taken);
+  const unsigned result = std::min(own, less(free(), taken_in_all));
+  if (!probing) return result;
+  return std::min(result, less(std::max(1U, total_ / 2), probes_ + probes_taken));
+}
+
+unsigned Slots::available(store::WebhookId webhook, bool probing, platform::MonotonicTime now) const {
+  return Plan(*this, now).available(webhook, probing);
+}
+
+void Slots::take(store::WebhookId webhook, bool probing, platform::MonotonicTime now) {
   auto& use = webhooks_[webhook];
-  ++use.in_flight;
+  use.window = window_of(use, now);
+  if (use.in_flight++ == 0) use.progress = now;
   ++in_flight_;
   if (probing) {
     ++use.probes;
@@ -27,15 +45,35 @@ void Slots::take(store::WebhookId webhook, bool probing) {
   }
 }
 
-void Slots::give_back(store::WebhookId webhook) {
+void Slots::give_back(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now) {
   const auto used = webhooks_.find(webhook);
-  if (used == webhooks_.end()) return;
+  if (used == webhooks_.end() || used->second.in_flight == 0) return;
+  auto& use = used->second;
   --in_flight_;
-  if (used->second.probes > 0) {
-    --used->second.probes;
+  --use.in_flight;
+  if (use.probes > 0) {
+    --use.probes;
     --probes_;
   }
-  if (--used->second.in_flight == 0) webhooks_.erase(used);
+  if (outcome == Outcome::answered) {
+    use.progress = now;
+    use.window = std::min(per_webhook_, use.window + 1);
+  } else if (outcome == Outcome::failed) {
+    use.window = first_window;
+  }
+}
+
+unsigned Slots::Plan::available(store::WebhookId webhook, bool probing) const {
+  const auto used = slots_.webhooks_.find(webhook);
+  const auto taken = by_webhook_.find(webhook);
+  return slots_.available(used == slots_.webhooks_.end() ? Use{} : used->second, probing,
+                          taken == by_webhook_.end() ? 0 : taken->second, taken_, probes_, now_);
+}
+
+void Slots::Plan::take(store::WebhookId webhook, bool probing) {
+  ++by_webhook_[webhook];
+  ++taken_;
+  if (probing) ++probes_;
 }
 
 }  // namespace dispatcher

@@ -36,6 +36,7 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
 /// Just before the request, also on a reused connection, for which open_socket is not asked.
 int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote_port*/, int /*local_port*/) {
   auto& progress = *static_cast<Progress*>(data);
+  progress.connected = true;
   progress.address = platform::IpAddress::parse(remote_ip);
   if (progress.address && webhook::may_connect(*progress.address, progress.settings->allowed_networks))
     return CURL_PREREQFUNC_OK;
@@ -245,6 +246,15 @@ Ending Transfer::ending_of(CURLcode code) const {
     default:
       return Ending::bad_response;
   }
+}
+
+std::optional<platform::Milliseconds> Transfer::connecting_time() const {
+  long made = 0;
+  curl_off_t microseconds = 0;
+  curl_easy_getinfo(handle(), CURLINFO_NUM_CONNECTS, &made);
+  curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &microseconds);
+  if (made == 0 || microseconds == 0) return std::nullopt;
+  return platform::Milliseconds(microseconds / 1000);
 }
 
 Attempt Transfer::end(CURLcode code) {

@@ -19,6 +19,7 @@ struct Progress {
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   int status = 0;              // of the header block being read
+  bool connected = false;      // a connection is ready for the request
   bool answered = false;       // the final header block (status 200 or more) is complete
   bool refused = false;        // an address was not allowed
   bool local_failure = false;  // this host has no socket left
@@ -37,6 +38,10 @@ class Transfer {
   Attempt end(CURLcode code);
 
   CURL* handle() const { return handle_.get(); }
+  store::WebhookId webhook() const { return request_.delivery.webhook; }
+  bool connected() const { return progress_.connected; }
+  /// How long its connection took to be made, TLS included; none if it was a kept one, or came to nothing.
+  std::optional<platform::Milliseconds> connecting_time() const;
 
  private:
   struct HandleDeleter {

@@ -1,12 +1,11 @@
 #include "store/claim.hpp"
 
 #include <algorithm>
-#include <span>
+#include <map>
 
-#include "store/exists_delivery.hpp"
 #include "store/id_list.hpp"
 #include "store/json_rows.hpp"
-#include "webhook/crypto.hpp"
+#include "store/union_all.hpp"
 
 namespace store {
 
@@ -14,40 +13,51 @@ namespace json = webhook::json;
 
 namespace {
 
-/// Webhooks sought by one statement; shorter requests are padded, so that it is prepared once.
+/// Webhooks sought by one statement.
 constexpr std::size_t webhooks_per_statement = 16;
 
-const std::string& candidates_sql() {
-  static const std::string sql = [] {
-    const std::string one =
-        "(SELECT id, webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente' "
-        "AND webhook_id = ?"
-        " AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT ?)";
-    std::string all = one;
-    for (std::size_t i = 1; i < webhooks_per_statement; ++i) all += " UNION ALL " + one;
-    return all;
-  }();
-  return sql;
-}
-
+/// What each webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
 struct Candidate {
   DeliveryId id;
   WebhookId webhook;
+  UtcTime due;
 };
 
-/// What each webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
 std::vector<Candidate> find_candidates(Session& session, const std::vector<ClaimRequest>& requests) {
+  static const std::string sql = union_all(
+      "SELECT id, webhook_id, " STORE_EPOCH_MS(
+          "proximo_intento") " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente'"
+                             " AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)"
+                             " ORDER BY proximo_intento, id LIMIT ?",
+      webhooks_per_statement);
   std::vector<Candidate> result;
   for (std::size_t first = 0; first < requests.size(); first += webhooks_per_statement) {
     std::vector<Parameter> parameters;
     for (std::size_t i = first; i < first + webhooks_per_statement; ++i) {
       const ClaimRequest request = i < requests.size() ? requests[i] : ClaimRequest{-1, 0};
       parameters.emplace_back(request.webhook);
+      parameters.emplace_back(request.from);
       parameters.emplace_back(request.limit);
     }
-    for (const auto& row : session.run_query(candidates_sql(), parameters)) {
-      result.push_back({row.integer(0), row.integer(1)});
-    }
+    for (const auto& row : session.run_query(sql, parameters))
+      result.push_back({row.integer(0), row.integer(1), row.time(2)});
+  }
+  return result;
+}
+
+std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
+                                   const std::vector<Candidate>& candidates) {
+  std::map<WebhookId, Claim::Reach> reached;
+  for (const auto& candidate : candidates) {
+    auto& reach = reached[candidate.webhook];
+    ++reach.found;
+    reach.last = std::max(reach.last, candidate.due);
+  }
+  std::vector<Claim::Reach> result;
+  result.reserve(requests.size());
+  for (const auto& request : requests) {
+    result.push_back(reached[request.webhook]);
+    result.back().webhook = request.webhook;
   }
   return result;
 }
@@ -126,48 +136,37 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids
 
 }  // namespace
 
-QueueGlance glance_at_queue(Session& session) {
-  const auto rows = session.query(
-      "SELECT (SELECT pausada FROM control_envio WHERE id = 1),"
-      " EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
-      " EXISTS (SELECT 1 FROM entregas WHERE estado = 'pendiente')");
-  return {rows.at(0).boolean(0), rows.at(0).boolean(1), rows.at(0).boolean(2)};
-}
-
-std::vector<DueWebhook> due_webhooks(Session& session) {
-  std::vector<DueWebhook> result;
-  // From the webhooks, with one seek each: a GROUP BY over what is pending would read the whole backlog.
+std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks) {
+  std::vector<ReceivingWebhook> result;
   for (const auto& row :
-       session.query("SELECT w.id, w.url, w.secreto_clave, HEX(w.secreto_sellado), w.entidad_id, "
-                     "COALESCE(x.sondeo, FALSE)"
-                     " FROM webhooks w JOIN entidades t ON t.id = w.entidad_id LEFT JOIN webhook_ejecuciones "
-                     "x ON x.webhook_id = w.id"
+       session.query("SELECT " STORE_TARGET_COLUMNS ", COALESCE(x.sondeo, FALSE)"
+                     " FROM " STORE_JSON_IDS
+                     " j STRAIGHT_JOIN webhooks w ON w.id = j.id JOIN entidades t ON t.id = w.entidad_id"
+                     " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
                      " WHERE w.activo AND w.plaza IS NOT NULL AND t.activa"
-                     " AND (x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3))"
-                     " AND " STORE_EXISTS_DELIVERY(
-                         "w.id", "'pendiente' AND d.proximo_intento <= UTC_TIMESTAMP(3)") " ORDER BY w.id")) {
-    Target target{row.integer(0), row.text(1), {}};
-    if (!row.null(2)) target.secret = {row.text(2), webhook::crypto::from_hex(row.text(3)).value()};
-    result.push_back({std::move(target), row.integer(4), row.boolean(5)});
+                     " AND (x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)) ORDER BY w.id",
+                     json::dump(json::Array(webhooks.begin(), webhooks.end())))) {
+    result.push_back({read_target(row, 0), row.boolean(target_columns)});
   }
   return result;
 }
 
-std::vector<LeasedDelivery> claim(Session& session, const std::vector<ClaimRequest>& requests,
-                                  const Lease& lease) {
+Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const Lease& lease) {
   const auto candidates = find_candidates(session, requests);
-  if (candidates.empty()) return {};
+  Claim result{{}, reach_of(requests, candidates)};
+  if (candidates.empty()) return result;
   const std::string leased = transaction(session, [&]() -> std::string {
     const auto receiving = lock_receiving(session, requests);
     std::vector<DeliveryId> ids;
-    for (const auto& [id, webhook] : candidates) {
-      if (std::ranges::binary_search(receiving, webhook)) ids.push_back(id);
+    for (const auto& candidate : candidates) {
+      if (std::ranges::binary_search(receiving, candidate.webhook)) ids.push_back(candidate.id);
     }
     if (ids.empty()) return "[]";
     const auto held = lock_candidates(session, ids);
     return held.empty() ? "[]" : lease_held(session, held, lease);
   });
-  return read_leased(session, leased, lease);
+  result.deliveries = read_leased(session, leased, lease);
+  return result;
 }
 
 }  // namespace store

@@ -5,35 +5,39 @@
 
 #include "store/lease.hpp"
 #include "store/session.hpp"
+#include "store/target.hpp"
 #include "store/types.hpp"
 
 namespace store {
 
-/// What a round of the dispatcher needs to know before it does anything; one round trip.
-struct QueueGlance {
-  bool paused;
-  bool pending_notifications;
-  bool pending_deliveries;  // due or waiting
-};
-QueueGlance glance_at_queue(Session& session);
-
-/// A webhook that may receive and has something due.
-struct DueWebhook {
+/// A webhook whose deliveries may be claimed: active, not deleted, not resting, of an active entity.
+struct ReceivingWebhook {
   Target target;
-  EntityId entity;
   bool probing;  // one in flight only
 };
-/// All of them, by id: active, not deleted, not resting, of an active entity.
-std::vector<DueWebhook> due_webhooks(Session& session);
+/// Those of `webhooks` that may receive, by id.
+std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks);
 
 struct ClaimRequest {
   WebhookId webhook;
   unsigned limit;  // 1 or more
+  /// Nothing due before this is looked at, by the database's clock: an index keeps the entries of what has
+  /// been claimed for as long as a backup holds a snapshot open, and to walk past them takes time. The
+  /// default looks at all.
+  UtcTime from{};
 };
-/// Leases the oldest due deliveries of each webhook, up to its limit, in the order they fell due, in one
-/// transaction. A webhook deleted or disabled meanwhile yields nothing; the delivery of a cancelled
-/// notification is cancelled instead.
-std::vector<LeasedDelivery> claim(Session& session, const std::vector<ClaimRequest>& requests,
-                                  const Lease& lease);
+struct Claim {
+  std::vector<LeasedDelivery> deliveries;  // in the order they fell due
+  /// How far each webhook was looked at, in the order of the requests.
+  struct Reach {
+    WebhookId webhook;
+    unsigned found;  // as many as the limit: there may be more
+    UtcTime last;    // when the last one found fell due
+  };
+  std::vector<Reach> reached;
+};
+/// Leases the oldest due deliveries of each webhook, up to its limit, in one transaction. A webhook deleted
+/// or disabled meanwhile yields nothing; the delivery of a cancelled notification is cancelled instead.
+Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const Lease& lease);
 
 }  // namespace store

@@ -1,17 +1,18 @@
 #include "store/expansion.hpp"
 
-#include <limits>
-
 #include "store/exists_delivery.hpp"
 #include "store/id_list.hpp"
 #include "store/json_rows.hpp"
-#include "webhook/crypto.hpp"
+#include "store/union_all.hpp"
 
 namespace store {
 
 namespace json = webhook::json;
 
 namespace {
+
+/// Sought by one statement.
+constexpr std::size_t entities_per_statement = 32;
 
 json::Value ids_of(const std::vector<EntityId>& ids) { return json::Array(ids.begin(), ids.end()); }
 
@@ -86,37 +87,23 @@ std::vector<BornDelivery> read_leased(Session& session, const Expansion& expansi
 
 }  // namespace
 
-std::vector<EntityId> entities_with_pending(Session& session, EntityId cursor, unsigned limit) {
-  // One seek for each entity: DISTINCT would read the whole backlog.
-  const auto next_after = [&](EntityId after) -> std::optional<EntityId> {
-    const auto rows = session.query(
-        "SELECT entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
-        " WHERE estado = 'pendiente' AND entidad_id > ? ORDER BY entidad_id LIMIT 1",
-        after);
-    return rows.empty() ? std::nullopt : std::optional(rows.front().integer(0));
-  };
-  std::vector<EntityId> result;
-  for (auto next = next_after(cursor); next && result.size() < limit; next = next_after(*next))
-    result.push_back(*next);
-  // Round to the first again; the writer may give any number as an entity, negative ones too.
-  constexpr auto least = std::numeric_limits<EntityId>::min();
-  for (auto next = next_after(least); next && *next <= cursor && result.size() < limit;
-       next = next_after(*next)) {
-    result.push_back(*next);
-  }
-  return result;
-}
-
-std::vector<PendingNotification> take_pending(Session& session, const std::vector<EntityId>& entities,
-                                              unsigned per_entity) {
+std::vector<PendingNotification> take_pending(Session& session, const std::vector<TakeRequest>& requests) {
+  static const std::string sql = union_all(
+      "SELECT id, entidad_id, evento, datos, " STORE_EPOCH_MS(
+          "ocurrida_en") " FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
+                         " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?"
+                         " FOR UPDATE SKIP LOCKED",
+      entities_per_statement);
   std::vector<PendingNotification> result;
-  for (const auto entity : entities) {
-    for (const auto& row : session.query(
-             "SELECT id, entidad_id, evento, datos, " STORE_EPOCH_MS(
-                 "ocurrida_en") " FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
-                                " WHERE estado = 'pendiente' AND entidad_id = ? ORDER BY id LIMIT ? FOR "
-                                "UPDATE SKIP LOCKED",
-             entity, per_entity)) {
+  for (std::size_t first = 0; first < requests.size(); first += entities_per_statement) {
+    std::vector<Parameter> parameters;
+    for (std::size_t i = first; i < first + entities_per_statement; ++i) {
+      const TakeRequest request = i < requests.size() ? requests[i] : TakeRequest{0, 0, 0};
+      parameters.emplace_back(request.entity);
+      parameters.emplace_back(request.after);
+      parameters.emplace_back(request.limit);
+    }
+    for (const auto& row : session.run_query(sql, parameters)) {
       result.push_back({row.integer(0), row.integer(1), row.text(2), row.text(3), row.optional_time(4)});
     }
   }
@@ -135,7 +122,8 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
   }
   query_ids(session, "SELECT id FROM webhooks WHERE id IN", webhooks, "LOCK IN SHARE MODE");
   const auto rows = session.query(
-      "SELECT e.id, e.activa, w.id, w.url, w.secreto_clave, HEX(w.secreto_sellado), w.eventos, w.activo,"
+      "SELECT e.id, e.activa, " STORE_TARGET_COLUMNS
+      ", w.eventos, w.activo,"
       " COALESCE(x.sondeo, FALSE), COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE),"
       " " STORE_EXISTS_DELIVERY(
           "w.id",
@@ -151,10 +139,10 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
     auto& recipient = result[row.integer(0)];
     recipient.active = row.boolean(1);
     if (row.null(2)) continue;
-    Target target{row.integer(2), row.text(3), {}};
-    if (!row.null(4)) target.secret = {row.text(4), webhook::crypto::from_hex(row.text(5)).value()};
-    recipient.webhooks.push_back({std::move(target), webhook::EventSet::from_joined(row.text(6)),
-                                  row.boolean(7), row.boolean(8), row.boolean(9), row.boolean(10)});
+    constexpr auto rest = 2 + target_columns;
+    recipient.webhooks.push_back({read_target(row, 2), webhook::EventSet::from_joined(row.text(rest)),
+                                  row.boolean(rest + 1), row.boolean(rest + 2), row.boolean(rest + 3),
+                                  row.boolean(rest + 4)});
   }
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "store/lease.hpp"
 #include "store/session.hpp"
+#include "store/target.hpp"
 #include "store/types.hpp"
 
 namespace store {
@@ -21,14 +22,14 @@ struct PendingNotification {
       occurred;  // none: not a day of the calendar, which some modes of the writer's session let in
 };
 
-/// The next entities with pending notifications after `cursor`, by id and round to the first again: at most
-/// `limit`.
-std::vector<EntityId> entities_with_pending(Session& session, EntityId cursor, unsigned limit);
-
-/// The oldest pending notifications of each, at most `per_entity`, locked; those that somebody else holds are
-/// skipped.
-std::vector<PendingNotification> take_pending(Session& session, const std::vector<EntityId>& entities,
-                                              unsigned per_entity);
+struct TakeRequest {
+  EntityId entity;
+  NotificationId after;  // only what has a higher id: past what is known to be done
+  unsigned limit;        // 1 or more
+};
+/// The oldest pending notifications of each entity, locked, by entity in the order given and by id; those
+/// that somebody else holds are skipped.
+std::vector<PendingNotification> take_pending(Session& session, const std::vector<TakeRequest>& requests);
 
 struct Subscriber {
   Target target;

@@ -9,7 +9,6 @@
 #include "store/session.hpp"
 #include "store/types.hpp"
 #include "webhook/event.hpp"
-#include "webhook/sealed_secret.hpp"
 
 namespace store {
 
@@ -18,13 +17,6 @@ namespace store {
 struct Lease {
   std::uint64_t token = 0;
   platform::Milliseconds duration{};  // on the database's clock, from the claim
-};
-
-/// Where a webhook's deliveries go.
-struct Target {
-  WebhookId webhook = 0;
-  std::string url;
-  std::optional<webhook::SealedSecret> secret;
 };
 
 /// A delivery claimed and ready to be sent.

@@ -16,15 +16,6 @@ namespace {
 
 constexpr unsigned min_failures_to_disable = 10;
 
-// The batch as a table; every statement of the transaction reads the part that it needs.
-#define BATCH                                                                                                \
-  "JSON_TABLE(?, '$[*]' COLUMNS (o FOR ORDINALITY, id BIGINT PATH '$.id', lease BIGINT UNSIGNED PATH "       \
-  "'$.lease',"                                                                                               \
-  " state VARCHAR(10) PATH '$.state', step INT PATH '$.step', wait_us BIGINT PATH '$.wait', started BIGINT " \
-  "PATH"                                                                                                     \
-  " '$.started', duration BIGINT PATH '$.duration', address VARCHAR(45) PATH '$.address', status INT PATH"   \
-  " '$.status', error VARCHAR(500) PATH '$.error', attempted INT PATH '$.attempted'))"
-
 #define FROM_EPOCH_MS(column) "('1970-01-01' + INTERVAL (" column ") * 1000 MICROSECOND)"
 
 std::string_view state_name(SettledState state) {
@@ -43,67 +34,88 @@ std::string_view state_name(SettledState state) {
 
 std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
-json::Value batch_row(const Settlement& s) {
-  return json::Object{{"id", s.id},
-                      {"lease", std::to_string(s.lease)},
-                      {"state", state_name(s.state)},
-                      {"step", static_cast<std::int64_t>(s.failures)},
-                      {"wait", microseconds(s.wait)},
-                      {"started", std::int64_t{s.started.time_since_epoch().count()}},
-                      {"duration", std::int64_t{s.duration.count()}},
-                      {"address", s.address},
-                      {"status", s.status},
-                      {"error", s.error},
-                      {"attempted", s.state == SettledState::held ? 0 : 1}};
-}
+using Batch = std::vector<const Settlement*>;
 
-std::string batch_json(const std::vector<const Settlement*>& settlements) {
+/// One JSON array per settlement that `wanted` picks, of the fields that `row` gives.
+template <class Wanted, class MakeRow>
+json::Array rows_of(const Batch& batch, Wanted&& wanted, MakeRow&& row) {
   json::Array rows;
-  for (const auto* settlement : settlements) rows.push_back(batch_row(*settlement));
-  return json::dump(rows);
+  for (const auto* settlement : batch) {
+    if (wanted(*settlement)) rows.push_back(row(*settlement));
+  }
+  return rows;
 }
 
-/// Those still under their lease, in the order given, their rows locked.
-std::vector<const Settlement*> lock_owned(Session& session, const std::vector<Settlement>& settlements) {
-  std::vector<DeliveryId> ids;
-  ids.reserve(settlements.size());
-  for (const auto& settlement : settlements) ids.push_back(settlement.id);
-  std::map<DeliveryId, std::uint64_t> leases;
-  for (const auto& row : query_ids(session, "SELECT id, arriendo FROM entregas WHERE id IN", ids,
-                                   "AND estado = 'en_curso' FOR UPDATE")) {
-    leases.emplace(row.integer(0), row.unsigned_integer(1));
-  }
-  std::vector<const Settlement*> owned;
-  for (const auto& settlement : settlements) {
-    const auto lease = leases.find(settlement.id);
-    if (lease != leases.end() && lease->second == settlement.lease) owned.push_back(&settlement);
-  }
-  return owned;
+bool is_delivered(const Settlement& s) { return s.state == SettledState::delivered; }
+
+/// Some of a batch were no longer under their lease, so nothing was written.
+struct NotAllOwned {};
+
+/// Most of most batches: little to say, so said in little.
+std::uint64_t update_delivered(Session& session, const Batch& batch) {
+  const auto rows = rows_of(batch, is_delivered, [](const Settlement& s) {
+    return json::Array{s.id, std::to_string(s.lease), s.status};
+  });
+  if (rows.empty()) return 0;
+  return session.update(
+      "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',"
+      " status INT PATH '$[2]')) j STRAIGHT_JOIN entregas e ON e.id = j.id"
+      " SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,"
+      " e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3)"
+      " WHERE e.estado = 'en_curso' AND e.arriendo = j.lease",
+      json::dump(rows));
 }
 
-void insert_attempts(Session& session, const std::string& batch) {
+std::uint64_t update_others(Session& session, const Batch& batch) {
+  const auto rows = rows_of(
+      batch, [](const Settlement& s) { return !is_delivered(s); },
+      [](const Settlement& s) {
+        const std::int64_t attempted = s.state == SettledState::held ? 0 : 1;
+        return json::Array{s.id,
+                           std::to_string(s.lease),
+                           state_name(s.state),
+                           static_cast<std::int64_t>(s.failures),
+                           microseconds(s.wait),
+                           s.status,
+                           s.error,
+                           attempted};
+      });
+  if (rows.empty()) return 0;
+  return session.update(
+      "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',"
+      " state VARCHAR(10) PATH '$[2]', step INT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH "
+      "'$[5]',"
+      " error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]')) j STRAIGHT_JOIN entregas e ON e.id = j.id"
+      " SET e.estado = j.state, e.intentos = e.intentos + j.attempted, e.paso = j.step,"
+      " e.proximo_intento = IF(j.state = 'pendiente', UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND,"
+      "  e.proximo_intento),"
+      " e.arriendo = NULL, e.arriendo_hasta = NULL,"
+      " e.ultimo_estado = IF(j.attempted, j.status, e.ultimo_estado), e.ultimo_error = j.error,"
+      " e.terminada_en = IF(j.state = 'fallida', UTC_TIMESTAMP(3), NULL)"
+      " WHERE e.estado = 'en_curso' AND e.arriendo = j.lease",
+      json::dump(rows));
+}
+
+void insert_attempts(Session& session, const Batch& batch) {
+  const auto rows = rows_of(
+      batch, [](const Settlement& s) { return s.state != SettledState::held; },
+      [](const Settlement& s) {
+        return json::Array{s.id,
+                           std::int64_t{s.attempts} + 1,
+                           std::int64_t{s.started.time_since_epoch().count()},
+                           std::int64_t{s.duration.count()},
+                           s.address,
+                           s.status,
+                           s.error};
+      });
+  if (rows.empty()) return;
   session.update(
       "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error)"
-      " SELECT e.id, e.intentos + 1, " FROM_EPOCH_MS(
-          "j.started") ", j.duration, j.address, j.status, j.error FROM " BATCH
-                       " j STRAIGHT_JOIN entregas e ON e.id = j.id WHERE j.attempted = 1",
-      batch);
-}
-
-void update_deliveries(Session& session, const std::string& batch, std::size_t count) {
-  const auto changed = session.update("UPDATE " BATCH
-                                      " j STRAIGHT_JOIN entregas e ON e.id = j.id SET e.estado = j.state, "
-                                      "e.intentos = e.intentos + j.attempted, e.paso = j.step,"
-                                      " e.proximo_intento = IF(j.state = 'pendiente', UTC_TIMESTAMP(3) + "
-                                      "INTERVAL j.wait_us MICROSECOND, e.proximo_intento),"
-                                      " e.arriendo = NULL, e.arriendo_hasta = NULL, e.ultimo_estado = "
-                                      "IF(j.attempted, j.status, e.ultimo_estado),"
-                                      " e.ultimo_error = j.error, e.terminada_en = IF(j.state IN "
-                                      "('entregada', 'fallida'), UTC_TIMESTAMP(3), NULL)"
-                                      " WHERE e.estado = 'en_curso' AND e.arriendo = j.lease",
-                                      batch);
-  // The lock above is only as wide as one node of a cluster; this count is what the promise rests on.
-  if (changed != count) throw Conflict(0, "a delivery changed hands while it was being settled");
+      " SELECT j.id, j.number, " FROM_EPOCH_MS("j.started") ", j.duration, j.address, j.status, j.error"
+      " FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]', started BIGINT PATH '$[2]',"
+      " duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]', status INT PATH '$[5]',"
+      " error VARCHAR(500) PATH '$[6]')) j",
+      json::dump(rows));
 }
 
 /// What a batch says of one webhook: its last attempt, and the failures since its last success.
@@ -114,7 +126,7 @@ struct Execution {
   platform::Milliseconds rest{};
 };
 
-std::map<WebhookId, Execution> executions_of(const std::vector<const Settlement*>& settlements) {
+std::map<WebhookId, Execution> executions_of(const Batch& settlements) {
   std::map<WebhookId, Execution> result;  // by id: everybody writes these rows in the same order
   for (const auto* settlement : settlements) {
     auto& execution = result[settlement->webhook];
@@ -170,7 +182,7 @@ void record_executions(Session& session, const std::map<WebhookId, Execution>& e
 }
 
 /// Webhooks answered 410 by their receiver, or failing for longer than `disable_after`.
-std::vector<WebhookId> deactivate(Session& session, const std::vector<const Settlement*>& settlements,
+std::vector<WebhookId> deactivate(Session& session, const Batch& settlements,
                                   const std::map<WebhookId, Execution>& executions,
                                   platform::Milliseconds disable_after) {
   std::set<WebhookId> deactivated;
@@ -196,23 +208,65 @@ std::vector<WebhookId> deactivate(Session& session, const std::vector<const Sett
   return {deactivated.begin(), deactivated.end()};
 }
 
+/// The outcome of a batch whose leases are all its own; throws NotAllOwned.
+std::vector<WebhookId> write(Session& session, const Batch& batch, platform::Milliseconds disable_after) {
+  Batch by_id = batch;
+  std::ranges::sort(by_id, {}, &Settlement::id);  // everybody locks in the same order
+  if (update_delivered(session, by_id) + update_others(session, by_id) != batch.size()) throw NotAllOwned();
+  insert_attempts(session, by_id);
+  const auto executions = executions_of(batch);
+  record_executions(session, executions);
+  return deactivate(session, batch, executions, disable_after);
+}
+
+/// Those still under their lease, in the order given, their rows locked.
+Batch lock_owned(Session& session, const Batch& batch) {
+  std::vector<DeliveryId> ids;
+  ids.reserve(batch.size());
+  for (const auto* settlement : batch) ids.push_back(settlement->id);
+  std::ranges::sort(ids);
+  std::map<DeliveryId, std::uint64_t> leases;
+  for (const auto& row : query_ids(session, "SELECT id, arriendo FROM entregas WHERE id IN", ids,
+                                   "AND estado = 'en_curso' FOR UPDATE")) {
+    leases.emplace(row.integer(0), row.unsigned_integer(1));
+  }
+  Batch owned;
+  for (const auto* settlement : batch) {
+    const auto lease = leases.find(settlement->id);
+    if (lease != leases.end() && lease->second == settlement->lease) owned.push_back(settlement);
+  }
+  return owned;
+}
+
+SettleResult settle_owned(Session& session, const Batch& batch, platform::Milliseconds disable_after) {
+  return transaction(session, [&]() -> SettleResult {
+    const auto owned = lock_owned(session, batch);
+    SettleResult result{batch.size() - owned.size(), {}};
+    if (owned.empty()) return result;
+    try {
+      result.deactivated = write(session, owned, disable_after);
+    } catch (const NotAllOwned&) {
+      // The lock is only as wide as one node of a cluster; the count is what the promise rests on.
+      throw Conflict(0, "a delivery changed hands while it was being settled");
+    }
+    return result;
+  });
+}
+
 }  // namespace
 
 SettleResult settle(Session& session, const std::vector<Settlement>& settlements,
                     platform::Milliseconds disable_after) {
   if (settlements.empty()) return {};
-  return transaction(session, [&]() -> SettleResult {
-    const auto owned = lock_owned(session, settlements);
-    SettleResult result{settlements.size() - owned.size(), {}};
-    if (owned.empty()) return result;
-    const std::string batch = batch_json(owned);
-    insert_attempts(session, batch);
-    update_deliveries(session, batch, owned.size());
-    const auto executions = executions_of(owned);
-    record_executions(session, executions);
-    result.deactivated = deactivate(session, owned, executions, disable_after);
-    return result;
-  });
+  Batch batch;
+  batch.reserve(settlements.size());
+  for (const auto& settlement : settlements) batch.push_back(&settlement);
+  try {
+    // Nearly always every lease is still ours, and the guarded updates alone tell so.
+    return transaction(session, [&]() -> SettleResult { return {0, write(session, batch, disable_after)}; });
+  } catch (const NotAllOwned&) {
+    return settle_owned(session, batch, disable_after);
+  }
 }
 
 }  // namespace store

@@ -27,6 +27,7 @@ struct Settlement {
   bool test = false;              // test events do not count for deactivation
 
   // The attempt.
+  unsigned attempts = 0;  // known outcomes before this one
   UtcTime started{};
   platform::Milliseconds duration{};
   std::optional<std::string> address;  // the IP dialled

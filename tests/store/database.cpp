@@ -66,10 +66,23 @@ NotificationId insert_notification(Session& session, EntityId entity, std::strin
   return session.last_insert_id();
 }
 
+std::vector<EntityId> waiting_entities(Session& session) {
+  std::vector<EntityId> result;
+  Gap rest;
+  for (auto found = find_waiting_entities(session, {rest}); !found.empty();
+       found = find_waiting_entities(session, {rest})) {
+    result.push_back(found.front().id);
+    rest.first = found.front().id + 1;
+  }
+  return result;
+}
+
 std::vector<BornDelivery> expand(Session& session, BornState state, const Lease& lease) {
   return transaction(session, [&] {
-    const auto entities = entities_with_pending(session, 0, 100);
-    const auto pending = take_pending(session, entities, 1000);
+    const auto entities = waiting_entities(session);
+    std::vector<TakeRequest> requests;
+    for (const auto entity : entities) requests.push_back({entity, 0, 1000});
+    const auto pending = take_pending(session, requests);
     const auto recipients = load_recipients(session, entities);
     Expansion expansion;
     for (const auto& notification : pending) {
@@ -89,6 +102,7 @@ Settlement attempted(const LeasedDelivery& delivery) {
   settlement.webhook = delivery.webhook;
   settlement.lease = delivery.lease;
   settlement.test = delivery.test;
+  settlement.attempts = delivery.attempts;
   settlement.started = platform::utc_now();
   settlement.duration = platform::Milliseconds(12);
   settlement.address = "127.0.0.1";

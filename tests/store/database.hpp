@@ -16,6 +16,7 @@
 #include "store/secrets.hpp"
 #include "store/settlement.hpp"
 #include "store/tokens.hpp"
+#include "store/waiting.hpp"
 #include "store/webhooks.hpp"
 
 namespace store::testing {
@@ -45,6 +46,9 @@ Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string
 NotificationId insert_notification(Session& session, EntityId entity,
                                    std::string_view event = "evaluacion.cerrada",
                                    std::string_view data = R"({"evaluacionId": 1, "titulo": "t"})");
+
+/// The entities with pending notifications, by id.
+std::vector<EntityId> waiting_entities(Session& session);
 
 /// Expands every pending notification to every webhook of its entity, in `state`; what was born leased.
 std::vector<BornDelivery> expand(Session& session, BornState state = BornState::pending,

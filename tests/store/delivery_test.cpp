@@ -16,8 +16,14 @@ struct Fixture {
   Session& session = database.session;
   Webhook webhook = add_webhook(session, 1);
 
-  LeasedDelivery claim_one(const Lease& lease = long_lease) {
-    return claim(session, {{webhook.id, 1}}, lease).at(0);
+  std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease = long_lease) {
+    return claim(session, {{webhook.id, limit}}, lease).deliveries;
+  }
+  LeasedDelivery claim_one(const Lease& lease = long_lease) { return claim_some(1, lease).at(0); }
+  /// Nothing of the webhook is due.
+  bool nothing_due() {
+    const auto waiting = find_waiting_webhooks(session, {Gap{}});
+    return waiting.empty() || waiting.front().until.count() > 0;
   }
   Delivery only() { return list_deliveries(session, {}).at(0); }
   void queue_one() {
@@ -30,14 +36,13 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(delivery, Fixture)
 
-BOOST_AUTO_TEST_CASE(expansion_takes_turns_between_entities_and_skips_what_others_hold) {
+BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_skipped) {
   for (const EntityId entity : {3, 5, 9}) insert_notification(session, entity);
-  BOOST_CHECK((entities_with_pending(session, 3, 10) == std::vector<EntityId>{5, 9, 3}));
-  BOOST_CHECK((entities_with_pending(session, 9, 2) == std::vector<EntityId>{3, 5}));
+  BOOST_CHECK((waiting_entities(session) == std::vector<EntityId>{3, 5, 9}));
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  BOOST_CHECK_EQUAL(take_pending(other, {3}, 10).size(), 1U);
-  BOOST_CHECK_EQUAL(take_pending(session, {3, 5}, 10).size(), 1U);
+  BOOST_CHECK_EQUAL(take_pending(other, {{3, 0, 10}}).size(), 1U);
+  BOOST_CHECK_EQUAL(take_pending(session, {{3, 0, 10}, {9, 0, 10}}).size(), 1U);
   other.execute("ROLLBACK");
 }
 
@@ -54,7 +59,7 @@ BOOST_AUTO_TEST_CASE(what_is_born_leased_is_returned_and_not_claimed_again) {
   insert_notification(session, 1);
   insert_notification(session, 1);
   BOOST_CHECK_EQUAL(expand(session, BornState::leased).size(), 2U);
-  BOOST_CHECK(claim(session, {{webhook.id, 10}}, long_lease).empty());
+  BOOST_CHECK(claim_some(10).empty());
   BOOST_CHECK_EQUAL(queue_status(session).in_flight, 2);
 }
 
@@ -62,24 +67,24 @@ BOOST_AUTO_TEST_CASE(a_claim_is_in_order_within_its_limits_and_exclusive) {
   for (int i = 0; i < 5; ++i) insert_notification(session, 1);
   expand(session);
   BOOST_CHECK(load_recipients(session, {1}).at(1).webhooks.at(0).backlog);
-  BOOST_CHECK_EQUAL(due_webhooks(session).size(), 1U);
-  const auto first = claim(session, {{webhook.id, 3}}, long_lease);
-  const auto second = claim(session, {{webhook.id, 10}}, {102, Milliseconds(60000)});
+  BOOST_CHECK(!nothing_due());
+  const auto first = claim_some(3);
+  const auto second = claim_some(10, {102, Milliseconds(60000)});
   BOOST_REQUIRE_EQUAL(first.size(), 3U);
   BOOST_REQUIRE_EQUAL(second.size(), 2U);
   BOOST_CHECK_LT(first[0].notification, first[1].notification);
   BOOST_CHECK_LT(first[2].notification, second[0].notification);
   BOOST_CHECK_EQUAL(first[0].data, R"({"evaluacionId": 1, "titulo": "t"})");
-  BOOST_CHECK(due_webhooks(session).empty());
+  BOOST_CHECK(nothing_due());
 }
 
 BOOST_AUTO_TEST_CASE(a_deleted_or_disabled_webhook_yields_nothing) {
   queue_one();
   disable_webhook(session, webhook.id, disabled_by_operator);
-  BOOST_CHECK(claim(session, {{webhook.id, 1}}, long_lease).empty());
+  BOOST_CHECK(claim_some(1).empty());
   enable_webhook(session, webhook.id, false);
   delete_webhook(session, 1, webhook.id);
-  BOOST_CHECK(claim(session, {{webhook.id, 1}}, long_lease).empty());
+  BOOST_CHECK(claim_some(1).empty());
   BOOST_CHECK_EQUAL(cancel_deliveries_of_deleted(session, 10), 1U);
   BOOST_CHECK_EQUAL(only().state, "cancelada");
 }
@@ -115,7 +120,7 @@ BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   settle(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, Milliseconds(0));
   BOOST_CHECK_EQUAL(only().state, "pendiente");
   BOOST_CHECK(only().next_attempt.value() > platform::utc_now() + Milliseconds(3000000));
-  BOOST_CHECK(due_webhooks(session).empty());
+  BOOST_CHECK(nothing_due());
   BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::done);
   const auto again = claim_one();
   BOOST_CHECK_EQUAL(again.attempts, 1U);
@@ -153,11 +158,11 @@ BOOST_AUTO_TEST_CASE(a_429_rests_and_a_failure_probes) {
   settlement.probe = true;
   settlement.rest = Milliseconds(60000);
   settle(session, {settlement}, Milliseconds(0));
-  BOOST_CHECK(due_webhooks(session).empty());
+  BOOST_CHECK(load_receiving(session, {webhook.id}).empty());
   const auto subscriber = load_recipients(session, {1}).at(1).webhooks.at(0);
   BOOST_CHECK(subscriber.probing && subscriber.resting && subscriber.backlog);
   session.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3)");
-  BOOST_CHECK(due_webhooks(session).at(0).probing);
+  BOOST_CHECK(load_receiving(session, {webhook.id}).at(0).probing);
 }
 
 BOOST_AUTO_TEST_CASE(a_410_deactivates) {
@@ -227,14 +232,14 @@ BOOST_AUTO_TEST_CASE(an_attempt_in_flight_at_the_cancellation_is_not_repeated) {
   const auto leased = claim_one();
   BOOST_CHECK_EQUAL(cancel_notification(session, leased.notification).in_flight, 1U);
   settle(session, {failed_attempt(leased, Milliseconds(0))}, Milliseconds(0));
-  BOOST_CHECK(claim(session, {{webhook.id, 1}}, long_lease).empty());
+  BOOST_CHECK(claim_some(1).empty());
   BOOST_CHECK_EQUAL(only().state, "cancelada");
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_delivery_is_replayed_alone_or_with_the_rest) {
   queue_one();
   queue_one();
-  for (const auto& leased : claim(session, {{webhook.id, 2}}, long_lease)) {
+  for (const auto& leased : claim_some(2)) {
     auto settlement = failed_attempt(leased, Milliseconds(0));
     settlement.state = SettledState::failed;
     settle(session, {settlement}, Milliseconds(0));
@@ -281,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
       " VALUES (1, 'evaluacion.cerrada', '{}', '2026-00-15')");
-  BOOST_CHECK(!take_pending(session, {1}, 10).at(0).occurred.has_value());
+  BOOST_CHECK(!take_pending(session, {{1, 0, 10}}).at(0).occurred.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(upkeep_waits_for_nobody) {
@@ -314,49 +319,30 @@ BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {
   BOOST_CHECK_GE(left.at(0).integer(0), 58);
 }
 
-BOOST_AUTO_TEST_CASE(looking_for_work_does_not_read_the_backlog) {
-  for (int i = 0; i < 200; ++i) insert_notification(session, 1);
-  const auto rows_read = [&](const auto& look) {
-    const auto count = [&] {
-      std::int64_t rows = 0;
-      for (const auto* name : {"Handler_read_next", "Handler_read_prev"}) {
-        rows +=
-            std::stoll(session.query(std::string("SHOW SESSION STATUS LIKE '") + name + "'").at(0).text(1));
-      }
-      return rows;
-    };
-    const auto before = count();
-    look();
-    return count() - before;
-  };
-  BOOST_CHECK_LT(rows_read([&] { entities_with_pending(session, 0, 32); }), 150);
-  expand(session);
-  session.query("ANALYZE TABLE entregas, webhooks");
-  BOOST_CHECK_LT(rows_read([&] { BOOST_CHECK_EQUAL(due_webhooks(session).size(), 1U); }), 150);
-  disable_webhook(session, webhook.id, disabled_by_operator);
-  BOOST_CHECK_LT(rows_read([&] { BOOST_CHECK(due_webhooks(session).empty()); }), 150);
+BOOST_AUTO_TEST_CASE(a_batch_with_a_stale_owner_changes_only_what_is_its_own) {
+  queue_one();
+  queue_one();
+  auto leased = claim_some(2);
+  BOOST_REQUIRE_EQUAL(leased.size(), 2U);
+  session.update("UPDATE entregas SET arriendo = 999 WHERE id = ?", leased[0].id);
+  const auto result = settle(session, {delivered(leased[0]), delivered(leased[1])}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(result.stale, 1U);
+  BOOST_CHECK(list_attempts(session, leased[0].id).empty());
+  BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
+  BOOST_CHECK_EQUAL(queue_status(session).in_flight, 1);
 }
 
-BOOST_AUTO_TEST_CASE(the_queries_of_the_queue_use_their_indexes) {
-  for (int i = 0; i < 50; ++i) insert_notification(session, 1);
-  expand(session);
-  session.query("ANALYZE TABLE entregas, notificaciones_pendientes");
-  const auto plan = [&](const std::string& sql) {
-    std::string text;
-    for (const auto& row : session.query("EXPLAIN FORMAT=JSON " + sql)) text += row.text(0);
-    return text;
-  };
-  const auto claims = plan(
-      "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente' AND webhook_id "
-      "= 1"
-      " AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT 10");
-  BOOST_CHECK(claims.find("entregas_por_reclamar") != std::string::npos);
-  BOOST_CHECK(claims.find("filesort") == std::string::npos);
-  const auto expansion = plan(
-      "SELECT id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
-      " WHERE estado = 'pendiente' AND entidad_id = 1 ORDER BY id LIMIT 10 FOR UPDATE SKIP LOCKED");
-  BOOST_CHECK(expansion.find("notificaciones_por_expandir") != std::string::npos);
-  BOOST_CHECK(expansion.find("filesort") == std::string::npos);
+BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
+  for (int i = 0; i < 3; ++i) queue_one();
+  session.update("UPDATE entregas SET proximo_intento = '2026-01-01' + INTERVAL id SECOND");
+  const auto first = claim(session, {{webhook.id, 1}}, long_lease);
+  BOOST_REQUIRE_EQUAL(first.reached.size(), 1U);
+  BOOST_CHECK_EQUAL(first.reached[0].found, 1U);
+  const auto rest =
+      claim(session, {{webhook.id, 10, first.reached[0].last + Milliseconds(1001)}}, long_lease);
+  BOOST_CHECK_EQUAL(rest.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(rest.reached[0].found, 1U);
+  BOOST_CHECK_EQUAL(claim_some(10).size(), 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,7 +6,7 @@ BOOST_AUTO_TEST_SUITE(expansion)
 
 namespace {
 
-using dispatcher::plan_expansion;
+using dispatcher::Ahead;
 using dispatcher::Slots;
 using store::BornState;
 using store::PendingNotification;
@@ -15,6 +15,13 @@ using store::Subscriber;
 using webhook::Event;
 
 constexpr store::EntityId entity = 7;
+
+/// What is written, when all is expanded at once.
+store::Expansion plan_expansion(const std::vector<PendingNotification>& notifications,
+                                const std::map<store::EntityId, Recipient>& recipients, const Slots& slots) {
+  return dispatcher::plan_expansion(notifications, recipients, Slots::Plan(slots, {}), Ahead::yes).expansion;
+}
+
 using Recipients = std::map<store::EntityId, Recipient>;
 
 /// Notification `id` of the entity, of an event that all the tests' webhooks receive.
@@ -170,10 +177,10 @@ BOOST_AUTO_TEST_CASE(leased_while_there_are_slots_at_all) {
 
 BOOST_AUTO_TEST_CASE(what_is_already_in_flight_counts) {
   Slots slots(10, 2);
-  slots.take(1, false);
+  slots.take(1, false, {});
   const auto expansion = plan_expansion({opened(11), opened(12)}, with({subscriber(1)}), slots);
   BOOST_TEST(states(expansion, 1) == "lp");
-  BOOST_TEST(slots.available(1, false) == 1U);  // planning takes nothing: it may be done again
+  BOOST_TEST(slots.available(1, false, {}) == 1U);  // planning takes nothing: it may be done again
 }
 
 BOOST_AUTO_TEST_CASE(older_ones_that_wait_are_not_overtaken) {
@@ -197,7 +204,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_gets_one) {
   const auto recipients = with({probing});
   BOOST_TEST(states(plan_expansion({opened(11), opened(12)}, recipients, Slots(10, 10)), 1) == "lp");
   Slots busy(10, 10);
-  busy.take(1, true);
+  busy.take(1, true, {});
   BOOST_TEST(states(plan_expansion({opened(11)}, recipients, busy), 1) == "p");
 }
 
@@ -206,6 +213,64 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
   inactive.active = false;
   inactive.backlog = inactive.resting = inactive.probing = true;
   BOOST_TEST(states(plan_expansion({opened(11)}, with({inactive}), Slots(10, 10)), 1) == "h");
+}
+
+// Not ahead: what could not be sent is left where it is.
+
+BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_crowded) {
+  const auto plan = dispatcher::plan_expansion({opened(11), opened(12), opened(13)}, with({subscriber(1)}),
+                                               Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  BOOST_TEST((plan.expansion.processed == std::vector<store::NotificationId>{11, 12}));
+  BOOST_TEST(states(plan.expansion, 1) == "ll");
+  BOOST_TEST(plan.crowded.contains(entity));
+  BOOST_TEST(!plan.full);
+  BOOST_TEST(plan.done.at(entity) == 12);
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
+  auto behind = subscriber(1);
+  behind.backlog = true;
+  const auto plan = dispatcher::plan_expansion({opened(11)}, with({behind, subscriber(2)}),
+                                               Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  BOOST_TEST(states(plan.expansion, 1) == "p");
+  BOOST_TEST(states(plan.expansion, 2) == "l");
+  BOOST_TEST(plan.crowded.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_crowded_entity_does_not_hold_up_the_next) {
+  auto behind = subscriber(1);
+  behind.backlog = true;
+  auto other = opened(12);
+  other.entity = 8;
+  const Recipients recipients{{entity, {true, {behind}}}, {8, {true, {subscriber(2)}}}};
+  const auto plan =
+      dispatcher::plan_expansion({opened(11), other}, recipients, Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  BOOST_TEST((plan.expansion.processed == std::vector<store::NotificationId>{12}));
+  BOOST_TEST((plan.crowded == std::set<store::EntityId>{entity}));
+  BOOST_TEST(!plan.done.contains(entity));
+}
+
+BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_crowded) {
+  auto other = opened(13);
+  other.entity = 8;
+  const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
+  const auto plan = dispatcher::plan_expansion({opened(11), opened(12), other}, recipients,
+                                               Slots::Plan(Slots(1, 1), {}), Ahead::no);
+  BOOST_TEST((plan.expansion.processed == std::vector<store::NotificationId>{11}));
+  BOOST_TEST(plan.full);
+  BOOST_TEST(plan.crowded.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
+  auto inactive = subscriber(1);
+  inactive.active = false;
+  auto bad = opened(12);
+  bad.data = "{}";
+  const auto plan = dispatcher::plan_expansion({opened(11), bad}, with({inactive}),
+                                               Slots::Plan(Slots(0, 1), {}), Ahead::no);
+  BOOST_TEST(states(plan.expansion, 1) == "h");
+  BOOST_TEST(plan.expansion.rejected.size() == 1U);
+  BOOST_TEST(plan.done.at(entity) == 12);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,120 @@
+#include "agenda.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace dispatcher {
+
+namespace {
+
+constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+
+/// Visits `map` in a turn that begins after `cursor` and goes round once, until `visit` returns false.
+template <class Map, class F>
+void go_round(Map& map, std::int64_t cursor, F&& visit) {
+  const auto first = map.upper_bound(cursor);
+  for (auto i = first; i != map.end(); ++i)
+    if (!visit(*i)) return;
+  for (auto i = map.begin(); i != first; ++i)
+    if (!visit(*i)) return;
+}
+
+/// What lies between the keys that `known` picks.
+template <class Map, class F>
+std::vector<store::Gap> gaps_between(const Map& map, F&& known) {
+  std::vector<store::Gap> result;
+  std::int64_t first = lowest;
+  for (const auto& [id, entry] : map) {
+    if (!known(entry)) continue;
+    if (first < id) result.push_back({first, id - 1});
+    if (id == highest) return result;
+    first = id + 1;
+  }
+  result.push_back({first, highest});
+  return result;
+}
+
+}  // namespace
+
+void EntityAgenda::found(const store::WaitingEntity& entity) {
+  entities_.try_emplace(entity.id, Entry{.after = entity.first - 1});
+}
+
+std::vector<store::TakeRequest> EntityAgenda::next(Pick pick, unsigned entities, unsigned limit,
+                                                   platform::MonotonicTime now) {
+  std::vector<store::TakeRequest> result;
+  go_round(entities_, cursor_, [&](const auto& item) {
+    const auto& [id, entry] = item;
+    if (result.size() == entities) return false;
+    if (entry.crowded == (pick == Pick::crowded) && now >= entry.not_before)
+      result.push_back({id, entry.after, limit});
+    return true;
+  });
+  if (!result.empty()) cursor_ = result.back().entity;
+  return result;
+}
+
+void EntityAgenda::advance(store::EntityId entity, store::NotificationId last) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.after = last;
+}
+
+void EntityAgenda::crowd(store::EntityId entity) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.crowded = true;
+}
+
+void EntityAgenda::relieve(store::EntityId entity) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.crowded = false;
+}
+
+void EntityAgenda::postpone(store::EntityId entity, platform::MonotonicTime until) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.not_before = until;
+}
+
+void EntityAgenda::look_again() {
+  for (auto& [id, entry] : entities_) entry.after = lowest;
+}
+
+std::vector<store::Gap> EntityAgenda::gaps() const {
+  return gaps_between(entities_, [](const Entry&) { return true; });
+}
+
+void WebhookAgenda::found(store::WebhookId webhook, platform::UtcTime first, platform::MonotonicTime due) {
+  auto& entry = webhooks_[webhook];
+  entry.from = first;
+  entry.due = due;
+}
+
+void WebhookAgenda::waits(store::WebhookId webhook, platform::MonotonicTime due) {
+  const auto [at, added] = webhooks_.try_emplace(webhook, Entry{.due = due});
+  if (!added) at->second.due = std::min(at->second.due, due);
+}
+
+std::vector<WebhookAgenda::Due> WebhookAgenda::due(platform::MonotonicTime now) const {
+  std::vector<Due> result;
+  go_round(webhooks_, cursor_, [&](const auto& item) {
+    const auto& [id, entry] = item;
+    if (now >= entry.due && now >= entry.not_before) result.push_back({id, entry.from});
+    return true;
+  });
+  return result;
+}
+
+void WebhookAgenda::advance(store::WebhookId webhook, platform::UtcTime last) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.from = last;
+}
+
+void WebhookAgenda::postpone(store::WebhookId webhook, platform::MonotonicTime until) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.not_before = until;
+}
+
+void WebhookAgenda::look_again() {
+  for (auto& [id, entry] : webhooks_) entry.from = {};
+}
+
+std::vector<store::Gap> WebhookAgenda::gaps(platform::MonotonicTime now) const {
+  return gaps_between(webhooks_,
+                      [&](const Entry& entry) { return now >= entry.due || now < entry.not_before; });
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,92 @@
+// Who waits, as far as this dispatcher knows: entities with pending notifications and webhooks with pending
+// deliveries, each kind taking turns. Hints only: the database decides, and Lookout finds again what was
+// forgotten here. Pure bookkeeping.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "platform/clock.hpp"
+#include "store/claim.hpp"
+#include "store/expansion.hpp"
+#include "store/types.hpp"
+#include "store/waiting.hpp"
+
+namespace dispatcher {
+
+class EntityAgenda {
+ public:
+  void found(const store::WaitingEntity& entity);
+
+  enum class Pick {
+    ready,    // with room for what it wakes, as far as is known
+    crowded,  // without
+  };
+  /// The next entities in turn, at most `entities`, each with its oldest notifications, at most `limit`.
+  std::vector<store::TakeRequest> next(Pick pick, unsigned entities, unsigned limit,
+                                       platform::MonotonicTime now);
+
+  /// Its notifications up to `last` are done with.
+  void advance(store::EntityId entity, store::NotificationId last);
+  /// Nothing more of it is known to wait.
+  void finished(store::EntityId entity) { entities_.erase(entity); }
+  /// Its webhooks have no slot free; until one of them gives one back.
+  void crowd(store::EntityId entity);
+  void relieve(store::EntityId entity);
+  /// Not before `until`, whatever happens: it failed.
+  void postpone(store::EntityId entity, platform::MonotonicTime until);
+  /// Every entity is looked at from its beginning again: ids are given before they are committed, so a lower
+  /// one may have come after a higher one.
+  void look_again();
+
+  /// The ids that are not known to wait.
+  std::vector<store::Gap> gaps() const;
+  bool empty() const { return entities_.empty(); }
+
+ private:
+  struct Entry {
+    store::NotificationId after;
+    bool crowded = false;
+    platform::MonotonicTime not_before{};
+  };
+  std::map<store::EntityId, Entry> entities_;
+  store::EntityId cursor_ = 0;
+};
+
+class WebhookAgenda {
+ public:
+  /// Its first pending delivery is due at `due`; `first` is that time by the database's clock.
+  void found(store::WebhookId webhook, platform::UtcTime first, platform::MonotonicTime due);
+  /// One of its deliveries, not necessarily its first, is due at `due`.
+  void waits(store::WebhookId webhook, platform::MonotonicTime due);
+
+  struct Due {
+    store::WebhookId webhook;
+    platform::UtcTime from;  // nothing due before is known
+  };
+  /// All that are due, beginning after the one that `turn_ended` named.
+  std::vector<Due> due(platform::MonotonicTime now) const;
+  void turn_ended(store::WebhookId last) { cursor_ = last; }
+
+  /// It was looked at up to what fell due at `last`.
+  void advance(store::WebhookId webhook, platform::UtcTime last);
+  /// Nothing more of it is known to be due.
+  void finished(store::WebhookId webhook) { webhooks_.erase(webhook); }
+  /// Not before `until`, whatever is found: it rests, or may not receive.
+  void postpone(store::WebhookId webhook, platform::MonotonicTime until);
+  void look_again();
+
+  /// The ids not known to be due.
+  std::vector<store::Gap> gaps(platform::MonotonicTime now) const;
+
+ private:
+  struct Entry {
+    platform::UtcTime from{};
+    platform::MonotonicTime due{};
+    platform::MonotonicTime not_before{};
+  };
+  std::map<store::WebhookId, Entry> webhooks_;
+  store::WebhookId cursor_ = 0;
+};
+
+}  // namespace dispatcher

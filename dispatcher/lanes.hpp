@@ -1,0 +1,92 @@
+// One lane per webhook: requests for one receiver follow each other on the connections that are already open,
+// and another connection is opened only when those are busy for long. A TLS handshake costs both sides more
+// than ten deliveries do, and a receiver that is not there is asked once, not ten times. Pure bookkeeping.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "attempt.hpp"
+
+namespace dispatcher {
+
+class Lanes {
+ public:
+  /// Nothing of the lane is under way, or a connection of it is free: start the request that comes back.
+  /// None: it waits its turn.
+  std::optional<Request> add(Request request, platform::MonotonicTime now);
+
+  /// An attempt that was started has ended; the one to start next, if any. `kept`: its connection can be used
+  /// again.
+  std::optional<Request> ended(store::WebhookId webhook, bool kept, platform::MonotonicTime now);
+
+  struct Overdue {
+    std::vector<Request> start;  // on one more connection of their lane
+    std::vector<Request>
+        hand_back;  // their receiver has answered nothing for a second: they hold slots in vain
+  };
+  /// Those that have waited for long enough, one of each lane, where `may_open` says that one more connection
+  /// makes sense; all, where nothing moves.
+  template <class F>
+  Overdue overdue(platform::MonotonicTime now, F&& may_open);
+
+  /// What patience is learnt from: how long a new connection took to be made, and how long an answer took.
+  /// Waiting for a busy connection is worth as long as either. Under load, here or at the receivers, both
+  /// grow, so that load does not open connections that make it worse.
+  void connection_made(platform::Milliseconds took);
+  void answered(store::WebhookId webhook, platform::Milliseconds took, platform::MonotonicTime now);
+
+  /// What waits in a lane, or in all: they are not going to be started.
+  std::vector<Request> drop(store::WebhookId webhook);
+  std::vector<Request> drop_all();
+
+  /// When the next lane will have waited for long enough; none when nothing waits.
+  std::optional<platform::MonotonicTime> next_overdue() const;
+
+ private:
+  struct Lane {
+    unsigned active = 0;
+    unsigned idle = 0;  // connections that are probably open; an error costs a handshake or a little patience
+    std::deque<Request> waiting;
+    platform::MonotonicTime overdue{};
+    platform::MonotonicTime progress{};  // its last answer, or its first request since it was empty
+  };
+  using LaneMap = std::map<store::WebhookId, Lane>;
+
+  platform::Milliseconds patience() const;
+  static bool stalled(const Lane& lane, platform::MonotonicTime now);
+  void wait_from(LaneMap::iterator lane, platform::MonotonicTime now);
+  void stop_waiting(LaneMap::iterator lane);
+  Request start_next(LaneMap::iterator lane, platform::MonotonicTime now);
+  void forget_if_done(LaneMap::iterator lane);
+  std::vector<Request> drop(LaneMap::iterator lane);
+
+  LaneMap lanes_;
+  // Averages of the last few; to begin with, what is usual on the Internet.
+  std::chrono::duration<double, std::milli> handshake_{100};
+  std::chrono::duration<double, std::milli> answer_{50};
+  std::set<std::pair<platform::MonotonicTime, store::WebhookId>> overdue_;  // lanes where something waits
+};
+
+template <class F>
+Lanes::Overdue Lanes::overdue(platform::MonotonicTime now, F&& may_open) {
+  Overdue result;
+  while (!overdue_.empty() && overdue_.begin()->first <= now) {
+    const auto lane = lanes_.find(overdue_.begin()->second);
+    if (stalled(lane->second, now)) {
+      for (auto& request : drop(lane)) result.hand_back.push_back(std::move(request));
+    } else if (may_open(lane->first)) {
+      result.start.push_back(start_next(lane, now));
+    } else {
+      stop_waiting(lane);
+      wait_from(lane, now);
+    }
+  }
+  return result;
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,39 @@
+// Finds out who waits, within a small share of the database thread's time.
+//
+// It promises: whatever is pending is found, whoever wrote it and when, also what was committed late,
+// replayed, released or recovered; with nothing pending, a look is one cheap statement.
+#pragma once
+
+#include <vector>
+
+#include "agenda.hpp"
+#include "pacer.hpp"
+#include "store/session.hpp"
+#include "store/waiting.hpp"
+
+namespace dispatcher {
+
+class Lookout {
+ public:
+  explicit Lookout(platform::Milliseconds poll_interval) : pacer_(5, poll_interval) {}
+
+  /// Looks if it is time to. Throws what the store throws.
+  void look(store::Session& session, platform::MonotonicTime now);
+
+  bool paused() const { return paused_; }
+  EntityAgenda& entities() { return entities_; }
+  WebhookAgenda& webhooks() { return webhooks_; }
+
+ private:
+  void search(store::Session& session, const store::QueueGlance& glance);
+
+  Pacer pacer_;
+  bool paused_ = true;  // until it has looked
+  EntityAgenda entities_;
+  WebhookAgenda webhooks_;
+  std::vector<store::Gap> entity_gaps_;   // left of the present round
+  std::vector<store::Gap> webhook_gaps_;  // likewise
+  platform::MonotonicTime next_look_again_{};
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,54 @@
+#include "store/waiting.hpp"
+
+#include "store/union_all.hpp"
+
+namespace store {
+
+namespace {
+
+std::vector<Parameter> bounds_of(const std::vector<Gap>& gaps) {
+  std::vector<Parameter> result;
+  for (std::size_t i = 0; i < gaps_per_search; ++i) {
+    const Gap gap = i < gaps.size() ? gaps[i] : Gap{1, 0};  // nothing is in it
+    result.emplace_back(gap.first);
+    result.emplace_back(gap.last);
+  }
+  return result;
+}
+
+}  // namespace
+
+// Not BETWEEN: for a gap of one id MariaDB makes an equality of it, and sorts that one's whole backlog.
+
+QueueGlance glance_at_queue(Session& session) {
+  const auto rows = session.query(
+      "SELECT (SELECT pausada FROM control_envio WHERE id = 1),"
+      " EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
+      " EXISTS (SELECT 1 FROM entregas WHERE estado = 'pendiente')");
+  return {rows.at(0).boolean(0), rows.at(0).boolean(1), rows.at(0).boolean(2)};
+}
+
+std::vector<WaitingEntity> find_waiting_entities(Session& session, const std::vector<Gap>& gaps) {
+  static const std::string sql = union_all(
+      "SELECT entidad_id, id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
+      " WHERE estado = 'pendiente' AND entidad_id >= ? AND entidad_id <= ? ORDER BY entidad_id, id LIMIT 1",
+      gaps_per_search);
+  std::vector<WaitingEntity> result;
+  for (const auto& row : session.run_query(sql, bounds_of(gaps)))
+    result.push_back({row.integer(0), row.integer(1)});
+  return result;
+}
+
+std::vector<WaitingWebhook> find_waiting_webhooks(Session& session, const std::vector<Gap>& gaps) {
+  static const std::string sql = union_all(
+      "SELECT webhook_id, " STORE_EPOCH_MS("proximo_intento") ", TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), "
+      "proximo_intento) DIV 1000 FROM entregas FORCE INDEX (entregas_por_reclamar)"
+      " WHERE estado = 'pendiente' AND webhook_id >= ? AND webhook_id <= ? ORDER BY webhook_id, proximo_intento LIMIT 1",
+      gaps_per_search);
+  std::vector<WaitingWebhook> result;
+  for (const auto& row : session.run_query(sql, bounds_of(gaps)))
+    result.push_back({row.integer(0), row.time(1), platform::Milliseconds(row.integer(2))});
+  return result;
+}
+
+}  // namespace store

@@ -1,0 +1,46 @@
+// Who waits: entities with pending notifications, webhooks with pending deliveries. One seek of an index for
+// each that is found, whatever the backlogs: a GROUP BY or DISTINCT would read them whole (seen on MariaDB
+// 10.11, which prefers that to a loose scan).
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "store/session.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+/// What a round of the dispatcher needs to know before it does anything; one round trip.
+struct QueueGlance {
+  bool paused;
+  bool pending_notifications;
+  bool pending_deliveries;  // due or waiting
+};
+QueueGlance glance_at_queue(Session& session);
+
+/// Ids from `first` to `last`, both included. The default is all of them: the writer may give any number as
+/// an entity, negative ones too.
+struct Gap {
+  std::int64_t first = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+};
+inline constexpr std::size_t gaps_per_search = 16;
+
+struct WaitingEntity {
+  EntityId id;
+  NotificationId first;  // its oldest pending notification
+};
+/// The lowest entity of each gap that has pending notifications; nothing for a gap without. At most
+/// gaps_per_search gaps, without overlaps.
+std::vector<WaitingEntity> find_waiting_entities(Session& session, const std::vector<Gap>& gaps);
+
+struct WaitingWebhook {
+  WebhookId id;
+  UtcTime first;                 // when its first pending delivery is due, by the database's clock
+  platform::Milliseconds until;  // from now until then; negative when it is past
+};
+/// Likewise, of webhooks with pending deliveries, due or not.
+std::vector<WaitingWebhook> find_waiting_webhooks(Session& session, const std::vector<Gap>& gaps);
+
+}  // namespace store

@@ -1,0 +1,149 @@
+// What the dispatcher's statements cost does not grow with what waits or is done.
+#include <boost/test/unit_test.hpp>
+#include <functional>
+
+#include "database.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+namespace {
+
+constexpr Lease lease{101, Milliseconds(60000)};
+
+struct Fixture {
+  Database database;
+  Session& session = database.session;
+  Webhook busy = add_webhook(session, 1);   // with a backlog
+  Webhook other = add_webhook(session, 2);  // with one of each
+
+  /// So many more finished and waiting rows, at least, of every kind, all of the busy one.
+  void grow(int rows) {
+    // Doubling, as neither server counts to thousands by itself.
+    session.update("CREATE TEMPORARY TABLE numeros (i INT AUTO_INCREMENT PRIMARY KEY, x INT)");
+    session.update("INSERT INTO numeros (x) VALUES (1)");
+    for (int count = 1; count < rows; count *= 2)
+      session.update("INSERT INTO numeros (x) SELECT x FROM numeros");
+    session.update(
+        "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en)"
+        " SELECT 1, 'evaluacion.cerrada', '{\"evaluacionId\": 1, \"titulo\": \"t\"}',"
+        " IF(i % 2, 'pendiente', 'procesada'), IF(i % 2, NULL, UTC_TIMESTAMP(3)) FROM numeros");
+    session.update("DROP TEMPORARY TABLE numeros");
+    session.update(
+        "INSERT IGNORE INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, "
+        "terminada_en)"
+        " SELECT id, ?, IF(id % 4, 'pendiente', 'entregada'), UTC_TIMESTAMP(3), UTC_TIMESTAMP(3),"
+        " IF(id % 4, NULL, UTC_TIMESTAMP(3)) FROM notificaciones_pendientes WHERE estado = 'procesada'",
+        busy.id);
+    session.query("ANALYZE TABLE entregas, notificaciones_pendientes, webhooks");
+  }
+
+  std::int64_t rows_read() {
+    std::int64_t rows = 0;
+    for (const auto& row : session.query("SHOW SESSION STATUS LIKE 'Handler_read%'"))
+      rows += std::stoll(row.text(1));
+    return rows;
+  }
+
+  /// Rows read by one run of `work`, which leaves everything as it was.
+  std::int64_t cost(const std::function<void()>& work) {
+    session.execute("START TRANSACTION");
+    const auto before = rows_read();
+    work();
+    const auto after = rows_read();
+    session.execute("ROLLBACK");
+    return after - before;
+  }
+
+  void check_same_cost(const std::function<void()>& work) {
+    const auto small = cost(work);
+    grow(4000);
+    const auto large = cost(work);
+    BOOST_TEST(large <= small + 20, large << " rows read with a backlog, " << small << " without");
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(growth, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_glance) {
+  grow(50);
+  check_same_cost([&] { glance_at_queue(session); });
+}
+
+BOOST_AUTO_TEST_CASE(finding_who_waits) {
+  grow(50);
+  insert_notification(session, 2);
+  check_same_cost([&] { BOOST_TEST(waiting_entities(session).size() == 2U); });
+  check_same_cost([&] {
+    BOOST_TEST(find_waiting_webhooks(session, {{busy.id, busy.id}, {busy.id + 1, other.id}}).size() == 1U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(taking_notifications) {
+  grow(50);
+  insert_notification(session, 2);
+  check_same_cost([&] { BOOST_TEST(take_pending(session, {{1, 0, 10}, {2, 0, 10}}).size() == 11U); });
+}
+
+BOOST_AUTO_TEST_CASE(loading_recipients) {
+  grow(50);
+  check_same_cost([&] { BOOST_TEST(load_recipients(session, {1, 2}).size() == 2U); });
+}
+
+BOOST_AUTO_TEST_CASE(finding_what_is_due) {
+  grow(50);
+  // In a transaction already: what a claim does before it opens its own.
+  const auto candidates = [&] {
+    BOOST_TEST(
+        session
+            .query("SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente'"
+                   " AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)"
+                   " ORDER BY proximo_intento, id LIMIT 10",
+                   busy.id, UtcTime{})
+            .size() == 10U);
+  };
+  check_same_cost(candidates);
+}
+
+BOOST_AUTO_TEST_CASE(a_claim_and_its_settlement) {
+  const auto round = [&] {
+    const auto before = rows_read();
+    std::vector<Settlement> settlements;
+    for (const auto& leased : claim(session, {{busy.id, 5}}, lease).deliveries)
+      settlements.push_back(delivered(leased));
+    BOOST_TEST(settlements.size() == 5U);
+    BOOST_TEST(settle(session, settlements, Milliseconds(0)).stale == 0U);
+    return rows_read() - before;
+  };
+  grow(100);
+  const auto small = round();
+  grow(4000);
+  const auto large = round();
+  BOOST_TEST(large <= small + 50, large << " rows read with a backlog, " << small << " without");
+}
+
+BOOST_AUTO_TEST_CASE(the_plans_use_the_indexes_made_for_them) {
+  grow(4000);
+  const auto plan = [&](const std::string& sql) {
+    std::string text;
+    for (const auto& row : session.query("EXPLAIN FORMAT=JSON " + sql)) text += row.text(0);
+    return text;
+  };
+  const auto claims = plan(
+      "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente' AND webhook_id "
+      "= 1"
+      " AND proximo_intento BETWEEN '2026-01-01' AND UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT 10");
+  BOOST_TEST(claims.find("entregas_por_reclamar") != std::string::npos);
+  BOOST_TEST(claims.find("filesort") == std::string::npos);
+  const auto expansion = plan(
+      "SELECT id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
+      " WHERE estado = 'pendiente' AND entidad_id = 1 AND id > 7 ORDER BY id LIMIT 10 FOR UPDATE SKIP "
+      "LOCKED");
+  BOOST_TEST(expansion.find("notificaciones_por_expandir") != std::string::npos);
+  BOOST_TEST(expansion.find("filesort") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,146 @@
+#include "agenda.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+BOOST_AUTO_TEST_SUITE(agenda)
+
+namespace {
+
+using dispatcher::EntityAgenda;
+using dispatcher::WebhookAgenda;
+using Pick = EntityAgenda::Pick;
+using platform::Milliseconds;
+using platform::MonotonicTime;
+using platform::UtcTime;
+
+const MonotonicTime now{std::chrono::hours(1)};
+constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+
+EntityAgenda with_entities(std::initializer_list<store::EntityId> ids) {
+  EntityAgenda agenda;
+  for (const auto id : ids) agenda.found({id, 100});
+  return agenda;
+}
+
+std::vector<store::EntityId> next(EntityAgenda& agenda, unsigned limit, Pick pick = Pick::ready,
+                                  MonotonicTime at = now) {
+  std::vector<store::EntityId> result;
+  for (const auto& request : agenda.next(pick, limit, 1, at)) result.push_back(request.entity);
+  return result;
+}
+
+using Ids = std::vector<std::int64_t>;
+
+std::string text(const std::vector<store::Gap>& gaps) {
+  std::string result;
+  for (const auto& [first, last] : gaps) {
+    result += (first == lowest ? "-" : std::to_string(first)) + ".." +
+              (last == highest ? "+" : std::to_string(last)) + " ";
+  }
+  return result;
+}
+
+Ids due(const WebhookAgenda& agenda, MonotonicTime at = now) {
+  Ids result;
+  for (const auto& webhook : agenda.due(at)) result.push_back(webhook.webhook);
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(entities_take_turns) {
+  auto agenda = with_entities({1, 2, 3, 4});
+  BOOST_TEST((next(agenda, 3) == Ids{1, 2, 3}));
+  BOOST_TEST((next(agenda, 3) == Ids{4, 1, 2}));
+  BOOST_TEST((next(agenda, 9) == Ids{3, 4, 1, 2}));  // each once
+  agenda.finished(2);
+  BOOST_TEST((next(agenda, 9) == Ids{3, 4, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_begins_at_its_oldest_and_goes_on_after_what_is_done) {
+  auto agenda = with_entities({7});
+  BOOST_TEST(agenda.next(Pick::ready, 1, 5, now).front().after == 99);
+  BOOST_TEST(agenda.next(Pick::ready, 1, 5, now).front().limit == 5U);
+  agenda.advance(7, 150);
+  agenda.found({7, 100});  // it is known already
+  BOOST_TEST(agenda.next(Pick::ready, 1, 5, now).front().after == 150);
+  agenda.look_again();
+  BOOST_TEST(agenda.next(Pick::ready, 1, 5, now).front().after == lowest);
+}
+
+BOOST_AUTO_TEST_CASE(a_crowded_entity_waits_until_it_is_relieved) {
+  auto agenda = with_entities({1, 2});
+  agenda.crowd(1);
+  BOOST_TEST((next(agenda, 9) == Ids{2}));
+  BOOST_TEST((next(agenda, 9, Pick::crowded) == Ids{1}));
+  agenda.relieve(1);
+  BOOST_TEST((next(agenda, 9, Pick::crowded).empty()));
+  BOOST_TEST(next(agenda, 9).size() == 2U);
+  agenda.relieve(77);  // unknown: nothing happens
+  BOOST_TEST(next(agenda, 9).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_failed_waits_for_its_time) {
+  auto agenda = with_entities({1, 2});
+  agenda.postpone(1, now + Milliseconds(10));
+  BOOST_TEST((next(agenda, 9) == Ids{2}));
+  BOOST_TEST(next(agenda, 9, Pick::ready, now + Milliseconds(10)).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(the_gaps_are_what_is_not_known) {
+  BOOST_TEST(text(EntityAgenda().gaps()) == "-..+ ");
+  BOOST_TEST(text(with_entities({5, 6, 9}).gaps()) == "-..4 7..8 10..+ ");
+  BOOST_TEST(text(with_entities({lowest, highest}).gaps()) ==
+             std::to_string(lowest + 1) + ".." + std::to_string(highest - 1) + " ");
+}
+
+BOOST_AUTO_TEST_CASE(webhooks_are_due_in_turn_from_their_time_on) {
+  WebhookAgenda agenda;
+  for (const store::WebhookId id : {1, 2, 3}) agenda.found(id, UtcTime(Milliseconds(id)), now);
+  agenda.found(4, UtcTime{}, now + Milliseconds(5));
+  BOOST_TEST((due(agenda) == Ids{1, 2, 3}));
+  agenda.turn_ended(1);
+  BOOST_TEST((due(agenda) == Ids{2, 3, 1}));
+  BOOST_TEST((due(agenda, now + Milliseconds(5)) == Ids{2, 3, 4, 1}));
+  BOOST_TEST((agenda.due(now).front().from == UtcTime(Milliseconds(2))));
+  agenda.advance(2, UtcTime(Milliseconds(50)));
+  BOOST_TEST((agenda.due(now).front().from == UtcTime(Milliseconds(50))));
+  agenda.look_again();
+  BOOST_TEST((agenda.due(now).front().from == UtcTime{}));
+  agenda.finished(2);
+  BOOST_TEST((due(agenda) == Ids{3, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_of_several_deliveries_decides_when_a_webhook_is_due) {
+  WebhookAgenda agenda;
+  agenda.waits(1, now + Milliseconds(9));
+  agenda.waits(1, now + Milliseconds(5));
+  agenda.waits(1, now + Milliseconds(7));
+  BOOST_TEST(due(agenda, now + Milliseconds(4)).empty());
+  BOOST_TEST(due(agenda, now + Milliseconds(5)).size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
+  WebhookAgenda agenda;
+  agenda.found(1, UtcTime{}, now);
+  agenda.postpone(1, now + Milliseconds(10));
+  agenda.found(1, UtcTime{}, now);
+  agenda.waits(1, now);
+  BOOST_TEST(due(agenda).empty());
+  BOOST_TEST(due(agenda, now + Milliseconds(10)).size() == 1U);
+}
+
+// One with a retry in an hour may get something new at any moment: it is searched again.
+BOOST_AUTO_TEST_CASE(only_webhooks_that_are_due_or_postponed_are_not_searched) {
+  WebhookAgenda agenda;
+  agenda.found(5, UtcTime{}, now);
+  agenda.found(7, UtcTime{}, now + Milliseconds(1));
+  BOOST_TEST(text(agenda.gaps(now)) == "-..4 6..+ ");
+  BOOST_TEST(text(agenda.gaps(now + Milliseconds(1))) == "-..4 6..6 8..+ ");
+  agenda.postpone(7, now + Milliseconds(10));
+  BOOST_TEST(text(agenda.gaps(now)) == "-..4 6..6 8..+ ");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,132 @@
+#include "lanes.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(lanes)
+
+namespace {
+
+using dispatcher::Lanes;
+using dispatcher::Request;
+using platform::Milliseconds;
+using platform::MonotonicTime;
+
+const MonotonicTime start{std::chrono::hours(1)};
+constexpr store::WebhookId webhook = 1;
+
+MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
+
+Request request(store::DeliveryId id, store::WebhookId to = webhook) {
+  Request result;
+  result.delivery.id = id;
+  result.delivery.webhook = to;
+  return result;
+}
+
+store::DeliveryId id_of(const std::optional<Request>& request) { return request ? request->delivery.id : 0; }
+
+/// Learnt to be impatient: the least patience is 20 ms.
+Lanes quick_lanes() {
+  Lanes lanes;
+  for (int i = 0; i < 100; ++i) {
+    lanes.connection_made(Milliseconds(1));
+    lanes.answered(77, Milliseconds(1), start);
+  }
+  return lanes;
+}
+
+bool always(store::WebhookId /*webhook*/) { return true; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(requests_of_one_webhook_follow_each_other_in_their_order) {
+  Lanes lanes;
+  BOOST_TEST(id_of(lanes.add(request(1), start)) == 1);
+  BOOST_TEST(id_of(lanes.add(request(2), start)) == 0);
+  BOOST_TEST(id_of(lanes.add(request(3), start)) == 0);
+  BOOST_TEST(id_of(lanes.ended(webhook, true, start)) == 2);
+  BOOST_TEST(id_of(lanes.ended(webhook, false, start)) == 3);
+  BOOST_TEST(id_of(lanes.ended(webhook, true, start)) == 0);
+  BOOST_TEST(!lanes.next_overdue());
+}
+
+BOOST_AUTO_TEST_CASE(another_webhook_has_a_lane_of_its_own) {
+  Lanes lanes;
+  lanes.add(request(1), start);
+  BOOST_TEST(id_of(lanes.add(request(2, 2), start)) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(another_connection_is_opened_for_what_has_waited_long_one_at_a_time) {
+  auto lanes = quick_lanes();
+  for (int i = 1; i <= 3; ++i) lanes.add(request(i), start);
+  BOOST_TEST((lanes.next_overdue() == at(20)));
+  BOOST_TEST(lanes.overdue(at(19), always).start.empty());
+  const auto first = lanes.overdue(at(20), always).start;
+  BOOST_REQUIRE(first.size() == 1U);
+  BOOST_TEST(first.front().delivery.id == 2);
+  BOOST_TEST((lanes.next_overdue() == at(40)));
+  BOOST_TEST(lanes.overdue(at(40), always).start.front().delivery.id == 3);
+  BOOST_TEST(!lanes.next_overdue());
+}
+
+BOOST_AUTO_TEST_CASE(not_while_one_is_still_being_made) {
+  auto lanes = quick_lanes();
+  for (int i = 1; i <= 2; ++i) lanes.add(request(i), start);
+  BOOST_TEST(lanes.overdue(at(20), [](auto) { return false; }).start.empty());
+  BOOST_TEST((lanes.next_overdue() == at(40)));
+  BOOST_TEST(lanes.overdue(at(40), always).start.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(connections_that_are_open_are_used_at_once) {
+  auto lanes = quick_lanes();
+  for (int i = 1; i <= 2; ++i) lanes.add(request(i), start);
+  lanes.overdue(at(20), always);
+  lanes.ended(webhook, true, at(30));
+  lanes.ended(webhook, true, at(30));
+  BOOST_TEST(id_of(lanes.add(request(3), at(40))) == 3);
+  BOOST_TEST(id_of(lanes.add(request(4), at(40))) == 4);
+  BOOST_TEST(id_of(lanes.add(request(5), at(40))) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(patience_is_what_a_connection_takes_or_a_few_usual_answers) {
+  auto lanes = quick_lanes();
+  for (int i = 0; i < 100; ++i) lanes.connection_made(Milliseconds(200));
+  for (int i = 1; i <= 2; ++i) lanes.add(request(i), start);
+  BOOST_TEST(lanes.overdue(at(190), always).start.empty());
+  BOOST_TEST(lanes.overdue(at(210), always).start.size() == 1U);
+
+  auto others = quick_lanes();
+  for (int i = 0; i < 100; ++i) others.answered(77, Milliseconds(100), start);
+  for (int i = 1; i <= 2; ++i) others.add(request(i), start);
+  BOOST_TEST(others.overdue(at(290), always).start.empty());
+  BOOST_TEST(others.overdue(at(310), always).start.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_a_receiver_that_does_not_answer_is_handed_back) {
+  auto lanes = quick_lanes();
+  for (int i = 1; i <= 3; ++i) lanes.add(request(i), start);
+  lanes.answered(webhook, Milliseconds(1), at(500));
+  const auto none_may_open = [](auto) { return false; };
+  BOOST_TEST(lanes.overdue(at(1499), none_may_open).hand_back.empty());
+  const auto overdue = lanes.overdue(at(1600), none_may_open);
+  BOOST_TEST(overdue.start.empty());
+  BOOST_TEST(overdue.hand_back.size() == 2U);
+  BOOST_TEST(!lanes.next_overdue());
+  BOOST_TEST(id_of(lanes.ended(webhook, true, at(1700))) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_in_a_lane_can_be_dropped) {
+  Lanes lanes;
+  for (int i = 1; i <= 3; ++i) lanes.add(request(i), start);
+  lanes.add(request(8, 2), start);
+  lanes.add(request(9, 2), start);
+  BOOST_TEST(lanes.drop(webhook).size() == 2U);
+  BOOST_TEST(lanes.drop(webhook).empty());
+  BOOST_TEST(id_of(lanes.ended(webhook, false, start)) == 0);
+  const auto rest = lanes.drop_all();
+  BOOST_REQUIRE(rest.size() == 1U);
+  BOOST_TEST(rest.front().delivery.id == 9);
+  BOOST_TEST(!lanes.next_overdue());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

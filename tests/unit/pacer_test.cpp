@@ -1,0 +1,35 @@
+#include "pacer.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(pacer)
+
+namespace {
+
+using dispatcher::Pacer;
+using platform::Milliseconds;
+using platform::MonotonicTime;
+
+const MonotonicTime start{std::chrono::hours(1)};
+
+MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_first_is_due_at_once) { BOOST_TEST(Pacer(5, Milliseconds(50)).due(start)); }
+
+BOOST_AUTO_TEST_CASE(a_cheap_one_comes_back_after_the_least_wait) {
+  Pacer pacer(5, Milliseconds(50));
+  pacer.ran(at(0), at(1));
+  BOOST_TEST(!pacer.due(at(50)));
+  BOOST_TEST(pacer.due(at(51)));
+}
+
+BOOST_AUTO_TEST_CASE(a_costly_one_keeps_to_its_share) {
+  Pacer pacer(5, Milliseconds(50));
+  pacer.ran(at(0), at(100));  // 100 ms of every 2000
+  BOOST_TEST(!pacer.due(at(1999)));
+  BOOST_TEST(pacer.due(at(2000)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
