@@ -15,6 +15,7 @@ from support.sql import SqlError
 
 NAMES = {
     "throughput": "deliveries per second of a backlog, beside a bare libcurl loop",
+    "latency": "commit of a row to its arrival, at 200 and 2,000 a second",
 }
 
 
@@ -59,6 +60,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--notifications", type=positive, metavar="N", help="notifications of a round")
     parser.add_argument("--webhooks", type=positive, metavar="N", help="webhooks, each of an entity of its own")
     parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
+    parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")

@@ -99,12 +99,18 @@ class Receiver:
         writing = int(re.search(r"Writing: (\d+)", text).group(1))
         return {"requests": requests - self._polls, "connections": handled - 1, "held": writing - 1}
 
+    def forget(self) -> None:
+        """Of arrivals, all that nginx has written so far."""
+        self.log.write_text("")
+
     def arrivals(self) -> dict[str, float]:
-        """The wall-clock second of each webhook-id's first arrival."""
+        """The wall-clock second of each webhook-id's first arrival: the end of the millisecond that nginx logged."""
         first: dict[str, float] = {}
-        for line in self.log.read_text().splitlines():
+        for line in self.log.read_text().splitlines(keepends=True):
+            if not line.endswith("\n"):
+                break  # half written
             message, moment = line.split()
-            first.setdefault(message, float(moment))
+            first.setdefault(message, float(moment) + 0.001)
         return first
 
 

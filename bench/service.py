@@ -38,23 +38,23 @@ class Service:
 
     # Who there is.
 
-    def register(self, count: int, port: int) -> None:
-        """Entities and tokens are written at once; webhooks go through the API, which seals their secrets."""
-        tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in range(count)]
-        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{count}")
+    def register(self, ports: list[int]) -> None:
+        """One webhook for each port. Entities and tokens are written at once; webhooks go through the API, which seals
+        their secrets."""
+        tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in ports]
+        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{len(ports)}")
         self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
             f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in enumerate(tokens, 1)))
-        numbered = list(enumerate(tokens, 1))
+        numbered = list(zip(range(1, len(ports) + 1), tokens, ports))
         with ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
-            parts = [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]
-            list(pool.map(lambda part: self._register(part, port), parts))
+            list(pool.map(self._register, [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]))
 
-    def _register(self, numbered: list[tuple[int, str]], port: int) -> None:
+    def _register(self, numbered: list[tuple[int, str, int]]) -> None:
         address = urlsplit(self.stack.env["BASE_URL"])
         connection = http.client.HTTPSConnection(
             address.hostname, address.port, timeout=30,
             context=ssl.create_default_context(cafile=self.stack.env["CA_CERT"]))
-        for number, token in numbered:
+        for number, token, port in numbered:
             body = {"url": webhook_url(number, port), "eventos": [EVENT], "secreto": SECRET}
             connection.request("POST", BASE, json.dumps(body), {
                 "Authorization": f"Bearer {token}", "Content-Type": "application/json"})
@@ -79,16 +79,26 @@ class Service:
         self.sql("SET FOREIGN_KEY_CHECKS = 0; " + "; ".join(f"TRUNCATE {table}" for table in QUEUE)
                  + "; SET FOREIGN_KEY_CHECKS = 1")
 
-    def busy(self) -> bool:
-        """Whether something is still to be sent or settled. By index, so it costs nothing while there is much."""
-        pending = self.sql("""
-            SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente')
-                OR EXISTS(SELECT 1 FROM entregas WHERE estado IN ('pendiente', 'en_curso'))""")
-        return pending != [["0"]]
+    def last_notification(self) -> int:
+        return int(self.sql("SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes")[0][0])
 
-    def wait_settled(self, timeout: float) -> float:
-        """The moment, by machine.now(), to 10 ms."""
-        wait_until(lambda: not self.busy(), timeout, "everything to be settled", every=0.01)
+    def wait_settled(self, timeout: float, after: int = 0) -> float:
+        """The moment, by machine.now() and to 10 ms, when no delivery with an id over `after` is to be sent or settled.
+
+        It asks for the first one only, and from there on: asking costs next to nothing while there is much to do.
+        """
+        first = after
+
+        def settled() -> bool:
+            nonlocal first
+            if self.sql("SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente')") == [["1"]]:
+                return False
+            found = self.sql(f"""SELECT id FROM entregas FORCE INDEX (PRIMARY)
+                                 WHERE id > {first} AND estado IN ('pendiente', 'en_curso') ORDER BY id LIMIT 1""")
+            first = int(found[0][0]) - 1 if found else first
+            return not found
+
+        wait_until(settled, timeout, "everything to be settled", every=0.01)
         return machine.now()
 
     def count(self, table: str, condition: str = "TRUE") -> int:

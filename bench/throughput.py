@@ -20,7 +20,7 @@ def run(options) -> Report:
         service.stop_dispatcher()
         with Receiver(service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]) as receiver:
             progress(f"registering {options.webhooks:,} webhooks")
-            service.register(options.webhooks, receiver.port)
+            service.register([receiver.port] * options.webhooks)
             report.facts = service.facts() | {"max_in_flight": service.max_in_flight()}
             for number in range(1, options.rounds + 1):
                 report.rows.append(control_round(number, service, receiver, options))

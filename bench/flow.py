@@ -1,0 +1,106 @@
+"""A steady flow of rows, each committed by itself at a random moment, and how long each took to reach the receiver."""
+from __future__ import annotations
+
+import random
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.receiver import Receiver
+from bench.report import percentile
+from bench.service import EVENT, Service
+from support.sql import SqlSession
+from support.wait import wait_until
+
+ROWS_PER_WRITER = 100  # a second: more than that is waited for by one more writer, each commit being an fsync
+
+
+@dataclass(frozen=True)
+class Written:
+    """One row: seconds of the wall clock when it was due, when its INSERT was sent and when its commit was known."""
+    number: int
+    due: float
+    sent: float
+    committed: float
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Milliseconds from a row's commit, and from the sending of its INSERT, to its arrival."""
+    from_commit: float
+    from_insert: float
+
+
+class Flow:
+    """Open loop: the moments are a Poisson process and do not wait for answers. Written with the evaluation system's rights."""
+
+    def __init__(self, service: Service, rate: float, seconds: float, entities: list[int]):
+        self.service, self.rate, self.seconds, self.entities = service, rate, seconds, entities
+        self.written: list[Written] = []
+        self._failures: list[Exception] = []
+
+    def run(self) -> "Flow":
+        """Writes everything; it takes `seconds`."""
+        self.after = self.service.last_notification()
+        writers = max(2, round(self.rate / ROWS_PER_WRITER))
+        begin = time.time() + 0.2
+        threads = [threading.Thread(target=self._write, args=(index, writers, begin)) for index in range(writers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self._failures:
+            raise self._failures[0]
+        return self
+
+    def latencies(self, receiver: Receiver, timeout: float = 60) -> list[Latency]:
+        """Of every row, once all have arrived at a receiver that logs."""
+        rows = f"""notificaciones_pendientes n JOIN entregas e ON e.notificacion_id = n.id
+                   WHERE n.id > {self.after} AND n.entidad_id IN ({', '.join(map(str, self.entities))})"""
+        wait_until(lambda: int(self.service.sql(f"SELECT COUNT(*) FROM {rows}")[0][0]) >= len(self.written),
+                   timeout, "every row to be expanded", every=0.2)
+        delivery = {int(number): int(id) for number, id in
+                    self.service.sql(f"SELECT JSON_VALUE(n.datos, '$.evaluacionId'), e.id FROM {rows}")}
+        wanted = set(delivery.values())
+        arrived = wait_until(lambda: _all_of(wanted, receiver), timeout, "every row to arrive", every=0.2)
+        return [Latency((arrived[delivery[row.number]] - row.committed) * 1e3,
+                        (arrived[delivery[row.number]] - row.sent) * 1e3) for row in self.written]
+
+    @property
+    def latest_start_ms(self) -> float:
+        """How late the latest row was written: the benchmark's own trouble, when it is much."""
+        return max(row.sent - row.due for row in self.written) * 1e3
+
+    def _write(self, index: int, writers: int, begin: float) -> None:
+        stack = self.service.stack
+        password = Path(stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
+        session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "evaluacion", password)
+        try:
+            number, due = index, begin + random.expovariate(self.rate / writers)
+            while due < begin + self.seconds:
+                time.sleep(max(0.0, due - time.time()))
+                self.written.append(self._insert(session, number, due))
+                number, due = number + writers, due + random.expovariate(self.rate / writers)
+        except Exception as error:  # told to whoever waits
+            self._failures.append(error)
+        finally:
+            session.close()
+
+    def _insert(self, session: SqlSession, number: int, due: float) -> Written:
+        entity = self.entities[number % len(self.entities)]
+        data = f'{{"evaluacionId": {number}, "titulo": "Convocatoria 2026"}}'
+        sent = time.time()
+        session(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES ({entity}, '{EVENT}', '{data}')")
+        return Written(number, due, sent, time.time())
+
+
+def _all_of(wanted: set[int], receiver: Receiver) -> dict[int, float] | None:
+    """Arrival by delivery, once all that are wanted are there. A webhook-id ends in the delivery's id."""
+    arrived = {int(message.rpartition("_")[2]): moment for message, moment in receiver.arrivals().items()}
+    return arrived if wanted <= arrived.keys() else None
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    return {"p50 ms": percentile(values, 0.5), "p99 ms": percentile(values, 0.99), "p99.9 ms": percentile(values, 0.999),
+            "max ms": max(values)}
