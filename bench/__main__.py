@@ -16,6 +16,8 @@ from support.sql import SqlError
 NAMES = {
     "throughput": "deliveries per second of a backlog, beside a bare libcurl loop",
     "latency": "commit of a row to its arrival, at 200 and 2,000 a second",
+    "idle": "processor time with nothing to do",
+    "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
 }
 
 
@@ -61,6 +63,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--webhooks", type=positive, metavar="N", help="webhooks, each of an entity of its own")
     parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
     parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
+    parser.add_argument("--in-flight", type=positive, metavar="N", help="deliveries held at once, of memory (1,000)")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")

@@ -109,6 +109,10 @@ class Service:
     def stop_dispatcher(self) -> None:
         self.stack.stop("dispatcher")
 
+    def kill_dispatcher(self) -> None:
+        """With what it has in flight, which is not waited for."""
+        self.stack.stop("dispatcher", "-9")
+
     def start_dispatcher(self, **settings: str) -> int:
         self.stack.start("dispatcher", **{f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
         return self.dispatcher()
