@@ -17,6 +17,7 @@ NAMES = {
     "throughput": "deliveries per second of a backlog, beside a bare libcurl loop",
     "latency": "commit of a row to its arrival, at 200 and 2,000 a second",
     "idle": "processor time with nothing to do",
+    "scale": "a backlog beside millions of finished or waiting rows, and beside a backup",
     "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
 }
 
@@ -64,6 +65,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
     parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
     parser.add_argument("--in-flight", type=positive, metavar="N", help="deliveries held at once, of memory (1,000)")
+    parser.add_argument("--others", type=several, metavar="N,…", help="other rows, of scale (100000,2000000)")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
@@ -83,6 +85,10 @@ def positive(text: str) -> int:
     if value < 1:
         raise ValueError(text)
     return value
+
+
+def several(text: str) -> list[int]:
+    return [positive(part) for part in text.split(",")]
 
 
 class Stopped(BaseException):

@@ -18,7 +18,7 @@ def running(**options):
     """running(hosts=10, ca_file=…): the process, ended on leaving. The options are those of control.cpp."""
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     process = subprocess.Popen([PROGRAM, *arguments, f"--secret={SECRET}"], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, text=True)
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         yield process
     finally:

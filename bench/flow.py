@@ -42,7 +42,7 @@ class Flow:
 
     def run(self) -> "Flow":
         """Writes everything; it takes `seconds`."""
-        self.after = self.service.last_notification()
+        self.after = self.service.last("notificaciones_pendientes")
         writers = max(2, round(self.rate / ROWS_PER_WRITER))
         begin = time.time() + 0.2
         threads = [threading.Thread(target=self._write, args=(index, writers, begin)) for index in range(writers)]

@@ -61,7 +61,8 @@ class Receiver:
     def __enter__(self) -> "Receiver":
         self._process = subprocess.Popen(
             ["nginx", "-e", self.folder / "error.log", "-c", self.folder / "nginx.conf"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)  # Ctrl-C is for the benchmark, which ends it
         self._status = http.client.HTTPConnection("127.0.0.1", self.status_port, timeout=30)
         try:
             wait_until(self._answers, 10, "the receiver to answer")
@@ -129,10 +130,11 @@ class Watch:
         self._thread.start()
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, kind, *_) -> None:
         self._end.set()
         self._thread.join()
-        self._note(self.receiver.counts())
+        if kind is None:
+            self._note(self.receiver.counts())
 
     @property
     def arrived(self) -> int:

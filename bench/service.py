@@ -28,13 +28,19 @@ class Service:
         self.stack = Stack({f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
 
     def __enter__(self) -> "Service":
-        self.stack.up()
-        self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
+        self.stack.up()  # or it takes down what it had started
+        try:
+            self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
+        except BaseException:
+            self.stack.down()
+            raise
         return self
 
     def __exit__(self, *_) -> None:
-        self.sql.close()
-        self.stack.down()
+        try:
+            self.sql.close()
+        finally:
+            self.stack.down()
 
     # Who there is.
 
@@ -79,8 +85,9 @@ class Service:
         self.sql("SET FOREIGN_KEY_CHECKS = 0; " + "; ".join(f"TRUNCATE {table}" for table in QUEUE)
                  + "; SET FOREIGN_KEY_CHECKS = 1")
 
-    def last_notification(self) -> int:
-        return int(self.sql("SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes")[0][0])
+    def last(self, table: str) -> int:
+        """The highest id, 0 when there is none."""
+        return int(self.sql(f"SELECT COALESCE(MAX(id), 0) FROM {table}")[0][0])
 
     def wait_settled(self, timeout: float, after: int = 0) -> float:
         """The moment, by machine.now() and to 10 ms, when no delivery with an id over `after` is to be sent or settled.

@@ -1,0 +1,62 @@
+"""Rows that are not what is measured: work that was done long ago, and work that is not due yet."""
+from __future__ import annotations
+
+from bench.report import progress
+from bench.service import EVENT, Service
+
+CHUNK = 250_000  # rows of a transaction
+SHARE_RESTING = 0.5  # of the pending ones; the others wait for a retry
+
+
+def finished(service: Service, count: int, webhooks: int) -> None:
+    """Delivered at the first attempt an hour ago, with the evidence, evenly over the webhooks."""
+    _notifications(service, count, 1, webhooks)
+    _deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.ocurrida_en, 204", "TRUE")
+    _in_chunks(service, "entregas", f"""
+        INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http)
+        SELECT id, 1, creada_en, 3, '127.0.0.1', 204 FROM entregas WHERE id""")
+
+
+def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
+    """One part waits for its second attempt tomorrow, over `webhooks`; the other is due, of `resting` webhooks after
+    those that their receivers have told to rest (429) until tomorrow."""
+    due = int(count * SHARE_RESTING)
+    _notifications(service, count - due, 1, webhooks)
+    _notifications(service, due, webhooks + 1, resting)
+    service.sql(f"""
+        INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo, descansa_hasta,
+                                         fallos, fallos_desde)
+        SELECT id, UTC_TIMESTAMP(3), 429, 'HTTP 429', TRUE, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, 1, UTC_TIMESTAMP(3)
+        FROM webhooks WHERE entidad_id > {webhooks}""")
+    _deliveries(service, "'pendiente', 1, 1, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, NULL, 503", f"w.entidad_id <= {webhooks}")
+    _deliveries(service, "'pendiente', 0, 0, n.ocurrida_en, NULL, NULL", f"w.entidad_id > {webhooks}")
+
+
+def _notifications(service: Service, count: int, first: int, entities: int) -> None:
+    """Processed an hour ago, those of one entity together, which is the quickest to load."""
+    progress(f"writing {count:,} other notifications")
+    for start in range(0, count, CHUNK):
+        service.sql(f"""
+            INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en, estado, terminada_en)
+            SELECT {first} + (seq - 1) * {entities} DIV {count}, '{EVENT}',
+                   CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}'),
+                   UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'procesada', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
+            FROM seq_{start + 1}_to_{min(start + CHUNK, count)}""")
+
+
+def _deliveries(service: Service, values: str, condition: str) -> None:
+    """One of each notification's webhook; `values` are estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado."""
+    _in_chunks(service, "notificaciones_pendientes", f"""
+        INSERT INTO entregas (notificacion_id, webhook_id, creada_en,
+                              estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado)
+        SELECT n.id, w.id, n.ocurrida_en, {values}
+        FROM notificaciones_pendientes n JOIN webhooks w ON w.entidad_id = n.entidad_id
+        WHERE {condition} AND n.id""")
+
+
+def _in_chunks(service: Service, table: str, statement: str) -> None:
+    """`statement` ends in a column of `table`'s ids."""
+    progress(f"… and what belongs to them, by {table}")
+    last = service.last(table)
+    for start in range(0, last, CHUNK):
+        service.sql(f"{statement} BETWEEN {start + 1} AND {start + CHUNK}")
