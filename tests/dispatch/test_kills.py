@@ -1,33 +1,51 @@
-"""Kills in the middle of the work: nothing is lost, and no more is repeated than was in flight."""
+"""At least once, proved: everything that can fail fails while notifications flow, and a ledger is kept.
+
+The random choices come from a seed that is printed; TEST_SEED gives it again. `./dev test --long` does the long form.
+"""
 import os
+import random
 
-import pytest
+from support import faults
+from support.arena import Arena, Stopwatch
 
-from fakes.receiver import Behaviour
-from support.wait import wait_until
+SHORT = {
+    faults.kill_dispatcher: 2, faults.kill_before_settlement: 1, faults.kill_one_of_two: 1, faults.kill_database: 2,
+    faults.kill_sessions: 1, faults.deadlock: 1, faults.lock_wait: 1, faults.read_only: 1, faults.freeze: 1, faults.drain: 1,
+}
+LONG = {
+    faults.kill_dispatcher: 50, faults.kill_before_settlement: 20, faults.kill_one_of_two: 15, faults.kill_database: 20,
+    faults.kill_sessions: 25, faults.deadlock: 8, faults.lock_wait: 4, faults.read_only: 6, faults.freeze: 3, faults.drain: 6,
+}
 
-pytestmark = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes minutes: ./dev test --long")
 
-KILLS, ROWS_BETWEEN = 10, 50
-IN_FLIGHT_PER_WEBHOOK = 10  # the default of delivery.max_in_flight_per_webhook
+def test_faults_lose_nothing_and_repeat_only_what_was_in_flight(capsys):
+    seed = int(os.environ.get("TEST_SEED") or random.SystemRandom().randrange(10**9))
+    print(f"TEST_SEED={seed}")
+    if os.environ.get("TEST_LONG"):
+        with capsys.disabled():
+            run(seed, LONG, notifications=10_000)
+    else:
+        run(seed, SHORT, notifications=1_000)
 
 
-@pytest.mark.parametrize("part", ["dispatcher", "db"])
-def test_kills_lose_nothing_and_repeat_only_what_was_in_flight(entity, receiver, stack, part):
-    hook = entity.register()
-    receiver.behave(hook.path, Behaviour(delay=0.05))
-    rows = []
-    for _ in range(KILLS):
-        rows += [entity.notify() for _ in range(ROWS_BETWEEN)]
-        arrived = len(receiver.requests(hook.path))
-        wait_until(lambda: len(receiver.requests(hook.path)) > arrived + 3, 60, "deliveries under way")
-        stack.stop(part, "-9")
-        stack.start(part)
-        if part == "db":
-            stack.connect_evaluation()
-    deliveries = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id}"
-    wait_until(lambda: int(stack.value(f"{deliveries} AND estado = 'entregada'")) == len(rows), 120, "all to be delivered")
-    assert int(stack.value(deliveries)) == len(rows), "nothing else"
-    requests = receiver.requests(hook.path)
-    assert len({request.id for request in requests}) == len(rows), "lost 0, unexpected 0"
-    assert len(requests) - len(rows) <= KILLS * IN_FLIGHT_PER_WEBHOOK, "repeated: at most what was in flight"
+def run(seed: int, counts: dict, notifications: int) -> None:
+    plan = [kind for kind, count in counts.items() for _ in range(count)]
+    with Arena(seed) as arena:
+        arena.random.shuffle(plan)
+        clock = Stopwatch()
+        arena.traffic.start()
+        for number, kind in enumerate(plan, 1):
+            began = clock.seconds
+            lost = arena.ledger.fault(kind.__name__, kind(arena)).in_flight
+            print(f"{clock.seconds:6.1f} s  {number}/{len(plan)} {kind.__name__}: {clock.seconds - began:.1f} s,"
+                  f" {len(lost)} in flight, {arena.ledger.count} notifications so far", flush=True)
+        while arena.ledger.count < notifications:
+            arena.flow(10)
+        arena.traffic.stop()
+        rows = arena.finish()
+        arena.stack.stop("dispatcher")
+        verdict = arena.ledger.judge(rows, arena.receiver.requests())
+        print(f"{clock.seconds:6.1f} s  seed {seed}: {arena.ledger.report(verdict)}", flush=True)
+        assert verdict.problems == []
+        assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "written by nobody"
+        assert arena.value("SELECT COUNT(*) FROM webhooks WHERE NOT activo") == 0

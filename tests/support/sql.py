@@ -7,6 +7,7 @@ import re
 import subprocess
 
 NULL = "NULL"
+GONE = (2006, 2013)  # the connection to the server is lost, or was
 
 
 class SqlError(Exception):
@@ -37,6 +38,8 @@ class SqlSession:
         while (line := self._client.stdout.readline()) and line != mark + "\n":
             if line.startswith("ERROR "):
                 error = error or SqlError(line.strip())
+                if error.code in GONE:
+                    break  # nor will the mark come
             else:
                 lines.append(line.rstrip("\n").split("\t"))
         if error:

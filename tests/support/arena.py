@@ -1,0 +1,213 @@
+"""A private stack to break: its parts, the traffic through it, and what was in flight at any moment."""
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from fakes.receiver import Behaviour, Receiver
+from support.actors import Entity
+from support.ledger import DELIVERIES, Ledger
+from support.sql import SqlError, SqlSession
+from support.stack import Stack, setting
+from support.wait import wait_until
+from support.writer import Audience, Traffic, Writer
+
+TIMEOUT, LEASE = 2, 12  # seconds: the shortest lease that the time-out allows
+IN_FLIGHT_PER_WEBHOOK = 4
+SETTINGS = setting(
+    delivery_connect_timeout=f"{TIMEOUT}s", delivery_timeout=f"{TIMEOUT}s", delivery_lease=f"{LEASE}s",
+    delivery_max_in_flight_per_webhook=str(IN_FLIGHT_PER_WEBHOOK), delivery_retry_jitter="0",
+    delivery_retry_schedule=",".join(["300ms"] * 20), delivery_disable_after="0s",
+    delivery_allowed_networks="127.0.0.0/8")
+EVENT = ["evaluacion.abierta"]
+DISPATCHERS = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
+BLOCKED = ("SELECT p.id, t.trx_wait_started FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
+           " ON p.id = t.trx_mysql_thread_id WHERE p.user LIKE '%dispatcher' AND t.trx_state = 'LOCK WAIT'")
+
+BLOCKED_EVERY = 0.2  # seconds: asked more often than every 0.1 s, the server answers what it answered before
+
+
+class Arena:
+    def __init__(self, seed: int):
+        self.random = random.Random(seed)
+        self.ledger = Ledger(TIMEOUT)
+        self._arrived: set[str] = set()
+        self.stack = Stack(SETTINGS)
+        self._closing = contextlib.ExitStack()
+        with self._closing:
+            self._closing.callback(self.stack.down)
+            self.stack.up()
+            certificate = self.stack.env["RECEIVER_CERT"], self.stack.env["RECEIVER_KEY"]
+            self.receiver = self._closing.enter_context(
+                Receiver(*certificate, addresses=("127.0.0.1", "127.0.0.2"), on_request=lambda r: self._arrived.add(r.id)))
+            self.root = self.connect()
+            self.writer = Writer(self._connect_evaluation, self.ledger)
+            self._closing.callback(self.writer.close)
+            traffic_writer = Writer(self._connect_evaluation, self.ledger)
+            self.refusals = lambda: traffic_writer.refusals
+            audiences = [self.audience(hooks=2), self.audience(hooks=1)]
+            self.traffic = Traffic(traffic_writer, self.ledger, audiences, self.random.random(), lambda: len(self._arrived))
+            self._closing = self._closing.pop_all()
+
+    def __enter__(self) -> "Arena":
+        return self
+
+    def __exit__(self, *_):
+        self._closing.close()
+
+    # The database, as its root.
+
+    def connect(self) -> SqlSession:
+        return SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
+
+    def _connect_evaluation(self) -> SqlSession:
+        password = Path(self.stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
+        return SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "evaluacion", password)
+
+    def value(self, text: str) -> int:
+        return int(self.root(text)[0][0])
+
+    def in_flight(self, expiring: bool = False) -> dict[int, str]:
+        """Delivery -> lease of what some dispatcher, alive or dead, holds at this moment; only leases that have passed, or
+        are about to, if asked so."""
+        query = "SELECT id, arriendo FROM entregas WHERE estado = 'en_curso'"
+        query += " AND arriendo_hasta < UTC_TIMESTAMP(3) + INTERVAL 2 SECOND" if expiring else ""
+        return {int(id): lease for id, lease in self.root(query)}
+
+    def sessions(self) -> set[int]:
+        """The connections of the dispatchers."""
+        return {int(row[0]) for row in self.root(DISPATCHERS)}
+
+    def wait_blocked(self) -> set[tuple[str, str]]:
+        """Once a dispatcher waits for a row lock: which sessions do, and since when."""
+        return wait_until(self._blocked, what="a dispatcher to wait for a row", every=BLOCKED_EVERY)
+
+    def wait_given_up(self, blocked: set[tuple[str, str]]) -> None:
+        """Once none of those waits goes on."""
+        wait_until(lambda: not blocked & self._blocked(), LEASE, "a dispatcher to give up waiting", every=BLOCKED_EVERY)
+
+    def _blocked(self) -> set[tuple[str, str]]:
+        return {(id, since) for id, since in self.root(BLOCKED)}
+
+    def restart_database(self) -> None:
+        self.stack.start("db")
+        self.root.close()
+        self.root = self.connect()
+
+    # What goes through it.
+
+    def audience(self, hooks: int) -> Audience:
+        """A new entity, whose receivers take a little time and sometimes answer 500."""
+        entity = Entity(self.stack, self.receiver)
+        made = [entity.register(EVENT, secret=self.random.choice(["s3creto ñ", "whsec_" + "MfKQ" * 8])) for _ in range(hooks)]
+        for hook in made:
+            self.receiver.behave(hook.path, *[self._answer() for _ in range(30_000)], Behaviour())
+        return Audience(entity.id, made)
+
+    def _answer(self) -> Behaviour:
+        return Behaviour(status=500 if self.random.random() < 0.03 else 200, delay=self.random.uniform(0.02, 0.25))
+
+    def quiet(self) -> Audience:
+        """A new entity that nobody writes to, with one webhook."""
+        entity = Entity(self.stack, self.receiver)
+        return Audience(entity.id, [entity.register(EVENT)])
+
+    @contextlib.contextmanager
+    def held(self, count: int = 3):
+        """`count` deliveries of a webhook of their own, in flight at a receiver that does not answer yet; yields the
+        webhook, their ids, and what makes the receiver answer."""
+        audience = self.quiet()
+        hook = audience.hooks[0]
+        self.receiver.behave(hook.path, Behaviour(hold=True))
+        self.writer.write(audience, count)
+        wait_until(lambda: self.receiver.in_flight(hook.path) == count, what="the receiver to hold them")
+        ids = sorted(int(row[0]) for row in self.root(
+            f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"))
+
+        def answer():
+            self.receiver.release(hook.path)
+            wait_until(lambda: self.receiver.in_flight(hook.path) == 0, what="the receiver to answer")
+
+        try:
+            yield hook, ids, answer
+        finally:
+            self.receiver.behave(hook.path, Behaviour())
+
+    def flow(self, count: int) -> None:
+        """Returns once so many further deliveries have arrived."""
+        goal = len(self._arrived) + count
+        wait_until(lambda: self.traffic.error or len(self._arrived) >= goal, 60, f"{count} further deliveries", every=0.002)
+
+    def progress(self) -> None:
+        """Returns once outcomes are being written down again."""
+        done = "SELECT COUNT(*) FROM entregas WHERE estado = 'entregada'"
+        before = self.value(done)
+        wait_until(lambda: self.value(done) >= before + 5, 60, "outcomes to be written down")
+
+    def finish(self) -> list[list[str]]:
+        """Every delivery, once nothing is left to do."""
+        left = ("SELECT (SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente')"
+                " + (SELECT COUNT(*) FROM entregas WHERE estado IN ('pendiente', 'en_curso'))")
+        wait_until(lambda: self.value(left) == 0, 120, "the queue to be empty", every=0.2)
+        return self.root(DELIVERIES)
+
+    # Dispatchers.
+
+    @property
+    def dispatcher(self) -> int:
+        return self.stack.pids("dispatcher")[0]
+
+    def kill(self, pid: int) -> dict[int, str]:
+        """SIGKILL; what was in flight once it is dead and the database has noticed."""
+        before = self.sessions()
+        end(pid, signal.SIGKILL)
+        with contextlib.suppress(AssertionError):  # it may have been between two connections
+            wait_until(lambda: len(before & self.sessions()) < len(before), 1)
+        return self.in_flight()
+
+    @contextlib.contextmanager
+    def second(self):
+        """Another dispatcher, at work; it dials from 127.0.0.2. A dead one is left at that, another drains."""
+        arguments, environment = self.stack.command_of("dispatcher")
+        environment |= setting(delivery_host_overrides="*.receptor.test=127.0.0.2")
+        before = self.sessions()
+        with open(Path(self.stack.folder, "log", "second.log"), "ab") as log:
+            process = subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            try:
+                wait_until(lambda: self.sessions() - before, what="the second dispatcher")
+                yield process
+            finally:
+                process.terminate()
+                status = process.wait(30)
+        assert status in (0, -signal.SIGKILL), f"the second dispatcher ended with {status}"
+
+
+def end(pid: int, number: int) -> None:
+    """Sends a signal that ends a process, and waits for its end."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(descriptor, number)
+        assert select.select([descriptor], [], [], 30)[0], f"process {pid} does not end"
+    finally:
+        os.close(descriptor)
+
+
+def patiently(session: SqlSession, statement: str) -> None:
+    """For statements that may meet what is just ending."""
+    with contextlib.suppress(SqlError):
+        session(statement)
+
+
+class Stopwatch:
+    def __init__(self):
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._start

@@ -1,0 +1,155 @@
+"""The kinds of fault. Each is done to an Arena at work and returns what it may have made unknown: delivery -> lease.
+
+Where no outcome need be forgotten, that is nothing at all, unless the fault took so long that leases ran out.
+"""
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from support.arena import LEASE, TIMEOUT, Arena, Stopwatch, patiently
+from support.sql import SqlSession
+from support.wait import wait_until
+
+PATIENCE = LEASE - TIMEOUT - 3  # seconds for which every lease outlasts a database that does not answer
+
+
+def moment(arena: Arena) -> None:
+    """A random one, with deliveries under way."""
+    arena.flow(arena.random.randint(1, 30))
+    time.sleep(arena.random.uniform(0, 0.05))
+
+
+def kill_dispatcher(arena: Arena) -> dict:
+    moment(arena)
+    lost = arena.kill(arena.dispatcher)
+    arena.stack.start("dispatcher")
+    return lost
+
+
+def kill_before_settlement(arena: Arena) -> dict:
+    """Exactly between the receiver's 200 and the settlement, which a lock on the rows holds up."""
+    with arena.held() as (_, ids, answer):
+        other = arena.connect()
+        lock(other, ids)
+        answer()
+        lost = arena.kill(arena.dispatcher)
+        other.close()
+    assert lost.keys() >= set(ids), "answered, and the outcome unknown"
+    arena.stack.start("dispatcher")
+    return lost
+
+
+def kill_one_of_two(arena: Arena) -> dict:
+    with arena.second() as other:
+        moment(arena)
+        if arena.random.random() < 0.5:
+            return arena.kill(other.pid)
+        lost = arena.kill(arena.dispatcher)
+        arena.flow(5)  # the other one goes on
+    arena.stack.start("dispatcher")
+    return lost
+
+
+def kill_database(arena: Arena) -> dict:
+    moment(arena)
+    seen = arena.in_flight()
+    taken = Stopwatch()
+    arena.stack.stop("db", "-9")
+    arena.restart_database()
+    seen |= arena.in_flight()
+    arena.progress()
+    return seen if taken.seconds > PATIENCE else {}
+
+
+def kill_sessions(arena: Arena) -> dict:
+    for _ in range(3):
+        moment(arena)
+        for session in arena.sessions():
+            patiently(arena.root, f"KILL CONNECTION {session}")  # it may be gone by itself
+    arena.progress()
+    return {}
+
+
+def deadlock(arena: Arena) -> dict:
+    """Locks the rows of a settlement from the other end; the server must choose the dispatcher as its victim."""
+    with arena.held() as (_, ids, answer):
+        other = arena.connect()
+        other("SET innodb_lock_wait_timeout = 5")
+        other("CREATE DATABASE IF NOT EXISTS lastre; CREATE TABLE IF NOT EXISTS lastre.filas (n INT) ENGINE = InnoDB")
+        other("START TRANSACTION")
+        other("INSERT INTO lastre.filas SELECT seq FROM seq_1_to_1000")  # the lighter transaction is the victim
+        other(f"SELECT id FROM entregas WHERE id = {ids[-1]} FOR UPDATE")
+        before = deadlocks(arena)
+        answer()
+        arena.wait_blocked()
+        other(f"SELECT id FROM entregas WHERE id = {ids[0]} FOR UPDATE")
+        assert deadlocks(arena) > before, "no deadlock"
+        other.close()
+    arena.progress()
+    return {}
+
+
+def lock_wait(arena: Arena) -> dict:
+    """Rows of a settlement are locked until the dispatcher gives up waiting, and tries again."""
+    with arena.held() as (_, ids, answer):
+        other = arena.connect()
+        lock(other, ids)
+        taken, seen = Stopwatch(), arena.in_flight()
+        answer()
+        arena.wait_given_up(arena.wait_blocked())
+        seen |= arena.in_flight()
+        other.close()
+    arena.progress()
+    return seen if taken.seconds > PATIENCE else {}
+
+
+def read_only(arena: Arena) -> dict:
+    moment(arena)
+    taken, seen = Stopwatch(), arena.in_flight()
+    arena.root("SET GLOBAL read_only = 1")
+    try:
+        enough = arena.refusals() + arena.random.randint(2, 15)  # of the traffic's writes, one in 100 ms
+        wait_until(lambda: arena.refusals() >= enough or taken.seconds > PATIENCE / 2, what="writes to be refused")
+        seen |= arena.in_flight()
+    finally:
+        arena.root("SET GLOBAL read_only = 0")
+    arena.progress()
+    return seen if taken.seconds > PATIENCE else {}
+
+
+def freeze(arena: Arena) -> dict:
+    """SIGSTOP for longer than the lease while another dispatcher works, then SIGCONT: the stale owner wakes up."""
+    with arena.second():
+        moment(arena)
+        pid = arena.dispatcher
+        os.kill(pid, signal.SIGSTOP)
+        seen = arena.in_flight()
+        owned = f"arriendo IN ({', '.join(seen.values()) or 0})"
+        held = f"SELECT COUNT(*) FROM entregas WHERE {owned} AND arriendo_hasta > UTC_TIMESTAMP(3)"
+        try:
+            wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to pass", every=0.2)
+            # What it holds locked can hold up the other one until its leases pass, too.
+            seen |= arena.in_flight(expiring=True)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        arena.progress()
+    return seen
+
+
+def drain(arena: Arena) -> dict:
+    """SIGTERM and a new start: nothing is left unknown."""
+    moment(arena)
+    arena.stack.stop("dispatcher")
+    arena.stack.start("dispatcher")
+    return {}
+
+
+def lock(session: SqlSession, ids: list[int]) -> None:
+    session("START TRANSACTION")
+    session(f"SELECT id FROM entregas WHERE id IN ({', '.join(map(str, ids))}) FOR UPDATE")
+
+
+def deadlocks(arena: Arena) -> int:
+    return int(arena.root("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")[0][1])

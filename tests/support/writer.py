@@ -1,0 +1,136 @@
+"""The evaluation system as a faulty world sees it: it writes rows, and finds out afterwards what it does not know."""
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from support.actors import Webhook
+from support.ledger import Ledger
+from support.sql import SqlError, SqlSession, insert
+
+TABLE = "notificaciones_pendientes"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Audience:
+    """An entity and those of its webhooks that must receive what it is written."""
+
+    entity: int
+    hooks: list[Webhook]
+
+
+class Writer:
+    """One session. A transaction whose outcome is unknown is read by its `clave`, and written again if it is not there."""
+
+    def __init__(self, connect: Callable[[], SqlSession], ledger: Ledger):
+        self._connect, self._ledger = connect, ledger
+        self._session: SqlSession | None = None
+        self.refusals = 0  # transactions that an error ended
+
+    def close(self) -> None:
+        if self._session:
+            self._session.close()
+        self._session = None
+
+    def write(self, audience: Audience, count: int = 1, give_up: Callable[[], bool] = lambda: False) -> None:
+        """`count` rows in one transaction, once, however often it takes; unless `give_up` says so."""
+        numbers = [next(_numbers) for _ in range(count)]
+        while True:
+            ids = self._attempt(audience.entity, numbers)
+            if ids is None:
+                ids = self._find(audience.entity, numbers, give_up)
+            if ids:
+                break
+            if give_up():
+                return
+        for number, id in ids.items():
+            self._ledger.written(number, id, audience.hooks)
+
+    def write_and_roll_back(self, audience: Audience) -> None:
+        """A row that must never arrive."""
+        try:
+            session = self._open()
+            session("START TRANSACTION")
+            self._insert(session, audience.entity, next(_numbers))
+            session("ROLLBACK")
+        except (SqlError, OSError):
+            self.close()  # which rolls back
+
+    def _attempt(self, entity: int, numbers: list[int]) -> dict[int, int] | None:
+        """number -> id of what is committed; None: unknown."""
+        try:
+            session = self._open()
+            session("START TRANSACTION")
+            ids = {number: self._insert(session, entity, number) for number in numbers}
+            session("COMMIT")
+            return ids
+        except (SqlError, OSError):
+            self.refusals += 1
+            self.close()
+            return None
+
+    def _find(self, entity: int, numbers: list[int], give_up) -> dict[int, int]:
+        keys = ", ".join(f"'{number}'" for number in numbers)
+        query = f"SELECT clave, id FROM {TABLE} WHERE entidad_id = {entity} AND clave IN ({keys})"
+        pause = threading.Event()
+        while True:
+            try:
+                ids = {int(key): int(id) for key, id in self._open()(query)}
+                assert len(ids) in (0, len(numbers)), f"half a transaction: {ids} of {numbers}"
+                return ids
+            except (SqlError, OSError):
+                self.close()
+                if give_up():
+                    return {}
+                pause.wait(0.1)  # the server is away
+
+    @staticmethod
+    def _insert(session: SqlSession, entity: int, number: int) -> int:
+        data = json.dumps({"evaluacionId": number, "titulo": f"Convocatoria {number} ñ"}, ensure_ascii=False)
+        row = insert(TABLE, entidad_id=entity, evento="evaluacion.abierta", datos=data, clave=str(number))
+        return int(session(row + "; SELECT LAST_INSERT_ID()")[0][0])
+
+    def _open(self) -> SqlSession:
+        self._session = self._session or self._connect()
+        return self._session
+
+
+class Traffic:
+    """A thread that keeps `outstanding` deliveries on their way, in transactions of one row or several."""
+
+    def __init__(self, writer: Writer, ledger: Ledger, audiences: list[Audience], seed: int,
+                 arrived: Callable[[], int], outstanding: int = 60):
+        self._writer, self._ledger, self._audiences = writer, ledger, audiences
+        self._random, self._arrived, self._outstanding = random.Random(seed), arrived, outstanding
+        self._stop = threading.Event()
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="traffic", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Nothing more is written; raises what ended the thread."""
+        self._stop.set()
+        self._thread.join(60)
+        self._writer.close()
+        if self.error:
+            raise self.error
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                if self._ledger.expected - self._arrived() >= self._outstanding:
+                    self._stop.wait(0.01)
+                elif self._random.random() < 0.05:
+                    self._writer.write_and_roll_back(self._random.choice(self._audiences))
+                else:
+                    count = self._random.choice([1, 1, 1, 2, 5])
+                    self._writer.write(self._random.choice(self._audiences), count, self._stop.is_set)
+        except BaseException as error:
+            self.error = error
