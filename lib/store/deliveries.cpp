@@ -81,7 +81,7 @@ DeliveryChange retry_delivery(Session& session, DeliveryId id) {
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since) {
   if (!find_webhook(session, webhook)) return std::nullopt;
   // A subquery, because an UPDATE of a join takes no LIMIT.
-  const auto failed = in_batches([&] {
+  const auto failed = in_batches(session, [&] {
     return session.update(
         "UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id JOIN (SELECT id FROM entregas WHERE estado "
         "= 'fallida'"
@@ -90,7 +90,7 @@ std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId
         webhook, since, batch_rows);
   });
   // Those that wait for a retry need not wait any longer.
-  const auto waiting = in_batches([&] {
+  const auto waiting = in_batches(session, [&] {
     return session.update(
         "UPDATE entregas SET paso = 0, proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente' AND "
         "webhook_id = ?"

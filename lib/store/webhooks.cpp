@@ -129,7 +129,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   EnableResult result;
   if (discard) {
     // Before it is enabled, or the dispatcher could claim them first.
-    result.cancelled = in_batches([&] {
+    result.cancelled = in_batches(session, [&] {
       return session.update(
           "UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
           " WHERE estado IN ('retenida', 'pendiente') AND webhook_id = ? ORDER BY id LIMIT ?",
@@ -144,7 +144,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
         " WHERE webhook_id = ?",
         id);
   });
-  result.released = in_batches([&] {
+  result.released = in_batches(session, [&] {
     return session.update(
         "UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)"
         " WHERE estado = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
