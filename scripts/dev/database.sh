@@ -7,9 +7,11 @@ db_socket() { printf '%s/db.sock\n' "$(sockets_dir)"; }
 db_client() { mariadb --no-defaults --default-character-set=utf8mb4 --socket="$(db_socket)" --user=root "$@"; }
 db_answers() { db_client -e 'SELECT 1' >/dev/null 2>&1; }
 
+# A folder of its own for temporary tables: a server that starts removes those it finds, also another server's.
 start_db() {
   make_data_folder
-  launch db -- mariadbd "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db" --socket="$(db_socket)" \
+  mkdir -p "$DEV_DIR/db.tmp"
+  launch db -- mariadbd "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db" --tmpdir="$DEV_DIR/db.tmp" --socket="$(db_socket)" \
     --pid-file="$DEV_DIR/run/mariadbd.pid" --skip-networking --skip-name-resolve --max-connections=500 \
     --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1
   wait_for 60 db_answers_or_ended
