@@ -142,13 +142,13 @@ class Arena:
     def flow(self, count: int) -> None:
         """Returns once so many further deliveries have arrived."""
         goal = len(self._arrived) + count
-        wait_until(lambda: self.traffic.error or len(self._arrived) >= goal, 60, f"{count} further deliveries", every=0.002)
+        wait_until(lambda: self.traffic.alive() and len(self._arrived) >= goal, 60, f"{count} further deliveries", 0.002)
 
     def progress(self) -> None:
         """Returns once outcomes are being written down again."""
         done = "SELECT COUNT(*) FROM entregas WHERE estado = 'entregada'"
         before = self.value(done)
-        wait_until(lambda: self.value(done) >= before + 5, 60, "outcomes to be written down")
+        wait_until(lambda: self.traffic.alive() and self.value(done) >= before + 5, 60, "outcomes to be written down")
 
     def finish(self) -> list[list[str]]:
         """Every delivery, once nothing is left to do."""

@@ -48,3 +48,11 @@ def in_background(function, *arguments, **named) -> Future:
 
     threading.Thread(target=run, daemon=True).start()
     return future
+
+
+def wait_row_lock(stack: Stack, user: str) -> None:
+    """Returns once a session of that user (its last word: `admin`, `dispatcher`) waits for a row."""
+    query = ("SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
+             f" ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.user LIKE '%{user}'")
+    # Asked more often than every 0.1 s, the server answers what it answered before.
+    wait_until(lambda: int(stack.value(query)), 30, f"{user} to wait for a row", every=0.2)

@@ -15,7 +15,8 @@ class SqlError(Exception):
 
     def __init__(self, line: str):
         super().__init__(line)
-        self.code = int(re.match(r"ERROR (\d+)", line).group(1))
+        number = re.match(r"ERROR (\d+)", line)  # without one when the client itself finds no connection
+        self.code = int(number.group(1)) if number else GONE[0]
 
 
 class SqlSession:

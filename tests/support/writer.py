@@ -108,19 +108,24 @@ class Traffic:
         self._writer, self._ledger, self._audiences = writer, ledger, audiences
         self._random, self._arrived, self._outstanding = random.Random(seed), arrived, outstanding
         self._stop = threading.Event()
-        self.error: BaseException | None = None
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="traffic", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def alive(self) -> bool:
+        """True; raises what ended the thread."""
+        if self._error:
+            raise self._error
+        return True
 
     def stop(self) -> None:
         """Nothing more is written; raises what ended the thread."""
         self._stop.set()
         self._thread.join(60)
         self._writer.close()
-        if self.error:
-            raise self.error
+        self.alive()
 
     def _run(self) -> None:
         try:
@@ -133,4 +138,4 @@ class Traffic:
                     count = self._random.choice([1, 1, 1, 2, 5])
                     self._writer.write(self._random.choice(self._audiences), count, self._stop.is_set)
         except BaseException as error:
-            self.error = error
+            self._error = error

@@ -1,0 +1,122 @@
+"""Leases: who may send a delivery, for how long, and who takes over (design section 2, "A row to a POST")."""
+import contextlib
+import os
+import signal
+import subprocess
+
+import pytest
+
+from fakes.receiver import Behaviour, Receiver
+from support.actors import BASE
+from support.stack import free_port, setting
+from support.wait import wait_until
+
+LEASE = 12  # seconds: delivery.lease of the shared stack
+
+
+@pytest.fixture
+def addresses(stack):
+    """A receiver that can tell who sent what: each dispatcher dials an address of its own."""
+    certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
+    with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2", "127.0.0.3")) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def another(stack, address):
+    """One more dispatcher, at work."""
+    query = "SELECT COUNT(DISTINCT id) FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
+    before = int(stack.value(query))
+    with stack.second_dispatcher(**setting(delivery_host_overrides=f"*.receptor.test={address}")) as process:
+        wait_until(lambda: int(stack.value(query)) > before, what="another dispatcher")
+        yield process
+
+
+def in_flight(stack, hook, count):
+    """The ids of its deliveries, once so many of them are leased."""
+    query = f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"
+    wait_until(lambda: len(stack.sql(query)) == count, what=f"{count} in flight")
+    return [int(row[0]) for row in stack.sql(query)]
+
+
+@pytest.mark.parametrize("settings", [
+    dict(delivery_timeout="2s", delivery_lease="11999ms"),
+    dict(delivery_timeout="50001ms", delivery_lease="60s"),
+])
+def test_a_lease_that_does_not_outlast_the_longest_attempt_stops_the_start(stack, settings):
+    arguments, environment = stack.command_of("dispatcher")
+    result = subprocess.run(arguments, env={**environment, **setting(**settings)}, capture_output=True, text=True, timeout=10)
+    assert result.returncode == 2 and result.stdout == "" and len(result.stderr.strip().splitlines()) == 1, result
+    assert "delivery.lease" in result.stderr and "delivery.timeout" in result.stderr
+
+
+def test_three_dispatchers_share_the_work_without_repeats(new_entity, addresses, stack):
+    entities = [new_entity() for _ in range(6)]
+    hooks = [entity.register(port=addresses.port) for entity in entities]
+    for hook in hooks:
+        addresses.behave(hook.path, Behaviour(delay=0.05))
+    with another(stack, "127.0.0.2"), another(stack, "127.0.0.3"):
+        for _ in range(40):
+            for entity in entities:
+                entity.notify()
+        for hook in hooks:
+            wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 40, 30, "all to be settled")
+    requests = addresses.requests()
+    assert len(requests) == len({r.id for r in requests}) == 240
+    assert {r.local_address for r in requests} == {"127.0.0.1", "127.0.0.2", "127.0.0.3"}
+    ids = ", ".join(str(hook.id) for hook in hooks)
+    assert stack.value(f"SELECT MAX(intentos) FROM entregas WHERE webhook_id IN ({ids})") == "1"
+
+
+def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, addresses, stack):
+    """What was born leased by the expansion, and what was claimed later: a test event is always claimed."""
+    hook = entity.register(["evaluacion.abierta"], port=addresses.port)
+    addresses.behave(hook.path, Behaviour(hold=True))
+    entity.notify()
+    entity.api("POST", BASE + "/test", json_body={"evento": "evaluacion.abierta"})
+    first = addresses.wait(hook.path, 2)
+    ids = in_flight(stack, hook, 2)
+    with another(stack, "127.0.0.2"):
+        stack.stop("dispatcher", "-9")
+        addresses.behave(hook.path, Behaviour())
+        try:
+            again = addresses.wait(hook.path, 4, LEASE + 5)[2:]
+            for id in ids:
+                assert stack.wait_delivery(id, "entregada")["intentos"] == 1, "the outcome of the first was never known"
+        finally:
+            stack.start("dispatcher")
+    assert {r.local_address for r in first} == {"127.0.0.1"} and {r.local_address for r in again} == {"127.0.0.2"}
+    assert {r.id: r.body for r in first} == {r.id: r.body for r in again}
+    waited = (min(r.monotonic_ns for r in again) - max(r.monotonic_ns for r in first)) / 1e9
+    assert LEASE - 3 < waited < LEASE + 4, f"a lease of {LEASE} s, not {waited}"
+
+
+def test_a_stale_owner_changes_nothing(entity, addresses, stack):
+    """It was stopped in the middle of attempts, and learns after its lease that the receiver had answered 410 and 500."""
+    gone, failed = (entity.register([event], port=addresses.port) for event in ("evaluacion.abierta", "evaluacion.cerrada"))
+    addresses.behave(gone.path, Behaviour(hold=True, status=410), Behaviour())
+    addresses.behave(failed.path, Behaviour(hold=True, status=500), Behaviour())
+    entity.notify("evaluacion.abierta")
+    entity.notify("evaluacion.cerrada")
+    for hook in (gone, failed):
+        addresses.wait(hook.path)
+    ids = [in_flight(stack, hook, 1)[0] for hook in (gone, failed)]
+    owner = stack.pids("dispatcher")[0]
+    os.kill(owner, signal.SIGSTOP)
+    try:
+        for hook in (gone, failed):
+            addresses.release(hook.path)
+        with another(stack, "127.0.0.2"):
+            for id in ids:
+                stack.wait_delivery(id, "entregada", LEASE + 10)
+    finally:
+        os.kill(owner, signal.SIGCONT)
+    stack.stop("dispatcher")  # once it has written all that it wanted to write
+    stack.start("dispatcher")
+    for hook, id in zip((gone, failed), ids):
+        assert [r.local_address for r in addresses.requests(hook.path)] == ["127.0.0.1", "127.0.0.2"]
+        shown = stack.delivery(id)
+        assert (shown["estado"], shown["intentos"], shown["ultimo_estado"]) == ("entregada", 1, 200)
+        assert [attempt["estado_http"] for attempt in stack.attempts(id)] == [200]
+        listed = entity.listed(hook)
+        assert (listed["activo"], listed["ultimoEstado"], listed["ultimoError"]) == (True, 200, "")
