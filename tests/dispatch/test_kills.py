@@ -35,17 +35,17 @@ def run(seed: int, counts: dict, notifications: int) -> None:
         clock = Stopwatch()
         arena.traffic.start()
         for number, kind in enumerate(plan, 1):
+            while arena.ledger.count < notifications * number / len(plan):
+                arena.flow(10)
             began = clock.seconds
             lost = arena.ledger.fault(kind.__name__, kind(arena)).in_flight
             print(f"{clock.seconds:6.1f} s  {number}/{len(plan)} {kind.__name__}: {clock.seconds - began:.1f} s,"
                   f" {len(lost)} in flight, {arena.ledger.count} notifications so far", flush=True)
-        while arena.ledger.count < notifications:
-            arena.flow(10)
         arena.traffic.stop()
         rows = arena.finish()
         arena.stack.stop("dispatcher")
         verdict = arena.ledger.judge(rows, arena.receiver.requests())
         print(f"{clock.seconds:6.1f} s  seed {seed}: {arena.ledger.report(verdict)}", flush=True)
-        assert verdict.problems == []
+        assert verdict.problems == [] and verdict.notifications >= notifications
         assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "written by nobody"
         assert arena.value("SELECT COUNT(*) FROM webhooks WHERE NOT activo") == 0
