@@ -7,15 +7,19 @@ db_socket() { printf '%s/db.sock\n' "$(sockets_dir)"; }
 db_client() { mariadb --no-defaults --default-character-set=utf8mb4 --socket="$(db_socket)" --user=root "$@"; }
 db_answers() { db_client -e 'SELECT 1' >/dev/null 2>&1; }
 
-# A folder of its own for temporary tables: a server that starts removes those it finds, also another server's.
 start_db() {
   make_data_folder
-  mkdir -p "$DEV_DIR/db.tmp"
-  launch db -- mariadbd "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db" --tmpdir="$DEV_DIR/db.tmp" --socket="$(db_socket)" \
-    --pid-file="$DEV_DIR/run/mariadbd.pid" --skip-networking --skip-name-resolve --max-connections=500 \
-    --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1
+  launch db -- mariadbd "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db" --tmpdir="$(db_tmpdir)" \
+    --socket="$(db_socket)" --pid-file="$DEV_DIR/run/mariadbd.pid" --skip-networking --skip-name-resolve \
+    --max-connections=500 --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1
   wait_for 60 db_answers_or_ended
   db_answers || part_failed db "it does not answer on $(db_socket)"
+}
+
+# Of its own: a server that starts removes the temporary tables that it finds, also another server's in use.
+db_tmpdir() {
+  mkdir -p "$DEV_DIR/db.tmp"
+  printf '%s\n' "$DEV_DIR/db.tmp"
 }
 
 db_answers_or_ended() { db_answers || ! part_alive db; }
@@ -29,8 +33,8 @@ make_data_folder() {
   [[ ! -d $DEV_DIR/db ]] || return 0
   say "making the database"
   rm -rf "$DEV_DIR/db.new"
-  mariadb-install-db "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db.new" --skip-test-db --force \
-    --auth-root-authentication-method=normal >>"$(part_log db)" 2>&1 ||
+  mariadb-install-db "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db.new" --tmpdir="$(db_tmpdir)" \
+    --skip-test-db --force --auth-root-authentication-method=normal >>"$(part_log db)" 2>&1 ||
     part_failed db "mariadb-install-db failed"
   mv "$DEV_DIR/db.new" "$DEV_DIR/db"
 }
