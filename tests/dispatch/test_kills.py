@@ -4,6 +4,7 @@ The random choices come from a seed that is printed; TEST_SEED gives it again. `
 """
 import os
 import random
+import time
 
 from support import faults
 from support.arena import Arena, Stopwatch
@@ -37,10 +38,10 @@ def run(seed: int, counts: dict, notifications: int) -> None:
         for number, kind in enumerate(plan, 1):
             while arena.ledger.count < notifications * number / len(plan):
                 arena.flow(10)
-            began = clock.seconds
-            lost = arena.ledger.fault(kind.__name__, kind(arena)).in_flight
-            print(f"{clock.seconds:6.1f} s  {number}/{len(plan)} {kind.__name__}: {clock.seconds - began:.1f} s,"
-                  f" {len(lost)} in flight, {arena.ledger.count} notifications so far", flush=True)
+            began = time.monotonic()
+            fault = arena.ledger.fault(kind.__name__, kind(arena), began)
+            print(f"{clock.seconds:6.1f} s  {number}/{len(plan)} {fault.kind}: {fault.ended - fault.began:.1f} s,"
+                  f" {len(fault.in_flight)} in flight, {arena.ledger.count} notifications so far", flush=True)
         arena.traffic.stop()
         rows = arena.finish()
         arena.stack.stop("dispatcher")

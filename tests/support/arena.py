@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from fakes.receiver import Behaviour, Receiver
-from support.actors import Entity
+from support.actors import Entity, Webhook
 from support.ledger import DELIVERIES, Ledger
 from support.sql import SqlError, SqlSession
 from support.stack import Stack, setting
@@ -120,13 +120,9 @@ class Arena:
 
     @contextlib.contextmanager
     def held(self, count: int = 3):
-        """`count` deliveries of a webhook of their own, in flight at a receiver that does not answer yet; yields the
-        webhook, their ids, and what makes the receiver answer."""
-        audience = self.quiet()
-        hook = audience.hooks[0]
-        self.receiver.behave(hook.path, Behaviour(hold=True))
-        self.writer.write(audience, count)
-        wait_until(lambda: self.receiver.in_flight(hook.path) == count, what="the receiver to hold them")
+        """`count` deliveries of a webhook of their own, in flight at a receiver that does not answer yet; yields their
+        ids, and what makes the receiver answer."""
+        hook = wait_until(lambda: self._hold(count), 60, "deliveries to be held")
         ids = sorted(int(row[0]) for row in self.root(
             f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"))
 
@@ -135,9 +131,26 @@ class Arena:
             wait_until(lambda: self.receiver.in_flight(hook.path) == 0, what="the receiver to answer")
 
         try:
-            yield hook, ids, answer
+            yield ids, answer
         finally:
-            self.receiver.behave(hook.path, Behaviour())
+            self._let_go(hook)
+
+    def _hold(self, count: int) -> Webhook | None:
+        """None: the first of them might time out before the last one comes."""
+        audience = self.quiet()
+        hook = audience.hooks[0]
+        self.receiver.behave(hook.path, Behaviour(hold=True))
+        self.writer.write(audience, count)
+        try:
+            wait_until(lambda: self.receiver.in_flight(hook.path) == count, TIMEOUT / 2)
+            return hook
+        except AssertionError:
+            self._let_go(hook)
+            return None
+
+    def _let_go(self, hook: Webhook) -> None:
+        self.receiver.release(hook.path)
+        self.receiver.behave(hook.path, Behaviour())
 
     def flow(self, count: int) -> None:
         """Returns once so many further deliveries have arrived."""

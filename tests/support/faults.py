@@ -30,7 +30,7 @@ def kill_dispatcher(arena: Arena) -> dict:
 
 def kill_before_settlement(arena: Arena) -> dict:
     """Exactly between the receiver's 200 and the settlement, which a lock on the rows holds up."""
-    with arena.held() as (_, ids, answer):
+    with arena.held() as (ids, answer):
         other = arena.connect()
         lock(other, ids)
         answer()
@@ -74,7 +74,7 @@ def kill_sessions(arena: Arena) -> dict:
 
 def deadlock(arena: Arena) -> dict:
     """Locks the rows of a settlement from the other end; the server must choose the dispatcher as its victim."""
-    with arena.held() as (_, ids, answer):
+    with arena.held() as (ids, answer):
         other = arena.connect()
         other("SET innodb_lock_wait_timeout = 5")
         other("CREATE DATABASE IF NOT EXISTS lastre; CREATE TABLE IF NOT EXISTS lastre.filas (n INT) ENGINE = InnoDB")
@@ -93,7 +93,7 @@ def deadlock(arena: Arena) -> dict:
 
 def lock_wait(arena: Arena) -> dict:
     """Rows of a settlement are locked until the dispatcher gives up waiting, and tries again."""
-    with arena.held() as (_, ids, answer):
+    with arena.held() as (ids, answer):
         other = arena.connect()
         lock(other, ids)
         taken, seen = Stopwatch(), arena.in_flight()

@@ -5,6 +5,7 @@ A row counts as written only when its COMMIT was acknowledged or, its outcome un
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -47,7 +48,13 @@ class Fault:
 
     kind: str
     in_flight: frozenset[int]
+    began: float  # time.monotonic()
+    ended: float
     repeats: int = 0
+
+    def met(self, requests: list[Request], timeout: float) -> bool:
+        """Whether one of them was being answered; what was left unwritten before is not its doing."""
+        return any(self.began - timeout < r.monotonic_ns / 1e9 < self.ended for r in requests)
 
 
 @dataclass
@@ -92,11 +99,11 @@ class Ledger:
         with self._lock:
             return len(self._expected)
 
-    def fault(self, kind: str, in_flight: dict[int, str]) -> Fault:
-        """`in_flight`: delivery -> lease. One lease can be lost once: to the first fault that meets it."""
+    def fault(self, kind: str, in_flight: dict[int, str], began: float) -> Fault:
+        """One that has just ended. `in_flight`: delivery -> lease; one lease can be lost once, to the first that meets it."""
         leases = set(in_flight.items()) - self._leases
         self._leases |= leases
-        self.faults.append(Fault(kind, frozenset(delivery for delivery, _ in leases)))
+        self.faults.append(Fault(kind, frozenset(delivery for delivery, _ in leases), began, time.monotonic()))
         return self.faults[-1]
 
     def judge(self, rows: list[list[str]], requests: list[Request]) -> Verdict:
@@ -135,13 +142,13 @@ class Ledger:
         if unknown <= 0:
             return
         verdict.repeats += unknown
-        causes = [fault for fault in self.faults if delivery.id in fault.in_flight]
+        causes = [f for f in self.faults if delivery.id in f.in_flight and f.met(requests, self.timeout)]
         for fault in causes[:unknown]:
             fault.repeats += 1
         verdict.require(unknown <= len(causes), f"delivery {delivery.id}: {len(requests)} requests for"
                         f" {delivery.attempts} attempts on record, in flight at {len(causes)} faults")
-        if not delivery.failures:
-            gaps = [(b.monotonic_ns - a.monotonic_ns) / 1e9 for a, b in zip(requests, requests[1:])]
+        gaps = [(b.monotonic_ns - a.monotonic_ns) / 1e9 for a, b in zip(requests, requests[1:])]
+        if gaps and not delivery.failures:
             verdict.require(min(gaps) > 0.9 * self.timeout, f"delivery {delivery.id}: sent again after {min(gaps):.1f} s,"
                             " when the first attempt need not have ended")
 
