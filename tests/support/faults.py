@@ -74,21 +74,26 @@ def kill_sessions(arena: Arena) -> dict:
 
 def deadlock(arena: Arena) -> dict:
     """Locks the rows of a settlement from the other end; the server must choose the dispatcher as its victim."""
-    with arena.held() as (ids, answer):
+    wait_until(lambda: provoke_deadlock(arena), 60, "a deadlock")
+    arena.progress()
+    return {}
+
+
+def provoke_deadlock(arena: Arena) -> bool:
+    """False when each outcome was written down alone: then nobody holds one row and waits for another."""
+    with arena.held(4) as (ids, answer):
         other = arena.connect()
         other("SET innodb_lock_wait_timeout = 5")
         other("CREATE DATABASE IF NOT EXISTS lastre; CREATE TABLE IF NOT EXISTS lastre.filas (n INT) ENGINE = InnoDB")
         other("START TRANSACTION")
         other("INSERT INTO lastre.filas SELECT seq FROM seq_1_to_1000")  # the lighter transaction is the victim
-        other(f"SELECT id FROM entregas WHERE id = {ids[-1]} FOR UPDATE")
+        lock_rows(other, ids[-1:])
         before = deadlocks(arena)
         answer()
         arena.wait_blocked()
-        other(f"SELECT id FROM entregas WHERE id = {ids[0]} FOR UPDATE")
-        assert deadlocks(arena) > before, "no deadlock"
+        lock_rows(other, ids[:-1])
         other.close()
-    arena.progress()
-    return {}
+    return deadlocks(arena) > before
 
 
 def lock_wait(arena: Arena) -> dict:
@@ -148,6 +153,10 @@ def drain(arena: Arena) -> dict:
 
 def lock(session: SqlSession, ids: list[int]) -> None:
     session("START TRANSACTION")
+    lock_rows(session, ids)
+
+
+def lock_rows(session: SqlSession, ids: list[int]) -> None:
     session(f"SELECT id FROM entregas WHERE id IN ({', '.join(map(str, ids))}) FOR UPDATE")
 
 
