@@ -30,7 +30,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       session_(std::move(session)),
       log_(log),
       slots_(settings.delivery.max_in_flight, settings.delivery.max_in_flight_per_webhook),
-      upkeep_(settings.retention, log),
+      upkeep_(settings, log),
       lookout_(settings.delivery.poll_interval),
       intake_(settings.delivery, log),
       outcomes_(settings.delivery, log),
@@ -50,6 +50,7 @@ void Loop::run(const platform::StopSignal& stop) {
 bool Loop::round() {
   try {
     const bool busy = work();
+    idle_ = !busy;
     if (std::exchange(away_, false)) log_.info("the database is back");
     return busy;
   } catch (const store::Unavailable& error) {
@@ -61,7 +62,7 @@ bool Loop::round() {
 bool Loop::work() {
   collect();
   bool busy = duty("settle", [this] { return settle(); });
-  duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now()), false; });
+  duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
   duty("look", [this] { return lookout_.look(session_, std::chrono::steady_clock::now()), false; });
   if (!lookout_.paused()) busy = take_in() || busy;
   return busy;

@@ -61,6 +61,7 @@ class Loop {
   Sender sender_;
   bool expand_first_ = false;  // claims and expansions take turns at the free slots
   bool away_ = false;          // the database, as last reported
+  bool idle_ = false;          // the last round found nothing to do
 };
 
 }  // namespace dispatcher

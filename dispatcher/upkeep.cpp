@@ -1,5 +1,8 @@
 #include "upkeep.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "store/lease.hpp"
 
 namespace dispatcher {
@@ -7,51 +10,134 @@ namespace dispatcher {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
-constexpr auto recovery_interval = 1s;
-constexpr auto reconciliation_interval = 5s;
-constexpr auto purge_interval = 1s;  // between batches while there is something to look at
-constexpr auto purge_rest = 10min;   // after the end of the tables
 constexpr unsigned recovery_batch = 500;
-constexpr unsigned reconciliation_batches = 4;  // of store::batch_rows each, so that nobody waits for long
+constexpr auto failure_rest = 10s;  // after an error that a repetition may not mend
+constexpr auto conflict_rest = 1s;
+constexpr auto report_interval = 1min;
+
+constexpr auto slice = 10ms;       // a turn begins no further batch after this
+constexpr auto quick_batch = 8ms;  // the purge's batches grow while they are quicker,
+constexpr auto slow_batch = 20ms;  // and shrink when they are slower
+constexpr unsigned least_window = 32;
+constexpr unsigned largest_window = 512;
+
+/// Runs `step` until it says that it is done, or the turn's time is up. True: it is done.
+template <class F>
+bool take_turn(F&& step) {
+  const auto end = Clock::now() + slice;
+  bool done = step();
+  while (!done && Clock::now() < end) done = step();
+  return done;
+}
 
 }  // namespace
 
-void Upkeep::run(store::Session& session, platform::MonotonicTime now) {
-  if (now >= next_recovery_) {
-    recover_leases(session);
-    next_recovery_ = now + recovery_interval;
-  }
-  if (now >= next_reconciliation_) {
-    reconcile(session);
-    next_reconciliation_ = now + reconciliation_interval;
-  }
-  if (now >= next_purge_) purge(session, now);
+Upkeep::Upkeep(const platform::Settings& settings, platform::Log log)
+    : delivery_(settings.delivery),
+      retention_(settings.retention),
+      log_(std::move(log)),
+      duties_{{
+          {"watch the database's clock", &Upkeep::watch_clock, 10s, 0},
+          {"recover leases", &Upkeep::recover_leases, 1s, 0},
+          {"reconcile", &Upkeep::reconcile, 5s, 100},
+          {"purge", &Upkeep::follow, 5s, 0},
+          {"purge what was left", &Upkeep::sweep, 10min, 50},
+      }} {}
+
+void Upkeep::run(store::Session& session, platform::MonotonicTime now, bool idle) {
+  if (now < resting_until_) return;
+  auto& duty = *std::ranges::min_element(duties_, {}, &Duty::next);
+  if (now < duty.next) return;
+  const auto cost = turn(session, duty);
+  resting_until_ = Clock::now() + (idle ? cost : 4 * cost);
 }
 
-void Upkeep::recover_leases(store::Session& session) {
-  if (const auto recovered = store::recover_expired_leases(session, recovery_batch); recovered > 0) {
+/// What it took. Whatever goes wrong, the others have their turn before it has another.
+Upkeep::Span Upkeep::turn(store::Session& session, Duty& duty) {
+  const auto start = Clock::now();
+  const auto rest_for = [&](Span rest) { duty.next = Clock::now() + rest; };
+  try {
+    rest_for(failure_rest);
+    const bool finished = (this->*duty.work)(session);
+    duty.cost += Clock::now() - start;
+    rest_for(finished ? std::max(duty.interval, duty.thrift * duty.cost) : Span{});
+    if (finished) duty.cost = {};
+  } catch (const store::Unavailable&) {
+    throw;
+  } catch (const store::Conflict& error) {
+    log_.info("others were faster; trying again", {{"duty", duty.name}, {"error", error.what()}});
+    rest_for(conflict_rest);
+  } catch (const std::exception& error) {
+    log_.error("a duty of upkeep failed and will be tried again",
+               {{"duty", duty.name}, {"error", error.what()}});
+    session.disconnect();  // whatever state it is in
+  }
+  return Clock::now() - start;
+}
+
+bool Upkeep::recover_leases(store::Session& session) {
+  const auto recovered = store::recover_expired_leases(session, recovery_batch);
+  if (recovered > 0) {
     log_.warning("expired leases recovered: these deliveries are attempted again",
                  {{"deliveries", recovered}});
   }
+  return recovered < recovery_batch;
 }
 
-void Upkeep::reconcile(store::Session& session) {
-  const auto cancelled = store::cancel_deliveries_of_deleted(session, reconciliation_batches);
-  const auto held = store::hold_deliveries_of_inactive(session, reconciliation_batches);
-  const auto released = store::release_deliveries_of_active(session, reconciliation_batches);
-  if (cancelled + held + released == 0) return;
-  log_.info("deliveries follow their webhooks",
-            {{"cancelled", cancelled}, {"held", held}, {"released", released}});
+bool Upkeep::watch_clock(store::Session& session) {
+  if (!mending_) {
+    const auto behind = store::watch_clock(session);
+    if (behind.count() == 0) return true;
+    log_.warning("the database's clock has gone back: leases and waits that it left too long are shortened",
+                 {{"by", platform::format_duration(behind)}});
+    mending_.emplace();
+  }
+  const bool done = take_turn([&] {
+    store::mend_clock(session, delivery_, *mending_);
+    return mending_->stage == store::ClockMending::Stage::done;
+  });
+  if (!done) return false;
+  log_.warning(
+      "the clock's going back is mended",
+      {{"leases", mending_->leases}, {"rests", mending_->rests}, {"deliveries", mending_->rescheduled}});
+  mending_.reset();
+  return true;
 }
 
-void Upkeep::purge(store::Session& session, platform::MonotonicTime now) {
-  const auto purged = store::purge_finished(session, retention_, cursor_, 1);
-  if (purged > 0) log_.info("finished rows past their retention removed", {{"rows", purged}});
-  next_purge_ = now + purge_interval;
-  if (!cursor_.done()) return;
-  cursor_ = {};
-  next_purge_ = now + purge_rest;
+bool Upkeep::reconcile(store::Session& session) {
+  const bool done = take_turn([&] {
+    store::reconcile_some(session, reconciliation_);
+    return reconciliation_.done;
+  });
+  if (!done) return false;
+  const auto [cancelled, held, released] = reconciliation_.changed;
+  reconciliation_ = {};
+  if (cancelled + held + released > 0)
+    log_.info("deliveries follow their webhooks",
+              {{"cancelled", cancelled}, {"held", held}, {"released", released}});
+  return true;
+}
+
+bool Upkeep::follow(store::Session& session) { return purge(session, follower_); }
+bool Upkeep::sweep(store::Session& session) { return purge(session, sweeper_); }
+
+bool Upkeep::purge(store::Session& session, store::PurgeWalk& walk) {
+  const bool done = take_turn([&] {
+    const auto start = Clock::now();
+    purged_ += store::purge_window(session, retention_, walk, window_);
+    const auto took = Clock::now() - start;
+    if (took > slow_batch) window_ = std::max(least_window, window_ / 2);
+    if (took < quick_batch) window_ = std::min(largest_window, window_ * 2);
+    return walk.done();
+  });
+  if (purged_ > 0 && Clock::now() >= next_report_) {
+    log_.info("finished rows past their retention removed", {{"rows", std::exchange(purged_, 0)}});
+    next_report_ = Clock::now() + report_interval;
+  }
+  if (done) walk.restart();
+  return done;
 }
 
 }  // namespace dispatcher

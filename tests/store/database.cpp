@@ -95,6 +95,12 @@ std::vector<BornDelivery> expand(Session& session, BornState state, const Lease&
   });
 }
 
+ReconcileWalk::Changed reconcile(Session& session) {
+  ReconcileWalk walk;
+  while (!walk.done) reconcile_some(session, walk);
+  return walk.changed;
+}
+
 namespace {
 Settlement attempted(const LeasedDelivery& delivery) {
   Settlement settlement;

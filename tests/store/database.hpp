@@ -54,6 +54,9 @@ std::vector<EntityId> waiting_entities(Session& session);
 std::vector<BornDelivery> expand(Session& session, BornState state = BornState::pending,
                                  const Lease& lease = {77, platform::Milliseconds(60000)});
 
+/// A whole walk of the reconciliation; the deliveries changed.
+ReconcileWalk::Changed reconcile(Session& session);
+
 /// A successful attempt of a leased delivery.
 Settlement delivered(const LeasedDelivery& delivery);
 /// A failed one, tried again after `wait`.

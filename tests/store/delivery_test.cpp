@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_deleted_or_disabled_webhook_yields_nothing) {
   enable_webhook(session, webhook.id, false);
   delete_webhook(session, 1, webhook.id);
   BOOST_CHECK(claim_some(1).empty());
-  BOOST_CHECK_EQUAL(cancel_deliveries_of_deleted(session, 10), 1U);
+  BOOST_CHECK_EQUAL(reconcile(session).cancelled, 1U);
   BOOST_CHECK_EQUAL(only().state, "cancelada");
 }
 
@@ -260,21 +260,6 @@ BOOST_AUTO_TEST_CASE(pause_and_resume) {
   BOOST_CHECK(!queue_status(session).paused);
 }
 
-BOOST_AUTO_TEST_CASE(retention_removes_what_is_finished_and_old_and_nothing_else) {
-  queue_one();
-  queue_one();
-  settle(session, {delivered(claim_one())}, Milliseconds(0));
-  session.update(
-      "UPDATE entregas SET terminada_en = terminada_en - INTERVAL 2 DAY WHERE estado = 'entregada'");
-  session.update("UPDATE notificaciones_pendientes SET terminada_en = terminada_en - INTERVAL 2 DAY");
-  platform::RetentionSettings retention{Milliseconds(86400000), Milliseconds(86400000),
-                                        Milliseconds(86400000)};
-  PurgeCursor cursor;
-  BOOST_CHECK_EQUAL(purge_finished(session, retention, cursor, 5), 2U);  // a delivery and its notification
-  BOOST_CHECK_EQUAL(list_deliveries(session, {}).size(), 1U);
-  BOOST_CHECK_EQUAL(list_notifications(session, {}).size(), 1U);
-}
-
 BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
   // Some modes of the writer's session let a month or a day of 0 in.
   session.execute("SET SESSION sql_mode = 'STRICT_ALL_TABLES'");
@@ -301,9 +286,9 @@ BOOST_AUTO_TEST_CASE(upkeep_waits_for_nobody) {
   disable_webhook(session, webhook.id, disabled_by_operator);
   other.execute("START TRANSACTION");
   other.query("SELECT id FROM entregas WHERE id = ? FOR UPDATE", leased.id);
-  BOOST_CHECK_EQUAL(hold_deliveries_of_inactive(session, 10), 0U);
+  BOOST_CHECK_EQUAL(reconcile(session).held, 0U);
   other.execute("ROLLBACK");
-  BOOST_CHECK_EQUAL(hold_deliveries_of_inactive(session, 10), 1U);
+  BOOST_CHECK_EQUAL(reconcile(session).held, 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {

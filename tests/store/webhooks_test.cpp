@@ -132,8 +132,8 @@ BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
   expand(session);
   BOOST_CHECK(disable_webhook(session, webhook.id, disabled_by_operator));
   BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "operador");
-  BOOST_CHECK_EQUAL(hold_deliveries_of_inactive(session, 10), 1U);
-  BOOST_CHECK_EQUAL(release_deliveries_of_active(session, 10), 0U);
+  BOOST_CHECK_EQUAL(reconcile(session).held, 1U);
+  BOOST_CHECK_EQUAL(reconcile(session).released, 0U);
   BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, false)->released, 1U);
   BOOST_CHECK(disable_webhook(session, webhook.id, disabled_by_operator));
   BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, true)->cancelled, 1U);
