@@ -39,7 +39,7 @@ Upkeep::Upkeep(const platform::Settings& settings, platform::Log log)
       retention_(settings.retention),
       log_(std::move(log)),
       duties_{{
-          {"watch the database's clock", &Upkeep::watch_clock, 10s, 0},
+          {"watch the database's clock", &Upkeep::watch_clock, 1s, 0},
           {"recover leases", &Upkeep::recover_leases, 1s, 0},
           {"reconcile", &Upkeep::reconcile, 5s, 100},
           {"purge", &Upkeep::follow, 5s, 0},
@@ -91,7 +91,7 @@ bool Upkeep::watch_clock(store::Session& session) {
     const auto behind = store::watch_clock(session);
     if (behind.count() == 0) return true;
     log_.warning("the database's clock has gone back: leases and waits that it left too long are shortened",
-                 {{"by", platform::format_duration(behind)}});
+                 {{"by_s", behind / 1s}});
     mending_.emplace();
   }
   const bool done = take_turn([&] {

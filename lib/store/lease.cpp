@@ -8,6 +8,10 @@ namespace store {
 
 namespace json = webhook::json;
 
+// Due again, and as long as before: so it comes before what fell due later. What was claimed was due, so a
+// later time is that of a clock that has gone back.
+#define DUE "e.proximo_intento = LEAST(e.proximo_intento, UTC_TIMESTAMP(3))"
+
 void release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {
   if (deliveries.empty()) return;
   json::Array rows;
@@ -16,7 +20,8 @@ void release_leases(Session& session, const std::vector<LeasedDelivery>& deliver
   session.update(
       "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]')) j"
       " STRAIGHT_JOIN entregas e ON e.id = j.id"
-      " SET e.estado = 'pendiente', e.arriendo = NULL, e.arriendo_hasta = NULL WHERE e.arriendo = j.lease",
+      " SET e.estado = 'pendiente', e.arriendo = NULL, e.arriendo_hasta = NULL, " DUE
+      " WHERE e.arriendo = j.lease",
       json::dump(rows));
 }
 
@@ -30,11 +35,10 @@ std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
       expired.push_back(row.integer(0));
     }
     if (expired.empty()) return 0;
-    // proximo_intento stays: it is past, so they come before what fell due later.
     return session.update(
         "UPDATE " STORE_JSON_IDS
         " j STRAIGHT_JOIN entregas e ON e.id = j.id SET e.estado = 'pendiente', e.arriendo = NULL,"
-        " e.arriendo_hasta = NULL WHERE e.arriendo_hasta < UTC_TIMESTAMP(3)",
+        " e.arriendo_hasta = NULL, " DUE " WHERE e.arriendo_hasta < UTC_TIMESTAMP(3)",
         json::dump(json::Array(expired.begin(), expired.end())));
   });
 }

@@ -1,0 +1,199 @@
+"""Wall clocks that jump by an hour or a day, the dispatcher's and the database's: neither a burst nor a freeze."""
+import time
+
+import pytest
+
+from fakes.receiver import Behaviour, Receiver
+from support.actors import BASE, Entity
+from support.faketime import WallClock, old_certificates
+from support.sql import SqlSession
+from support.stack import Stack, setting
+from support.wait import holds_for, wait_until
+
+HOUR, DAY = 3600, 86400
+TIMEOUT, LEASE, STEP = 6, 16, 300  # seconds; STEP is the second wait of the schedule
+PER_WEBHOOK = 10  # the default of delivery.max_in_flight_per_webhook
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    return old_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def stack(certificates):
+    running = Stack(setting(
+        delivery_connect_timeout="2s", delivery_timeout=f"{TIMEOUT}s", delivery_lease=f"{LEASE}s",
+        delivery_retry_schedule=f"300ms,{STEP}s", delivery_retry_jitter="0", delivery_ca_file=certificates[0])).up()
+    yield running
+    running.down()
+
+
+@pytest.fixture(scope="module")
+def receiver(certificates):
+    with Receiver(*certificates[1:]) as running:
+        yield running
+
+
+@pytest.fixture
+def entity(stack, receiver):
+    return Entity(stack, receiver)
+
+
+def seconds_since(monotonic_ns: int) -> float:
+    return (time.monotonic_ns() - monotonic_ns) / 1e9
+
+
+@pytest.fixture
+def hooks(entity):
+    """Five webhooks by event."""
+    events = ["evaluacion.abierta", "evaluacion.prorroga", "evaluacion.cerrada", "incidencia.cerrada", "incidencia.respuesta"]
+    return [(event, entity.register([event])) for event in events]
+
+
+# The dispatcher's clock: only for what it tells others.
+
+@pytest.fixture(scope="module")
+def jumping_dispatcher(stack, tmp_path_factory):
+    clock = WallClock(tmp_path_factory.mktemp("clock"))
+    with stack.dispatcher_with(**clock.environment):
+        yield clock
+
+
+@pytest.fixture
+def dispatcher_clock(jumping_dispatcher):
+    yield jumping_dispatcher
+    jumping_dispatcher.jump_to(0)
+
+
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR, DAY, -DAY])
+def test_the_dispatchers_clock_jumps(dispatcher_clock, entity, receiver, stack, hooks, ahead):
+    (silence, silent), (holding, held), (asking, asked), (news, fresh), _ = hooks
+    receiver.behave(asked.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
+    waiting = stack.delivery_id(entity.notify(asking), asked.id)
+    wait_until(lambda: stack.attempts(waiting), what="the failure")
+    receiver.behave(silent.path, Behaviour(fault="silent"), Behaviour())
+    receiver.behave(held.path, Behaviour(hold=True))
+    timed_out = stack.delivery_id(entity.notify(silence), silent.id)
+    in_flight = stack.delivery_id(entity.notify(holding), held.id)
+    started = receiver.wait(silent.path)[0].monotonic_ns
+    receiver.wait(held.path)
+
+    dispatcher_clock.jump_to(ahead)
+    written = time.monotonic_ns()
+    entity.notify(news)
+    request = receiver.wait(fresh.path)[0]
+    assert (request.monotonic_ns - written) / 1e9 < 2, "polling goes on"
+    assert abs(int(request.headers["webhook-timestamp"]) - (time.time() + ahead)) < 60
+    assert receiver.in_flight(silent.path) == receiver.in_flight(held.path) == 1, "no time-out comes early"
+    receiver.release(held.path)
+    stack.wait_delivery(in_flight, "entregada")
+    assert entity.api("DELETE", f"{BASE}/{asked.id}").status == 200
+
+    retried = receiver.wait(silent.path, 2, TIMEOUT + 5)[1].monotonic_ns
+    assert TIMEOUT <= (retried - started) / 1e9 < TIMEOUT + 3, "nor late, and the schedule goes on"
+    stack.wait_delivery(timed_out, "entregada")
+    first, _ = stack.attempts(timed_out)
+    assert TIMEOUT * 1000 - 100 <= first["duracion_ms"] < TIMEOUT * 1000 + 2000, "the evidence measures time as it passed"
+    assert len(receiver.requests(held.path)) == len(receiver.requests(fresh.path)) == 1
+    stack.wait_delivery(waiting, "cancelada", 15)  # upkeep goes on
+
+
+# The database's clock: leases, schedule and rests are times of it.
+
+@pytest.fixture(scope="module")
+def jumping_database(stack, tmp_path_factory):
+    clock = WallClock(tmp_path_factory.mktemp("clock"))
+    stack.stop("db")
+    stack.start("db", **clock.environment)
+    stack.connect_evaluation()
+    return clock
+
+
+@pytest.fixture
+def root(stack, jumping_database):
+    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def database_clock(jumping_database, root):
+    yield jumping_database
+    jumping_database.jump_to(0)
+    wait_until(lambda: root("SELECT hora <= UTC_TIMESTAMP(3) AND hora > UTC_TIMESTAMP(3) - INTERVAL 30 SECOND"
+                            " FROM reloj_visto") == [["1"]], 30, "the dispatcher to have seen the true time")
+
+
+def counted(root, hook, condition) -> int:
+    return int(root(f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND {condition}")[0][0])
+
+
+def fill(entity, receiver, event, hook, count=25):
+    """A webhook with ten in flight, and the rest of `count` waiting for its turn."""
+    receiver.behave(hook.path, Behaviour(hold=True))
+    for _ in range(count):
+        entity.notify(event)
+    receiver.wait(hook.path, PER_WEBHOOK)
+
+
+def fail_twice(entity, receiver, root, event, hook, count=30):
+    """So many deliveries wait for the long step of the schedule."""
+    receiver.behave(hook.path, Behaviour(status=500))
+    for _ in range(count):
+        entity.notify(event)
+    wait_until(lambda: counted(root, hook, "intentos = 2 AND estado = 'pendiente'") == count, 30, "two failures of each")
+    return len(receiver.requests(hook.path))
+
+
+@pytest.mark.parametrize("ahead", [HOUR, DAY])
+def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stack, root, hooks, ahead):
+    """As after a suspended machine: all that waited is due and every lease looks expired."""
+    (waits, waiting), (fills, busy), *_ = hooks
+    failed = fail_twice(entity, receiver, root, waits, waiting)
+    receiver.behave(waiting.path, Behaviour(delay=0.1))
+    fill(entity, receiver, fills, busy)
+
+    database_clock.jump_to(ahead)
+    wait_until(lambda: counted(root, busy, "estado = 'en_curso'") == 0, 10, "the leases to be taken for expired")
+    holds_for(0.5, lambda: receiver.in_flight(busy.path) <= PER_WEBHOOK, "the limit in flight")
+    receiver.release(busy.path)
+    wait_until(lambda: counted(root, busy, "estado = 'entregada'") == 25, 20, "the busy one's to arrive")
+    requests = receiver.requests(busy.path)
+    assert len({r.id for r in requests}) == 25 and len(requests) <= 25 + PER_WEBHOOK, "repeated: what was in flight, once"
+    assert receiver.peak_in_flight(busy.path) <= PER_WEBHOOK
+
+    wait_until(lambda: counted(root, waiting, "estado = 'entregada'") == 30, 20, "what came due to be sent")
+    assert len(receiver.requests(waiting.path)) == failed + 30
+    assert receiver.peak_in_flight(waiting.path) <= PER_WEBHOOK
+
+
+@pytest.mark.parametrize("back, crashed", [(HOUR, False), (DAY, False), (DAY, True)])
+def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, root, hooks, back, crashed):
+    """What the clock that was ahead has scheduled does not wait for it to be there again."""
+    (waits, waiting), (fills, busy), (asks, asked), (news, fresh), _ = hooks
+    warnings = lambda: stack.dev("logs", "dispatcher").stdout.count("clock has gone back")
+    warned = warnings()
+    fail_twice(entity, receiver, root, waits, waiting)
+    receiver.behave(asked.path, Behaviour(status=429, headers={"Retry-After": "60"}), Behaviour())
+    entity.notify(asks)
+    wait_until(lambda: counted(root, asked, "intentos = 1 AND estado = 'pendiente'") == 1, what="a 429")
+    fill(entity, receiver, fills, busy)
+
+    if crashed:
+        stack.stop("dispatcher", "-9")
+    database_clock.jump_to(-back)
+    entity.notify(news)
+    receiver.release(busy.path)
+    if crashed:
+        stack.start("dispatcher")
+    receiver.wait(fresh.path, 1, 5)
+    receiver.wait(asked.path, 2, 10)
+    wait_until(lambda: counted(root, busy, "estado = 'entregada'") == 25, LEASE + 10, "the backlog to arrive")
+    requests = receiver.requests(busy.path)
+    assert len({r.id for r in requests}) == 25
+    assert len(requests) <= 25 + (PER_WEBHOOK if crashed else 0)
+    latest = f"SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), proximo_intento)) FROM entregas WHERE webhook_id = {waiting.id}"
+    assert counted(root, waiting, "estado = 'pendiente'") > 0 and int(root(latest)[0][0]) <= STEP
+    wait_until(lambda: root("SELECT hora < UTC_TIMESTAMP(3) FROM reloj_visto") == [["1"]], what="the jump to be over")
+    assert warnings() == warned + 1, "told once"
