@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <unordered_map>
 
 #include "descriptors.hpp"
 #include "lanes.hpp"
 #include "poller.hpp"
+#include "resolver.hpp"
+#include "route.hpp"
 #include "transfer.hpp"
 
 namespace dispatcher {
@@ -31,6 +33,12 @@ void initialise_curl() {
 
 platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
+/// How much of connect_timeout a lookup may take. What is left is for a name of whose two questions (IPv4 and
+/// IPv6) one alone was answered.
+platform::Milliseconds lookup_patience(const platform::DeliverySettings& settings) {
+  return settings.connect_timeout * 3 / 4;
+}
+
 Attempt not_started(Request request) {
   Attempt attempt;
   attempt.delivery = std::move(request.delivery);
@@ -42,7 +50,10 @@ Attempt not_started(Request request) {
 class Sender::Impl {
  public:
   Impl(const platform::DeliverySettings& settings, Mailbox<Attempt>& attempts)
-      : settings_(settings), attempts_(attempts) {
+      : settings_(settings),
+        attempts_(attempts),
+        routes_(settings_.host_overrides),
+        resolver_(lookup_patience(settings_), poller_) {
     initialise_curl();
     multi_.reset(curl_multi_init());
     if (!multi_) throw std::runtime_error("libcurl cannot make a multi handle");
@@ -62,7 +73,7 @@ class Sender::Impl {
     thread_.request_stop();
     submitted_.wake();
     if (thread_.joinable()) thread_.join();
-    for (const auto& [handle, transfer] : active_) curl_multi_remove_handle(multi_.get(), handle);
+    for (const auto& transfer : transfers_) curl_multi_remove_handle(multi_.get(), transfer->handle());
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -80,12 +91,14 @@ class Sender::Impl {
     while (!abandon.stop_requested()) {
       start_submitted();
       open_more();
+      start_resolved();
       if (timer_ && monotonic_now() >= *timer_) act(CURL_SOCKET_TIMEOUT, 0);
       finish_done();
       attempts_.put(std::exchange(ended_, {}));
       for (const auto& event : poller_.wait(longest_wait())) {
-        if (event.fd != submitted_.fd()) act(event.fd, ready_mask(event));
+        if (event.fd != submitted_.fd() && !resolver_.process(event)) act(event.fd, ready_mask(event));
       }
+      resolver_.process_overdue();
     }
   }
 
@@ -123,12 +136,13 @@ class Sender::Impl {
     return 0;
   }
 
-  /// Until libcurl's timer or a lane is due, at most a second.
+  /// Until libcurl's timer, a lane or a lookup is due, at most a second.
   platform::Milliseconds longest_wait() const {
     constexpr platform::Milliseconds longest{1000};
     auto next = monotonic_now() + longest;
     if (timer_) next = std::min(next, *timer_);
     if (const auto overdue = lanes_.next_overdue()) next = std::min(next, *overdue);
+    if (const auto lookup = resolver_.next_timeout()) next = std::min(next, monotonic_now() + *lookup);
     const auto wait = std::chrono::ceil<platform::Milliseconds>(next - monotonic_now());
     return std::max(wait, platform::Milliseconds{0});
   }
@@ -146,50 +160,91 @@ class Sender::Impl {
   }
 
   bool connecting(store::WebhookId webhook) const {
-    return std::ranges::any_of(active_, [&](const auto& item) {
-      return item.second->webhook() == webhook && !item.second->connected();
-    });
+    const auto looked_up = [webhook](const auto& waiting) {
+      return std::ranges::any_of(waiting.second,
+                                 [=](const Job& job) { return job.request.delivery.webhook == webhook; });
+    };
+    return std::ranges::any_of(waiting_, looked_up) ||
+           std::ranges::any_of(transfers_, [=](const auto& transfer) {
+             return transfer->webhook() == webhook && !transfer->connected();
+           });
   }
 
   void end_unstarted(std::vector<Request> requests) {
     for (auto& request : requests) ended_.push_back(not_started(std::move(request)));
   }
 
-  /// False: this host could not; `transfer` holds the request all the same.
-  bool begin(Transfer& transfer, Request request) {
+  void start(std::optional<Request> request) {
+    while (request) {
+      const auto webhook = request->delivery.webhook;
+      const auto now = monotonic_now();
+      // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
+      // again.
+      if (stopping_ || now + settings_.timeout >= request->lease_until) {
+        ended_.push_back(not_started(std::move(*request)));
+      } else if (begin({std::move(*request), platform::utc_now(), now})) {
+        return;
+      }
+      request = lanes_.ended(webhook, true, monotonic_now());
+    }
+  }
+
+  /// False: it has ended already.
+  bool begin(Job job) {
+    const auto& route = routes_.of(job.request.url);
+    if (route.name.empty()) return dial(std::move(job), route, route.addresses);
+    if (const auto* addresses = resolver_.cached(route.name, job.since))
+      return dial(std::move(job), route, *addresses);
+    resolver_.look_up(route.name);
+    waiting_[route.name].push_back(std::move(job));
+    return true;
+  }
+
+  /// Those that waited for a name which has been looked up.
+  void start_resolved() {
+    for (const auto& [name, addresses] : resolver_.take_finished()) {
+      auto waited = waiting_.extract(name);
+      if (!waited) continue;
+      for (auto& job : waited.mapped()) {
+        const auto webhook = job.request.delivery.webhook;
+        if (addresses.empty()) {
+          finish(unresolved(std::move(job)), false);
+        } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
+          start(lanes_.ended(webhook, true, monotonic_now()));
+        }
+      }
+    }
+  }
+
+  /// False: this host could not, and it has ended.
+  bool dial(Job job, const Route& route, const Addresses& addresses) {
+    auto& transfer = idle_transfer();
+    if (prepare(transfer, std::move(job), route, addresses)) return true;
+    ended_.push_back(end(transfer, CURLE_FAILED_INIT));
+    return false;
+  }
+
+  /// False: this host could not; `transfer` holds the job all the same.
+  bool prepare(Transfer& transfer, Job job, const Route& route, const Addresses& addresses) {
     try {
-      transfer.begin(std::move(request));
+      transfer.begin(std::move(job), route, addresses);
       return curl_multi_add_handle(multi_.get(), transfer.handle()) == CURLM_OK;
     } catch (const std::exception&) {
       return false;
     }
   }
 
-  void start(std::optional<Request> request) {
-    while (request) {
-      const auto webhook = request->delivery.webhook;
-      // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
-      // again.
-      if (stopping_ || monotonic_now() + settings_.timeout >= request->lease_until) {
-        ended_.push_back(not_started(std::move(*request)));
-      } else {
-        auto transfer = idle_transfer();
-        if (begin(*transfer, std::move(*request))) {
-          CURL* handle = transfer->handle();
-          active_.emplace(handle, std::move(transfer));
-          return;
-        }
-        ended_.push_back(transfer->end(CURLE_FAILED_INIT));
-      }
-      request = lanes_.ended(webhook, true, monotonic_now());
-    }
-  }
-
-  std::unique_ptr<Transfer> idle_transfer() {
-    if (idle_.empty()) return std::make_unique<Transfer>(settings_);
-    auto transfer = std::move(idle_.back());
+  /// There are as many as were ever in flight together.
+  Transfer& idle_transfer() {
+    if (idle_.empty()) return *transfers_.emplace_back(std::make_unique<Transfer>(settings_));
+    auto& transfer = *idle_.back();
     idle_.pop_back();
     return transfer;
+  }
+
+  Attempt end(Transfer& transfer, CURLcode code) {
+    idle_.push_back(&transfer);
+    return transfer.end(code);
   }
 
   void finish_done() {
@@ -199,10 +254,9 @@ class Sender::Impl {
       CURL* handle = message->easy_handle;
       const CURLcode code = message->data.result;  // the message dies with the removal
       curl_multi_remove_handle(multi_.get(), handle);
-      auto node = active_.extract(handle);
-      if (const auto took = node.mapped()->connecting_time()) lanes_.connection_made(*took);
-      finish(node.mapped()->end(code), code == CURLE_OK);
-      idle_.push_back(std::move(node.mapped()));
+      auto& transfer = Transfer::of(handle);
+      if (const auto took = transfer.connecting_time()) lanes_.connection_made(*took);
+      finish(end(transfer, code), code == CURLE_OK);
     }
   }
 
@@ -223,10 +277,13 @@ class Sender::Impl {
   Mailbox<Request> submitted_;
   std::atomic<bool> stopping_ = false;
   Poller poller_;
+  Routes routes_;
+  Resolver resolver_;
+  std::unordered_map<std::string, std::vector<Job>> waiting_;  // for the addresses of a host, by its name
   std::optional<platform::MonotonicTime> timer_;  // when libcurl wants to be called, whatever the sockets do
   std::unique_ptr<CURLM, MultiDeleter> multi_;    // calls the two above also as it is destroyed
-  std::map<CURL*, std::unique_ptr<Transfer>> active_;
-  std::vector<std::unique_ptr<Transfer>> idle_;
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::vector<Transfer*> idle_;  // of transfers_
   Lanes lanes_;
   std::vector<Attempt> ended_;  // not yet handed over
   std::jthread thread_;         // last: it uses the rest

@@ -3,18 +3,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
 
 #include "webhook/address_policy.hpp"
-#include "webhook/target_url.hpp"
 
 namespace dispatcher {
 
 namespace {
+
+constexpr long receive_buffer =
+    4096;  // bytes of each attempt in flight; answers are short, and their text unread
 
 /// Every candidate address of every name comes by here before it is dialled, whatever its spelling
 /// (design 1.3).
@@ -42,6 +44,11 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
     return CURL_PREREQFUNC_OK;
   progress.refused = true;
   return CURL_PREREQFUNC_ABORT;
+}
+
+/// libcurl is about to look a name up by itself, in a thread: it never needs to, and must not.
+int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
+  return static_cast<Progress*>(data)->literal ? 0 : 1;
 }
 
 /// `HTTP/1.1 204 …` -> 204; 0 for anything else.
@@ -102,27 +109,6 @@ void set(CURL* handle, CURLoption option, T value) {
   }
 }
 
-std::string url_part(CURLU* url, CURLUPart part) {
-  char* text = nullptr;
-  if (curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
-  std::string result(text);
-  curl_free(text);
-  return result;
-}
-
-/// `host:port:address` when delivery.host_overrides covers the URL's host; empty otherwise.
-std::string resolve_entry(const std::string& text, const std::vector<platform::HostOverride>& overrides) {
-  if (overrides.empty()) return {};
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
-  if (!url || curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return {};
-  const auto host = url_part(url.get(), CURLUPART_HOST);
-  const auto* found = webhook::find_override(host, overrides);
-  if (found == nullptr) return {};
-  const auto address = found->address.to_string();
-  return host + ":" + url_part(url.get(), CURLUPART_PORT) + ":" +
-         (found->address.v6 ? "[" + address + "]" : address);
-}
-
 /// OpenSSL's X509_V_ERR_* numbers that tell the entity something it can mend.
 Ending certificate_ending(CURL* handle) {
   constexpr long not_yet_valid = 9;
@@ -133,11 +119,35 @@ Ending certificate_ending(CURL* handle) {
   return verified == 0 ? Ending::tls_wrong_name : Ending::tls_untrusted;
 }
 
+/// Takes the delivery out of the job.
+Attempt attempt_of(Job& job, Ending ending) {
+  Attempt attempt;
+  attempt.delivery = std::move(job.request.delivery);
+  attempt.ending = ending;
+  attempt.started = job.started;
+  attempt.duration =
+      std::chrono::duration_cast<platform::Milliseconds>(std::chrono::steady_clock::now() - job.since);
+  return attempt;
+}
+
 }  // namespace
 
 Transfer::Transfer(const platform::DeliverySettings& settings)
-    : settings_(settings), handle_(curl_easy_init()) {
-  if (!handle_) throw std::runtime_error("libcurl cannot make a handle");
+    : settings_(settings), names_(curl_share_init()), handle_(curl_easy_init()) {
+  if (!handle_ || !names_ ||
+      curl_share_setopt(names_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) != CURLSHE_OK)
+    throw std::runtime_error("libcurl cannot make a handle");
+  set(handle(), CURLOPT_PRIVATE, this);
+  set(handle(), CURLOPT_SHARE, names_.get());
+  set_protocol_options();
+  set_tls_options();
+  set_callbacks();
+}
+
+Transfer& Transfer::of(CURL* handle) {
+  Transfer* transfer = nullptr;
+  curl_easy_getinfo(handle, CURLINFO_PRIVATE, &transfer);
+  return *transfer;
 }
 
 void Transfer::append(List& list, const std::string& line) {
@@ -147,19 +157,14 @@ void Transfer::append(List& list, const std::string& line) {
   list.reset(longer);
 }
 
-void Transfer::begin(Request request) {
-  request_ = std::move(request);
+void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
+  job_ = std::move(job);
   progress_ = {};
   progress_.settings = &settings_;
-  headers_.reset();
-  resolve_.reset();
-  curl_easy_reset(handle());
-  set_protocol_options();
-  set_tls_options();
-  set_callbacks();
+  progress_.literal = addresses.empty();
+  set_addresses(route, addresses);
   set_request();
-  started_ = platform::utc_now();
-  started_monotonic_ = std::chrono::steady_clock::now();
+  set_time_outs();
 }
 
 void Transfer::set_protocol_options() {
@@ -167,11 +172,12 @@ void Transfer::set_protocol_options() {
   set(handle(), CURLOPT_FOLLOWLOCATION, 0L);
   set(handle(), CURLOPT_PROXY, "");  // whatever the environment says
   set(handle(), CURLOPT_NOSIGNAL, 1L);
-  set(handle(), CURLOPT_QUICK_EXIT, 1L);  // a resolver thread that hangs is not waited for
   // Receivers that answer before they have read the body fail over HTTP/2 in this version.
   set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  set(handle(), CURLOPT_TIMEOUT_MS, static_cast<long>(settings_.timeout.count()));
-  set(handle(), CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(settings_.connect_timeout.count()));
+  set(handle(), CURLOPT_POST, 1L);
+  set(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
+  set(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
+  set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // set_addresses takes out what it put in
 }
 
 void Transfer::set_tls_options() {
@@ -182,10 +188,13 @@ void Transfer::set_tls_options() {
   // With Debian's default CAPATH the bundle is parsed again for every connection: 20 ms of processor time
   // instead of 1.
   set(handle(), CURLOPT_CAPATH, static_cast<char*>(nullptr));
+  // Kept connections make them rare, and five sessions a handle, with their certificates, are memory.
+  set(handle(), CURLOPT_SSL_SESSIONID_CACHE, 0L);
 }
 
 void Transfer::set_callbacks() {
-  set(handle(), CURLOPT_PRIVATE, this);
+  set(handle(), CURLOPT_RESOLVER_START_FUNCTION, &refuse_lookup);
+  set(handle(), CURLOPT_RESOLVER_START_DATA, &progress_);
   set(handle(), CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   set(handle(), CURLOPT_OPENSOCKETDATA, &progress_);
   set(handle(), CURLOPT_PREREQFUNCTION, &before_request);
@@ -196,20 +205,37 @@ void Transfer::set_callbacks() {
   set(handle(), CURLOPT_WRITEDATA, &progress_);
 }
 
-void Transfer::set_request() {
-  set(handle(), CURLOPT_URL, request_.url.c_str());
-  set(handle(), CURLOPT_POST, 1L);
-  set(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-  set(handle(), CURLOPT_POSTFIELDS, request_.body.data());
-  set(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
-  append(headers_,
-         "Expect:");  // no 100-continue: it costs a round trip, or a second with receivers that ignore it
-  for (const auto& header : request_.headers) append(headers_, header);
-  set(handle(), CURLOPT_HTTPHEADER, headers_.get());
-  if (const auto entry = resolve_entry(request_.url, settings_.host_overrides); !entry.empty()) {
-    append(resolve_, entry);
-    set(handle(), CURLOPT_RESOLVE, resolve_.get());
+void Transfer::set_addresses(const Route& route, const Addresses& addresses) {
+  resolve_.reset();
+  if (!forget_.empty()) append(resolve_, forget_);
+  forget_.clear();
+  if (!addresses.empty()) {
+    append(resolve_, resolve_line(route, addresses));
+    forget_ = forget_line(route);
   }
+  set(handle(), CURLOPT_RESOLVE, resolve_.get());
+}
+
+void Transfer::set_request() {
+  const auto& request = job_.request;
+  set(handle(), CURLOPT_URL, request.url.c_str());
+  set(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  set(handle(), CURLOPT_POSTFIELDS, request.body.data());
+  headers_.reset();
+  // No 100-continue: it costs a round trip, or a second with receivers that ignore it.
+  append(headers_, "Expect:");
+  for (const auto& header : request.headers) append(headers_, header);
+  set(handle(), CURLOPT_HTTPHEADER, headers_.get());
+}
+
+void Transfer::set_time_outs() {
+  const auto spent =
+      std::chrono::floor<platform::Milliseconds>(std::chrono::steady_clock::now() - job_.since);
+  const auto left = [spent](platform::Milliseconds whole) {
+    return static_cast<long>(std::max((whole - spent).count(), platform::Milliseconds::rep{1}));  // 0 is none
+  };
+  set(handle(), CURLOPT_TIMEOUT_MS, left(settings_.timeout));
+  set(handle(), CURLOPT_CONNECTTIMEOUT_MS, left(settings_.connect_timeout));
 }
 
 Ending Transfer::ending_of(CURLcode code) const {
@@ -220,7 +246,7 @@ Ending Transfer::ending_of(CURLcode code) const {
     case CURLE_OPERATION_TIMEDOUT: {
       curl_off_t connected = 0;
       curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &connected);
-      const auto elapsed = std::chrono::steady_clock::now() - started_monotonic_;
+      const auto elapsed = std::chrono::steady_clock::now() - job_.since;
       return connected == 0 && elapsed < settings_.timeout ? Ending::connection_timeout : Ending::timeout;
     }
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -229,7 +255,8 @@ Ending Transfer::ending_of(CURLcode code) const {
       return Ending::address_refused;
     case CURLE_COULDNT_CONNECT:
       return progress_.refused && !progress_.address ? Ending::address_refused : Ending::connection_failed;
-    case CURLE_OUT_OF_MEMORY:
+    case CURLE_OUT_OF_MEMORY:  // also what libcurl says of a line of more than 100 KB
+      return progress_.connected ? Ending::headers_too_long : Ending::local_failure;
     case CURLE_FAILED_INIT:
     case CURLE_SSL_CACERT_BADFILE:
       return Ending::local_failure;
@@ -237,7 +264,6 @@ Ending Transfer::ending_of(CURLcode code) const {
       return certificate_ending(handle());
     case CURLE_SSL_CONNECT_ERROR:
       return Ending::tls_failed;
-    case CURLE_OK:
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
@@ -258,17 +284,14 @@ std::optional<platform::Milliseconds> Transfer::connecting_time() const {
 }
 
 Attempt Transfer::end(CURLcode code) {
-  Attempt attempt;
-  attempt.ending = ending_of(code);
-  attempt.started = started_;
-  attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(std::chrono::steady_clock::now() -
-                                                                        started_monotonic_);
+  Attempt attempt = attempt_of(job_, ending_of(code));
   if (progress_.address) attempt.address = progress_.address->to_string();
   attempt.status = progress_.status;
   attempt.retry_after = std::move(progress_.retry_after);
-  attempt.delivery = std::move(request_.delivery);
-  request_ = {};
+  job_ = {};
   return attempt;
 }
+
+Attempt unresolved(Job job) { return attempt_of(job, Ending::name_unresolved); }
 
 }  // namespace dispatcher

@@ -2,9 +2,10 @@
 # Debian packages: each step installs what it misses, and says so.
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev
-  libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev libidn2-dev)
+  libc-ares-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev
+  libidn2-dev)
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
-TEST_PACKAGES=(python3-pytest faketime)
+TEST_PACKAGES=(python3-pytest faketime iproute2)
 LINT_PACKAGES=(clang-format clang-tidy shellcheck)
 
 is_installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }

@@ -74,10 +74,11 @@ class Request:
 
 
 class Receiver:
-    """Serves until close(). `port` 0 takes a free one; without certificate it speaks plain HTTP."""
+    """Serves until close(). `port` 0 takes a free one; without certificate it speaks plain HTTP. `default` is what it
+    does at paths of which behave() said nothing."""
 
-    def __init__(self, cert=None, key=None, port=0, addresses=("127.0.0.1",), on_request=None):
-        self.on_request = on_request
+    def __init__(self, cert=None, key=None, port=0, addresses=("127.0.0.1",), on_request=None, default=Behaviour()):
+        self.on_request, self.default = on_request, default
         self._tls = _server_tls(cert, key) if cert else None
         self._lock = threading.Condition()
         self._requests: list[Request] = []
@@ -228,7 +229,7 @@ class Receiver:
 
     def _next_behaviour(self, path) -> Behaviour:
         with self._lock:
-            plan = self._behaviours.get(path, [Behaviour()])
+            plan = self._behaviours.get(path, [self.default])
             return plan.pop(0) if len(plan) > 1 else plan[0]
 
     def _record(self, connection, writer, method, path, headers, lines, body):
@@ -346,15 +347,18 @@ def describe(request: Request) -> dict:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=9443)
+    parser.add_argument("--address", action="append", help="to listen on; 127.0.0.1 if none is given")
+    parser.add_argument("--close", action="store_true", help="ends each connection after its first response")
     parser.add_argument("--cert", required=True, help="./dev env gives one valid for *.receptor.test")
     parser.add_argument("--key", required=True)
     arguments = parser.parse_args()
     show = lambda request: print(json.dumps(describe(request), ensure_ascii=False), flush=True)
     try:
-        receiver = Receiver(arguments.cert, arguments.key, arguments.port, on_request=show)
+        receiver = Receiver(arguments.cert, arguments.key, arguments.port, arguments.address or ["127.0.0.1"], show,
+                            Behaviour(close=arguments.close))
     except OSError as error:
         sys.exit(f"receiver: {error}")
-    print(f"receiver: listening on https://127.0.0.1:{receiver.port}", file=sys.stderr)
+    print(f"receiver: listening on port {receiver.port}", file=sys.stderr, flush=True)
     try:
         threading.Event().wait()
     except KeyboardInterrupt:

@@ -1,0 +1,232 @@
+"""DNS that fails, stalls, lies and changes its mind: a dispatcher whose only network is a loopback and whose only
+DNS server is ours. Its receivers are on addresses that it must take for public ones, and, as a trap, on 127.0.0.1."""
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from support.actors import BASE, Entity
+from support.network import Network, why_not
+from support.stack import EVENTS, setting
+from support.wait import wait_until
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
+
+PUBLIC, OTHER_PUBLIC, NOBODY = "11.0.0.1", "11.0.0.2", "11.0.0.9"  # there is no route to NOBODY
+PUBLIC_V6 = "2600::1"
+A, AAAA = 1, 28
+HAS_V6 = Path("/proc/net/if_inet6").exists()
+
+UNRESOLVED = "No se pudo resolver el nombre del receptor: revise la URL y el DNS"
+NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
+UNREACHABLE = ("No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL")
+
+ANSWERS = {  # what DNS says of the receiver's name, and the error that the entity reads; none: it arrives
+    "a plain answer": ({"a": [PUBLIC]}, ""),
+    "an alias": ({"cname": "elsewhere.example.com", "a": [PUBLIC]}, ""),
+    "many addresses": ({"a": [OTHER_PUBLIC, PUBLIC]}, ""),
+    "truncated, whole over TCP": ({"a": [PUBLIC], "fault": "truncated"}, ""),
+    "AAAA is never answered": ({"a": [PUBLIC], "fault": "stall_aaaa"}, ""),
+    "public and private": ({"a": ["127.0.0.1", PUBLIC]}, ""),
+    "the public one cannot be reached": ({"a": ["127.0.0.1", NOBODY]}, UNREACHABLE),
+    "NXDOMAIN": (None, UNRESOLVED),
+    "no address": ({}, UNRESOLVED),
+    "SERVFAIL": ({"fault": "servfail"}, UNRESOLVED),
+    "REFUSED": ({"fault": "refused"}, UNRESOLVED),
+    "a stall": ({"fault": "stall"}, UNRESOLVED),
+    "truncated, and a stall over TCP": ({"a": [PUBLIC], "fault": "truncated_stall"}, UNRESOLVED),
+    "garbage": ({"a": [PUBLIC], "fault": "garbage"}, UNRESOLVED),
+    "noise": ({"a": [PUBLIC], "fault": "noise"}, UNRESOLVED),
+    "a record cut short": ({"a": [PUBLIC], "fault": "cut"}, UNRESOLVED),
+    "another id": ({"a": [PUBLIC], "fault": "wrong_id"}, UNRESOLVED),
+    "another name": ({"a": [PUBLIC], "fault": "wrong_name"}, UNRESOLVED),
+    "a name that points to itself": ({"a": [PUBLIC], "fault": "loop"}, UNRESOLVED),
+    "an alias of localhost": ({"cname": "localhost"}, UNRESOLVED),
+    "an alias of localhost, with its address": ({"cname": "localhost", "a": ["127.0.0.1"]}, NOT_PUBLIC),
+    "an alias of a private name": ({"cname": "db.corp.internal", "a": ["10.1.2.3"]}, NOT_PUBLIC),
+    "loopback": ({"a": ["127.0.0.1"]}, NOT_PUBLIC),
+    "this host": ({"a": ["0.0.0.0"]}, NOT_PUBLIC),
+    "the cloud's metadata": ({"a": ["169.254.169.254"]}, NOT_PUBLIC),
+    "private": ({"a": ["192.168.1.1"]}, NOT_PUBLIC),
+    "loopback in IPv6": ({"aaaa": ["::1"]}, NOT_PUBLIC),
+    "loopback in disguise": ({"aaaa": ["::ffff:127.0.0.1"]}, NOT_PUBLIC),
+    "loopback in NAT64": ({"aaaa": ["64:ff9b::7f00:1"]}, NOT_PUBLIC),
+    "several private ones": ({"a": ["10.0.0.1", "127.0.0.1"], "aaaa": ["fd00::1", "::1"]}, NOT_PUBLIC),
+}
+if HAS_V6:
+    ANSWERS["IPv6 alone"] = ({"aaaa": [PUBLIC_V6]}, "")
+
+
+@dataclass
+class World:
+    stack: object
+    network: Network
+    dns: object
+    receiver: object
+    dispatcher: object
+
+    def entity(self):
+        return Entity(self.stack, self.receiver)
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.dispatcher.pid}/task"))
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.dispatcher.pid}/fd"))
+
+
+@pytest.fixture(scope="module")
+def world(stack):
+    """The stack's dispatcher makes way for one in a network of its own."""
+    arguments, environment = stack.command_of("dispatcher")
+    environment |= setting(delivery_host_overrides="", delivery_allowed_networks="")
+    addresses = [PUBLIC + "/32", OTHER_PUBLIC + "/32"] + [PUBLIC_V6 + "/128"] * HAS_V6
+    network = Network(addresses)
+    try:
+        dns = network.start_dns()
+        served = [PUBLIC, "127.0.0.1"] + [PUBLIC_V6, "::1"] * HAS_V6
+        receiver = network.start_receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"], 443, *served)
+        stack.stop("dispatcher")
+        with open(network.folder / "dispatcher.log", "wb") as log:
+            dispatcher = network.start(arguments, env=environment, stdout=log, stderr=log)
+        yield World(stack, network, dns, receiver, dispatcher)
+    finally:
+        network.close()
+        stack.start("dispatcher")
+
+
+def host_of(hook):
+    return urlsplit(hook.url).hostname
+
+
+def outcome(world, entity, hook):
+    """The listing's entry once there is one."""
+    return wait_until(lambda: (w := entity.listed(hook))["ultimaEjecucion"] and w, what="an attempt in the listing")
+
+
+def hook_event(number):
+    return EVENTS[number % 5]
+
+
+@pytest.fixture(scope="module")
+def campaign(world):
+    """All of ANSWERS at once, so that they also have to leave each other alone: name -> (entity, webhook, delivery)."""
+    sent, entity = {}, None
+    for number, (name, (entry, _)) in enumerate(ANSWERS.items()):
+        entity = world.entity() if number % 5 == 0 else entity
+        hook = entity.register([hook_event(number)])
+        if entry is not None:
+            world.dns.say({host_of(hook): entry})
+        sent[name] = entity, hook
+    threads = world.threads()
+    notifications = {name: entity.notify(hook_event(number)) for number, (name, (entity, _)) in enumerate(sent.items())}
+    ended = {}
+    for name, (entity, hook) in sent.items():
+        listed = outcome(world, entity, hook)
+        assert world.threads() == threads, "no lookup has a thread"
+        ended[name] = hook, listed, world.stack.delivery_id(notifications[name], hook.id)
+    return ended
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(world, campaign, name):
+    hook, listed, delivery = campaign[name]
+    error = ANSWERS[name][1]
+    assert (listed["ultimoError"], listed["ultimoEstado"]) == (error, None if error else 200)
+    requests = world.receiver.requests(hook.path)
+    assert {r["local_address"] for r in requests} <= {PUBLIC, PUBLIC_V6}, "never the trap"
+    assert bool(requests) == (not error)
+    first = world.stack.attempts(delivery)[0]
+    assert first["duracion_ms"] <= 1100, "delivery.connect_timeout is 1 s here, lookup included"
+
+
+def test_an_internal_port_is_the_same_open_and_closed(world):
+    entity = world.entity()
+    hooks = [entity.register(), entity.register(port=1)]
+    world.dns.say({host_of(hook): {"a": ["127.0.0.1"]} for hook in hooks})
+    entity.notify()
+    told = [outcome(world, entity, hook) for hook in hooks]
+    assert {t["ultimoError"] for t in told} == {NOT_PUBLIC}
+    assert [t["ultimoEstado"] for t in told] == [None, None]
+
+
+def test_a_flip_to_a_private_address_is_not_followed(world):
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({host_of(hook): {"a": [PUBLIC], "ttl": 1, "then": {"a": ["127.0.0.1"], "ttl": 1}}})
+    world.stack.wait_delivery(world.stack.delivery_id(entity.notify(), hook.id), "entregada")
+
+    def refused():  # once the first answer is old
+        entity.notify()
+        return entity.listed(hook)["ultimoError"] == NOT_PUBLIC
+
+    wait_until(refused, what="the refusal", every=0.2)
+    assert {r["local_address"] for r in world.receiver.requests(hook.path)} == {PUBLIC}
+
+
+def test_a_name_is_looked_up_once_while_its_answer_lives(world):
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({host_of(hook): {"a": [PUBLIC], "ttl": 300}})
+    for count in range(1, 11):
+        entity.notify()
+        world.receiver.wait(hook.path, count)
+    assert sorted(world.dns.questions(host_of(hook))) == [A, AAAA]
+
+
+def test_a_failed_lookup_is_not_remembered(world):
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({host_of(hook): {"fault": "servfail", "then": {"fault": "servfail", "then": {"a": [PUBLIC]}}}})
+    delivery = world.stack.delivery_id(entity.notify(), hook.id)
+    world.stack.wait_delivery(delivery, "entregada")
+    assert [a["error"] for a in world.stack.attempts(delivery)] == [UNRESOLVED, ""]
+
+
+def test_webhooks_of_one_host_share_a_lookup_and_a_stall_delays_nobody(world):
+    entity, other = world.entity(), world.entity()
+    stalled, quick = other.register(["evaluacion.cerrada"]), other.register(["evaluacion.abierta"])
+    host = host_of(stalled)
+    for number in range(4):
+        body = {"url": f"https://{host}/{number}", "eventos": ["evaluacion.abierta"]}
+        assert entity.api("POST", BASE, json_body=body).status == 201
+    world.dns.say({host: {"fault": "stall"}, host_of(quick): {"a": [PUBLIC]}})
+    entity.notify()
+    wait_until(lambda: world.dns.questions(host), what="the lookup to begin")
+    other.notify()
+    world.receiver.wait(quick.path, timeout=0.7)
+    wait_until(lambda: all(w["ultimoError"] == UNRESOLVED for w in entity.api("GET", BASE).json()), what="the errors")
+    # All four failed after the one lookup; their retries, 300 ms later, share another.
+    tries = len(world.dns.questions(host))
+    assert tries <= 2 * 2 * 2, "two tries of two types, twice at most"
+
+
+def test_a_changed_resolv_conf_is_noticed(world):
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({host_of(hook): {"a": [PUBLIC]}})
+    world.network.use_dns("127.0.0.53")  # nobody is there
+    try:
+        delivery = world.stack.delivery_id(entity.notify(), hook.id)
+        wait_until(lambda: entity.listed(hook)["ultimoError"] == UNRESOLVED, what="a failed lookup")
+    finally:
+        world.network.use_dns("127.0.0.53", "127.0.0.1")
+    world.stack.wait_delivery(delivery, "entregada")
+
+
+def test_lookups_leave_nothing_behind(world):
+    """Stalled ones above all: in a pool of threads each would keep one."""
+    entity = world.entity()
+    hooks = [entity.register([event]) for event in EVENTS[:5]]
+    before = world.threads(), world.descriptors()
+    world.dns.say({host_of(hook): {"fault": fault} for hook, fault in
+                   zip(hooks, ("stall", "truncated_stall", "garbage", "servfail", "stall_aaaa"))})
+    deliveries = [world.stack.delivery_id(entity.notify(event), hook.id) for hook, event in zip(hooks, EVENTS)
+                  for _ in range(4)]
+    assert world.threads() == before[0]
+    for delivery in deliveries:
+        world.stack.wait_delivery(delivery, "fallida", 30)
+    wait_until(lambda: world.descriptors() <= before[1], what="the sockets to be closed")
+    assert world.threads() == before[0]

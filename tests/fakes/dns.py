@@ -1,0 +1,162 @@
+"""A DNS server that answers what it is told, down to the byte, over UDP and TCP. As a command it serves a network
+namespace's 127.0.0.1:53; what it answers is read from a JSON file at every question, so that a test changes it at once:
+
+    {"name.example.com": {"a": ["192.88.1.1"], "aaaa": [], "cname": "", "ttl": 60, "fault": "", "then": {…}}}
+
+`then` is what it answers from the next question for the same type on; a name that is not in the file does not exist.
+Every question is written, a line each, to the log.
+"""
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+from pathlib import Path
+
+FAULTS = {
+    "servfail": "answers SERVFAIL",
+    "refused": "answers REFUSED",
+    "stall": "never answers",
+    "stall_aaaa": "never answers for AAAA",
+    "garbage": "answers bytes that are no message, with the right id",
+    "noise": "answers bytes of any kind",
+    "truncated": "says over UDP that the answer is truncated; over TCP it is whole",
+    "truncated_stall": "the same, and over TCP it never comes",
+    "cut": "ends in the middle of a record",
+    "wrong_id": "answers with another id",
+    "wrong_name": "answers another question",
+    "loop": "a name that points to itself",
+}
+A, CNAME, AAAA = 1, 5, 28
+NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
+
+
+def encode_name(name: str) -> bytes:
+    labels = [label.encode() for label in name.rstrip(".").split(".") if label]
+    return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
+
+
+def read_question(message: bytes) -> tuple[str, int, bytes]:
+    """Name in lower case, type, and the question as it came."""
+    position, labels = 12, []
+    while length := message[position]:
+        labels.append(message[position + 1:position + 1 + length].decode("latin-1"))
+        position += 1 + length
+    kind = struct.unpack("!H", message[position + 1:position + 3])[0]
+    return ".".join(labels).lower(), kind, message[12:position + 5]
+
+
+def record(name: str, kind: int, ttl: int, data: bytes) -> bytes:
+    return encode_name(name) + struct.pack("!HHIH", kind, 1, ttl, len(data)) + data
+
+
+def records(name: str, kind: int, entry: dict) -> list[bytes]:
+    ttl, found, owner = entry.get("ttl", 60), [], name
+    if entry.get("cname"):
+        found.append(record(name, CNAME, ttl, encode_name(entry["cname"])))
+        owner = entry["cname"]
+    for address in entry.get({A: "a", AAAA: "aaaa"}.get(kind, ""), []):
+        found.append(record(owner, kind, ttl, ipaddress.ip_address(address).packed))
+    return found
+
+
+def header(id: bytes, flags: int, answers: int, rcode: int = NOERROR) -> bytes:
+    return id + struct.pack("!HHHHH", 0x8180 | flags | rcode, 1, answers, 0, 0)
+
+
+def answer(message: bytes, entry: dict | None, tcp: bool = False) -> bytes | None:
+    """The reply to a question; None: there is none."""
+    id, (name, kind, question) = message[:2], read_question(message)
+    if entry is None:
+        return header(id, 0, 0, NXDOMAIN) + question
+    fault = entry.get("fault", "")
+    if fault and fault not in FAULTS:
+        raise ValueError(f"unknown fault {fault!r}")
+    found = records(name, kind, entry)
+    if fault == "stall" or (fault == "stall_aaaa" and kind == AAAA) or (fault == "truncated_stall" and tcp):
+        return None
+    if fault in ("servfail", "refused"):
+        return header(id, 0, 0, SERVFAIL if fault == "servfail" else REFUSED) + question
+    if fault in ("truncated", "truncated_stall") and not tcp:
+        return header(id, 0x0200, 0) + question
+    if fault == "garbage":
+        return id + b"\x81\x80" + b"\xff" * 40
+    if fault == "noise":
+        return os.urandom(100)
+    if fault == "cut":
+        return (header(id, 0, len(found)) + question + b"".join(found))[:-3]
+    if fault == "wrong_id":
+        id = bytes([id[0] ^ 0xff, id[1]])
+    if fault == "wrong_name":
+        question = encode_name("another.example.com") + question[-4:]
+    if fault == "loop":
+        pointer = struct.pack("!H", 0xC000 | 12 + len(question))  # to where it stands itself
+        found = [pointer + struct.pack("!HHIH", kind, 1, 60, 4) + b"\1\1\1\1"]
+    return header(id, 0, len(found)) + question + b"".join(found)
+
+
+class Zone:
+    """The file, and how often each question was asked."""
+
+    def __init__(self, path: Path, log: Path):
+        self.path, self.log, self.asked, self.lock = path, log, {}, threading.Lock()
+
+    def entry(self, name: str, kind: int) -> dict | None:
+        with self.lock:
+            with self.log.open("a") as log:
+                log.write(f"{name} {kind}\n")
+            zone = json.loads(self.path.read_text())
+            turn = self.asked[name, kind] = self.asked.get((name, kind), 0) + 1
+        entry = zone.get(name)
+        while entry and turn > 1 and "then" in entry:
+            entry, turn = entry["then"], turn - 1
+        return entry
+
+    def reply(self, message: bytes, tcp: bool = False) -> bytes | None:
+        name, kind, _ = read_question(message)
+        return answer(message, self.entry(name, kind), tcp)
+
+
+def serve_udp(server: socket.socket, zone: Zone):
+    while True:
+        message, client = server.recvfrom(4096)
+        if (reply := zone.reply(message)) is not None:
+            server.sendto(reply, client)
+
+
+def serve_tcp(server: socket.socket, zone: Zone):
+    while True:
+        threading.Thread(target=serve_connection, args=(server.accept()[0], zone), daemon=True).start()
+
+
+def serve_connection(connection: socket.socket, zone: Zone):
+    with connection, connection.makefile("rb") as stream:
+        while len(size := stream.read(2)) == 2:
+            message = stream.read(struct.unpack("!H", size)[0])
+            if (reply := zone.reply(message, tcp=True)) is not None:
+                connection.sendall(struct.pack("!H", len(reply)) + reply)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("zone", type=Path)
+    parser.add_argument("log", type=Path)
+    parser.add_argument("--address", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=53)
+    arguments = parser.parse_args()
+    zone = Zone(arguments.zone, arguments.log)
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind((arguments.address, arguments.port))
+    tcp = socket.create_server((arguments.address, arguments.port))
+    threading.Thread(target=serve_tcp, args=(tcp, zone), daemon=True).start()
+    print("ready", flush=True)
+    serve_udp(udp, zone)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

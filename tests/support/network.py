@@ -1,0 +1,125 @@
+"""A network of its own for a few processes (Linux namespaces, as root): nothing but a loopback, on which any address
+can be put, and an /etc/resolv.conf that names a DNS server of ours. What is sent in it never leaves the machine."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from support.wait import wait_until
+
+FAKES = Path(__file__).resolve().parents[1] / "fakes"
+SETUP = """
+set -e
+ip link set lo up
+for address in $2; do ip address add "$address" dev lo; done
+mount --bind "$1" /etc/resolv.conf
+echo ready
+exec cat
+"""
+
+
+def why_not() -> str:
+    """Why there can be none here; empty when there can."""
+    if os.geteuid() != 0:
+        return "only root may make network namespaces"
+    if not shutil.which("ip"):
+        return "the program ip (iproute2) is missing"
+    trial = subprocess.run(["unshare", "-mn", "sh", "-c", "ip link set lo up && mount --bind /etc/hosts /etc/resolv.conf"],
+                           capture_output=True, text=True)
+    return "" if trial.returncode == 0 else f"namespaces are not permitted here: {trial.stderr.strip()}"
+
+
+class Network:
+    """`addresses` are put on its loopback. Everything that runs in it ends with close()."""
+
+    def __init__(self, addresses=()):
+        self._stack = contextlib.ExitStack()
+        self.folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="apie-net-")))
+        self.resolv_conf = self.folder / "resolv.conf"
+        self.use_dns("127.0.0.1")
+        self._holder = subprocess.Popen(
+            ["unshare", "-mn", "sh", "-c", SETUP, "sh", self.resolv_conf, " ".join(addresses)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._stack.callback(self._release)
+        assert self._holder.stdout.readline() == "ready\n"
+
+    def use_dns(self, *servers: str) -> None:
+        """Written in place: it is mounted elsewhere."""
+        self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
+
+    def start(self, arguments, **how) -> subprocess.Popen:
+        command = ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--", *map(str, arguments)]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **how)
+        self._stack.callback(end, process)
+        return process
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def _release(self):
+        self._holder.stdin.close()
+        self._holder.stdout.close()
+        self._holder.wait()
+
+    # Servers in it.
+
+    def start_dns(self) -> "Dns":
+        return Dns(self)
+
+    def start_receiver(self, cert, key, port, *addresses) -> "RemoteReceiver":
+        return RemoteReceiver(self, cert, key, port, addresses)
+
+
+def end(process):
+    process.terminate()
+    process.wait(30)
+
+
+class Dns:
+    """fakes/dns.py at 127.0.0.1:53."""
+
+    def __init__(self, network: Network):
+        self._zone, self._log, self._names = network.folder / "zone.json", network.folder / "questions", {}
+        self._log.touch()
+        self.say({})
+        process = network.start([sys.executable, FAKES / "dns.py", self._zone, self._log], stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"ready\n"
+
+    def say(self, names: dict) -> None:
+        """From now on, for these names too."""
+        self._names |= names
+        new = self._zone.with_suffix(".new")
+        new.write_text(json.dumps(self._names))
+        new.replace(self._zone)
+
+    def questions(self, name: str) -> list[int]:
+        """The types asked for, in order."""
+        asked = (line.split() for line in self._log.read_text().splitlines())
+        return [int(kind) for question, kind in asked if question == name]
+
+
+class RemoteReceiver:
+    """fakes/receiver.py; every response closes its connection."""
+
+    def __init__(self, network: Network, cert, key, port, addresses):
+        self.port, self._log = port, network.folder / f"requests-{port}"
+        options = [option for address in addresses for option in ("--address", address)]
+        with self._log.open("w") as log:
+            process = network.start([sys.executable, FAKES / "receiver.py", "--cert", cert, "--key", key, "--port", port,
+                                     "--close", *options], stdout=log, stderr=subprocess.PIPE)
+        assert b"listening" in process.stderr.readline()
+
+    def requests(self, path: str | None = None) -> list[dict]:
+        lines = self._log.read_text().splitlines(keepends=True)
+        found = (json.loads(line) for line in lines if line.endswith("\n"))
+        return [request for request in found if path is None or request["path"] == path]
+
+    def wait(self, path: str, count: int = 1, timeout: float = 10) -> list[dict]:
+        wait_until(lambda: len(self.requests(path)) >= count, timeout, f"{count} requests at {path}")
+        return self.requests(path)
