@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace dispatcher {
 
@@ -20,14 +21,18 @@ void go_round(Map& map, std::int64_t cursor, F&& visit) {
     if (!visit(*i)) return;
 }
 
-/// What lies between the keys that `known` picks.
+/// What lies between the keys that `known` picks; the others end a gap, so that they are found side by side
+/// and not one after the other.
 template <class Map, class F>
 std::vector<store::Gap> gaps_between(const Map& map, F&& known) {
   std::vector<store::Gap> result;
   std::int64_t first = lowest;
   for (const auto& [id, entry] : map) {
-    if (!known(entry)) continue;
-    if (first < id) result.push_back({first, id - 1});
+    if (!known(entry)) {
+      result.push_back({first, id});
+    } else if (first < id) {
+      result.push_back({first, id - 1});
+    }
     if (id == highest) return result;
     first = id + 1;
   }
@@ -38,7 +43,19 @@ std::vector<store::Gap> gaps_between(const Map& map, F&& known) {
 }  // namespace
 
 void EntityAgenda::found(const store::WaitingEntity& entity) {
-  entities_.try_emplace(entity.id, Entry{.after = entity.first - 1});
+  auto& entry = entities_.try_emplace(entity.id, Entry{.after = entity.first - 1}).first->second;
+  if (!std::exchange(entry.waiting, true)) entry.after = entity.first - 1;
+}
+
+void EntityAgenda::appeared(store::EntityId entity) {
+  entities_.try_emplace(entity, Entry{.after = lowest}).first->second.waiting = true;
+}
+
+void EntityAgenda::finished(store::EntityId entity) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) {
+    found->second.waiting = false;
+    found->second.crowded = false;
+  }
 }
 
 std::vector<store::TakeRequest> EntityAgenda::next(Pick pick, unsigned entities, unsigned limit,
@@ -47,7 +64,7 @@ std::vector<store::TakeRequest> EntityAgenda::next(Pick pick, unsigned entities,
   go_round(entities_, cursor_, [&](const auto& item) {
     const auto& [id, entry] = item;
     if (result.size() == entities) return false;
-    if (entry.crowded == (pick == Pick::crowded) && now >= entry.not_before)
+    if (entry.waiting && entry.crowded == (pick == Pick::crowded) && now >= entry.not_before)
       result.push_back({id, entry.after, limit});
     return true;
   });
@@ -76,7 +93,7 @@ void EntityAgenda::look_again() {
 }
 
 std::vector<store::Gap> EntityAgenda::gaps() const {
-  return gaps_between(entities_, [](const Entry&) { return true; });
+  return gaps_between(entities_, [](const Entry& entry) { return entry.waiting; });
 }
 
 void WebhookAgenda::found(store::WebhookId webhook, platform::UtcTime first, platform::MonotonicTime due) {
@@ -102,6 +119,11 @@ std::vector<WebhookAgenda::Due> WebhookAgenda::due(platform::MonotonicTime now) 
 
 void WebhookAgenda::advance(store::WebhookId webhook, platform::UtcTime last) {
   if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.from = last;
+}
+
+void WebhookAgenda::finished(store::WebhookId webhook) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end())
+    found->second.due = platform::MonotonicTime::max();
 }
 
 void WebhookAgenda::postpone(store::WebhookId webhook, platform::MonotonicTime until) {

@@ -1,6 +1,6 @@
 // Who waits, as far as this dispatcher knows: entities with pending notifications and webhooks with pending
-// deliveries, each kind taking turns. Hints only: the database decides, and Lookout finds again what was
-// forgotten here. Pure bookkeeping.
+// deliveries, each kind taking turns. Hints only: the database decides, and Lookout finds what is not here.
+// Who has nothing waiting any more is kept, for where it got to: a few dozen bytes each. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -16,7 +16,10 @@ namespace dispatcher {
 
 class EntityAgenda {
  public:
+  /// Its oldest pending notification is known.
   void found(const store::WaitingEntity& entity);
+  /// Something new of it is known, which may not be its oldest.
+  void appeared(store::EntityId entity);
 
   enum class Pick {
     ready,    // with room for what it wakes, as far as is known
@@ -29,7 +32,7 @@ class EntityAgenda {
   /// Its notifications up to `last` are done with.
   void advance(store::EntityId entity, store::NotificationId last);
   /// Nothing more of it is known to wait.
-  void finished(store::EntityId entity) { entities_.erase(entity); }
+  void finished(store::EntityId entity);
   /// Its webhooks have no slot free; until one of them gives one back.
   void crowd(store::EntityId entity);
   void relieve(store::EntityId entity);
@@ -41,11 +44,11 @@ class EntityAgenda {
 
   /// The ids that are not known to wait.
   std::vector<store::Gap> gaps() const;
-  bool empty() const { return entities_.empty(); }
 
  private:
   struct Entry {
     store::NotificationId after;
+    bool waiting = true;
     bool crowded = false;
     platform::MonotonicTime not_before{};
   };
@@ -71,7 +74,7 @@ class WebhookAgenda {
   /// It was looked at up to what fell due at `last`.
   void advance(store::WebhookId webhook, platform::UtcTime last);
   /// Nothing more of it is known to be due.
-  void finished(store::WebhookId webhook) { webhooks_.erase(webhook); }
+  void finished(store::WebhookId webhook);
   /// Not before `until`, whatever is found: it rests, or may not receive.
   void postpone(store::WebhookId webhook, platform::MonotonicTime until);
   void look_again();

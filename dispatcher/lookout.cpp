@@ -7,6 +7,7 @@ namespace {
 using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
+constexpr unsigned masses = 1000;         // new notifications at a look
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
 
@@ -36,8 +37,23 @@ void Lookout::look(store::Session& session, MonotonicTime now) {
   if (!pacer_.due(now)) return;
   const auto glance = store::glance_at_queue(session);
   paused_ = glance.paused;
-  if (!paused_) search(session, glance);
+  if (!paused_ && glance.pending_notifications) find_new(session, glance.newest);
   pacer_.ran(now, monotonic_now());
+  const auto start = monotonic_now();
+  if (paused_ || !search_pacer_.due(start)) return;
+  search(session, glance);
+  search_pacer_.ran(start, monotonic_now());
+}
+
+/// What has come since the last look, by its ids: nearly everything is found so. What was there before the
+/// first look, what comes in masses, and what is committed late, is left to the search.
+void Lookout::find_new(store::Session& session, store::NotificationId newest) {
+  if (newest_ && *newest_ < newest) {
+    const auto found = store::find_new_notifications(session, *newest_, masses);
+    for (const auto entity : found.entities) entities_.appeared(entity);
+    newest = found.more ? newest : found.last;
+  }
+  newest_ = newest;
 }
 
 void Lookout::search(store::Session& session, const store::QueueGlance& glance) {

@@ -4,6 +4,7 @@
 // replayed, released or recovered; with nothing pending, a look is one cheap statement.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "agenda.hpp"
@@ -15,7 +16,8 @@ namespace dispatcher {
 
 class Lookout {
  public:
-  explicit Lookout(platform::Milliseconds poll_interval) : pacer_(5, poll_interval) {}
+  explicit Lookout(platform::Milliseconds poll_interval)
+      : pacer_(5, poll_interval), search_pacer_(5, poll_interval) {}
 
   /// Looks if it is time to. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now);
@@ -25,10 +27,13 @@ class Lookout {
   WebhookAgenda& webhooks() { return webhooks_; }
 
  private:
+  void find_new(store::Session& session, store::NotificationId newest);
   void search(store::Session& session, const store::QueueGlance& glance);
 
   Pacer pacer_;
-  bool paused_ = true;  // until it has looked
+  Pacer search_pacer_;
+  std::optional<store::NotificationId> newest_;  // looked at; none before the first look
+  bool paused_ = true;                           // until it has looked
   EntityAgenda entities_;
   WebhookAgenda webhooks_;
   std::vector<store::Gap> entity_gaps_;   // left of the present round

@@ -24,8 +24,22 @@ QueueGlance glance_at_queue(Session& session) {
   const auto rows = session.query(
       "SELECT (SELECT pausada FROM control_envio WHERE id = 1),"
       " EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
-      " EXISTS (SELECT 1 FROM entregas WHERE estado = 'pendiente')");
-  return {rows.at(0).boolean(0), rows.at(0).boolean(1), rows.at(0).boolean(2)};
+      " EXISTS (SELECT 1 FROM entregas WHERE estado = 'pendiente'),"
+      " (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");
+  const auto& row = rows.at(0);
+  return {row.boolean(0), row.boolean(1), row.boolean(2), row.integer(3)};
+}
+
+NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit) {
+  const auto rows = session.query(
+      "SELECT id, entidad_id, estado = 'pendiente' FROM notificaciones_pendientes FORCE INDEX (PRIMARY)"
+      " WHERE id > ? ORDER BY id LIMIT ?",
+      after, limit);
+  NewNotifications result{{}, rows.empty() ? after : rows.back().integer(0), rows.size() == limit};
+  for (const auto& row : rows) {
+    if (row.boolean(2)) result.entities.insert(row.integer(1));
+  }
+  return result;
 }
 
 std::vector<WaitingEntity> find_waiting_entities(Session& session, const std::vector<Gap>& gaps) {

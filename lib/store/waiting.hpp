@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "store/session.hpp"
@@ -16,6 +17,7 @@ struct QueueGlance {
   bool paused;
   bool pending_notifications;
   bool pending_deliveries;  // due or waiting
+  NotificationId newest;    // the highest id so far; 0: there is none
 };
 QueueGlance glance_at_queue(Session& session);
 
@@ -31,6 +33,15 @@ struct WaitingEntity {
   EntityId id;
   NotificationId first;  // its oldest pending notification
 };
+/// The entities of the pending notifications with an id above `after`, and how far was looked: at most
+/// `limit` rows. Ids are given before they are committed, so a lower one may come later.
+struct NewNotifications {
+  std::set<EntityId> entities;
+  NotificationId last;  // looked at; `after` when there was none
+  bool more;            // the limit was reached
+};
+NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit);
+
 /// The lowest entity of each gap that has pending notifications; nothing for a gap without. At most
 /// gaps_per_search gaps, without overlaps.
 std::vector<WaitingEntity> find_waiting_entities(Session& session, const std::vector<Gap>& gaps);

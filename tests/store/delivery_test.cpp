@@ -46,6 +46,20 @@ BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_sk
   other.execute("ROLLBACK");
 }
 
+BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
+  const auto before = insert_notification(session, 3);
+  BOOST_CHECK_EQUAL(glance_at_queue(session).newest, before);
+  const auto first = insert_notification(session, 5);
+  insert_notification(session, 5);
+  const auto last = insert_notification(session, 4);
+  const auto found = find_new_notifications(session, before, 10);
+  BOOST_CHECK((found.entities == std::set<EntityId>{4, 5}));
+  BOOST_CHECK(found.last == last && !found.more);
+  const auto some = find_new_notifications(session, before, 2);
+  BOOST_CHECK(some.more && some.last == first + 1);
+  BOOST_CHECK(find_new_notifications(session, last, 2).entities.empty());
+}
+
 BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
   add_entity(session, 2, "sin webhooks");
   set_entity_active(session, 2, false);
