@@ -78,7 +78,7 @@ Shipment ship(const std::vector<store::BornDelivery>& born,
 }  // namespace
 
 Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& log)
-    : settings_(settings), log_(log), random_(std::random_device{}()), ahead_pacer_(10, 0ms) {}
+    : settings_(settings), log_(log), random_(std::random_device{}()), ahead_pacer_(10) {}
 
 store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 
@@ -157,7 +157,7 @@ Shipment Intake::expand_ahead(store::Session& session, Lookout& lookout, const S
       EntityAgenda::Pick::crowded, expand_alone_ > 0 ? 1 : entities_ahead, notifications_ahead, start);
   if (requests.empty()) return {};
   auto shipment = expand_carefully(session, lookout, requests, slots, Ahead::yes);
-  ahead_pacer_.ran(start, monotonic_now());
+  ahead_pacer_.ran(start, monotonic_now(), 0ms);
   return shipment;
 }
 

@@ -37,23 +37,27 @@ void Lookout::look(store::Session& session, MonotonicTime now) {
   if (!pacer_.due(now)) return;
   const auto glance = store::glance_at_queue(session);
   paused_ = glance.paused;
-  if (!paused_ && glance.pending_notifications) find_new(session, glance.newest);
-  pacer_.ran(now, monotonic_now());
+  const bool found = !paused_ && glance.pending_notifications && find_new(session, glance.newest);
+  // Where something comes, more comes.
+  pacer_.ran(now, monotonic_now(), found ? poll_interval_ / 4 : poll_interval_);
   const auto start = monotonic_now();
   if (paused_ || !search_pacer_.due(start)) return;
   search(session, glance);
-  search_pacer_.ran(start, monotonic_now());
+  search_pacer_.ran(start, monotonic_now(), poll_interval_);
 }
 
 /// What has come since the last look, by its ids: nearly everything is found so. What was there before the
 /// first look, what comes in masses, and what is committed late, is left to the search.
-void Lookout::find_new(store::Session& session, store::NotificationId newest) {
+bool Lookout::find_new(store::Session& session, store::NotificationId newest) {
+  bool any = false;
   if (newest_ && *newest_ < newest) {
     const auto found = store::find_new_notifications(session, *newest_, masses);
     for (const auto entity : found.entities) entities_.appeared(entity);
     newest = found.more ? newest : found.last;
+    any = !found.entities.empty();
   }
   newest_ = newest;
+  return any;
 }
 
 void Lookout::search(store::Session& session, const store::QueueGlance& glance) {

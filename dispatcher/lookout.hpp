@@ -16,22 +16,25 @@ namespace dispatcher {
 
 class Lookout {
  public:
-  explicit Lookout(platform::Milliseconds poll_interval)
-      : pacer_(5, poll_interval), search_pacer_(5, poll_interval) {}
+  explicit Lookout(platform::Milliseconds poll_interval) : poll_interval_(poll_interval) {}
 
   /// Looks if it is time to. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now);
+
+  /// When it will be time again.
+  platform::MonotonicTime next_look() const { return pacer_.next(); }
 
   bool paused() const { return paused_; }
   EntityAgenda& entities() { return entities_; }
   WebhookAgenda& webhooks() { return webhooks_; }
 
  private:
-  void find_new(store::Session& session, store::NotificationId newest);
+  bool find_new(store::Session& session, store::NotificationId newest);
   void search(store::Session& session, const store::QueueGlance& glance);
 
-  Pacer pacer_;
-  Pacer search_pacer_;
+  platform::Milliseconds poll_interval_;
+  Pacer pacer_{5};
+  Pacer search_pacer_{5};
   std::optional<store::NotificationId> newest_;  // looked at; none before the first look
   bool paused_ = true;                           // until it has looked
   EntityAgenda entities_;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 
 #include "request.hpp"
@@ -41,7 +42,7 @@ void Loop::check_database() { store::glance_at_queue(session_); }
 void Loop::run(const platform::StopSignal& stop) {
   while (!stop.requested()) {
     const bool busy = round();
-    if (!busy) wait(&stop, away_ ? away_wait : settings_.poll_interval);
+    if (!busy) wait(&stop, away_ ? away_wait : until_next_look());
   }
   drain();
 }
@@ -107,6 +108,11 @@ bool Loop::duty(std::string_view name, F&& body) {
 void Loop::report_away(const std::exception& error) {
   if (std::exchange(away_, true)) return;
   log_.warning("the database is away; trying again until it is back", {{"error", error.what()}});
+}
+
+Milliseconds Loop::until_next_look() const {
+  const auto wait = std::chrono::ceil<Milliseconds>(lookout_.next_look() - std::chrono::steady_clock::now());
+  return std::clamp(wait, Milliseconds{1}, settings_.poll_interval);
 }
 
 /// Until an attempt has ended, the signal comes (with `stop`), or the time is up.

@@ -46,6 +46,7 @@ class Loop {
   bool take_in(std::string_view name, Source source);
   void send(Shipment shipment);
   void report_away(const std::exception& error);
+  platform::Milliseconds until_next_look() const;
   void wait(const platform::StopSignal* stop, platform::Milliseconds longest);
 
   platform::DeliverySettings settings_;

@@ -11,17 +11,17 @@ namespace dispatcher {
 /// and no sooner than `least`.
 class Pacer {
  public:
-  Pacer(unsigned percent, platform::Milliseconds least) : percent_(percent), least_(least) {}
+  explicit Pacer(unsigned percent) : percent_(percent) {}
 
   bool due(platform::MonotonicTime now) const { return now >= next_; }
-  void ran(platform::MonotonicTime from, platform::MonotonicTime to) {
+  platform::MonotonicTime next() const { return next_; }
+  void ran(platform::MonotonicTime from, platform::MonotonicTime to, platform::Milliseconds least) {
     next_ =
-        to + std::max<platform::MonotonicTime::duration>(least_, (to - from) * (100 - percent_) / percent_);
+        to + std::max<platform::MonotonicTime::duration>(least, (to - from) * (100 - percent_) / percent_);
   }
 
  private:
   unsigned percent_;  // 1 to 100
-  platform::Milliseconds least_;
   platform::MonotonicTime next_{};
 };
 

@@ -16,18 +16,18 @@ MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); 
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_first_is_due_at_once) { BOOST_TEST(Pacer(5, Milliseconds(50)).due(start)); }
+BOOST_AUTO_TEST_CASE(the_first_is_due_at_once) { BOOST_TEST(Pacer(5).due(start)); }
 
 BOOST_AUTO_TEST_CASE(a_cheap_one_comes_back_after_the_least_wait) {
-  Pacer pacer(5, Milliseconds(50));
-  pacer.ran(at(0), at(1));
+  Pacer pacer(5);
+  pacer.ran(at(0), at(1), Milliseconds(50));
   BOOST_TEST(!pacer.due(at(50)));
   BOOST_TEST(pacer.due(at(51)));
 }
 
 BOOST_AUTO_TEST_CASE(a_costly_one_keeps_to_its_share) {
-  Pacer pacer(5, Milliseconds(50));
-  pacer.ran(at(0), at(100));  // 100 ms of every 2000
+  Pacer pacer(5);
+  pacer.ran(at(0), at(100), Milliseconds(50));  // 100 ms of every 2000
   BOOST_TEST(!pacer.due(at(1999)));
   BOOST_TEST(pacer.due(at(2000)));
 }
