@@ -18,6 +18,7 @@ NAMES = {
     "latency": "commit of a row to its arrival, at 200 and 2,000 a second",
     "idle": "processor time with nothing to do",
     "scale": "a backlog beside millions of finished or waiting rows, and beside a backup",
+    "isolation": "what the others feel of black holes, and of one entity's million rows",
     "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
 }
 
@@ -66,6 +67,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
     parser.add_argument("--in-flight", type=positive, metavar="N", help="deliveries held at once, of memory (1,000)")
     parser.add_argument("--others", type=several, metavar="N,…", help="other rows, of scale (100000,2000000)")
+    parser.add_argument("--backlog", type=positive, metavar="N",
+                        help="rows of one entity, of isolation (1,000,000); each black hole has a hundredth")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")

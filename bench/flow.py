@@ -1,6 +1,7 @@
 """A steady flow of rows, each committed by itself at a random moment, and how long each took to reach the receiver."""
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -35,13 +36,15 @@ class Latency:
 class Flow:
     """Open loop: the moments are a Poisson process and do not wait for answers. Written with the evaluation system's rights."""
 
-    def __init__(self, service: Service, rate: float, seconds: float, entities: list[int]):
-        self.service, self.rate, self.seconds, self.entities = service, rate, seconds, entities
+    def __init__(self, service: Service, rate: float, entities: list[int], seconds: float = math.inf,
+                 rows: float = math.inf):
+        """Ends after `seconds` or after `rows`."""
+        self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 
     def run(self) -> "Flow":
-        """Writes everything; it takes `seconds`."""
+        """Writes everything, and returns when that is done."""
         self.after = self.service.last("notificaciones_pendientes")
         writers = max(2, round(self.rate / ROWS_PER_WRITER))
         begin = time.time() + 0.2
@@ -78,7 +81,7 @@ class Flow:
         session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "evaluacion", password)
         try:
             number, due = index, begin + random.expovariate(self.rate / writers)
-            while due < begin + self.seconds:
+            while due < begin + self.seconds and number < self.rows:
                 time.sleep(max(0.0, due - time.time()))
                 self.written.append(self._insert(session, number, due))
                 number, due = number + writers, due + random.expovariate(self.rate / writers)

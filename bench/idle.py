@@ -17,7 +17,7 @@ def run(options) -> Report:
         with Receiver(service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]) as receiver:
             progress(f"registering {options.webhooks:,} webhooks")
             service.register([receiver.port] * options.webhooks)
-            service.write(options.webhooks, options.webhooks)  # each has been delivered to, as in a service that is used
+            service.write(options.webhooks, service.entities)  # each has been delivered to, as in a service that is used
             service.wait_settled(60)
         report.facts = service.facts()
         for number in range(1, options.rounds + 1):

@@ -35,7 +35,7 @@ def run(options) -> Report:
 def connect_all(service: Service, webhooks: int) -> None:
     """Every connection is made before anything is measured: the handshake is not what is asked about."""
     progress("connecting to every receiver")
-    service.write(webhooks, webhooks)
+    service.write(webhooks, service.entities)
     service.wait_settled(60)
 
 
@@ -59,7 +59,7 @@ def arrivals_of(messages: list[str], receiver: Receiver) -> dict[str, float] | N
 def service_round(number: int, rate: int, service: Service, receiver: Receiver, options, entities: list[int]) -> dict:
     progress(f"round {number} of {options.rounds}: service at {rate:,}/s for {options.seconds} s")
     receiver.forget()
-    flow = Flow(service, rate, options.seconds, entities).run()
+    flow = Flow(service, rate, entities, options.seconds).run()
     found = flow.latencies(receiver)
     return row(f"service {number}", rate, [one.from_commit for one in found]) | {
         "p50 from INSERT ms": percentile([one.from_insert for one in found], 0.5),

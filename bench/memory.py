@@ -57,7 +57,7 @@ def control_round(number: int, service: Service, receiver: Receiver, options) ->
 def service_round(number: int, service: Service, receiver: Receiver, options) -> dict:
     progress(f"round {number} of {options.rounds}: service")
     service.clear()
-    service.write(options.notifications, options.webhooks)
+    service.write(options.notifications, service.entities)
     dispatcher = service.start_dispatcher(
         delivery_max_in_flight=str(options.in_flight), delivery_timeout=f"{HOLD_SECONDS}s",
         delivery_lease=f"{HOLD_SECONDS + 60}s")

@@ -85,7 +85,7 @@ def spread(rates: list[float]) -> str:
 
 def round_of(service: Service, receiver: Receiver, options) -> float:
     """Deliveries per second, from the first request until everything of this round is settled."""
-    service.write(options.notifications, options.webhooks)
+    service.write(options.notifications, service.entities[:options.webhooks])
     wait_quiet(service.database())
     last = service.last("entregas")
     with Watch(receiver) as watch:

@@ -22,9 +22,10 @@ QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_e
 
 
 class Service:
-    """Entity N (from 1) has the webhook `https://hNNNN.receptor.test`, with control.py's secret."""
+    """Entity N of `entities` (from 1) has the webhook `https://hNNNN.receptor.test`, with control.py's secret."""
 
     def __init__(self, **settings: str):
+        self.entities: list[int] = []
         self.stack = Stack({f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
 
     def __enter__(self) -> "Service":
@@ -47,11 +48,12 @@ class Service:
     def register(self, ports: list[int]) -> None:
         """One webhook for each port. Entities and tokens are written at once; webhooks go through the API, which seals
         their secrets."""
+        self.entities = list(range(1, len(ports) + 1))
         tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in ports]
         self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{len(ports)}")
         self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
             f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in enumerate(tokens, 1)))
-        numbered = list(zip(range(1, len(ports) + 1), tokens, ports))
+        numbered = list(zip(self.entities, tokens, ports))
         with ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
             list(pool.map(self._register, [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]))
 
@@ -72,11 +74,11 @@ class Service:
 
     # What there is to do.
 
-    def write(self, count: int, entities: int, first: int = 1) -> None:
+    def write(self, count: int, entities: list[int]) -> None:
         """`count` notifications in one statement, entities taking turns."""
         self.sql(f"""
             INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
-            SELECT {first} + (seq - 1) MOD {entities}, '{EVENT}',
+            SELECT ELT(1 + (seq - 1) MOD {len(entities)}, {', '.join(map(str, entities))}), '{EVENT}',
                    CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}')
             FROM seq_1_to_{count}""")
 

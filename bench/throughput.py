@@ -45,7 +45,7 @@ def control_round(number: int, service: Service, receiver: Receiver, options) ->
 def service_round(number: int, service: Service, receiver: Receiver, options) -> dict:
     progress(f"round {number} of {options.rounds}: writing the backlog")
     service.clear()
-    service.write(options.notifications, options.webhooks)
+    service.write(options.notifications, service.entities)
     progress(f"round {number} of {options.rounds}: service")
     usage = machine.Usage(receiver=receiver.pids(), database=[service.database()])
     with Watch(receiver) as watch:

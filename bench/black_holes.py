@@ -1,0 +1,41 @@
+"""Receivers that swallow what is sent to them, each in its own way, for as long as this is entered."""
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack, contextmanager
+
+from bench.receiver import Receiver
+
+
+def silent_port(stack: ExitStack) -> int:
+    """Connections are made, by the kernel, and nobody ever reads: the TLS handshake stalls."""
+    listener = stack.enter_context(socket.socket())
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(4096)
+    return listener.getsockname()[1]
+
+
+def deaf_port(stack: ExitStack) -> int:
+    """The queue of connections is full: the kernel drops every SYN, as a firewall does."""
+    listener = stack.enter_context(socket.socket())
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(0)
+    port = listener.getsockname()[1]
+    for _ in range(2):  # a queue of 0 has room for one; the next one waits in vain
+        filler = stack.enter_context(socket.socket())
+        filler.setblocking(False)
+        filler.connect_ex(("127.0.0.1", port))
+    return port
+
+
+def mute_port(stack: ExitStack, certificate: str, key: str) -> int:
+    """TLS is fine, the whole request is read, and the answer never comes."""
+    behind = f"proxy_pass http://127.0.0.1:{silent_port(stack)}; proxy_read_timeout 1h;"
+    return stack.enter_context(Receiver(certificate, key, workers=1, answer=behind)).port
+
+
+@contextmanager
+def ports(certificate: str, key: str):
+    """One of each kind."""
+    with ExitStack() as stack:
+        yield [silent_port(stack), deaf_port(stack), mute_port(stack, certificate, key)]

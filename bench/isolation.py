@@ -1,0 +1,103 @@
+"""One receiver in ten swallows everything and holds a large backlog: what do the others feel? And one entity with a
+backlog of a million rows: how long does a row of another wait?"""
+from __future__ import annotations
+
+import statistics
+
+from bench import black_holes
+from bench.flow import Flow, spread
+from bench.receiver import Receiver
+from bench.report import Report, Target, progress
+from bench.service import Service
+from support.wait import wait_until
+
+DEFAULTS = {"webhooks": 100, "rounds": 5, "seconds": 15, "backlog": 1_000_000}
+RATE = 200  # rows a second of those who behave
+ONE_IN = 10
+HELD_SHARE = 100  # each black hole has this part of --backlog waiting
+FAIR_ROWS, FAIR_RATE = 10, 2
+ARMS = ("baseline", "baseline again", "black holes")
+
+
+def run(options) -> Report:
+    holes = [number for number in range(1, options.webhooks + 1) if number % ONE_IN == 0]
+    others = [number for number in range(1, options.webhooks + 1) if number % ONE_IN]
+    report = Report("isolation", f"{len(others)} webhooks at {RATE}/s, beside {len(holes)} black holes with "
+                                 f"{options.backlog // HELD_SHARE:,} rows each; {options.seconds} s each")
+    with Service() as service:
+        pair = service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]
+        with Receiver(*pair, log=True) as receiver, black_holes.ports(*pair) as swallowing:
+            progress(f"registering {options.webhooks:,} webhooks")
+            service.register([receiver.port if number in others else swallowing[number // ONE_IN % len(swallowing)]
+                              for number in range(1, options.webhooks + 1)])
+            report.facts = service.facts()
+            service.stop_dispatcher()
+            arms = [arm_of(name, number, service, receiver, others, holes, options)
+                    for number in range(1, options.rounds + 1) for name in in_turn(number)]
+            fair = fairness(service, receiver, others, options)
+    report.rows = [summary(name, [arm for kind, arm in arms if kind == name]) for name in ARMS]
+    judge(report, fair, options)
+    return report
+
+
+def in_turn(number: int) -> tuple[str, ...]:
+    """Each round begins with another arm."""
+    first = number % len(ARMS)
+    return ARMS[first:] + ARMS[:first]
+
+
+def arm_of(name: str, number: int, service: Service, receiver: Receiver, others: list[int], holes: list[int],
+           options) -> tuple[str, dict]:
+    """A dispatcher that knows nothing yet meets the backlog and the flow at the same moment."""
+    service.clear()
+    service.start_dispatcher()
+    try:
+        service.write(len(others), others)  # makes the connections
+        service.wait_settled(60)
+        receiver.forget()
+        if name == "black holes":
+            service.write(options.backlog // HELD_SHARE * len(holes), holes)
+        flow = Flow(service, RATE, others, options.seconds).run()
+        found = spread([one.from_commit for one in flow.latencies(receiver)])
+    finally:
+        service.kill_dispatcher()  # what the black holes hold is not waited for
+    progress(f"round {number} of {options.rounds}: {name}: p99 {found['p99 ms']:.1f} ms")
+    return name, found
+
+
+def summary(name: str, arms: list[dict]) -> dict:
+    """Medians of the rounds; the rounds' p99 beside them show how far they are apart."""
+    return {"arm": name} | {column: statistics.median(arm[column] for arm in arms) for column in arms[0]} | {
+        "p99 of each round": " ".join(f"{arm['p99 ms']:.0f}" for arm in arms)}
+
+
+def fairness(service: Service, receiver: Receiver, others: list[int], options) -> list[float]:
+    """Milliseconds that each row of one entity takes while the backlog of another drains."""
+    progress(f"writing {options.backlog:,} rows of one entity")
+    service.clear()
+    service.write(options.backlog, others[:1])
+    receiver.forget()
+    before = receiver.counts()["requests"]
+    service.start_dispatcher()
+    try:
+        enough = min(1000, options.backlog // 2)
+        wait_until(lambda: receiver.counts()["requests"] - before > enough, 120, "the backlog to drain", every=0.05)
+        flow = Flow(service, FAIR_RATE, others[1:2], rows=FAIR_ROWS).run()
+        found = [one.from_commit for one in flow.latencies(receiver)]
+    finally:
+        service.kill_dispatcher()
+    progress(f"rows of another entity took {min(found):.0f} to {max(found):.0f} ms")
+    return found
+
+
+def judge(report: Report, fair: list[float], options) -> None:
+    baseline, again, with_holes = (row["p99 ms"] for row in report.rows)
+    report.targets = [
+        Target("p99 beside black holes, of the baseline's", with_holes / baseline, "at most", 1.2),
+        Target(f"slowest of {len(fair)} rows beside one entity's {options.backlog:,}", max(fair), "at most", 200, "ms"),
+    ]
+    report.notes = [
+        f"the noise: the same arm twice gives {again / baseline:.2f}",
+        "latency from the commit of the row, medians of the rounds; black holes: a stalled handshake, dropped SYNs, no answer",
+        f"rows beside the backlog took, in ms: {' '.join(f'{value:.0f}' for value in sorted(fair))}",
+    ]
