@@ -5,6 +5,7 @@ import argparse
 import importlib
 import resource
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -34,7 +35,7 @@ def main() -> int:
         except Stopped as stopped:
             progress(f"{name} stopped: {stopped}")
             return 130
-        except (AssertionError, OSError, SqlError) as error:
+        except (AssertionError, OSError, subprocess.SubprocessError, SqlError) as error:
             progress(f"{name} failed: {error}")
             return 1
     return 0 if met or not options.check else 3

@@ -73,10 +73,11 @@ def summary(name: str, arms: list[dict]) -> dict:
 
 def fairness(service: Service, receiver: Receiver, others: list[int], options) -> list[float]:
     """Milliseconds that each row of one entity takes while the backlog of another drains."""
-    progress(f"writing {options.backlog:,} rows of one entity")
     service.clear()
+    progress(f"writing {options.backlog:,} rows of one entity")
     service.write(options.backlog, others[:1])
     receiver.forget()
+    progress("waiting until they drain")
     before = receiver.counts()["requests"]
     service.start_dispatcher()
     try:

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+STARTED = time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -84,5 +87,5 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def progress(text: str) -> None:
-    """Long work says where it is, on standard error."""
-    print(f"bench: {text}", file=sys.stderr, flush=True)
+    """Long work says where it is, on standard error, with the seconds since the start."""
+    print(f"bench: {time.monotonic() - STARTED:5.0f} s  {text}", file=sys.stderr, flush=True)

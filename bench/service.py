@@ -32,6 +32,7 @@ class Service:
         self.stack.up()  # or it takes down what it had started
         try:
             self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
+            self.sql("SET lock_wait_timeout = 60")  # TRUNCATE would wait for a day
         except BaseException:
             self.stack.down()
             raise

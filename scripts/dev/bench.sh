@@ -13,7 +13,7 @@ command_bench() {
 }
 
 run_benchmarks() {
-  cd "$ROOT"
+  cd "$ROOT" || exit 1
   export DEV_PRESET PYTHONDONTWRITEBYTECODE=1
   exec "$PYTHON" -m bench "$@"
 }

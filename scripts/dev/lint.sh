@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Style and static analysis.
 
-sources() { find "$ROOT"/{lib,fcgi-app,dispatcher,admin,tests} -name '*.[ch]pp' "$@"; }
+sources() { find "$ROOT"/{lib,fcgi-app,dispatcher,admin,bench,tests} -name '*.[ch]pp' "$@"; }
 
 command_format() {
   install_packages "${LINT_PACKAGES[@]}"
