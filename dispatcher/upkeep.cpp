@@ -51,7 +51,7 @@ void Upkeep::run(store::Session& session, platform::MonotonicTime now, bool idle
   auto& duty = *std::ranges::min_element(duties_, {}, &Duty::next);
   if (now < duty.next) return;
   const auto cost = turn(session, duty);
-  resting_until_ = Clock::now() + (idle ? cost : 4 * cost);
+  resting_until_ = Clock::now() + (idle ? cost : 3 * cost);
 }
 
 /// What it took. Whatever goes wrong, the others have their turn before it has another.

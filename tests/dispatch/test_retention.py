@@ -1,0 +1,118 @@
+"""Retention at work: it disturbs nobody, and can be cut short anywhere."""
+import time
+
+import pytest
+
+from fakes.receiver import Receiver
+from support.actors import Entity
+from support.locks import in_background
+from support.sql import SqlSession
+from support.stack import Stack, setting
+from support.wait import wait_until
+
+OLD = 10_000
+LEFT = "SELECT COUNT(*) FROM entregas WHERE terminada_en < UTC_TIMESTAMP(3) - INTERVAL 30 DAY"
+# As many attempts as counted, for every delivery.
+WITHOUT_EVIDENCE = ("SELECT COUNT(*) FROM entregas e WHERE intentos <> (SELECT COUNT(*) FROM intentos_entrega i"
+                    " WHERE i.entrega_id = e.id)")
+
+
+@pytest.fixture(scope="module")
+def stack():
+    running = Stack(setting(delivery_retry_jitter="0", delivery_retry_schedule="300ms")).up()
+    yield running
+    running.down()
+
+
+@pytest.fixture(scope="module")
+def receiver(stack):
+    with Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]) as running:
+        yield running
+
+
+@pytest.fixture
+def root(stack):
+    """A session of the database's root; the queue is empty."""
+    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    for table in ("intentos_entrega", "entregas", "notificaciones_pendientes"):
+        session(f"DELETE FROM {table}")
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def entity(stack, receiver, root):
+    return Entity(stack, receiver)
+
+
+def add_old(root, hook, count=OLD, days=40, state="entregada"):
+    """Finished deliveries with an attempt each, one a second from so long ago."""
+    root(f"SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes),"
+         f" @begin = UTC_TIMESTAMP(3) - INTERVAL {days} DAY")
+    root("START TRANSACTION")
+    root("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en) SELECT entidad_id,"
+         " 'evaluacion.cerrada', '{\"evaluacionId\": 1, \"titulo\": \"t\"}', 'procesada', @begin + INTERVAL seq SECOND"
+         f" FROM webhooks, seq_1_to_{count} WHERE id = {hook.id}")
+    root("INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, terminada_en)"
+         f" SELECT id, {hook.id}, '{state}', 1, terminada_en, terminada_en, terminada_en FROM notificaciones_pendientes"
+         " WHERE id > @first ORDER BY id")
+    root("INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http) SELECT id, 1, creada_en, 5, 200"
+         " FROM entregas WHERE notificacion_id > @first")
+    root("COMMIT")
+
+
+def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, root):
+    """Also while a backup holds its snapshot of all that is removed."""
+    hook = entity.register()
+    backup = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    add_old(root, hook)
+    backup("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+    left = wait_until(lambda: 0 < (left := int(root(LEFT)[0][0])) < OLD and left, 20, "the purge to be at work")
+    written, inserts = {}, []
+    for _ in range(200):
+        begin = time.monotonic()
+        written[entity.notify()] = time.monotonic_ns()
+        inserts.append(time.monotonic() - begin)
+    assert 0 < int(root(LEFT)[0][0]) < left, "the purge was at work all the time"
+    requests = receiver.wait(hook.path, 200, 20)
+    wait_until(lambda: int(root(LEFT)[0][0]) == 0, 60, "all that is old to be gone")
+    assert sorted(inserts)[-1] < 1 and sorted(inserts)[100] < 0.05
+    arrivals = sorted(r.monotonic_ns for r in requests)
+    late = [(a - w) / 1e9 for a, w in zip(arrivals, sorted(written.values()))]
+    assert sorted(late)[100] < 0.5 and max(late) < 3
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="the new ones to be settled")
+    assert root("SELECT COUNT(*) FROM notificaciones_pendientes") == [["200"]]
+    assert root(WITHOUT_EVIDENCE) == [["0"]]
+    assert backup(LEFT) != [["0"]]
+    backup.close()
+
+
+def test_a_purge_that_is_killed_leaves_nothing_half_removed(entity, stack, root):
+    hook = entity.register()
+    add_old(root, hook)
+    orphans = ("SELECT COUNT(*) FROM notificaciones_pendientes n WHERE NOT EXISTS (SELECT 1 FROM entregas e WHERE"
+               " e.notificacion_id = n.id)")
+    for part in (0.9, 0.6, 0.3):
+        wait_until(lambda: int(root(LEFT)[0][0]) < part * OLD, 60, "some to be gone")
+        stack.stop("dispatcher", "-9")
+        assert root(WITHOUT_EVIDENCE) == root(orphans) == [["0"]]
+        stack.start("dispatcher")
+    wait_until(lambda: int(root(LEFT)[0][0]) == 0, 60, "all to be gone")
+    for table in ("intentos_entrega", "entregas", "notificaciones_pendientes"):
+        assert root(f"SELECT COUNT(*) FROM {table}") == [["0"]]
+
+
+def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, stack, root):
+    """Either a delivery is gone, or it is sent again with all that is known of it."""
+    hook = entity.register()
+    stack.stop("dispatcher")
+    add_old(root, hook, 8000, 100, "fallida")
+    stack.start("dispatcher")
+    wait_until(lambda: int(root(LEFT)[0][0]) < 7500, 20, "the purge to be at work")
+    replay = in_background(stack.admin, "delivery", "retry", "--webhook", hook.id, "--since", "2000-01-01T00:00:00Z")
+    replayed = replay.result(60)["reintentadas"]
+    assert 0 < replayed < 7500
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == replayed, 60, "the replayed ones to arrive")
+    wait_until(lambda: int(root("SELECT COUNT(*) FROM entregas")[0][0]) == replayed, 60, "the others to be gone")
+    assert root(WITHOUT_EVIDENCE) == [["0"]] and root("SELECT MIN(intentos) FROM entregas") == [["2"]]
+    assert len({r.id for r in receiver.requests(hook.path)}) == replayed
