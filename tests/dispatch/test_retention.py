@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from fakes.receiver import Receiver
-from support.actors import Entity
+from fakes.receiver import Behaviour, Receiver
+from support.actors import BASE, Entity
 from support.locks import in_background
 from support.sql import SqlSession
 from support.stack import Stack, setting
@@ -76,10 +76,10 @@ def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, ro
     assert 0 < int(root(LEFT)[0][0]) < left, "the purge was at work all the time"
     requests = receiver.wait(hook.path, 200, 20)
     wait_until(lambda: int(root(LEFT)[0][0]) == 0, 60, "all that is old to be gone")
-    assert sorted(inserts)[-1] < 1 and sorted(inserts)[100] < 0.05
+    assert max(inserts) < 2 and sorted(inserts)[100] < 0.1
     arrivals = sorted(r.monotonic_ns for r in requests)
     late = [(a - w) / 1e9 for a, w in zip(arrivals, sorted(written.values()))]
-    assert sorted(late)[100] < 0.5 and max(late) < 3
+    assert sorted(late)[100] < 3 and max(late) < 10
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="the new ones to be settled")
     assert root("SELECT COUNT(*) FROM notificaciones_pendientes") == [["200"]]
     assert root(WITHOUT_EVIDENCE) == [["0"]]
@@ -116,3 +116,30 @@ def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, st
     wait_until(lambda: int(root("SELECT COUNT(*) FROM entregas")[0][0]) == replayed, 60, "the others to be gone")
     assert root(WITHOUT_EVIDENCE) == [["0"]] and root("SELECT MIN(intentos) FROM entregas") == [["2"]]
     assert len({r.id for r in receiver.requests(hook.path)}) == replayed
+
+
+def test_a_duty_that_is_refused_keeps_the_others_from_nothing(entity, receiver, stack, root):
+    """Without the right to remove attempts there is no retention; the rest of upkeep, and deliveries, go on."""
+    hook, fresh = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
+    right = "DELETE ON apientidades.intentos_entrega {} 'apientidades_dispatcher'@'localhost'"
+    failures = lambda: stack.dev("logs", "dispatcher").stdout.count("a duty of upkeep failed")
+    stack.stop("dispatcher")
+    root("REVOKE " + right.format("FROM"))
+    try:
+        before = failures()
+        add_old(root, fresh, 10)
+        stack.start("dispatcher")
+        wait_until(lambda: failures() > before, 20, "the refusal to be told")
+        waiting = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)
+        wait_until(lambda: stack.attempts(waiting), what="a failure")
+        assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
+        stack.wait_delivery(waiting, "cancelada", 15)
+        entity.notify("evaluacion.cerrada")
+        receiver.wait(fresh.path)
+        assert root(LEFT) == [["10"]]
+    finally:
+        root("GRANT " + right.format("TO"))
+        stack.stop("dispatcher")
+        stack.start("dispatcher")
+    wait_until(lambda: root(LEFT) == [["0"]], 30, "the old ones to go once the right is back")

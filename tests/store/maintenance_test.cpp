@@ -313,33 +313,62 @@ BOOST_AUTO_TEST_CASE(what_is_being_replayed_keeps_its_evidence) {
   BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 1);
 }
 
+/// A purge held half-way through its transaction: it has removed attempts and waits for the last one.
+struct PurgeHalfWay {
+  explicit PurgeHalfWay(Fixture& fixture)
+      : holder(fixture.database.connect()), purging(fixture.database.connect()) {
+    holder.execute("START TRANSACTION");
+    holder.query(
+        "SELECT * FROM intentos_entrega WHERE entrega_id = (SELECT MAX(id) FROM entregas) FOR UPDATE");
+    const auto connection = purging.query("SELECT CONNECTION_ID()").at(0).integer(0);
+    thread = std::jthread([this] {
+      PurgeWalk walk{true};
+      try {
+        removed = purge(purging, retention, walk).rows;
+      } catch (const Unavailable&) {
+        killed = true;
+      }
+    });
+    const std::string waiting =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DELETE i %' AND id = ";
+    while (holder.query(waiting + std::to_string(connection)).at(0).integer(0) == 0)
+      std::this_thread::yield();
+    id = connection;
+  }
+  void finish() {
+    holder.execute("ROLLBACK");
+    thread.join();
+  }
+  Session holder, purging;
+  std::int64_t id = 0;
+  std::uint64_t removed = 0;
+  bool killed = false;
+  std::jthread thread;
+};
+
 BOOST_AUTO_TEST_CASE(an_insert_is_never_blocked_by_a_purge) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 500, 40 * day);
   session.execute("UPDATE notificaciones_pendientes SET clave = CONCAT('k', id)");
-  // Held half-way through its transaction: it waits for the last attempt of the batch.
-  Session holder = database.connect();
-  holder.execute("START TRANSACTION");
-  holder.query("SELECT * FROM intentos_entrega WHERE entrega_id = (SELECT MAX(id) FROM entregas) FOR UPDATE");
-  std::uint64_t removed = 0;
-  std::jthread purging([&] {
-    Session other = database.connect();
-    PurgeWalk walk{true};
-    removed = purge(other, retention, walk).rows;
-  });
-  const auto waiting = [&] {
-    return session.query("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").at(0).text(1) != "0";
-  };
-  while (!waiting()) std::this_thread::yield();
+  PurgeHalfWay half_way(*this);
   session.execute("SET SESSION innodb_lock_wait_timeout = 1");
   for (int i = 0; i < 20; ++i) BOOST_CHECK_NO_THROW(insert_notification(session, 1));
   BOOST_CHECK_NO_THROW(
-      session.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (1, "
-                     "'evaluacion.cerrada', '{}', 'k0')"));
+      session.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES"
+                     " (1, 'evaluacion.cerrada', '{}', 'k0')"));
   BOOST_CHECK_NO_THROW(expand(session));  // nor new deliveries of the same webhook
-  holder.execute("ROLLBACK");
-  purging.join();
-  BOOST_CHECK_EQUAL(removed, 1000U);
+  half_way.finish();
+  BOOST_CHECK_EQUAL(half_way.removed, 1000U);
+}
+
+BOOST_AUTO_TEST_CASE(a_purge_cut_short_has_removed_all_of_a_delivery_or_nothing) {
+  add_finished(add_webhook(session, 1).id, 500, 40 * day);
+  PurgeHalfWay half_way(*this);
+  session.execute("KILL CONNECTION " + std::to_string(half_way.id));
+  half_way.finish();
+  BOOST_CHECK(half_way.killed);
+  for (const auto* table : {"entregas", "intentos_entrega", "notificaciones_pendientes"})
+    BOOST_CHECK_EQUAL(count(table), 500);
 }
 
 // The database's clock.
