@@ -5,12 +5,12 @@ namespace dispatcher {
 namespace {
 
 std::string answer_text(int status) {
-  std::string text = "El receptor respondió " + std::to_string(status);
   if (status >= 200 && status < 300) return {};
+  const std::string text = "El receptor respondió " + std::to_string(status);
   if (status >= 300 && status < 400)
     return text + " (redirección): no se siguen redirecciones; registre la URL definitiva";
   if (status == 410) return text + ": el webhook queda desactivado";
-  return text;
+  return text + ": se espera un 2xx";
 }
 
 }  // namespace
@@ -31,9 +31,12 @@ std::string failure_text(Ending ending, int status, const platform::DeliverySett
       return "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de "
              "la URL";
     case Ending::connection_timeout:
-      return "El receptor no aceptó la conexión en " + platform::format_duration(settings.connect_timeout);
+      return "No se completó la conexión con el receptor (TCP y TLS) en " +
+             platform::format_duration(settings.connect_timeout) +
+             ": compruebe que es accesible desde Internet en el puerto de la URL";
     case Ending::timeout:
-      return "El receptor no respondió en " + platform::format_duration(settings.timeout);
+      return "El receptor no terminó de responder en " + platform::format_duration(settings.timeout) +
+             ": debe responder en cuanto recibe el aviso, y procesarlo después";
     case Ending::tls_expired:
       return "El certificado TLS del receptor ha caducado o aún no es válido";
     case Ending::tls_untrusted:
@@ -42,13 +45,14 @@ std::string failure_text(Ending ending, int status, const platform::DeliverySett
     case Ending::tls_wrong_name:
       return "El certificado TLS del receptor no corresponde al nombre de la URL";
     case Ending::tls_failed:
-      return "No se pudo establecer TLS con el receptor: se exige TLS 1.2 o posterior";
+      return "No se pudo establecer TLS con el receptor: el puerto de la URL debe servir HTTPS con TLS 1.2 o "
+             "posterior";
     case Ending::closed:
-      return "El receptor cerró la conexión sin responder";
+      return "El receptor cerró la conexión sin responder: revise su servidor";
     case Ending::headers_too_long:
-      return "La respuesta del receptor tiene demasiadas cabeceras";
+      return "La respuesta del receptor tiene cabeceras demasiado largas";
     case Ending::bad_response:
-      return "La respuesta del receptor no es HTTP válido";
+      return "La respuesta del receptor no es HTTP/1.1 válido";
   }
   return "Error desconocido";
 }

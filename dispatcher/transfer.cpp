@@ -111,12 +111,14 @@ void set(CURL* handle, CURLoption option, T value) {
 
 /// OpenSSL's X509_V_ERR_* numbers that tell the entity something it can mend.
 Ending certificate_ending(CURL* handle) {
+  constexpr long unspecified =
+      1;  // what libcurl begins with and leaves when the chain is good and the name is not
   constexpr long not_yet_valid = 9;
   constexpr long expired = 10;
   long verified = 0;
   curl_easy_getinfo(handle, CURLINFO_SSL_VERIFYRESULT, &verified);
   if (verified == not_yet_valid || verified == expired) return Ending::tls_expired;
-  return verified == 0 ? Ending::tls_wrong_name : Ending::tls_untrusted;
+  return verified == 0 || verified == unspecified ? Ending::tls_wrong_name : Ending::tls_untrusted;
 }
 
 /// Takes the delivery out of the job.

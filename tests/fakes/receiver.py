@@ -28,6 +28,7 @@ FAULTS = {
     "endless_body": "sends a body without end",
     "garbage": "answers something that is not HTTP",
     "early": "answers before it has read the body, then reads it",
+    "reset": "reads the whole request and resets the connection",
 }
 
 
@@ -43,6 +44,10 @@ class Behaviour:
     hold: bool = False  # waits for Receiver.release(path)
     close: bool = False  # ends the connection after the response
     fault: str = ""  # one of FAULTS
+    raw: tuple = ()  # instead of a response: these texts as they are, each byte a character, and then …
+    repeat: str = ""  # … this one again and again, `pause` seconds apart, until the other side has had enough; or
+    pause: float = 0
+    stay: bool = False  # … nothing, on a connection that stays open; otherwise it is closed
 
     def __post_init__(self):
         if self.fault and self.fault not in FAULTS:
@@ -200,13 +205,15 @@ class Receiver:
         if behaviour.hold:
             await self._gate(path).wait()
         await asyncio.sleep(behaviour.delay)
-        if behaviour.fault == "hang_up_early":
+        if behaviour.fault in ("hang_up_early", "reset"):
             raise ConnectionResetError
         if behaviour.fault == "hang_up":
             return False
         if behaviour.fault == "silent":
             await reader.read()  # until the other side has had enough
             return False
+        if behaviour.raw or behaviour.repeat:
+            return await self._respond_raw(behaviour, reader, writer)
         if behaviour.fault in ENDLESS:
             await _pour(writer, *ENDLESS[behaviour.fault])
             return False
@@ -226,6 +233,15 @@ class Receiver:
         if behaviour.fault == "early":
             await reader.readexactly(int(headers.get("content-length", 0)))
         return not behaviour.close
+
+    async def _respond_raw(self, behaviour, reader, writer) -> bool:
+        for text in behaviour.raw:
+            await _write(writer, text.encode("latin-1"))
+        if behaviour.repeat:
+            await _pour(writer, b"", behaviour.repeat.encode("latin-1"), behaviour.pause)
+        if behaviour.stay:
+            await reader.read()
+        return False
 
     def _next_behaviour(self, path) -> Behaviour:
         with self._lock:

@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
   platform::DeliverySettings other;
   other.connect_timeout = std::chrono::milliseconds(1500);
   other.timeout = std::chrono::minutes(2);
-  BOOST_TEST(failure_text(Ending::connection_timeout, 0, other).ends_with(" 1500ms"));
-  BOOST_TEST(failure_text(Ending::timeout, 0, other).ends_with(" 2m"));
+  BOOST_TEST(failure_text(Ending::connection_timeout, 0, other).find(" 1500ms:") != std::string::npos);
+  BOOST_TEST(failure_text(Ending::timeout, 0, other).find(" 2m:") != std::string::npos);
 }
 
 // What is refused must not tell one private address from another, nor what answers there (design 1.3).

@@ -1,0 +1,442 @@
+"""Receivers that misbehave in every way: each attempt ends in time, frees its slot, leaves nothing behind, and tells the
+entity what to mend. All of a kind run at once, so that they also have to leave each other alone."""
+import contextlib
+import gzip
+import os
+import re
+import socket
+import ssl
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+from fakes.certificates import issue
+from fakes.receiver import Behaviour, Receiver
+from support.actors import BASE, Entity
+from support.stack import EVENTS, free_port
+from support.wait import wait_until
+
+CONNECT_TIME_OUT, TIME_OUT, SLACK = 1.0, 2.0, 0.6  # seconds; the first two are the stack's
+ATTEMPTS = 4
+
+# What the entity reads.
+TIMED_OUT = "El receptor no terminó de responder en 2s: debe responder en cuanto recibe el aviso, y procesarlo después"
+NOT_CONNECTED = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: compruebe que es accesible desde "
+                 "Internet en el puerto de la URL")
+UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
+CLOSED = "El receptor cerró la conexión sin responder: revise su servidor"
+NOT_HTTP = "La respuesta del receptor no es HTTP/1.1 válido"
+LONG_HEADERS = "La respuesta del receptor tiene cabeceras demasiado largas"
+NO_TLS = "No se pudo establecer TLS con el receptor: el puerto de la URL debe servir HTTPS con TLS 1.2 o posterior"
+UNTRUSTED = ("El certificado TLS del receptor no es de confianza: debe emitirlo una autoridad reconocida, con la cadena "
+             "completa")
+EXPIRED = "El certificado TLS del receptor ha caducado o aún no es válido"
+WRONG_NAME = "El certificado TLS del receptor no corresponde al nombre de la URL"
+
+OK = "HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + "Transfer-Encoding: chunked\r\n\r\n"
+BOMB = gzip.compress(bytes(20_000_000)).decode("latin-1")  # 20 KB
+
+
+def raw(*texts, **how):
+    return Behaviour(raw=texts, **how)
+
+
+# Who never comes to an end: ended by the time-outs or by the limit of what is read.
+ENDLESS = {
+    "never answers": (Behaviour(fault="silent"), TIMED_OUT),
+    "slow headers": (Behaviour(fault="drip"), TIMED_OUT),
+    "slow status line": (raw("HTTP/1.1 200 O", repeat="K", pause=0.1), TIMED_OUT),
+    "headers without end": (Behaviour(fault="endless_headers"), LONG_HEADERS),
+    "a header without end": (raw(OK + "X: ", repeat="x" * 4096), LONG_HEADERS),
+    "a status line without end": (raw("HTTP/1.1 200 ", repeat="x" * 4096), LONG_HEADERS),
+    "1xx without end": (raw(repeat="HTTP/1.1 100 Continue\r\n\r\n" * 10), LONG_HEADERS),
+    "slow 1xx without end": (raw(repeat="HTTP/1.1 102 Processing\r\n\r\n", pause=0.1), TIMED_OUT),
+    "half a header, and silence": (raw(OK + "Content-Le", stay=True), TIMED_OUT),
+    # The answer had come: it counts, whatever becomes of the body.
+    "a slow body": (raw(OK + "Content-Length: 1000000\r\n\r\n", repeat="x", pause=0.1), ""),
+    "a body without end": (Behaviour(fault="endless_body"), ""),
+    "chunks without end": (raw(CHUNKED, repeat="1000\r\n" + "x" * 4096 + "\r\n"), ""),
+    "trailers without end": (raw(CHUNKED + "0\r\n", repeat="X: y\r\n"), ""),
+    "a body that stops": (raw(OK + "Content-Length: 1000\r\n\r\nabc", stay=True), ""),
+}
+
+# Who breaks off, or speaks something else.
+BROKEN = {
+    "closes": (Behaviour(fault="hang_up"), CLOSED),
+    "resets": (Behaviour(fault="reset"), CLOSED),
+    "resets before it has read": (Behaviour(fault="hang_up_early"), CLOSED),
+    "half of the headers": (Behaviour(fault="half_headers"), None),
+    "not HTTP": (Behaviour(fault="garbage"), NOT_HTTP),
+    "HTTP/0.9": (raw("gracias"), NOT_HTTP),
+    "a status that is no number": (raw("HTTP/1.1 2OO OK\r\n\r\n"), NOT_HTTP),
+    "a status of two digits": (raw("HTTP/1.1 20\r\n\r\n"), NOT_HTTP),
+    "switches protocols": (raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"), CLOSED),
+    "a zero byte in a header": (raw(OK + "X: a\0b\r\nContent-Length: 0\r\n\r\n"), NOT_HTTP),
+    "a negative length": (raw(OK + "Content-Length: -5\r\n\r\nabc"), NOT_HTTP),
+    "a length that is no number": (raw(OK + "Content-Length: abc\r\n\r\nabc"), NOT_HTTP),
+    "a length beyond all numbers": (raw(OK + "Content-Length: " + "9" * 40 + "\r\n\r\nabc"), None),
+    "two lengths": (raw(OK + "Content-Length: 3\r\nContent-Length: 5\r\n\r\nabcde"), None),
+    "a length and chunks": (raw(OK + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"), ""),
+    "too much": (raw(OK + "Content-Length: 3\r\n\r\nabcdef"), ""),
+    "too little": (raw(OK + "Content-Length: 1000\r\n\r\nabc"), ""),
+    "a chunk's size that is no number": (raw(CHUNKED + "zz\r\nabc\r\n"), ""),
+    "a chunk's size beyond all numbers": (raw(CHUNKED + "F" * 20 + "\r\nabc\r\n"), ""),
+    "a compressed bomb": (raw(f"{OK}Content-Encoding: gzip\r\nContent-Length: {len(BOMB)}\r\n\r\n", BOMB), ""),
+    "another answer after the first": (raw(OK + "Content-Length: 0\r\n\r\n" + "HTTP/1.1 500 No\r\n\r\n"), ""),
+}
+
+
+@pytest.fixture(scope="module")
+def trap(stack):
+    with Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]) as running:
+        yield running
+
+
+def redirects(trap):
+    where = {"Location": f"https://trampa.receptor.test:{trap.port}/trampa"}
+    return {status: (Behaviour(status=status, headers=where),
+                     f"El receptor respondió {status} (redirección): no se siguen redirecciones; registre la URL definitiva")
+            for status in (300, 301, 302, 303, 304, 305, 307, 308)}
+
+
+class Campaign:
+    """One webhook for each name, five to an entity, each with an event of its own."""
+
+    def __init__(self, stack, receiver, ports: dict):
+        """`ports`: name -> port of its receiver."""
+        self.stack, self.hooks, entity = stack, {}, None
+        for number, (name, port) in enumerate(ports.items()):
+            entity = Entity(stack, receiver) if number % 5 == 0 else entity
+            event = EVENTS[number % 5]
+            self.hooks[name] = entity, entity.register([event], port=port), event
+
+    def notify(self, times: int = 1) -> None:
+        for _ in range(times):
+            for entity, _, event in self.hooks.values():
+                entity.notify(event)
+
+    def rows(self, columns: str, tables: str = "entregas e") -> dict:
+        """name -> the rows of its deliveries, in order."""
+        names = {str(hook.id): name for name, (_, hook, _) in self.hooks.items()}
+        found = {name: [] for name in self.hooks}
+        for webhook, *row in self.stack.sql(f"SELECT e.webhook_id, {columns} FROM {tables}"
+                                            f" WHERE e.webhook_id IN ({', '.join(names)}) ORDER BY e.id"):
+            found[names[webhook]].append(row)
+        return found
+
+    def wait_ended(self, count: int = 1, timeout: float = 25) -> dict:
+        """name -> [state, attempts] of its deliveries, once there are `count` of each and all of them have ended."""
+        def ended():
+            found = self.rows("e.estado, e.intentos")
+            return all(len(rows) >= count and {state for state, _ in rows} <= {"entregada", "fallida"}
+                       for rows in found.values()) and found
+        return wait_until(ended, timeout, "all deliveries to end", every=0.2)
+
+    def attempts(self) -> dict:
+        """name -> the evidence of its deliveries, in order."""
+        tables = "entregas e JOIN intentos_entrega i ON i.entrega_id = e.id"
+        return {name: [Evidence(int(ms), None if status == "NULL" else int(status), error) for ms, status, error in rows]
+                for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables).items()}
+
+    def listed(self) -> dict:
+        """name -> the listing's entry, once every webhook has had an attempt."""
+        entities = {entity.id: entity for entity, _, _ in self.hooks.values()}.values()
+
+        def all_tried():
+            found = {w["id"]: w for entity in entities for w in entity.api("GET", BASE).json()}
+            return all(found[hook.id]["ultimaEjecucion"] for _, hook, _ in self.hooks.values()) and found
+        found = wait_until(all_tried, 20, "an attempt of each")
+        return {name: found[hook.id] for name, (_, hook, _) in self.hooks.items()}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    duration_ms: int
+    status: int | None
+    error: str
+
+
+@pytest.fixture(scope="module")
+def outcomes(stack, receiver, trap):
+    """name -> (the listing's entry, its delivery's state, its attempts, what became of the delivery that followed when
+    the receiver had been mended)."""
+    cases = {**ENDLESS, **BROKEN, **redirects(trap)}
+    campaign = Campaign(stack, receiver, dict.fromkeys(cases, receiver.port))
+    for name, (behaviour, _) in cases.items():
+        receiver.behave(campaign.hooks[name][1].path, behaviour)
+    campaign.notify()
+    listed = campaign.listed()
+    ended, attempts = campaign.wait_ended(), campaign.attempts()
+    for _, hook, _ in campaign.hooks.values():
+        receiver.behave(hook.path, Behaviour())
+    campaign.notify()
+    mended = campaign.wait_ended(2)
+    return {name: (listed[name], *ended[name], attempts[name], mended[name][1]) for name in cases}
+
+
+@pytest.mark.parametrize("name", [*ENDLESS, *BROKEN])
+def test_it_ends_in_time_and_says_what_to_mend(outcomes, name):
+    listed, (state, count), attempts, mended = outcomes[name]
+    error, expected = listed["ultimoError"], {**ENDLESS, **BROKEN}[name][1]
+    if expected is not None:
+        assert error == expected
+    assert listed["ultimoEstado"] == (None if error else 200)
+    assert state == ("fallida" if error else "entregada")
+    assert len(attempts) == int(count) == (ATTEMPTS if error else 1)
+    assert {(a.error, a.status) for a in attempts} == {(error, listed["ultimoEstado"])}, "the same each time"
+    assert max(a.duration_ms for a in attempts) / 1000 < TIME_OUT + SLACK
+    assert mended == ["entregada", "1"]
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308])
+def test_a_redirect_is_never_followed(outcomes, trap, status):
+    listed, _, attempts, _ = outcomes[status]
+    assert (listed["ultimoError"], listed["ultimoEstado"]) == (redirects(trap)[status][1], status)
+    assert [a.status for a in attempts] == [status] * ATTEMPTS
+    assert trap.requests() == []
+
+
+# What goes wrong before HTTP.
+
+@contextlib.contextmanager
+def black_hole():
+    """A port whose queue of connections is full: it drops who knocks, like a firewall."""
+    with socket.socket() as server, contextlib.ExitStack() as fillers:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(3):
+            filler = fillers.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
+
+
+@contextlib.contextmanager
+def tcp_server(serve):
+    """serve(connection) for every connection, in a thread each; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=handle, args=(server.accept()[0],), daemon=True).start()
+
+        def handle(connection):
+            with connection, contextlib.suppress(OSError):
+                serve(connection)
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def say_nothing(connection):
+    while connection.recv(65536):
+        pass
+
+
+def speak_in_clear(connection):
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+
+def begin_a_record(connection):
+    """Of TLS, 16 KB of a ServerHello to come, that never do."""
+    connection.recv(65536)
+    connection.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")
+    say_nothing(connection)
+
+
+def hang_up(connection):
+    connection.recv(65536)
+
+
+def https_server(certificate, change=lambda context: None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    change(context)
+
+    def serve(connection):
+        with context.wrap_socket(connection, server_side=True) as tls:
+            tls.recv(65536)
+            tls.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    return tcp_server(serve)
+
+
+def only(version):
+    def change(context):
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = context.maximum_version = version
+    return change
+
+
+def ask_for_a_certificate(authority):
+    def change(context):
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(authority)
+    return change
+
+
+BEFORE_HTTP = {
+    "a closed port": UNREACHABLE,
+    "a black hole": NOT_CONNECTED,
+    "a handshake that stalls": NOT_CONNECTED,
+    "a handshake that stalls in a record": NOT_CONNECTED,
+    "no TLS": NO_TLS,
+    "hangs up": NO_TLS,
+    "TLS 1.0": NO_TLS,
+    "TLS 1.1": NO_TLS,
+    "a certificate of ours is wanted": None,
+    "expired": EXPIRED,
+    "not yet valid": EXPIRED,
+    "self-signed": UNTRUSTED,
+    "another name": WRONG_NAME,
+    "a name that only looks alike": WRONG_NAME,
+}
+
+
+@pytest.fixture(scope="module")
+def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
+    """name -> (the listing's entry, its first attempt)."""
+    folder = tmp_path_factory.mktemp("certificates")
+    ca = stack.env["CA_CERT"]
+    authority = ca, str(Path(ca).with_name("ca.key"))
+    valid = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
+    expired = issue(folder, authority, "expired", "*.receptor.test", end="20200201000000Z")
+    early = issue(folder, authority, "early", "*.receptor.test", start="20480101000000Z")
+    other = issue(folder, authority, "other", "otro.example.com")
+    alike = issue(folder, authority, "alike", "*.sub.receptor.test")
+    with contextlib.ExitStack() as servers:
+        serve = servers.enter_context
+        ports = {
+            "a closed port": free_port(),
+            "a black hole": serve(black_hole()),
+            "a handshake that stalls": serve(tcp_server(say_nothing)),
+            "a handshake that stalls in a record": serve(tcp_server(begin_a_record)),
+            "no TLS": serve(tcp_server(speak_in_clear)),
+            "hangs up": serve(tcp_server(hang_up)),
+            "TLS 1.0": serve(https_server(valid, only(ssl.TLSVersion.TLSv1))),
+            "TLS 1.1": serve(https_server(valid, only(ssl.TLSVersion.TLSv1_1))),
+            "a certificate of ours is wanted": serve(https_server(valid, ask_for_a_certificate(ca))),
+            "expired": serve(https_server(expired)),
+            "not yet valid": serve(https_server(early)),
+            "self-signed": untrusted_receiver.port,
+            "another name": serve(https_server(other)),
+            "a name that only looks alike": serve(https_server(alike)),
+        }
+        campaign = Campaign(stack, receiver, ports)
+        campaign.notify()
+        listed = campaign.listed()
+        campaign.wait_ended()
+    attempts = campaign.attempts()
+    return {name: (listed[name], attempts[name]) for name in ports}
+
+
+@pytest.mark.parametrize("name", BEFORE_HTTP)
+def test_no_connection_says_what_to_mend(connections, name):
+    listed, attempts = connections[name]
+    assert listed["ultimoEstado"] is None and listed["ultimoError"]
+    if BEFORE_HTTP[name]:
+        assert listed["ultimoError"] == BEFORE_HTTP[name]
+    limit = CONNECT_TIME_OUT if BEFORE_HTTP[name] == NOT_CONNECTED else TIME_OUT
+    assert max(a.duration_ms for a in attempts) / 1000 < limit + SLACK
+    assert len(attempts) == ATTEMPTS and {a.error for a in attempts} == {listed["ultimoError"]}
+
+
+# Retry-After, in all its forms.
+
+def rfc850(when):
+    return time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(when))
+
+
+RETRY_AFTER = {  # the header -> seconds until the next attempt, at least and at most
+    "seconds": (lambda: "60", 55, 60),
+    "a date": (lambda: formatdate(time.time() + 60, usegmt=True), 55, 61),
+    "a date as in RFC 850": (lambda: rfc850(time.time() + 60), 55, 61),
+    "a date as C writes it": (lambda: time.asctime(time.gmtime(time.time() + 60)), 55, 61),
+    "a century": (lambda: formatdate(time.time() + 3e9, usegmt=True), 86300, 86400),
+    "beyond all numbers": (lambda: "9" * 40, 86300, 86400),
+    "more than a day": (lambda: "100000", 86300, 86400),
+    "negative": (lambda: "-60", -60, 1),
+    "the past": (lambda: formatdate(0, usegmt=True), -60, 1),
+    "garbage": (lambda: "mañana".encode().decode("latin-1"), -60, 1),
+    "a fraction": (lambda: "60.5", -60, 1),
+    "a date that is none": (lambda: "Fri, 31 Feb 2090 10:00:00 GMT", -60, 1),
+    "empty": (lambda: "", -60, 1),
+}
+
+
+@pytest.fixture(scope="module")
+def waits(stack, receiver):
+    """name -> seconds until the second attempt, a moment after the first; none if it has already begun."""
+    campaign = Campaign(stack, receiver, dict.fromkeys(RETRY_AFTER, receiver.port))
+    for name, (header, _, _) in RETRY_AFTER.items():
+        head = "HTTP/1.1 503 Wait\r\nContent-Length: 0\r\nRetry-After: " + header() + "\r\n\r\n"
+        receiver.behave(campaign.hooks[name][1].path, raw(head), Behaviour())
+    campaign.notify()
+    campaign.listed()
+    rows = campaign.rows("COALESCE(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), e.proximo_intento), 0)")
+    return {name: int(rows[name][0][0]) for name in RETRY_AFTER}
+
+
+@pytest.mark.parametrize("name", RETRY_AFTER)
+def test_retry_after(waits, name):
+    _, least, most = RETRY_AFTER[name]
+    assert least <= waits[name] <= most
+
+
+# What stays behind.
+
+QUICK = ("closes", "resets", "half of the headers", "not HTTP", "HTTP/0.9", "switches protocols", "headers without end",
+         "a header without end", "1xx without end", "a body without end", "chunks without end", "too much", "too little",
+         "a negative length", "a chunk's size beyond all numbers")
+REPEATS = 50
+
+
+def resources(stack):
+    """Descriptors, threads, resident KiB."""
+    process = Path("/proc", str(stack.pids("dispatcher")[0]))
+    rss = int(re.search(r"VmRSS:\s+(\d+)", (process / "status").read_text())[1])
+    return len(os.listdir(process / "fd")), len(os.listdir(process / "task")), rss
+
+
+def test_fifty_times_all_of_them_leave_nothing_behind(stack, receiver):
+    cases = {**ENDLESS, **BROKEN}
+    campaign = Campaign(stack, receiver, dict.fromkeys(QUICK, receiver.port))
+    for name in QUICK:
+        receiver.behave(campaign.hooks[name][1].path, cases[name][0])
+
+    def repeat(times, in_all):
+        campaign.notify(times)
+
+        def tried():
+            found = campaign.rows("e.intentos").values()
+            return all(len(rows) == in_all and ["0"] not in rows for rows in found)
+        wait_until(tried, 60, "an attempt of each", every=0.2)
+
+    good = Entity(stack, receiver)
+    well = good.register()
+
+    def settled():
+        """After one more delivery: whoever opens a connection closes those that their receivers have left."""
+        stack.wait_delivery(stack.delivery_id(good.notify(), well.id), "entregada")
+        return resources(stack)
+
+    repeat(5, 5)
+    before = settled()
+    repeat(REPEATS, 5 + REPEATS)
+    for name in QUICK:
+        receiver.behave(campaign.hooks[name][1].path, Behaviour())
+    after = wait_until(lambda: (now := settled())[0] <= before[0] + len(QUICK) and now, 20, "descriptors", every=0.3)
+    assert after[1] == before[1], "threads"
+    assert after[2] < before[2] + 8192, "KiB"
