@@ -119,30 +119,32 @@ class Arena:
         return Audience(entity.id, [entity.register(EVENT)])
 
     @contextlib.contextmanager
-    def held(self, count: int = 3):
-        """`count` deliveries of a webhook of their own, in flight at a receiver that does not answer yet; yields their
-        ids, and what makes the receiver answer."""
-        hook = wait_until(lambda: self._hold(count), 60, "deliveries to be held")
-        ids = sorted(int(row[0]) for row in self.root(
-            f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"))
+    def held(self):
+        """A delivery in flight at a receiver that does not answer yet; yields its id, its webhook's, and what makes the
+        receiver answer. It is not the first of its webhook."""
+        hook = wait_until(self._hold, 60, "a delivery to be held")
+        id = self.value(f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'")
 
         def answer():
             self.receiver.release(hook.path)
             wait_until(lambda: self.receiver.in_flight(hook.path) == 0, what="the receiver to answer")
 
         try:
-            yield ids, answer
+            yield id, hook.id, answer
         finally:
             self._let_go(hook)
 
-    def _hold(self, count: int) -> Webhook | None:
-        """None: the first of them might time out before the last one comes."""
+    def _hold(self) -> Webhook | None:
+        """None: it came so late that its time-out might be near."""
         audience = self.quiet()
         hook = audience.hooks[0]
+        self.writer.write(audience)
+        settled = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'entregada'"
+        wait_until(lambda: self.value(settled) == 1, 30, "the first delivery of a webhook")
         self.receiver.behave(hook.path, Behaviour(hold=True))
-        self.writer.write(audience, count)
+        self.writer.write(audience)
         try:
-            wait_until(lambda: self.receiver.in_flight(hook.path) == count, TIMEOUT / 2)
+            wait_until(lambda: self.receiver.in_flight(hook.path) == 1, TIMEOUT / 2)
             return hook
         except AssertionError:
             self._let_go(hook)

@@ -4,6 +4,7 @@ Where no outcome need be forgotten, that is nothing at all, unless the fault too
 """
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
@@ -30,13 +31,14 @@ def kill_dispatcher(arena: Arena) -> dict:
 
 def kill_before_settlement(arena: Arena) -> dict:
     """Exactly between the receiver's 200 and the settlement, which a lock on the rows holds up."""
-    with arena.held() as (ids, answer):
+    with arena.held() as (id, _, answer):
         other = arena.connect()
-        lock(other, ids)
+        other("START TRANSACTION")
+        lock(other, "entregas", id)
         answer()
         lost = arena.kill(arena.dispatcher)
         other.close()
-    assert lost.keys() >= set(ids), "answered, and the outcome unknown"
+    assert id in lost, "answered, and the outcome unknown"
     arena.stack.start("dispatcher")
     return lost
 
@@ -74,33 +76,36 @@ def kill_sessions(arena: Arena) -> dict:
 
 def deadlock(arena: Arena) -> dict:
     """Locks the rows of a settlement from the other end; the server must choose the dispatcher as its victim."""
-    wait_until(lambda: provoke_deadlock(arena), 60, "a deadlock")
+    rows = itertools.cycle([("webhook_ejecuciones", "entregas"), ("entregas", "webhook_ejecuciones")])
+    wait_until(lambda: provoke_deadlock(arena, *next(rows)), 60, "a deadlock")
     arena.progress()
     return {}
 
 
-def provoke_deadlock(arena: Arena) -> bool:
-    """False when each outcome was written down alone: then nobody holds one row and waits for another."""
-    with arena.held(4) as (ids, answer):
+def provoke_deadlock(arena: Arena, first: str, second: str) -> bool:
+    """False when the dispatcher locked them in this order, too."""
+    with arena.held() as (id, webhook, answer):
+        keys = {"entregas": id, "webhook_ejecuciones": webhook}
         other = arena.connect()
         other("SET innodb_lock_wait_timeout = 5")
         other("CREATE DATABASE IF NOT EXISTS lastre; CREATE TABLE IF NOT EXISTS lastre.filas (n INT) ENGINE = InnoDB")
         other("START TRANSACTION")
         other("INSERT INTO lastre.filas SELECT seq FROM seq_1_to_1000")  # the lighter transaction is the victim
-        lock_rows(other, ids[-1:])
+        lock(other, first, keys[first])
         before = deadlocks(arena)
         answer()
         arena.wait_blocked()
-        lock_rows(other, ids[:-1])
+        lock(other, second, keys[second])
         other.close()
     return deadlocks(arena) > before
 
 
 def lock_wait(arena: Arena) -> dict:
-    """Rows of a settlement are locked until the dispatcher gives up waiting, and tries again."""
-    with arena.held() as (ids, answer):
+    """A row of a settlement is locked until the dispatcher gives up waiting, and tries again."""
+    with arena.held() as (id, _, answer):
         other = arena.connect()
-        lock(other, ids)
+        other("START TRANSACTION")
+        lock(other, "entregas", id)
         taken, seen = Stopwatch(), arena.in_flight()
         answer()
         arena.wait_given_up(arena.wait_blocked())
@@ -126,20 +131,21 @@ def read_only(arena: Arena) -> dict:
 
 def freeze(arena: Arena) -> dict:
     """SIGSTOP for longer than the lease while another dispatcher works, then SIGCONT: the stale owner wakes up."""
-    with arena.second():
-        moment(arena)
-        pid = arena.dispatcher
-        os.kill(pid, signal.SIGSTOP)
+    moment(arena)
+    pid = arena.dispatcher
+    os.kill(pid, signal.SIGSTOP)
+    try:
         seen = arena.in_flight()
         owned = f"arriendo IN ({', '.join(seen.values()) or 0})"
         held = f"SELECT COUNT(*) FROM entregas WHERE {owned} AND arriendo_hasta > UTC_TIMESTAMP(3)"
-        try:
+        with arena.second():
             wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to pass", every=0.2)
             # What it holds locked can hold up the other one until its leases pass, too.
             seen |= arena.in_flight(expiring=True)
-        finally:
             os.kill(pid, signal.SIGCONT)
-        arena.progress()
+            arena.progress()
+    finally:
+        os.kill(pid, signal.SIGCONT)
     return seen
 
 
@@ -151,13 +157,9 @@ def drain(arena: Arena) -> dict:
     return {}
 
 
-def lock(session: SqlSession, ids: list[int]) -> None:
-    session("START TRANSACTION")
-    lock_rows(session, ids)
-
-
-def lock_rows(session: SqlSession, ids: list[int]) -> None:
-    session(f"SELECT id FROM entregas WHERE id IN ({', '.join(map(str, ids))}) FOR UPDATE")
+def lock(session: SqlSession, table: str, key: int) -> None:
+    column = "id" if table == "entregas" else "webhook_id"
+    session(f"SELECT 1 FROM {table} WHERE {column} = {key} FOR UPDATE")
 
 
 def deadlocks(arena: Arena) -> int:

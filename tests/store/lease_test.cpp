@@ -1,0 +1,127 @@
+// Who owns a delivery and for how long: every write of an owner is guarded by its lease.
+#include <boost/test/unit_test.hpp>
+
+#include "database.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+namespace {
+
+constexpr Lease passed{1, Milliseconds(0)};
+constexpr Lease present{2, Milliseconds(60000)};
+
+struct Fixture {
+  Database database;
+  Session& session = database.session;
+  Webhook webhook = add_webhook(session, 1);
+
+  void queue(int count) {
+    for (int i = 0; i < count; ++i) insert_notification(session, 1);
+    expand(session);
+  }
+  std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease) {
+    return claim(session, {{webhook.id, limit}}, lease).deliveries;
+  }
+  /// What a webhook's entity sees of its last execution, and what is on record of its deliveries.
+  std::string seen() {
+    return session
+        .query(
+            "SELECT CONCAT_WS(' ', (SELECT GROUP_CONCAT(estado, intentos, paso, COALESCE(arriendo, '') ORDER "
+            "BY id)"
+            " FROM entregas), (SELECT COUNT(*) FROM intentos_entrega), (SELECT "
+            "CONCAT(COALESCE(ultimo_estado, ''),"
+            " ultimo_error, sondeo, fallos) FROM webhook_ejecuciones), (SELECT activo FROM webhooks))")
+        .at(0)
+        .text(0);
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(lease, Fixture)
+
+BOOST_AUTO_TEST_CASE(no_outcome_of_a_stale_owner_is_written_whatever_it_is) {
+  queue(1);
+  const auto stale = claim_some(1, passed).at(0);
+  recover_expired_leases(session, 10);
+  claim_some(1, present);
+  auto gone = failed_attempt(stale, Milliseconds(1));
+  gone.gone = true;
+  auto failed = failed_attempt(stale, Milliseconds(1));
+  failed.state = SettledState::failed;
+  auto held = failed_attempt(stale, Milliseconds(0));
+  held.state = SettledState::held;
+  auto resting = failed_attempt(stale, Milliseconds(1));
+  resting.probe = true;
+  resting.rest = Milliseconds(60000);
+  const auto before = seen();
+  for (const auto& outcome : {delivered(stale), gone, failed, held, resting}) {
+    BOOST_CHECK_EQUAL(settle(session, {outcome}, Milliseconds(1)).stale, 1U);
+    BOOST_CHECK_EQUAL(seen(), before);
+  }
+  release_leases(session, {stale});
+  BOOST_CHECK_EQUAL(seen(), before);
+}
+
+BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
+  queue(3);
+  const auto stale = claim_some(1, passed).at(0);
+  const auto owned = claim_some(2, present);
+  BOOST_REQUIRE_EQUAL(owned.size(), 2U);
+  recover_expired_leases(session, 10);
+  const auto result =
+      settle(session, {failed_attempt(owned[0], Milliseconds(60000)), delivered(stale), delivered(owned[1])},
+             Milliseconds(0));
+  BOOST_CHECK_EQUAL(result.stale, 1U);
+  BOOST_CHECK(list_attempts(session, stale.id).empty());
+  for (const auto& delivery : owned) BOOST_CHECK_EQUAL(list_attempts(session, delivery.id).size(), 1U);
+  BOOST_CHECK_EQUAL(find_delivery(session, stale.id)->state, "pendiente");
+  BOOST_CHECK_EQUAL(find_delivery(session, owned[0].id)->state, "pendiente");
+  BOOST_CHECK_EQUAL(find_delivery(session, owned[1].id)->state, "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(an_outcome_whose_commit_was_not_acknowledged_is_written_once) {
+  queue(1);
+  const auto leased = claim_some(1, present).at(0);
+  settle(session, {delivered(leased)}, Milliseconds(0));
+  const auto before = seen();
+  BOOST_CHECK_EQUAL(settle(session, {delivered(leased)}, Milliseconds(0)).stale, 1U);
+  BOOST_CHECK_EQUAL(seen(), before);
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
+  // Who was late, but before anybody else, has done the work: its outcome counts.
+  queue(1);
+  const auto late = claim_some(1, passed).at(0);
+  BOOST_CHECK(claim_some(1, present).empty());
+  BOOST_CHECK_EQUAL(settle(session, {delivered(late)}, Milliseconds(0)).stale, 0U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
+  BOOST_CHECK_EQUAL(find_delivery(session, late.id)->state, "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_born_leased_is_recovered_like_what_was_claimed) {
+  insert_notification(session, 1);
+  const auto born = expand(session, BornState::leased, passed);
+  BOOST_REQUIRE_EQUAL(born.size(), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  const auto again = claim_some(1, present);
+  BOOST_REQUIRE_EQUAL(again.size(), 1U);
+  BOOST_CHECK(again[0].id == born[0].id && again[0].attempts == 0 && again[0].failures == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_is_measured_by_the_clock_of_the_database) {
+  queue(1);
+  session.execute("SET SESSION timestamp = 1000000000");  // this session's UTC_TIMESTAMP is of 2001
+  const auto leased = claim_some(1, present);
+  session.execute("SET SESSION timestamp = DEFAULT");
+  // Nothing was due in 2001; with the program's clock it would have been.
+  BOOST_CHECK(leased.empty());
+  BOOST_CHECK_EQUAL(claim_some(1, present).size(), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
+  session.execute("SET SESSION timestamp = UNIX_TIMESTAMP() + 61");
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
