@@ -1,6 +1,7 @@
 """A database session through the mariadb client, as any outside program would have one."""
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -50,7 +51,8 @@ class SqlSession:
         return lines
 
     def close(self):
-        self._client.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # the client has ended before
+            self._client.stdin.close()
         self._client.stdout.close()
         self._client.wait()
 
