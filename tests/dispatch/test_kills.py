@@ -34,7 +34,7 @@ def run(seed: int, counts: dict, notifications: int) -> None:
     with Arena(seed) as arena:
         arena.random.shuffle(plan)
         clock = Stopwatch()
-        arena.traffic.start()
+        arena.start_traffic()
         for number, kind in enumerate(plan, 1):
             while arena.ledger.count < notifications * number / len(plan):
                 arena.flow(10)
@@ -42,7 +42,7 @@ def run(seed: int, counts: dict, notifications: int) -> None:
             fault = arena.ledger.fault(kind.__name__, kind(arena), began)
             print(f"{clock.seconds:6.1f} s  {number}/{len(plan)} {fault.kind}: {fault.ended - fault.began:.1f} s,"
                   f" {len(fault.in_flight)} in flight, {arena.ledger.count} notifications so far", flush=True)
-        arena.traffic.stop()
+        arena.stop_traffic()
         rows = arena.finish()
         arena.stack.stop("dispatcher")
         verdict = arena.ledger.judge(rows, arena.receiver.requests())

@@ -49,10 +49,8 @@ class Arena:
             self.root = self.connect()
             self.writer = Writer(self._connect_evaluation, self.ledger)
             self._closing.callback(self.writer.close)
-            traffic_writer = Writer(self._connect_evaluation, self.ledger)
-            self.refusals = lambda: traffic_writer.refusals
             audiences = [self.audience(hooks=2), self.audience(hooks=1)]
-            self.traffic = Traffic(traffic_writer, self.ledger, audiences, self.random.random(), lambda: len(self._arrived))
+            self.traffic = [self._traffic(audiences) for _ in range(2)]  # who commit in another order than they insert
             self._closing = self._closing.pop_all()
 
     def __enter__(self) -> "Arena":
@@ -101,6 +99,25 @@ class Arena:
         self.root = self.connect()
 
     # What goes through it.
+
+    def _traffic(self, audiences: list[Audience]) -> Traffic:
+        writer = Writer(self._connect_evaluation, self.ledger)
+        return Traffic(writer, self.ledger, audiences, self.random.random(), lambda: len(self._arrived))
+
+    def start_traffic(self) -> None:
+        for traffic in self.traffic:
+            traffic.start()
+
+    def stop_traffic(self) -> None:
+        for traffic in self.traffic:
+            traffic.stop()
+
+    def traffic_alive(self) -> bool:
+        return all(traffic.alive() for traffic in self.traffic)
+
+    def refusals(self) -> int:
+        """Transactions of the traffic that an error has ended."""
+        return sum(traffic.refusals() for traffic in self.traffic)
 
     def audience(self, hooks: int) -> Audience:
         """A new entity, whose receivers take a little time and sometimes answer 500."""
@@ -157,13 +174,13 @@ class Arena:
     def flow(self, count: int) -> None:
         """Returns once so many further deliveries have arrived."""
         goal = len(self._arrived) + count
-        wait_until(lambda: self.traffic.alive() and len(self._arrived) >= goal, 60, f"{count} further deliveries", 0.002)
+        wait_until(lambda: self.traffic_alive() and len(self._arrived) >= goal, 60, f"{count} further deliveries", 0.002)
 
     def progress(self) -> None:
         """Returns once outcomes are being written down again."""
         done = "SELECT COUNT(*) FROM entregas WHERE estado = 'entregada'"
         before = self.value(done)
-        wait_until(lambda: self.traffic.alive() and self.value(done) >= before + 5, 60, "outcomes to be written down")
+        wait_until(lambda: self.traffic_alive() and self.value(done) >= before + 5, 60, "outcomes to be written down")
 
     def finish(self) -> list[list[str]]:
         """Every delivery, once nothing is left to do."""

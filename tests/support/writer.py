@@ -5,6 +5,7 @@ import itertools
 import json
 import random
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,11 +38,13 @@ class Writer:
             self._session.close()
         self._session = None
 
-    def write(self, audience: Audience, count: int = 1, give_up: Callable[[], bool] = lambda: False) -> None:
-        """`count` rows in one transaction, once, however often it takes; unless `give_up` says so."""
+    def write(self, audience: Audience, count: int = 1, linger: float = 0,
+              give_up: Callable[[], bool] = lambda: False) -> None:
+        """`count` rows in one transaction, once, however often it takes; unless `give_up` says so. It lingers for so many
+        seconds before its COMMIT: others overtake it, and commit higher ids first."""
         numbers = [next(_numbers) for _ in range(count)]
         while True:
-            ids = self._attempt(audience.entity, numbers)
+            ids = self._attempt(audience.entity, numbers, linger)
             if ids is None:
                 ids = self._find(audience.entity, numbers, give_up)
             if ids:
@@ -61,12 +64,13 @@ class Writer:
         except (SqlError, OSError):
             self.close()  # which rolls back
 
-    def _attempt(self, entity: int, numbers: list[int]) -> dict[int, int] | None:
+    def _attempt(self, entity: int, numbers: list[int], linger: float) -> dict[int, int] | None:
         """number -> id of what is committed; None: unknown."""
         try:
             session = self._open()
             session("START TRANSACTION")
             ids = {number: self._insert(session, entity, number) for number in numbers}
+            time.sleep(linger)
             session("COMMIT")
             return ids
         except (SqlError, OSError):
@@ -101,7 +105,7 @@ class Writer:
 
 
 class Traffic:
-    """A thread that keeps `outstanding` deliveries on their way, in transactions of one row or several."""
+    """A thread that keeps `outstanding` deliveries on their way, in transactions of one row or several, short or long."""
 
     def __init__(self, writer: Writer, ledger: Ledger, audiences: list[Audience], seed: int,
                  arrived: Callable[[], int], outstanding: int = 60):
@@ -109,6 +113,7 @@ class Traffic:
         self._random, self._arrived, self._outstanding = random.Random(seed), arrived, outstanding
         self._stop = threading.Event()
         self._error: BaseException | None = None
+        self.refusals = lambda: writer.refusals
         self._thread = threading.Thread(target=self._run, name="traffic", daemon=True)
 
     def start(self) -> None:
@@ -135,7 +140,7 @@ class Traffic:
                 elif self._random.random() < 0.05:
                     self._writer.write_and_roll_back(self._random.choice(self._audiences))
                 else:
-                    count = self._random.choice([1, 1, 1, 2, 5])
-                    self._writer.write(self._random.choice(self._audiences), count, self._stop.is_set)
+                    count, linger = self._random.choice([1, 1, 1, 2, 5]), self._random.choice([0, 0, 0, 0.1, 0.4])
+                    self._writer.write(self._random.choice(self._audiences), count, linger, self._stop.is_set)
         except BaseException as error:
             self._error = error
