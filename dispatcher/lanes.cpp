@@ -24,6 +24,7 @@ std::optional<Request> Lanes::add(Request request, platform::MonotonicTime now) 
   auto& [active, idle, waiting, overdue, progress] = lane->second;
   if (active == 0) progress = now;
   waiting.push_back(std::move(request));
+  ++requests_;
   if (waiting.size() == 1) {
     if (active == 0 || idle > 0) return start_next(lane, now);
     wait_from(lane, now);
@@ -35,6 +36,7 @@ std::optional<Request> Lanes::ended(store::WebhookId webhook, bool kept, platfor
   const auto lane = lanes_.find(webhook);
   if (lane == lanes_.end()) return std::nullopt;
   --lane->second.active;
+  --requests_;
   if (kept) ++lane->second.idle;
   if (!lane->second.waiting.empty()) return start_next(lane, now);
   forget_if_done(lane);
@@ -104,6 +106,7 @@ std::vector<Request> Lanes::drop(LaneMap::iterator lane) {
   std::vector<Request> result(std::make_move_iterator(waiting.begin()),
                               std::make_move_iterator(waiting.end()));
   waiting.clear();
+  requests_ -= result.size();
   forget_if_done(lane);
   return result;
 }

@@ -16,6 +16,9 @@ namespace dispatcher {
 
 class Lanes {
  public:
+  /// `plenty`: with no more requests than this in all lanes, none is handed back.
+  explicit Lanes(std::size_t plenty) : plenty_(plenty) {}
+
   /// Nothing of the lane is under way, or a connection of it is free: start the request that comes back.
   /// None: it waits its turn.
   std::optional<Request> add(Request request, platform::MonotonicTime now);
@@ -27,7 +30,7 @@ class Lanes {
   struct Overdue {
     std::vector<Request> start;  // on one more connection of their lane
     std::vector<Request>
-        hand_back;  // their receiver has answered nothing for a second: they hold slots in vain
+        hand_back;  // their receiver has answered nothing for a second, and others need the slots
   };
   /// Those that have waited for long enough, one of each lane, where `may_open` says that one more connection
   /// makes sense; all, where nothing moves.
@@ -65,6 +68,8 @@ class Lanes {
   void forget_if_done(LaneMap::iterator lane);
   std::vector<Request> drop(LaneMap::iterator lane);
 
+  std::size_t plenty_;
+  std::size_t requests_ = 0;  // under way or waiting
   LaneMap lanes_;
   // Averages of the last few; to begin with, what is usual on the Internet.
   std::chrono::duration<double, std::milli> handshake_{100};
@@ -77,7 +82,7 @@ Lanes::Overdue Lanes::overdue(platform::MonotonicTime now, F&& may_open) {
   Overdue result;
   while (!overdue_.empty() && overdue_.begin()->first <= now) {
     const auto lane = lanes_.find(overdue_.begin()->second);
-    if (stalled(lane->second, now)) {
+    if (requests_ > plenty_ && stalled(lane->second, now)) {
       for (auto& request : drop(lane)) result.hand_back.push_back(std::move(request));
     } else if (may_open(lane->first)) {
       result.start.push_back(start_next(lane, now));

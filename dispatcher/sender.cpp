@@ -284,7 +284,7 @@ class Sender::Impl {
   std::unique_ptr<CURLM, MultiDeleter> multi_;    // calls the two above also as it is destroyed
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // of transfers_
-  Lanes lanes_;
+  Lanes lanes_{settings_.max_in_flight / 2};
   std::vector<Attempt> ended_;  // not yet handed over
   std::jthread thread_;         // last: it uses the rest
 };

@@ -23,8 +23,10 @@ unsigned Slots::window_of(const Use& use, platform::MonotonicTime now) const {
 
 unsigned Slots::available(const Use& use, bool probing, unsigned taken, unsigned taken_in_all,
                           unsigned probes_taken, platform::MonotonicTime now) const {
-  if (use.in_flight > 0 && now - use.progress > stalled_after) return 0;
-  const unsigned own = less(probing ? 1 : window_of(use, now), use.in_flight + taken);
+  const bool scarce = in_flight_ + taken_in_all >= total_ / 2;
+  if (scarce && use.in_flight > 0 && now - use.progress > stalled_after) return 0;
+  const unsigned limit = scarce ? window_of(use, now) : per_webhook_;
+  const unsigned own = less(probing ? 1 : limit, use.in_flight + taken);
   const unsigned result = std::min(own, less(free(), taken_in_all));
   if (!probing) return result;
   return std::min(result, less(std::max(1U, total_ / 2), probes_ + probes_taken));

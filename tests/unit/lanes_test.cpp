@@ -26,8 +26,8 @@ Request request(store::DeliveryId id, store::WebhookId to = webhook) {
 store::DeliveryId id_of(const std::optional<Request>& request) { return request ? request->delivery.id : 0; }
 
 /// Learnt to be impatient: the least patience is 20 ms.
-Lanes quick_lanes() {
-  Lanes lanes;
+Lanes quick_lanes(std::size_t plenty = 0) {
+  Lanes lanes(plenty);
   for (int i = 0; i < 100; ++i) {
     lanes.connection_made(Milliseconds(1));
     lanes.answered(77, Milliseconds(1), start);
@@ -40,7 +40,7 @@ bool always(store::WebhookId /*webhook*/) { return true; }
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(requests_of_one_webhook_follow_each_other_in_their_order) {
-  Lanes lanes;
+  Lanes lanes(0);
   BOOST_TEST(id_of(lanes.add(request(1), start)) == 1);
   BOOST_TEST(id_of(lanes.add(request(2), start)) == 0);
   BOOST_TEST(id_of(lanes.add(request(3), start)) == 0);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(requests_of_one_webhook_follow_each_other_in_their_order) {
 }
 
 BOOST_AUTO_TEST_CASE(another_webhook_has_a_lane_of_its_own) {
-  Lanes lanes;
+  Lanes lanes(0);
   lanes.add(request(1), start);
   BOOST_TEST(id_of(lanes.add(request(2, 2), start)) == 2);
 }
@@ -115,8 +115,18 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_receiver_that_does_not_answer_is_handed_ba
   BOOST_TEST(id_of(lanes.ended(webhook, true, at(1700))) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_handed_back_while_there_is_plenty_of_room) {
+  auto lanes = quick_lanes(3);
+  for (int i = 1; i <= 3; ++i) lanes.add(request(i), start);
+  const auto overdue = lanes.overdue(at(1600), always);
+  BOOST_TEST(overdue.hand_back.empty());
+  BOOST_TEST(overdue.start.size() == 1U);
+  lanes.add(request(4), at(1600));
+  BOOST_TEST(lanes.overdue(at(1700), always).hand_back.size() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(what_waits_in_a_lane_can_be_dropped) {
-  Lanes lanes;
+  Lanes lanes(0);
   for (int i = 1; i <= 3; ++i) lanes.add(request(i), start);
   lanes.add(request(8, 2), start);
   lanes.add(request(9, 2), start);
