@@ -26,6 +26,8 @@ NAMES = {
 
 def main() -> int:
     options = parse()
+    if options.only_arguments:
+        return 0
     stop_on_signals(options.timeout)
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     met = True
@@ -56,7 +58,7 @@ def run(name: str, options: argparse.Namespace) -> bool:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures the delivery engine, each benchmark beside its control in the same run.\n\nBenchmarks:\n"
         + "\n".join(f"  {name:<12} {text}" for name, text in NAMES.items()),
@@ -76,6 +78,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--timeout", type=positive, default=3600, metavar="SECONDS", help="for everything (3600)")
     parser.add_argument("--settle-timeout", type=positive, default=600, metavar="SECONDS",
                         help="for the deliveries of one round (600)")
+    parser.add_argument("--only-arguments", action="store_true", help=argparse.SUPPRESS)  # before anything is built
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in NAMES]
     if unknown:
@@ -84,11 +87,17 @@ def parse() -> argparse.Namespace:
     return options
 
 
+class Parser(argparse.ArgumentParser):
+    """Complains as the rest of ./dev does: in one line, with status 2."""
+
+    def error(self, message: str):
+        self.exit(2, f"dev: bench: {message} (./dev bench --help)\n")
+
+
 def positive(text: str) -> int:
-    value = int(text.replace("_", ""))
-    if value < 1:
-        raise ValueError(text)
-    return value
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
 
 
 def several(text: str) -> list[int]:

@@ -41,12 +41,13 @@ def measure(name: str, service: Service, dispatcher: int | None, seconds: int) -
 
 
 def wait_quiet(database: int, limit: float = 30) -> None:
-    """Until what was done before is over (pages to write, history to purge): 2 s with at most 1 % of a core, or `limit`."""
+    """Until what was done before is over (pages to write, history to purge): at most 2 % of a core, or `limit` seconds."""
+    window = 0.5
     deadline = machine.now() + limit
     while machine.now() < deadline:
         before = machine.cpu_seconds(database)
-        time.sleep(2)
-        if machine.cpu_seconds(database) - before <= 0.02:
+        time.sleep(window)
+        if machine.cpu_seconds(database) - before <= 0.02 * window:
             return
 
 

@@ -12,6 +12,7 @@ from bench.idle import wait_quiet
 from bench.receiver import Receiver, Watch
 from bench.report import Report, Target, progress
 from bench.service import Service
+from bench.throughput import PATIENCE
 from support.sql import SqlSession
 
 DEFAULTS = {"notifications": 50_000, "webhooks": 1_000, "rounds": 2, "others": [100_000, 2_000_000]}
@@ -21,7 +22,8 @@ RESTING = 10  # webhooks with a backlog that is due and may not be sent
 
 def run(options) -> Report:
     report = Report("scale", f"{options.notifications:,} notifications over {options.webhooks:,} webhooks")
-    with Service() as small, Service(delivery_ca_file=small.stack.env["CA_CERT"]) as filled:
+    with (Service(**PATIENCE) as small,
+          Service(**PATIENCE, delivery_ca_file=small.stack.env["CA_CERT"]) as filled):
         with Receiver(small.stack.env["RECEIVER_CERT"], small.stack.env["RECEIVER_KEY"]) as receiver:
             for service in (small, filled):
                 service.stop_dispatcher()

@@ -6,6 +6,7 @@ command_bench() {
   for argument in "$@"; do
     [[ $argument != -h && $argument != --help ]] || run_benchmarks --help
   done
+  (run_benchmarks --only-arguments "$@") || exit 2
   build_programs
   build_preset "$DEV_PRESET" bench_control
   export DEV_NO_BUILD=1

@@ -1,0 +1,81 @@
+"""./dev bench with very small counts: each benchmark measures, prints its table and writes its JSON. No figure is judged."""
+import json
+import os
+import signal
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+from support.stack import ROOT, clean_environment
+from support.wait import wait_until
+
+SMALL = ["--webhooks", "20", "--notifications", "300", "--rounds", "1", "--seconds", "1", "--others", "100",
+         "--backlog", "2000", "--in-flight", "30", "--settle-timeout", "60"]
+FIGURE = {"throughput": "rate/s", "latency": "p99 ms", "idle": "together %", "scale": "ratio", "isolation": "p99 ms",
+          "memory": "highest MiB"}
+
+
+def start(*arguments, **variables):
+    """With DEV_NO_BUILD unset: the control program is built by this command only."""
+    environment = {**clean_environment(**variables), "DEV_NO_BUILD": ""}
+    return subprocess.Popen([ROOT / "dev", "bench", *map(str, arguments)], env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+LONGER = [pytest.param(name, marks=pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long"))
+          for name in ("scale", "isolation", "idle", "memory")]
+
+
+@pytest.mark.parametrize("name", ["throughput", "latency", *LONGER])
+def test_a_benchmark(name, tmp_path):
+    process = start(name, *SMALL, "--output", tmp_path)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    report = json.loads(Path(tmp_path, f"{name}.json").read_text())
+    assert report["name"] == name and report["facts"]["machine"]["cores"] >= 1
+    assert report["facts"]["innodb_flush_log_at_trx_commit"] == "1", "durable commits"
+    assert report["rows"] and all(row[FIGURE[name]] >= 0 for row in report["rows"])
+    assert report["targets"] and report["met"] == all(target["met"] for target in report["targets"])
+    for text in [FIGURE[name], *(target["name"] for target in report["targets"])]:
+        assert text in output
+
+
+def test_a_target_that_is_not_met_is_the_status_only_if_asked(tmp_path):
+    """300 notifications are over before their rate can be what the target wants."""
+    process = start("throughput", *SMALL, "--output", tmp_path, "--check")
+    output, _ = process.communicate(timeout=300)
+    assert "NOT MET" in output and process.returncode == 3
+
+
+@pytest.mark.parametrize("name", ["nothing", "throughput,latency"])
+def test_a_name_that_is_none(name):
+    process = start(name)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 2 and output == "" and repr(name) in errors and "throughput" in errors
+
+
+def test_stopped_it_leaves_nothing_behind():
+    mark = f"BENCH_TEST_{uuid.uuid4().hex}"
+    process = start("isolation", *SMALL, **{mark: "1"})
+    for line in process.stderr:
+        if "p99" in line:  # everything is up: stack, receiver, black holes
+            break
+    assert running_with(mark)
+    os.kill(process.pid, signal.SIGTERM)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130 and "told to end" in errors, errors
+    wait_until(lambda: not running_with(mark), 10, "its processes to end")
+
+
+def running_with(mark: str) -> list[str]:
+    """Command lines of the processes that have a variable of this name, which every descendant inherits."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in process.joinpath("environ").read_bytes():
+                found.append(process.joinpath("cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue  # it has ended, or is not ours to look at
+    return found
