@@ -17,11 +17,15 @@ def now() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
 def facts() -> dict:
     """What a figure cannot be read without."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cores(),
         "processor": _match(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()),
         "memory_gib": round(int(_match(r"MemTotal: *(\d+)", Path("/proc/meminfo").read_text())) / 2**20, 1),
         "kernel": platform.release(),
