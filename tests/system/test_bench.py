@@ -60,22 +60,39 @@ def test_stopped_it_leaves_nothing_behind():
     mark = f"BENCH_TEST_{uuid.uuid4().hex}"
     process = start("isolation", *SMALL, **{mark: "1"})
     for line in process.stderr:
-        if "p99" in line:  # everything is up: stack, receiver, black holes
+        if "p99" in line:  # everything is up: stack, receivers, black holes
             break
-    assert running_with(mark)
+    started = processes_of(mark)
+    names = " ".join(read(pid, "comm").decode().strip() for pid in started)
+    assert all(part in names for part in ("mariadbd", "apientidades", "nginx", "python3")), names
     os.kill(process.pid, signal.SIGTERM)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130 and "told to end" in errors, errors
-    wait_until(lambda: not running_with(mark), 10, "its processes to end")
+    wait_until(lambda: not [pid for pid, since in started.items() if start_time(pid) == since], 10, "its processes to end")
 
 
-def running_with(mark: str) -> list[str]:
-    """Command lines of the processes that have a variable of this name, which every descendant inherits."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in process.joinpath("environ").read_bytes():
-                found.append(process.joinpath("cmdline").read_text().replace("\0", " "))
-        except OSError:
-            continue  # it has ended, or is not ours to look at
-    return found
+def processes_of(mark: str) -> dict[int, str]:
+    """Pid and start time of the processes that have a variable of this name, which is inherited, and of their children:
+    nginx writes its title over its variables."""
+    pids = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
+    marked = {pid for pid in pids if mark.encode() in read(pid, "environ")}
+    children = {pid for pid in pids - marked if (parent := field(pid, 1)) and int(parent) in marked}
+    return {pid: start_time(pid) for pid in marked | children if start_time(pid)}
+
+
+def start_time(pid: int) -> str | None:
+    """None when it has ended, whether or not its parent has taken note."""
+    return None if field(pid, 0) in (None, "Z", "X") else field(pid, 19)
+
+
+def field(pid: int, number: int) -> str | None:
+    """Of /proc/PID/stat, from the state on."""
+    fields = read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
+    return fields[number] if fields else None
+
+
+def read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""  # it has ended
