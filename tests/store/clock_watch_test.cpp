@@ -1,0 +1,109 @@
+// The database's clock going back.
+#include <boost/test/unit_test.hpp>
+
+#include "maintenance_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+BOOST_FIXTURE_TEST_SUITE(clock_watch, MaintenanceFixture)
+
+BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_is_noticed_until_it_is_mended) {
+  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);
+  set_clock(day);
+  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);
+  set_clock(Milliseconds(0));
+  for (int i = 0; i < 2; ++i) {  // a restart does not forget it
+    const auto behind = watch_clock(session);
+    BOOST_CHECK(behind > day - Milliseconds(60000) && behind <= day);
+  }
+  mend(session);
+  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(clocks_of_a_cluster_that_differ_by_seconds_are_no_jump) {
+  for (const int seconds : {0, 60, 55, 120, 115, 60}) {
+    set_clock(Milliseconds(seconds * 1000));
+    BOOST_CHECK_EQUAL(watch_clock(session).count() == 0,
+                      seconds != 60 || number("SELECT hora <= UTC_TIMESTAMP(3) FROM reloj_visto") == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_time_is_written_rarely) {
+  watch_clock(session);
+  const auto noted = number("SELECT " STORE_EPOCH_MS("hora") " FROM reloj_visto");
+  set_clock(Milliseconds(5000));
+  watch_clock(session);
+  BOOST_CHECK_EQUAL(number("SELECT " STORE_EPOCH_MS("hora") " FROM reloj_visto"), noted);
+  set_clock(Milliseconds(25000));
+  watch_clock(session);
+  BOOST_CHECK_GT(number("SELECT " STORE_EPOCH_MS("hora") " FROM reloj_visto"), noted);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_pending(webhook, 3, day, 0);                          // new ones
+  add_pending(webhook, 3, day + Milliseconds(5000), 1);     // first retry
+  add_pending(webhook, 3, day + Milliseconds(1800000), 7);  // beyond the schedule's end: as its last
+  add_pending(webhook, 3, Milliseconds(200000), 2);         // plausible
+  insert_notification(session, 1);
+  expand(session, BornState::leased, {10, day});
+  session.update(
+      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
+      "DAY)",
+      webhook);
+  const auto mended = mend(session);
+  BOOST_CHECK_EQUAL(mended.leases, 1U);
+  BOOST_CHECK_EQUAL(mended.rests, 1U);
+  BOOST_CHECK_EQUAL(mended.rescheduled, 9U);
+  const auto longest = [&](int step) {
+    return number(
+        "SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), proximo_intento)) FROM entregas WHERE paso = " +
+        std::to_string(step) + " AND estado = 'pendiente'");
+  };
+  BOOST_CHECK_LE(longest(0), 0);
+  BOOST_CHECK_LE(longest(1), 6);
+  BOOST_CHECK_LE(longest(7), 2160);
+  BOOST_CHECK(longest(2) >= 150 && longest(2) <= 200);
+  BOOST_CHECK_LE(number("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MAX(arriendo_hasta)) FROM entregas"),
+                 60);
+  BOOST_CHECK_LE(
+      number("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), descansa_hasta) FROM webhook_ejecuciones"), 5);
+  const auto again = mend(session);
+  BOOST_CHECK_EQUAL(again.leases + again.rests + again.rescheduled, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_in_flight_when_the_clock_went_back_is_due_when_its_lease_ends) {
+  add_webhook(session, 1);
+  for (int i = 0; i < 2; ++i) insert_notification(session, 1);
+  set_clock(day);
+  const auto born = expand(session, BornState::leased);
+  set_clock(Milliseconds(0));
+  LeasedDelivery not_started;
+  not_started.id = born.at(0).id;
+  not_started.lease = 77;
+  release_leases(session, {not_started});
+  mend(session);
+  set_clock(Milliseconds(61000));
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(count("entregas", "estado = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3)"), 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_backlog_is_mended_in_batches_and_a_break_is_made_up_for) {
+  for (EntityId entity = 1; entity <= 3; ++entity) add_webhook(session, entity);
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 3, "
+      "'evaluacion.cerrada', '{}'"
+      " FROM seq_1_to_3600");
+  for (int i = 0; i < 4; ++i) expand(session);
+  session.execute(
+      "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 DAY + INTERVAL id MOD 7 SECOND "
+      "WHERE id % 2");
+  ClockMending cut_short;
+  while (cut_short.rescheduled == 0) mend_clock(session, delivery_settings(), cut_short);
+  BOOST_CHECK_LE(cut_short.rescheduled, 500U);
+  BOOST_CHECK_EQUAL(cut_short.rescheduled + mend(session).rescheduled, 1800U);
+  BOOST_CHECK_EQUAL(count("entregas", "proximo_intento > UTC_TIMESTAMP(3)"), 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

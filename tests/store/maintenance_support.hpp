@@ -1,0 +1,99 @@
+// What the tests of upkeep share: rows of every age, whole walks, and a clock that can be set.
+#pragma once
+
+#include <string>
+
+#include "database.hpp"
+#include "store/clock_watch.hpp"
+#include "store/maintenance.hpp"
+#include "store/retention.hpp"
+
+namespace store::testing {
+
+using platform::Milliseconds;
+
+inline constexpr Milliseconds hour{3600000};
+inline constexpr Milliseconds day = 24 * hour;
+
+struct MaintenanceFixture {
+  Database database;
+  Session& session = database.session;
+
+  std::int64_t number(std::string_view sql) { return session.query(sql).at(0).integer(0); }
+  std::int64_t count(const std::string& table, const std::string& condition = "TRUE") {
+    return number("SELECT COUNT(*) FROM " + table + " WHERE " + condition);
+  }
+
+  /// `count` finished deliveries of a webhook, one a second, the first of them `age` ago; each with its
+  /// notification and an attempt.
+  void add_finished(WebhookId webhook, unsigned count, Milliseconds age,
+                    const std::string& state = "entregada") {
+    session.execute("SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");
+    const std::string when = "UTC_TIMESTAMP(3) - INTERVAL " + std::to_string(age.count()) + "000 MICROSECOND";
+    session.execute(
+        "INSERT INTO notificaciones_pendientes (id, entidad_id, evento, datos, estado, terminada_en)"
+        " SELECT @first + seq, 1, 'evaluacion.cerrada', '{}', 'procesada', " +
+        when + " + INTERVAL seq SECOND FROM seq_1_to_" + std::to_string(count));
+    session.execute(
+        "INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, "
+        "terminada_en)"
+        " SELECT id, " +
+        std::to_string(webhook) + ", '" + state +
+        "', 1, terminada_en, terminada_en, terminada_en FROM notificaciones_pendientes WHERE id > @first "
+        "ORDER BY id");
+    session.execute(
+        "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http)"
+        " SELECT id, 1, creada_en, 5, 200 FROM entregas WHERE notificacion_id > @first");
+  }
+
+  /// Pending deliveries of a webhook, due after so long, that have failed so many times.
+  void add_pending(WebhookId webhook, unsigned count, Milliseconds wait, unsigned failures) {
+    for (unsigned i = 0; i < count; ++i) insert_notification(session, 1);
+    expand(session);
+    session.update(
+        "UPDATE entregas SET paso = ?, proximo_intento = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND WHERE "
+        "webhook_id = ?"
+        " AND estado = 'pendiente' ORDER BY id DESC LIMIT ?",
+        failures, std::int64_t{wait.count()} * 1000, webhook, count);
+  }
+
+  /// This session's clock; others keep theirs.
+  void set_clock(Milliseconds ahead) {
+    session.execute("SET @@timestamp = DEFAULT");
+    session.execute("SET @@timestamp = UNIX_TIMESTAMP(SYSDATE(3)) + " + std::to_string(ahead.count() / 1000));
+  }
+};
+
+inline platform::DeliverySettings delivery_settings() {
+  platform::DeliverySettings settings;
+  settings.lease = Milliseconds(60000);
+  settings.retry_schedule = {Milliseconds(5000), Milliseconds(300000), Milliseconds(1800000)};
+  settings.retry_jitter = 0.2;
+  return settings;
+}
+
+inline ClockMending mend(Session& session) {
+  ClockMending mending;
+  while (mending.stage != ClockMending::Stage::done) mend_clock(session, delivery_settings(), mending);
+  return mending;
+}
+
+struct Purged {
+  std::uint64_t rows = 0;
+  unsigned windows = 0;
+};
+inline Purged purge(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
+                    unsigned window = 512) {
+  Purged result;
+  for (walk.restart(); !walk.done(); ++result.windows)
+    result.rows += purge_window(session, retention, walk, window);
+  return result;
+}
+inline Purged sweep(Session& session, const platform::RetentionSettings& retention) {
+  PurgeWalk walk{true};
+  return purge(session, retention, walk);
+}
+
+inline constexpr platform::RetentionSettings retention{30 * day, 90 * day, 60 * day};
+
+}  // namespace store::testing

@@ -1,0 +1,220 @@
+// Retention: what goes, what stays, what it reads and whom it disturbs.
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "maintenance_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+BOOST_FIXTURE_TEST_SUITE(retention_walks, MaintenanceFixture)
+
+BOOST_AUTO_TEST_CASE(each_kind_goes_after_its_own_retention) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 1, 91 * day, "fallida");
+  add_finished(webhook, 1, 89 * day, "fallida");
+  add_finished(webhook, 1, 31 * day, "cancelada");
+  add_finished(webhook, 1, 31 * day);
+  add_finished(webhook, 1, 29 * day);
+  for (const int age : {59, 61}) {
+    session.update(
+        "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, error, terminada_en) "
+        "VALUES"
+        " (1, 'evaluacion.cerrada', '{}', 'rechazada', 'datos: mal', UTC_TIMESTAMP(3) - INTERVAL ? DAY)",
+        age);
+  }
+  session.update(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en) VALUES"
+      " (1, 'evaluacion.cerrada', '{}', 'procesada', UTC_TIMESTAMP(3) - INTERVAL 31 DAY)");  // to no webhook
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 3U + 3U + 1U + 1U);
+  BOOST_CHECK_EQUAL(count("entregas"), 2);
+  BOOST_CHECK_EQUAL(count("intentos_entrega"), 2);
+  BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 3);
+  BOOST_CHECK_EQUAL(count("notificaciones_pendientes", "estado = 'rechazada'"), 1);
+}
+
+BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
+  const auto old = add_webhook(session, 1), used = add_webhook(session, 2), recent = add_webhook(session, 3);
+  add_webhook(session, 4);
+  for (const auto& webhook : {old, used, recent}) delete_webhook(session, webhook.entity, webhook.id);
+  add_finished(used.id, 1, 29 * day);
+  session.execute("INSERT INTO webhook_ejecuciones (webhook_id) SELECT id FROM webhooks");
+  session.update("UPDATE webhooks SET fecha_baja = UTC_TIMESTAMP(3) - INTERVAL 31 DAY WHERE id IN (?, ?)",
+                 old.id, used.id);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 1U);
+  BOOST_CHECK_EQUAL(count("webhooks"), 3);
+  BOOST_CHECK_EQUAL(count("webhook_ejecuciones"), 3);
+}
+
+BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 1500, 40 * day);
+  add_finished(webhook, 20000, day);
+  PurgeWalk follower;
+  const auto first = purge(session, retention, follower, 500);
+  BOOST_CHECK_EQUAL(first.rows, 3000U);  // deliveries and notifications
+  BOOST_CHECK_LE(first.windows, 6U);     // not the 40 of what is young
+  const auto again = purge(session, retention, follower, 500);
+  BOOST_CHECK_EQUAL(again.rows, 0U);
+  BOOST_CHECK_LE(again.windows, 2U);
+  // What falls due goes at the next turn, without reading anything again.
+  session.execute(
+      "UPDATE entregas SET creada_en = creada_en - INTERVAL 31 DAY, terminada_en = creada_en ORDER BY id "
+      "LIMIT 700");
+  session.execute(
+      "UPDATE notificaciones_pendientes SET terminada_en = terminada_en - INTERVAL 31 DAY ORDER BY id LIMIT "
+      "700");
+  const auto later = purge(session, retention, follower, 500);
+  BOOST_CHECK_EQUAL(later.rows, 1400U);
+  BOOST_CHECK_LE(later.windows, 4U);
+}
+
+BOOST_AUTO_TEST_CASE(a_straggler_is_left_by_the_follower_and_taken_by_the_sweep) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 600, 40 * day);
+  add_finished(webhook, 600, day);
+  session.execute(
+      "UPDATE entregas SET terminada_en = UTC_TIMESTAMP(3) - INTERVAL 1 DAY ORDER BY id LIMIT 1");  // retried
+                                                                                                    // for
+                                                                                                    // weeks
+  session.execute("UPDATE entregas SET estado = 'retenida', terminada_en = NULL WHERE id = 2");
+  PurgeWalk follower;
+  purge(session, retention, follower);
+  BOOST_CHECK_EQUAL(count("entregas"), 602);
+  session.execute(
+      "UPDATE entregas SET terminada_en = UTC_TIMESTAMP(3) - INTERVAL 31 DAY ORDER BY id LIMIT 1");
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 0U);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U);
+  BOOST_CHECK_EQUAL(count("entregas"), 601);
+  BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 601);
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_a_clock_that_was_years_ahead_stop_no_walk) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 600, -3660 * day);
+  add_finished(webhook, 600, 40 * day);
+  PurgeWalk follower;
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 1200U);
+}
+
+BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) {
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
+      "'{}' FROM"
+      " seq_1_to_600");
+  add_finished(add_webhook(session, 1).id, 600, 40 * day);
+  session.execute("DELETE FROM intentos_entrega");
+  session.execute("DELETE FROM entregas");
+  PurgeWalk follower;
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 0U);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 600U);
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_thousand_expired_rows_go_in_bounded_batches) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 100000, 40 * day);
+  PurgeWalk follower;
+  std::uint64_t total = 0;
+  while (!follower.done()) {
+    const auto removed = purge_window(session, retention, follower, 512);
+    BOOST_CHECK_LE(removed, 2 * 512U);  // and as many attempts
+    total += removed;
+  }
+  BOOST_CHECK_EQUAL(total, 200000U);
+  BOOST_CHECK_EQUAL(count("entregas") + count("intentos_entrega") + count("notificaciones_pendientes"), 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_held_open_does_not_make_the_follower_slower) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 20000, 40 * day);
+  Session backup = database.connect();
+  backup.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  backup.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+  PurgeWalk follower;
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 40000U);
+  const auto half = std::chrono::steady_clock::now();
+  add_finished(webhook, 20000, 40 * day);  // behind the 20,000 that the snapshot keeps
+  const auto added = std::chrono::steady_clock::now();
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 40000U);
+  BOOST_CHECK_LT((std::chrono::steady_clock::now() - added) / (half - begin), 3);
+  BOOST_CHECK_EQUAL(backup.query("SELECT COUNT(*) FROM entregas").at(0).integer(0), 20000);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_being_replayed_keeps_its_evidence) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 3, 40 * day);
+  const auto replayed = number("SELECT MIN(id) FROM entregas");
+  Session operator_session = database.connect();
+  operator_session.execute("START TRANSACTION");
+  operator_session.update(
+      "UPDATE entregas SET estado = 'pendiente', terminada_en = NULL, proximo_intento = UTC_TIMESTAMP(3) "
+      "WHERE id = ?",
+      replayed);
+  session.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);  // waits for nobody
+  operator_session.execute("COMMIT");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
+  BOOST_CHECK_EQUAL(count("intentos_entrega", "entrega_id = " + std::to_string(replayed)), 1);
+  BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 1);
+}
+
+/// A purge held half-way through its transaction: it has removed attempts and waits for the last one.
+struct PurgeHalfWay {
+  explicit PurgeHalfWay(MaintenanceFixture& fixture)
+      : holder(fixture.database.connect()), purging(fixture.database.connect()) {
+    holder.execute("START TRANSACTION");
+    holder.query(
+        "SELECT * FROM intentos_entrega WHERE entrega_id = (SELECT MAX(id) FROM entregas) FOR UPDATE");
+    const auto connection = purging.query("SELECT CONNECTION_ID()").at(0).integer(0);
+    thread = std::jthread([this] {
+      PurgeWalk walk{true};
+      try {
+        removed = purge(purging, retention, walk).rows;
+      } catch (const Unavailable&) {
+        killed = true;
+      }
+    });
+    const std::string waiting =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DELETE i %' AND id = ";
+    while (holder.query(waiting + std::to_string(connection)).at(0).integer(0) == 0)
+      std::this_thread::yield();
+    id = connection;
+  }
+  void finish() {
+    holder.execute("ROLLBACK");
+    thread.join();
+  }
+  Session holder, purging;
+  std::int64_t id = 0;
+  std::uint64_t removed = 0;
+  bool killed = false;
+  std::jthread thread;
+};
+
+BOOST_AUTO_TEST_CASE(an_insert_is_never_blocked_by_a_purge) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 500, 40 * day);
+  session.execute("UPDATE notificaciones_pendientes SET clave = CONCAT('k', id)");
+  PurgeHalfWay half_way(*this);
+  session.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  for (int i = 0; i < 20; ++i) BOOST_CHECK_NO_THROW(insert_notification(session, 1));
+  BOOST_CHECK_NO_THROW(
+      session.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES"
+                     " (1, 'evaluacion.cerrada', '{}', 'k0')"));
+  BOOST_CHECK_NO_THROW(expand(session));  // nor new deliveries of the same webhook
+  half_way.finish();
+  BOOST_CHECK_EQUAL(half_way.removed, 1000U);
+}
+
+BOOST_AUTO_TEST_CASE(a_purge_cut_short_has_removed_all_of_a_delivery_or_nothing) {
+  add_finished(add_webhook(session, 1).id, 500, 40 * day);
+  PurgeHalfWay half_way(*this);
+  session.execute("KILL CONNECTION " + std::to_string(half_way.id));
+  half_way.finish();
+  BOOST_CHECK(half_way.killed);
+  for (const auto* table : {"entregas", "intentos_entrega", "notificaciones_pendientes"})
+    BOOST_CHECK_EQUAL(count(table), 500);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
