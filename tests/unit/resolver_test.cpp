@@ -1,0 +1,64 @@
+#include "resolver.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+// Names that need no server: what servers may do is tested with a real one (tests/dispatch/test_dns.py).
+BOOST_AUTO_TEST_SUITE(resolver)
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Fixture {
+  dispatcher::Poller poller;
+  dispatcher::Resolver resolver{300ms, poller};
+
+  std::vector<dispatcher::Resolution> look_up(const std::string& name) {
+    resolver.look_up(name);
+    const auto deadline = std::chrono::steady_clock::now() + 5s;
+    for (;;) {
+      auto finished = resolver.take_finished();
+      if (!finished.empty() || std::chrono::steady_clock::now() > deadline) return finished;
+      for (const auto& event : poller.wait(resolver.next_timeout().value_or(1ms))) resolver.process(event);
+      resolver.process_overdue();
+    }
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(nothing_is_waited_for_while_nothing_is_looked_up, Fixture) {
+  BOOST_TEST(!resolver.next_timeout().has_value());
+  BOOST_TEST(resolver.take_finished().empty());
+  BOOST_TEST(!resolver.process({0, true, false, false}));  // not of its descriptors
+}
+
+BOOST_FIXTURE_TEST_CASE(what_ends_at_once_is_waited_for_no_longer, Fixture) {
+  resolver.look_up("localhost");
+  BOOST_TEST(resolver.next_timeout().value().count() == 0);
+  BOOST_TEST(resolver.take_finished().size() == 1U);
+  BOOST_TEST(!resolver.next_timeout().has_value());
+}
+
+BOOST_FIXTURE_TEST_CASE(an_answer_is_kept_for_its_life, Fixture) {
+  const auto now = std::chrono::steady_clock::now();
+  BOOST_TEST(resolver.cached("localhost", now) == nullptr);
+  const auto finished = look_up("localhost");
+  BOOST_REQUIRE(finished.size() == 1U);
+  BOOST_TEST(finished.front().name == "localhost");
+  BOOST_REQUIRE(!finished.front().addresses.empty());
+  const auto* kept = resolver.cached("localhost", now);
+  BOOST_REQUIRE(kept != nullptr);
+  BOOST_TEST((*kept == finished.front().addresses));
+  BOOST_TEST(resolver.cached("localhost", now + dispatcher::Resolver::longest_life + 5s) == nullptr);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_has_no_address_and_is_not_kept, Fixture) {
+  const auto name = std::string(300, 'x') + ".invalid";
+  const auto finished = look_up(name);
+  BOOST_REQUIRE(finished.size() == 1U);
+  BOOST_TEST(finished.front().addresses.empty());
+  BOOST_TEST(resolver.cached(name, std::chrono::steady_clock::now()) == nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
