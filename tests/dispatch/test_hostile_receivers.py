@@ -4,21 +4,19 @@ import contextlib
 import gzip
 import os
 import re
-import socket
 import ssl
-import threading
 import time
-import warnings
-from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
 
 import pytest
 
+from fakes import tcp
 from fakes.certificates import issue
 from fakes.receiver import Behaviour
 from support.actors import BASE, Entity
-from support.stack import EVENTS, free_port, setting
+from support.campaign import Campaign
+from support.stack import free_port, setting
 from support.wait import wait_until
 
 CONNECT_TIME_OUT, TIME_OUT, SLACK = 1.0, 2.0, 0.6  # seconds; the first two are the stack's
@@ -100,63 +98,6 @@ def redirect(status, url):
     return Behaviour(status=status, headers={"Location": url + "/trampa"})
 
 
-class Campaign:
-    """One webhook for each name, five to an entity, each with an event of its own."""
-
-    def __init__(self, stack, receiver, ports: dict):
-        """`ports`: name -> port of its receiver."""
-        self.stack, self.hooks, entity = stack, {}, None
-        for number, (name, port) in enumerate(ports.items()):
-            entity = Entity(stack, receiver) if number % 5 == 0 else entity
-            event = EVENTS[number % 5]
-            self.hooks[name] = entity, entity.register([event], port=port), event
-
-    def notify(self, times: int = 1) -> None:
-        for _ in range(times):
-            for entity, _, event in self.hooks.values():
-                entity.notify(event)
-
-    def rows(self, columns: str, tables: str = "entregas e") -> dict:
-        """name -> the rows of its deliveries, in order."""
-        names = {str(hook.id): name for name, (_, hook, _) in self.hooks.items()}
-        found = {name: [] for name in self.hooks}
-        for webhook, *row in self.stack.sql(f"SELECT e.webhook_id, {columns} FROM {tables}"
-                                            f" WHERE e.webhook_id IN ({', '.join(names)}) ORDER BY e.id"):
-            found[names[webhook]].append(row)
-        return found
-
-    def wait_ended(self, count: int = 1, timeout: float = 25) -> dict:
-        """name -> [state, attempts] of its deliveries, once there are `count` of each and all of them have ended."""
-        def ended():
-            found = self.rows("e.estado, e.intentos")
-            return all(len(rows) >= count and {state for state, _ in rows} <= {"entregada", "fallida"}
-                       for rows in found.values()) and found
-        return wait_until(ended, timeout, "all deliveries to end", every=0.2)
-
-    def attempts(self) -> dict:
-        """name -> the evidence of its deliveries, in order."""
-        tables = "entregas e JOIN intentos_entrega i ON i.entrega_id = e.id"
-        return {name: [Evidence(int(ms), None if status == "NULL" else int(status), error) for ms, status, error in rows]
-                for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables).items()}
-
-    def listed(self) -> dict:
-        """name -> the listing's entry, once every webhook has had an attempt."""
-        entities = {entity.id: entity for entity, _, _ in self.hooks.values()}.values()
-
-        def all_tried():
-            found = {w["id"]: w for entity in entities for w in entity.api("GET", BASE).json()}
-            return all(found[hook.id]["ultimaEjecucion"] for _, hook, _ in self.hooks.values()) and found
-        found = wait_until(all_tried, 20, "an attempt of each")
-        return {name: found[hook.id] for name, (_, hook, _) in self.hooks.items()}
-
-
-@dataclass(frozen=True)
-class Evidence:
-    duration_ms: int
-    status: int | None
-    error: str
-
-
 @pytest.fixture(scope="module")
 def outcomes(stack, receiver):
     """name -> (the listing's entry, its delivery's state, its attempts, what became of the delivery that followed when
@@ -200,89 +141,6 @@ def test_a_redirect_is_never_followed(outcomes, receiver, status):
 
 # What goes wrong before HTTP.
 
-@contextlib.contextmanager
-def black_hole():
-    """A port whose queue of connections is full: it drops who knocks, like a firewall."""
-    with socket.socket() as server, contextlib.ExitStack() as fillers:
-        server.bind(("127.0.0.1", 0))
-        server.listen(0)
-        for _ in range(3):
-            filler = fillers.enter_context(socket.socket())
-            filler.setblocking(False)
-            filler.connect_ex(server.getsockname())
-        yield server.getsockname()[1]
-
-
-@contextlib.contextmanager
-def tcp_server(serve):
-    """serve(connection) for every connection, in a thread each; its port."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        def accept():
-            with contextlib.suppress(OSError):
-                while True:
-                    threading.Thread(target=handle, args=(server.accept()[0],), daemon=True).start()
-
-        def handle(connection):
-            with connection, contextlib.suppress(OSError):
-                serve(connection)
-        thread = threading.Thread(target=accept, daemon=True)
-        thread.start()
-        try:
-            yield server.getsockname()[1]
-        finally:
-            server.shutdown(socket.SHUT_RDWR)
-            thread.join()
-
-
-def say_nothing(connection):
-    while connection.recv(65536):
-        pass
-
-
-def speak_in_clear(connection):
-    connection.recv(65536)
-    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-
-
-def begin_a_record(connection):
-    """Of TLS, 16 KB of a ServerHello to come, that never do."""
-    connection.recv(65536)
-    connection.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")
-    say_nothing(connection)
-
-
-def hang_up(connection):
-    connection.recv(65536)
-
-
-def https_server(certificate, change=lambda context: None):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    change(context)
-
-    def serve(connection):
-        with context.wrap_socket(connection, server_side=True) as tls:
-            tls.recv(65536)
-            tls.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-    return tcp_server(serve)
-
-
-def only(version):
-    def change(context):
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            context.minimum_version = context.maximum_version = version
-    return change
-
-
-def ask_for_a_certificate(authority):
-    def change(context):
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(authority)
-    return change
-
-
 BEFORE_HTTP = {
     "a closed port": UNREACHABLE,
     "a black hole": NOT_CONNECTED,
@@ -316,19 +174,19 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
         serve = servers.enter_context
         ports = {
             "a closed port": free_port(),
-            "a black hole": serve(black_hole()),
-            "a handshake that stalls": serve(tcp_server(say_nothing)),
-            "a handshake that stalls in a record": serve(tcp_server(begin_a_record)),
-            "no TLS": serve(tcp_server(speak_in_clear)),
-            "hangs up": serve(tcp_server(hang_up)),
-            "TLS 1.0": serve(https_server(valid, only(ssl.TLSVersion.TLSv1))),
-            "TLS 1.1": serve(https_server(valid, only(ssl.TLSVersion.TLSv1_1))),
-            "a certificate of ours is wanted": serve(https_server(valid, ask_for_a_certificate(ca))),
-            "expired": serve(https_server(expired)),
-            "not yet valid": serve(https_server(early)),
+            "a black hole": serve(tcp.black_hole()),
+            "a handshake that stalls": serve(tcp.tcp_server(tcp.say_nothing)),
+            "a handshake that stalls in a record": serve(tcp.tcp_server(tcp.begin_a_record)),
+            "no TLS": serve(tcp.tcp_server(tcp.speak_in_clear)),
+            "hangs up": serve(tcp.tcp_server(tcp.hang_up)),
+            "TLS 1.0": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1))),
+            "TLS 1.1": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1_1))),
+            "a certificate of ours is wanted": serve(tcp.https_server(valid, tcp.ask_for_a_certificate(ca))),
+            "expired": serve(tcp.https_server(expired)),
+            "not yet valid": serve(tcp.https_server(early)),
             "self-signed": untrusted_receiver.port,
-            "another name": serve(https_server(other)),
-            "a name that only looks alike": serve(https_server(alike)),
+            "another name": serve(tcp.https_server(other)),
+            "a name that only looks alike": serve(tcp.https_server(alike)),
         }
         campaign = Campaign(stack, receiver, ports)
         campaign.notify()

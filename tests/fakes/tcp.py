@@ -1,0 +1,91 @@
+"""Servers that go wrong before HTTP. Each is a context manager that gives its port on 127.0.0.1."""
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+import warnings
+
+
+@contextlib.contextmanager
+def black_hole():
+    """A port whose queue of connections is full: it drops who knocks, like a firewall."""
+    with socket.socket() as server, contextlib.ExitStack() as fillers:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(3):
+            filler = fillers.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
+
+
+@contextlib.contextmanager
+def tcp_server(serve):
+    """serve(connection) for every connection, in a thread each; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=handle, args=(server.accept()[0],), daemon=True).start()
+
+        def handle(connection):
+            with connection, contextlib.suppress(OSError):
+                serve(connection)
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def say_nothing(connection):
+    while connection.recv(65536):
+        pass
+
+
+def speak_in_clear(connection):
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+
+def begin_a_record(connection):
+    """Of TLS, 16 KB of a ServerHello to come, that never do."""
+    connection.recv(65536)
+    connection.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")
+    say_nothing(connection)
+
+
+def hang_up(connection):
+    connection.recv(65536)
+
+
+def https_server(certificate, change=lambda context: None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    change(context)
+
+    def serve(connection):
+        with context.wrap_socket(connection, server_side=True) as tls:
+            tls.recv(65536)
+            tls.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    return tcp_server(serve)
+
+
+def only(version):
+    def change(context):
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = context.maximum_version = version
+    return change
+
+
+def ask_for_a_certificate(authority):
+    def change(context):
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(authority)
+    return change
