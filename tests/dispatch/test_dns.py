@@ -94,6 +94,8 @@ def world(stack):
         with open(network.folder / "dispatcher.log", "wb") as log:
             dispatcher = network.start(arguments, env=environment, stdout=log, stderr=log)
         yield World(stack, network, dns, receiver, dispatcher)
+        dispatcher.terminate()
+        assert dispatcher.wait(30) == 0
     finally:
         network.close()
         stack.start("dispatcher")
