@@ -128,7 +128,7 @@ class Arena:
         return Audience(entity.id, made)
 
     def _answer(self) -> Behaviour:
-        return Behaviour(status=500 if self.random.random() < 0.03 else 200, delay=self.random.uniform(0.02, 0.25))
+        return Behaviour(status=500 if self.random.random() < 0.03 else 200, delay=self.random.uniform(0.01, 0.1))
 
     def quiet(self) -> Audience:
         """A new entity that nobody writes to, with one webhook."""
