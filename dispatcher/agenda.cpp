@@ -10,6 +10,9 @@ namespace {
 
 constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+constexpr platform::Milliseconds first_failure_wait{5000};
+constexpr unsigned most_doublings = 4;
+constexpr std::size_t gaps_at_once = store::gaps_per_search;
 
 /// Visits `map` in a turn that begins after `cursor` and goes round once, until `visit` returns false.
 template <class Map, class F>
@@ -21,14 +24,19 @@ void go_round(Map& map, std::int64_t cursor, F&& visit) {
     if (!visit(*i)) return;
 }
 
-/// What lies between the keys that `known` picks; the others end a gap, so that they are found side by side
-/// and not one after the other.
+/// What lies between the keys that `known` picks, in about as many gaps as are searched at once: the others
+/// end some of them, so that what waits is found side by side and not one after the other.
 template <class Map, class F>
 std::vector<store::Gap> gaps_between(const Map& map, F&& known) {
   std::vector<store::Gap> result;
   std::int64_t first = lowest;
+  const std::size_t step = map.size() / gaps_at_once + 1;
+  std::size_t since = 0;  // others since the last gap
   for (const auto& [id, entry] : map) {
-    if (!known(entry)) {
+    const bool is_known = known(entry);
+    if (!is_known && ++since < step) continue;
+    since = 0;
+    if (!is_known) {
       result.push_back({first, id});
     } else if (first < id) {
       result.push_back({first, id - 1});
@@ -55,25 +63,31 @@ void EntityAgenda::finished(store::EntityId entity) {
   if (const auto found = entities_.find(entity); found != entities_.end()) {
     found->second.waiting = false;
     found->second.crowded = false;
+    found->second.failures = 0;
   }
 }
 
 std::vector<store::TakeRequest> EntityAgenda::next(Pick pick, unsigned entities, unsigned limit,
                                                    platform::MonotonicTime now) {
   std::vector<store::TakeRequest> result;
-  go_round(entities_, cursor_, [&](const auto& item) {
+  auto& cursor = pick == Pick::crowded ? crowded_cursor_ : ready_cursor_;
+  go_round(entities_, cursor, [&](const auto& item) {
     const auto& [id, entry] = item;
     if (result.size() == entities) return false;
-    if (entry.waiting && entry.crowded == (pick == Pick::crowded) && now >= entry.not_before)
-      result.push_back({id, entry.after, limit});
-    return true;
+    if (!entry.waiting || entry.crowded != (pick == Pick::crowded) || now < entry.not_before) return true;
+    if (entry.failures > 0 && !result.empty()) return false;
+    result.push_back({id, entry.after, limit});
+    return entry.failures == 0;
   });
-  if (!result.empty()) cursor_ = result.back().entity;
+  if (!result.empty()) cursor = result.back().entity;
   return result;
 }
 
 void EntityAgenda::advance(store::EntityId entity, store::NotificationId last) {
-  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.after = last;
+  const auto found = entities_.find(entity);
+  if (found == entities_.end()) return;
+  found->second.after = last;
+  found->second.failures = 0;
 }
 
 void EntityAgenda::crowd(store::EntityId entity) {
@@ -84,8 +98,12 @@ void EntityAgenda::relieve(store::EntityId entity) {
   if (const auto found = entities_.find(entity); found != entities_.end()) found->second.crowded = false;
 }
 
-void EntityAgenda::postpone(store::EntityId entity, platform::MonotonicTime until) {
-  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.not_before = until;
+void EntityAgenda::failed(store::EntityId entity, platform::MonotonicTime now) {
+  const auto found = entities_.find(entity);
+  if (found == entities_.end()) return;
+  auto& entry = found->second;
+  entry.not_before = now + first_failure_wait * (1U << std::min(entry.failures, most_doublings));
+  ++entry.failures;
 }
 
 void EntityAgenda::look_again() {
@@ -128,6 +146,11 @@ void WebhookAgenda::finished(store::WebhookId webhook) {
 
 void WebhookAgenda::postpone(store::WebhookId webhook, platform::MonotonicTime until) {
   if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.not_before = until;
+}
+
+void WebhookAgenda::set_aside(store::WebhookId webhook, platform::MonotonicTime until) {
+  finished(webhook);
+  postpone(webhook, until);
 }
 
 void WebhookAgenda::look_again() {

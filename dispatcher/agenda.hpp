@@ -16,6 +16,9 @@ namespace dispatcher {
 
 class EntityAgenda {
  public:
+  /// `cursor`: its turn begins after it.
+  explicit EntityAgenda(store::EntityId cursor = 0) : ready_cursor_(cursor) {}
+
   /// Its oldest pending notification is known.
   void found(const store::WaitingEntity& entity);
   /// Something new of it is known, which may not be its oldest.
@@ -25,7 +28,8 @@ class EntityAgenda {
     ready,    // with room for what it wakes, as far as is known
     crowded,  // without
   };
-  /// The next entities in turn, at most `entities`, each with its oldest notifications, at most `limit`.
+  /// The next entities in turn, at most `entities`, each with its oldest notifications, at most `limit`. One
+  /// that failed comes alone.
   std::vector<store::TakeRequest> next(Pick pick, unsigned entities, unsigned limit,
                                        platform::MonotonicTime now);
 
@@ -36,8 +40,10 @@ class EntityAgenda {
   /// Its webhooks have no slot free; until one of them gives one back.
   void crowd(store::EntityId entity);
   void relieve(store::EntityId entity);
-  /// Not before `until`, whatever happens: it failed.
-  void postpone(store::EntityId entity, platform::MonotonicTime until);
+  /// It failed: not for a while, which doubles as long as it goes on failing; then alone.
+  void failed(store::EntityId entity, platform::MonotonicTime now);
+  /// The turn ended before it: it is the first of the next one.
+  void resume_at(store::EntityId entity) { ready_cursor_ = entity - 1; }
   /// Every entity is looked at from its beginning again: ids are given before they are committed, so a lower
   /// one may have come after a higher one.
   void look_again();
@@ -50,14 +56,18 @@ class EntityAgenda {
     store::NotificationId after;
     bool waiting = true;
     bool crowded = false;
+    unsigned failures = 0;  // in a row
     platform::MonotonicTime not_before{};
   };
   std::map<store::EntityId, Entry> entities_;
-  store::EntityId cursor_ = 0;
+  store::EntityId ready_cursor_;
+  store::EntityId crowded_cursor_ = 0;
 };
 
 class WebhookAgenda {
  public:
+  explicit WebhookAgenda(store::WebhookId cursor = 0) : cursor_(cursor) {}
+
   /// Its first pending delivery is due at `due`; `first` is that time by the database's clock.
   void found(store::WebhookId webhook, platform::UtcTime first, platform::MonotonicTime due);
   /// One of its deliveries, not necessarily its first, is due at `due`.
@@ -75,8 +85,10 @@ class WebhookAgenda {
   void advance(store::WebhookId webhook, platform::UtcTime last);
   /// Nothing more of it is known to be due.
   void finished(store::WebhookId webhook);
-  /// Not before `until`, whatever is found: it rests, or may not receive.
+  /// Not before `until`, whatever is found: it rests.
   void postpone(store::WebhookId webhook, platform::MonotonicTime until);
+  /// Nothing of it can be claimed: not before `until`, and then only if something is found.
+  void set_aside(store::WebhookId webhook, platform::MonotonicTime until);
   void look_again();
 
   /// The ids not known to be due.
@@ -89,7 +101,7 @@ class WebhookAgenda {
     platform::MonotonicTime not_before{};
   };
   std::map<store::WebhookId, Entry> webhooks_;
-  store::WebhookId cursor_ = 0;
+  store::WebhookId cursor_;
 };
 
 }  // namespace dispatcher

@@ -88,6 +88,7 @@ ExpansionPlan plan_expansion(const std::vector<store::PendingNotification>& noti
     const auto deliveries = deliveries_of(notification, *recipient, planner);
     if (ahead == Ahead::no && would_only_wait(deliveries)) {
       plan.full = full;
+      plan.left_at = entity;
       if (full) break;
       plan.crowded.insert(entity);
       continue;

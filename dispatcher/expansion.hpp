@@ -17,8 +17,9 @@ enum class Ahead {
 
 struct ExpansionPlan {
   store::Expansion expansion;
-  std::set<store::EntityId> crowded;                      // left for want of slots of their own webhooks
-  bool full = false;                                      // the rest was left: no slot is free at all
+  std::set<store::EntityId> crowded;  // left for want of slots of their own webhooks
+  bool full = false;                  // the rest was left, from `left_at` on: no slot is free at all
+  store::EntityId left_at = 0;
   std::map<store::EntityId, store::NotificationId> done;  // the last one of each entity that was not left
 };
 

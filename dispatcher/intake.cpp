@@ -1,6 +1,7 @@
 #include "intake.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace dispatcher {
 
@@ -15,7 +16,8 @@ constexpr unsigned notifications_per_entity = 4;  // at least, if it has them: e
 constexpr unsigned entities_ahead = 16;
 constexpr unsigned notifications_ahead = 16;  // of each
 constexpr unsigned webhooks_per_entity = 5;   // spec
-constexpr auto failed_wait = 5s;              // of an entity whose expansion the database refuses
+constexpr auto failed_wait = 5s;              // of a webhook whose claim the database refuses
+constexpr auto longest_rest = 60s;            // before a resting webhook is looked at again
 constexpr auto not_receiving_wait = 1s;       // before a webhook that may not receive is looked at again
 
 MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
@@ -46,6 +48,23 @@ void note_expanded(EntityAgenda& agenda, const std::vector<store::TakeRequest>& 
     if (done != plan.done.end()) agenda.advance(request.entity, done->second);
     if (plan.crowded.contains(request.entity)) agenda.crowd(request.entity);
   }
+}
+
+/// Takes those that rest, or may not receive at all, off the agenda and out of `receiving`. True: there were
+/// some.
+bool set_aside_who_cannot(WebhookAgenda& agenda, const std::vector<store::WebhookId>& ids,
+                          std::vector<store::ReceivingWebhook>& receiving) {
+  const auto now = monotonic_now();
+  std::set<store::WebhookId> gone(ids.begin(), ids.end());
+  for (const auto& webhook : receiving) gone.erase(webhook.target.webhook);
+  for (const auto id : gone) agenda.set_aside(id, now + not_receiving_wait);
+  const auto resting = std::erase_if(receiving, [&](const auto& webhook) {
+    if (webhook.rest.count() == 0) return false;
+    agenda.postpone(webhook.target.webhook,
+                    now + std::min<platform::Milliseconds>(webhook.rest, longest_rest));
+    return true;
+  });
+  return !gone.empty() || resting > 0;
 }
 
 Shipment ship(const std::vector<store::BornDelivery>& born,
@@ -82,42 +101,73 @@ Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& 
 
 store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 
+/// One slot at a time, in rounds: with more demand than slots, all get some.
 std::vector<store::ClaimRequest> Intake::plan_claims(const std::vector<store::ReceivingWebhook>& receiving,
                                                      const std::vector<WebhookAgenda::Due>& due,
-                                                     const Slots& slots) const {
+                                                     const Slots& slots) {
+  Slots::Plan plan(slots, monotonic_now());
   std::vector<store::ClaimRequest> requests;
-  Slots::Plan planned(slots, monotonic_now());
-  for (const auto& [webhook, from] : due) {
-    const auto found = std::ranges::find(receiving, webhook, [](const auto& r) { return r.target.webhook; });
-    if (found == receiving.end()) continue;
-    const unsigned count = planned.available(webhook, found->probing);
-    if (count == 0) continue;
-    for (unsigned n = 0; n < count; ++n) planned.take(webhook, found->probing);
-    requests.push_back({webhook, count, from});
+  for (const auto& [webhook, from] : due) requests.push_back({webhook, 0, from});
+  for (bool any = true; any;) {
+    any = false;
+    for (auto& request : requests) {
+      const auto found =
+          std::ranges::find(receiving, request.webhook, [](const auto& r) { return r.target.webhook; });
+      if (found == receiving.end() || plan.available(request.webhook, found->probing) == 0) continue;
+      plan.take(request.webhook, found->probing);
+      ++request.limit;
+      any = true;
+    }
   }
+  std::erase_if(requests, [](const auto& request) { return request.limit == 0; });
   return requests;
+}
+
+/// The next webhooks in turn that may have a free slot.
+std::vector<WebhookAgenda::Due> Intake::next_due(const WebhookAgenda& agenda, const Slots& slots) const {
+  std::vector<WebhookAgenda::Due> result;
+  const std::size_t most = claim_alone_ > 0 ? 1 : webhooks_per_claim;
+  const auto now = monotonic_now();
+  for (const auto& webhook : agenda.due(now)) {
+    if (result.size() == most || slots.full()) break;
+    if (slots.available(webhook.webhook, false, now) > 0) result.push_back(webhook);
+  }
+  return result;
 }
 
 Shipment Intake::claim(store::Session& session, Lookout& lookout, const Slots& slots) {
   auto& agenda = lookout.webhooks();
-  std::vector<WebhookAgenda::Due> due;
+  const auto due = next_due(agenda, slots);
+  if (due.empty()) return {};
+  if (claim_alone_ > 0) --claim_alone_;
+  try {
+    return claim(session, agenda, due, slots);
+  } catch (const store::Unavailable&) {
+    throw;
+  } catch (const store::DatabaseError&) {
+    // Somebody holds a row of one of them, or the database refuses it: the others go on without it.
+    if (due.size() > 1) {
+      claim_alone_ = static_cast<unsigned>(due.size());
+    } else {
+      agenda.turn_ended(due.front().webhook);
+      agenda.postpone(due.front().webhook, monotonic_now() + failed_wait);
+    }
+    throw;
+  }
+}
+
+Shipment Intake::claim(store::Session& session, WebhookAgenda& agenda,
+                       const std::vector<WebhookAgenda::Due>& due, const Slots& slots) {
   std::vector<store::WebhookId> ids;
-  for (const auto& webhook : agenda.due(monotonic_now())) {
-    if (ids.size() == webhooks_per_claim || slots.full()) break;
-    if (slots.available(webhook.webhook, false, monotonic_now()) == 0) continue;
-    due.push_back(webhook);
-    ids.push_back(webhook.webhook);
-  }
-  if (ids.empty()) return {};
-  agenda.turn_ended(ids.back());
-  const auto receiving = store::load_receiving(session, ids);
-  for (const auto id : ids) {
-    if (std::ranges::none_of(receiving, [&](const auto& r) { return r.target.webhook == id; }))
-      agenda.postpone(id, monotonic_now() + not_receiving_wait);
-  }
-  const auto requests = plan_claims(receiving, due, slots);
-  if (requests.empty()) return {};
+  for (const auto& webhook : due) ids.push_back(webhook.webhook);
+  auto receiving = store::load_receiving(session, ids);
   Shipment shipment;
+  shipment.worked = set_aside_who_cannot(agenda, ids, receiving);
+  agenda.turn_ended(ids.back());
+  const auto requests = plan_claims(receiving, due, slots);
+  if (requests.empty()) return shipment;
+  // Who was looked at and got nothing, for want of slots, comes first the next time.
+  agenda.turn_ended(requests.back().webhook);
   shipment.leased_at = monotonic_now();
   auto claimed = store::claim(session, requests, new_lease());
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -128,7 +178,7 @@ Shipment Intake::claim(store::Session& session, Lookout& lookout, const Slots& s
       agenda.advance(reach.webhook, reach.last);
     }
   }
-  shipment.worked = !claimed.deliveries.empty();
+  shipment.worked = shipment.worked || !claimed.deliveries.empty();
   shipment.deliveries = std::move(claimed.deliveries);
   for (const auto& webhook : receiving)
     shipment.destinations.emplace(webhook.target.webhook,
@@ -175,7 +225,7 @@ Shipment Intake::expand_carefully(store::Session& session, Lookout& lookout,
     if (requests.size() > 1) {
       expand_alone_ = static_cast<unsigned>(requests.size());
     } else {
-      lookout.entities().postpone(requests.front().entity, monotonic_now() + failed_wait);
+      lookout.entities().failed(requests.front().entity, monotonic_now());
     }
     throw;
   }
@@ -198,6 +248,7 @@ Shipment Intake::expand(store::Session& session, Lookout& lookout,
     log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
   }
   note_expanded(lookout.entities(), requests, taken, plan);
+  if (plan.full) lookout.entities().resume_at(plan.left_at);
   for (const auto& delivery : plan.expansion.deliveries) {
     if (delivery.state == store::BornState::pending) lookout.webhooks().waits(delivery.webhook, leased_at);
   }

@@ -47,9 +47,12 @@ class Intake {
 
  private:
   store::Lease new_lease();
-  std::vector<store::ClaimRequest> plan_claims(const std::vector<store::ReceivingWebhook>& receiving,
-                                               const std::vector<WebhookAgenda::Due>& due,
-                                               const Slots& slots) const;
+  static std::vector<store::ClaimRequest> plan_claims(const std::vector<store::ReceivingWebhook>& receiving,
+                                                      const std::vector<WebhookAgenda::Due>& due,
+                                                      const Slots& slots);
+  std::vector<WebhookAgenda::Due> next_due(const WebhookAgenda& agenda, const Slots& slots) const;
+  Shipment claim(store::Session& session, WebhookAgenda& agenda, const std::vector<WebhookAgenda::Due>& due,
+                 const Slots& slots);
   Shipment expand_carefully(store::Session& session, Lookout& lookout,
                             const std::vector<store::TakeRequest>& requests, const Slots& slots, Ahead ahead);
   Shipment expand(store::Session& session, Lookout& lookout, const std::vector<store::TakeRequest>& requests,
@@ -59,6 +62,7 @@ class Intake {
   platform::Log log_;
   std::mt19937_64 random_;
   Pacer ahead_pacer_;
+  unsigned claim_alone_ = 0;   // so many claims of one webhook each, likewise
   unsigned expand_alone_ = 0;  // so many turns of one entity each, after a batch that the database refused
 };
 

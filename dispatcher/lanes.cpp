@@ -7,9 +7,11 @@ namespace dispatcher {
 
 namespace {
 
-constexpr platform::Milliseconds least_patience{20};
 constexpr platform::Milliseconds stalled_after{1000};
-constexpr double usual_answers = 3;  // that an answer may take before it is not a usual one
+constexpr platform::Milliseconds between_connections{20};  // of one lane
+constexpr platform::Milliseconds least_handshake{10};      // an average beyond these is taken for them
+constexpr platform::Milliseconds most_handshake{100};
+constexpr double handshakes_worth = 2;
 
 /// An average that forgets: each new value counts for an eighth.
 template <class Average>
@@ -21,14 +23,16 @@ void learn(Average& average, platform::Milliseconds value) {
 
 std::optional<Request> Lanes::add(Request request, platform::MonotonicTime now) {
   const auto lane = lanes_.try_emplace(request.delivery.webhook).first;
-  auto& [active, idle, waiting, overdue, progress] = lane->second;
-  if (active == 0) progress = now;
+  auto& [active, idle, waiting, answer, progress, opened, overdue] = lane->second;
+  if (active == 0) progress = opened = now;
   waiting.push_back(std::move(request));
   ++requests_;
   if (waiting.size() == 1) {
     if (active == 0 || idle > 0) return start_next(lane, now);
-    wait_from(lane, now);
+  } else {
+    stop_waiting(lane);
   }
+  wait_from(lane, now);
   return std::nullopt;
 }
 
@@ -44,18 +48,16 @@ std::optional<Request> Lanes::ended(store::WebhookId webhook, bool kept, platfor
 }
 
 void Lanes::connection_made(platform::Milliseconds took) { learn(handshake_, took); }
+
 void Lanes::answered(store::WebhookId webhook, platform::Milliseconds took, platform::MonotonicTime now) {
-  learn(answer_, took);
-  if (const auto lane = lanes_.find(webhook); lane != lanes_.end()) lane->second.progress = now;
+  const auto lane = lanes_.find(webhook);
+  if (lane == lanes_.end()) return;
+  learn(lane->second.answer, took);
+  lane->second.progress = now;
 }
 
 bool Lanes::stalled(const Lane& lane, platform::MonotonicTime now) {
   return now - lane.progress >= stalled_after;
-}
-
-platform::Milliseconds Lanes::patience() const {
-  const auto learnt = std::max(handshake_, answer_ * usual_answers);
-  return std::max(least_patience, std::chrono::round<platform::Milliseconds>(learnt));
 }
 
 std::vector<Request> Lanes::drop(store::WebhookId webhook) {
@@ -77,15 +79,21 @@ std::optional<platform::MonotonicTime> Lanes::next_overdue() const {
   return overdue_.empty() ? std::nullopt : std::optional(overdue_.begin()->first);
 }
 
+/// An answer takes as long as the last few, or as nothing has come: from when on are those that wait worth a
+/// connection?
 void Lanes::wait_from(LaneMap::iterator lane, platform::MonotonicTime now) {
-  lane->second.overdue = now + patience();
-  overdue_.emplace(lane->second.overdue, lane->first);
+  auto& [active, idle, waiting, answer, progress, opened, overdue] = lane->second;
+  const auto handshake = std::clamp<Average>(handshake_, least_handshake, most_handshake);
+  const auto slow = handshake * handshakes_worth * std::max(active, 1U) / static_cast<double>(waiting.size());
+  overdue = answer >= slow ? now : progress + std::chrono::ceil<platform::Milliseconds>(slow);
+  overdue = std::max(overdue, opened + between_connections);
+  overdue_.emplace(overdue, lane->first);
 }
 
 void Lanes::stop_waiting(LaneMap::iterator lane) { overdue_.erase({lane->second.overdue, lane->first}); }
 
 Request Lanes::start_next(LaneMap::iterator lane, platform::MonotonicTime now) {
-  auto& [active, idle, waiting, overdue, progress] = lane->second;
+  auto& [active, idle, waiting, answer, progress, opened, overdue] = lane->second;
   Request request = std::move(waiting.front());
   waiting.pop_front();
   ++active;

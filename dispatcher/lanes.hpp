@@ -28,18 +28,18 @@ class Lanes {
   std::optional<Request> ended(store::WebhookId webhook, bool kept, platform::MonotonicTime now);
 
   struct Overdue {
-    std::vector<Request> start;  // on one more connection of their lane
+    std::vector<Request> start;  // each on one more connection of its lane
     std::vector<Request>
         hand_back;  // their receiver has answered nothing for a second, and others need the slots
   };
-  /// Those that have waited for long enough, one of each lane, where `may_open` says that one more connection
-  /// makes sense; all, where nothing moves.
+  /// What one more connection would be worth it for, where `may_open` says that none is being made; and what
+  /// is to be handed back.
   template <class F>
   Overdue overdue(platform::MonotonicTime now, F&& may_open);
 
-  /// What patience is learnt from: how long a new connection took to be made, and how long an answer took.
-  /// Waiting for a busy connection is worth as long as either. Under load, here or at the receivers, both
-  /// grow, so that load does not open connections that make it worse.
+  /// How long a new connection took to be made. One more is worth it where those that wait would take twice
+  /// as long, at the pace of their lane. Under load both grow alike, so that load does not open connections
+  /// that make it worse.
   void connection_made(platform::Milliseconds took);
   void answered(store::WebhookId webhook, platform::Milliseconds took, platform::MonotonicTime now);
 
@@ -47,20 +47,22 @@ class Lanes {
   std::vector<Request> drop(store::WebhookId webhook);
   std::vector<Request> drop_all();
 
-  /// When the next lane will have waited for long enough; none when nothing waits.
+  /// When the next lane is to be looked at; none when nothing waits.
   std::optional<platform::MonotonicTime> next_overdue() const;
 
  private:
+  using Average = std::chrono::duration<double, std::milli>;
   struct Lane {
     unsigned active = 0;
     unsigned idle = 0;  // connections that are probably open; an error costs a handshake or a little patience
     std::deque<Request> waiting;
-    platform::MonotonicTime overdue{};
+    Average answer{};                    // how long the last few took
     platform::MonotonicTime progress{};  // its last answer, or its first request since it was empty
+    platform::MonotonicTime opened{};    // its last connection
+    platform::MonotonicTime overdue{};   // when it is to be looked at
   };
   using LaneMap = std::map<store::WebhookId, Lane>;
 
-  platform::Milliseconds patience() const;
   static bool stalled(const Lane& lane, platform::MonotonicTime now);
   void wait_from(LaneMap::iterator lane, platform::MonotonicTime now);
   void stop_waiting(LaneMap::iterator lane);
@@ -71,9 +73,7 @@ class Lanes {
   std::size_t plenty_;
   std::size_t requests_ = 0;  // under way or waiting
   LaneMap lanes_;
-  // Averages of the last few; to begin with, what is usual on the Internet.
-  std::chrono::duration<double, std::milli> handshake_{100};
-  std::chrono::duration<double, std::milli> answer_{50};
+  Average handshake_{100};  // of the last few; to begin with, what is usual on the Internet
   std::set<std::pair<platform::MonotonicTime, store::WebhookId>> overdue_;  // lanes where something waits
 };
 
@@ -85,8 +85,10 @@ Lanes::Overdue Lanes::overdue(platform::MonotonicTime now, F&& may_open) {
     if (requests_ > plenty_ && stalled(lane->second, now)) {
       for (auto& request : drop(lane)) result.hand_back.push_back(std::move(request));
     } else if (may_open(lane->first)) {
+      lane->second.opened = now;
       result.start.push_back(start_next(lane, now));
     } else {
+      lane->second.opened = now;  // it is looked at again soon
       stop_waiting(lane);
       wait_from(lane, now);
     }

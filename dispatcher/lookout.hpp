@@ -16,7 +16,9 @@ namespace dispatcher {
 
 class Lookout {
  public:
-  explicit Lookout(platform::Milliseconds poll_interval) : poll_interval_(poll_interval) {}
+  /// `turn`: whose turn begins after it, so that each dispatcher begins elsewhere.
+  Lookout(platform::Milliseconds poll_interval, std::int64_t turn)
+      : poll_interval_(poll_interval), entities_(turn), webhooks_(turn) {}
 
   /// Looks if it is time to. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now);

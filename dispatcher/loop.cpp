@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 
 #include "request.hpp"
 #include "store/waiting.hpp"
@@ -32,7 +33,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       log_(log),
       slots_(settings.delivery.max_in_flight, settings.delivery.max_in_flight_per_webhook),
       upkeep_(settings, log),
-      lookout_(settings.delivery.poll_interval),
+      lookout_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log),
       outcomes_(settings.delivery, log),
       sender_(settings.delivery, attempts_) {}
@@ -65,7 +66,7 @@ bool Loop::work() {
   bool busy = duty("settle", [this] { return settle(); });
   duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
   duty("look", [this] { return lookout_.look(session_, std::chrono::steady_clock::now()), false; });
-  if (!lookout_.paused()) busy = take_in() || busy;
+  if (!lookout_.paused() && !outcomes_.refused()) busy = take_in() || busy;
   return busy;
 }
 
@@ -135,12 +136,10 @@ void Loop::collect() {
 }
 
 bool Loop::settle() {
-  const auto written = outcomes_.settle(session_);
-  for (const auto& settlement : written) {
-    if (settlement.state == store::SettledState::retry)
-      lookout_.webhooks().waits(settlement.webhook, std::chrono::steady_clock::now() + settlement.wait);
-  }
-  return !written.empty();
+  const bool any = outcomes_.settle(session_);
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& wake : outcomes_.take_wakes()) lookout_.webhooks().waits(wake.webhook, now + wake.wait);
+  return any;
 }
 
 void Loop::send(Shipment shipment) {
@@ -154,8 +153,13 @@ void Loop::send(Shipment shipment) {
       outcomes_.hold(delivery);
       continue;
     }
-    slots_.take(webhook, probing, std::chrono::steady_clock::now());
     requests.push_back(std::move(*request));
+  }
+  // Once nothing can fail any more: a slot taken for what is never sent would be lost.
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& request : requests) {
+    const auto webhook = request.delivery.webhook;
+    slots_.take(webhook, shipment.destinations.at(webhook).probing, now);
   }
   sender_.submit(std::move(requests));
 }

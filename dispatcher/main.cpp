@@ -22,8 +22,11 @@ int run(const platform::Config& config) {
   const platform::Log log(settings.log.level);
   auto keys =
       webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file));
-  dispatcher::Loop loop(settings, std::move(keys),
-                        store::Session(settings.database, {"apientidades_dispatcher", 30}), log);
+  dispatcher::Loop loop(
+      settings, std::move(keys),
+      store::Session(settings.database,
+                     {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1}),
+      log);
   loop.check_database();
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");

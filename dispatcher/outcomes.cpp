@@ -1,6 +1,7 @@
 #include "outcomes.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "classify.hpp"
 
@@ -8,7 +9,15 @@ namespace dispatcher {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t batch_size = 500;
+constexpr auto aside_for = 5s;              // a webhook whose row somebody holds
+constexpr auto refused_for = 1s;            // between tries while all are refused
+constexpr std::size_t enough_to_tell = 20;  // refused one after another: all are
+constexpr unsigned most_refusals = 3;       // of one that is alone
+
+platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
 void report(const platform::Log& log, const store::SettleResult& result) {
   if (result.stale > 0) {
@@ -45,39 +54,119 @@ void Outcomes::hold(const store::LeasedDelivery& delivery) {
   unsettled_.push_back(hold_unreadable(delivery));
 }
 
-std::vector<store::Settlement> Outcomes::settle(store::Session& session) {
+bool Outcomes::settle(store::Session& session) {
   if (!unreleased_.empty()) {
     store::release_leases(session, unreleased_);
+    for (const auto& delivery : unreleased_) wakes_.push_back({delivery.webhook, {}});
     unreleased_.clear();
   }
-  std::vector<store::Settlement> written;
-  while (!unsettled_.empty()) {
-    const auto end =
-        unsettled_.begin() + static_cast<std::ptrdiff_t>(std::min(unsettled_.size(), batch_size));
-    settle_batch(session, {unsettled_.begin(), end});
-    written.insert(written.end(), unsettled_.begin(), end);
-    unsettled_.erase(unsettled_.begin(), end);
+  const auto now = monotonic_now();
+  if (refused_ && now < next_try_) return false;
+  bool any = false;
+  for (auto batch = next_batch(now); !batch.empty(); batch = next_batch(now)) {
+    const auto done = write(session, batch);
+    if (done.empty()) break;
+    any = true;
+    refused_ = false;
+    std::set<store::DeliveryId> ids;
+    for (const auto& settlement : done) {
+      ids.insert(settlement.id);
+      if (settlement.state == store::SettledState::retry)
+        wakes_.push_back({settlement.webhook, settlement.wait});
+    }
+    std::erase_if(unsettled_, [&](const auto& settlement) { return ids.contains(settlement.id); });
   }
-  return written;
+  return any;
 }
 
-/// One that the database refuses must not keep the rest of its batch from being written: then each goes
-/// alone.
-void Outcomes::settle_batch(store::Session& session, const std::vector<store::Settlement>& batch) const {
+/// The oldest, without those of webhooks that are set aside.
+Outcomes::Batch Outcomes::next_batch(platform::MonotonicTime now) const {
+  Batch batch;
+  for (const auto& settlement : unsettled_) {
+    if (batch.size() == batch_size) break;
+    const auto aside = set_aside_.find(settlement.webhook);
+    if (aside == set_aside_.end() || now >= aside->second) batch.push_back(settlement);
+  }
+  return batch;
+}
+
+void Outcomes::set_aside(store::WebhookId webhook) { set_aside_[webhook] = monotonic_now() + aside_for; }
+
+/// Those that are done with: written, or given up.
+Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
   try {
     report(log_, store::settle(session, batch, settings_.disable_after));
+    for (const auto& settlement : batch) {
+      set_aside_.erase(settlement.webhook);
+      refusals_.erase(settlement.id);
+    }
+    return batch;
   } catch (const store::Unavailable&) {
     throw;
+  } catch (const store::LockTimeout& error) {
+    log_.warning("somebody holds a row of a webhook: outcomes wait", {{"error", error.what()}});
+    return write_by_webhook(session, batch);
   } catch (const store::Conflict&) {
     throw;
   } catch (const store::DatabaseError& error) {
-    if (batch.size() > 1) {
-      for (const auto& settlement : batch) settle_batch(session, {settlement});
-      return;
-    }
-    log_.error("an outcome cannot be recorded: the delivery is attempted again after its lease",
-               {{"delivery", batch.front().id}, {"error", error.what()}});
+    log_.error("outcomes cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
+    return write_one_by_one(session, batch);
   }
+}
+
+Outcomes::Batch Outcomes::write_by_webhook(store::Session& session, const Batch& batch) {
+  std::map<store::WebhookId, Batch> groups;
+  for (const auto& settlement : batch) groups[settlement.webhook].push_back(settlement);
+  if (groups.size() == 1) {
+    set_aside(batch.front().webhook);
+    return {};
+  }
+  Batch done;
+  for (const auto& [webhook, group] : groups) {
+    const auto written = write(session, group);
+    done.insert(done.end(), written.begin(), written.end());
+  }
+  return done;
+}
+
+/// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
+/// When all are, it is not their fault: they are kept.
+Outcomes::Batch Outcomes::write_one_by_one(store::Session& session, const Batch& batch) {
+  if (batch.size() == 1) {
+    const auto& settlement = batch.front();
+    set_aside(settlement.webhook);
+    if (++refusals_[settlement.id] < most_refusals) return {};
+    log_.error("an outcome is given up: the delivery is attempted again after its lease",
+               {{"delivery", settlement.id}});
+    refusals_.erase(settlement.id);
+    return batch;
+  }
+  Batch done;
+  Batch refused;
+  for (const auto& settlement : batch) {
+    try {
+      report(log_, store::settle(session, {settlement}, settings_.disable_after));
+      done.push_back(settlement);
+    } catch (const store::Unavailable&) {
+      throw;
+    } catch (const store::Conflict&) {
+      set_aside(settlement.webhook);
+    } catch (const store::DatabaseError&) {
+      refused.push_back(settlement);
+    }
+    if (done.empty() && refused.size() == enough_to_tell) break;
+  }
+  if (done.empty()) {
+    refused_ = !refused.empty();
+    next_try_ = monotonic_now() + refused_for;
+    return {};
+  }
+  for (const auto& settlement : refused) {
+    log_.error("an outcome is given up: the delivery is attempted again after its lease",
+               {{"delivery", settlement.id}});
+  }
+  done.insert(done.end(), refused.begin(), refused.end());
+  return done;
 }
 
 void Outcomes::log_attempt(const Attempt& attempt, const store::Settlement& settlement) const {

@@ -120,10 +120,14 @@ class Sender::Impl {
     auto& poller = static_cast<Impl*>(data)->poller_;
     if (what == CURL_POLL_REMOVE) {
       poller.forget(socket);
-    } else {
-      poller.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
+      return 0;
     }
-    return 0;
+    try {
+      poller.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
+      return 0;
+    } catch (const std::system_error&) {
+      return -1;  // no exception may pass through libcurl
+    }
   }
 
   static int set_timer(CURLM* /*multi*/, long milliseconds, void* data) {

@@ -139,14 +139,16 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks) {
   std::vector<ReceivingWebhook> result;
   for (const auto& row :
-       session.query("SELECT " STORE_TARGET_COLUMNS ", COALESCE(x.sondeo, FALSE)"
+       session.query("SELECT " STORE_TARGET_COLUMNS ", COALESCE(x.sondeo, FALSE),"
+                     " GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), "
+                     "0)) DIV 1000"
                      " FROM " STORE_JSON_IDS
                      " j STRAIGHT_JOIN webhooks w ON w.id = j.id JOIN entidades t ON t.id = w.entidad_id"
                      " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
-                     " WHERE w.activo AND w.plaza IS NOT NULL AND t.activa"
-                     " AND (x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)) ORDER BY w.id",
+                     " WHERE w.activo AND w.plaza IS NOT NULL AND t.activa ORDER BY w.id",
                      json::dump(json::Array(webhooks.begin(), webhooks.end())))) {
-    result.push_back({read_target(row, 0), row.boolean(target_columns)});
+    result.push_back({read_target(row, 0), row.boolean(target_columns),
+                      platform::Milliseconds(row.integer(target_columns + 1))});
   }
   return result;
 }

@@ -10,10 +10,11 @@
 
 namespace store {
 
-/// A webhook whose deliveries may be claimed: active, not deleted, not resting, of an active entity.
+/// A webhook that may receive: active, not deleted, of an active entity.
 struct ReceivingWebhook {
   Target target;
-  bool probing;  // one in flight only
+  bool probing;                 // one in flight only
+  platform::Milliseconds rest;  // before anything of it may be claimed: 0 or more
 };
 /// Those of `webhooks` that may receive, by id.
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks);

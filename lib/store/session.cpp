@@ -29,7 +29,8 @@ constexpr int connect_timeout_s = 3;  // the connector's own default is none
 constexpr std::array unavailable_codes = {1040, 1053, 1129, 1203, 1226, 1290, 1836, 1927, 2002,
                                           2003, 2005, 2006, 2013, 2014, 2026, 2055, 4031};
 /// The queue's conflicts (and, on clusters, certification failures): the whole transaction may be run again.
-constexpr std::array conflict_codes = {1020, 1047, 1205, 1213};
+constexpr std::array conflict_codes = {1020, 1047, 1213};
+constexpr int lock_timeout_code = 1205;
 constexpr int duplicate_key_code = 1062;
 
 /// What the operator can do about an error that is not the program's fault.
@@ -57,6 +58,7 @@ bool contains(const auto& codes, int code) { return std::ranges::find(codes, cod
 [[noreturn]] void throw_translated(int code, const std::string& message) {
   const std::string text = "database error " + std::to_string(code) + ": " + message;
   if (contains(unavailable_codes, code)) throw Unavailable(code, text);
+  if (code == lock_timeout_code) throw LockTimeout(code, text);
   if (contains(conflict_codes, code)) throw Conflict(code, text);
   if (code == duplicate_key_code) throw DuplicateKey(code, text);
   throw DatabaseError(code, text + std::string(remedy(code)));
@@ -234,7 +236,8 @@ void Session::Impl::connect_to(const std::string& address) {
   execute(
       "SET SESSION time_zone = '+00:00', sql_mode = "
       "'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
-      "NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 5");
+      "NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = " +
+      std::to_string(options.lock_wait_s));
   if (tls) require_tls();
 }
 

@@ -31,6 +31,11 @@ struct Unavailable : DatabaseError {
 struct Conflict : DatabaseError {
   using DatabaseError::DatabaseError;
 };
+/// Error 1205: somebody has held a row for longer than lock_wait_s. To try again at once is to wait as long
+/// again.
+struct LockTimeout : Conflict {
+  using Conflict::Conflict;
+};
 /// Error 1062: a unique key. The message names it.
 struct DuplicateKey : DatabaseError {
   using DatabaseError::DatabaseError;
@@ -89,6 +94,7 @@ using Rows = std::vector<Row>;
 struct SessionOptions {
   std::string program_user;  // used when database.user is not set: "apientidades_api", …
   int read_timeout_s = 10;   // 0: none (migrations)
+  int lock_wait_s = 5;       // for a row that somebody else has locked
 };
 
 /// One connection, used by one thread at a time. It connects at first use and, after a loss, again at the
@@ -133,8 +139,8 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times. Any other exception
-/// rolls back. COMMIT is a statement: Connection::commit() hides errors.
+/// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times, but for a LockTimeout.
+/// Any other exception rolls back. COMMIT is a statement: Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);
 

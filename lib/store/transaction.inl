@@ -38,6 +38,8 @@ auto transaction(Session& session, F&& body) {
   for (unsigned attempt = 1;; ++attempt) {
     try {
       return detail::attempt_transaction(session, body);
+    } catch (const LockTimeout&) {
+      throw;
     } catch (const Conflict&) {
       if (attempt == detail::max_attempts) throw;
       detail::back_off(attempt);

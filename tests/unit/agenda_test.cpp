@@ -103,11 +103,42 @@ BOOST_AUTO_TEST_CASE(a_crowded_entity_waits_until_it_is_relieved) {
   BOOST_TEST(next(agenda, 9).size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_failed_waits_for_its_time) {
-  auto agenda = with_entities({1, 2});
-  agenda.postpone(1, now + Milliseconds(10));
-  BOOST_TEST((next(agenda, 9) == Ids{2}));
-  BOOST_TEST(next(agenda, 9, Pick::ready, now + Milliseconds(10)).size() == 2U);
+BOOST_AUTO_TEST_CASE(one_that_failed_waits_longer_each_time_and_comes_alone) {
+  auto agenda = with_entities({1, 2, 3});
+  agenda.failed(2, now);
+  BOOST_TEST((next(agenda, 9) == Ids{1, 3}));
+  const auto later = now + Milliseconds(5000);
+  BOOST_TEST((next(agenda, 9, Pick::ready, later) == Ids{1}));
+  BOOST_TEST((next(agenda, 9, Pick::ready, later) == Ids{2}));
+  BOOST_TEST((next(agenda, 9, Pick::ready, later) == Ids{3, 1}));
+  agenda.failed(2, later);
+  BOOST_TEST((next(agenda, 9, Pick::ready, later + Milliseconds(9999)) == Ids{3, 1}));
+  BOOST_TEST((next(agenda, 9, Pick::ready, later + Milliseconds(10000)) == Ids{2}));
+  agenda.advance(2, 101);
+  BOOST_TEST(next(agenda, 9, Pick::ready, later + Milliseconds(10000)).size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
+  auto agenda = with_entities({1, 2, 9});
+  agenda.crowd(9);
+  BOOST_TEST((next(agenda, 1) == Ids{1}));
+  BOOST_TEST((next(agenda, 1, Pick::crowded) == Ids{9}));
+  BOOST_TEST((next(agenda, 1) == Ids{2}));
+  agenda.resume_at(2);
+  BOOST_TEST((next(agenda, 1) == Ids{2}));
+}
+
+// However many are known, a search that finds nothing is one statement.
+BOOST_AUTO_TEST_CASE(those_that_do_not_wait_end_a_few_gaps_only) {
+  EntityAgenda agenda;
+  for (store::EntityId id = 1; id <= 10'000; ++id) {
+    agenda.found({id, 1});
+    agenda.finished(id);
+  }
+  BOOST_TEST(agenda.gaps().size() <= store::gaps_per_search);
+  BOOST_TEST(agenda.gaps().size() >= store::gaps_per_search / 2);
+  BOOST_TEST(agenda.gaps().front().first == lowest);
+  BOOST_TEST(agenda.gaps().back().last == highest);
 }
 
 BOOST_AUTO_TEST_CASE(the_gaps_are_what_is_not_known) {
@@ -157,6 +188,16 @@ BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
 }
 
 // One with a retry in an hour may get something new at any moment: it is searched again.
+BOOST_AUTO_TEST_CASE(one_that_is_set_aside_comes_back_only_if_something_is_found) {
+  WebhookAgenda agenda;
+  agenda.found(1, UtcTime{}, now);
+  agenda.set_aside(1, now + Milliseconds(10));
+  BOOST_TEST(due(agenda, now + Milliseconds(20)).empty());
+  agenda.found(1, UtcTime{}, now);
+  BOOST_TEST(due(agenda).empty());
+  BOOST_TEST(due(agenda, now + Milliseconds(10)).size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(only_webhooks_that_are_due_or_postponed_are_not_searched) {
   WebhookAgenda agenda;
   agenda.found(5, UtcTime{}, now);
