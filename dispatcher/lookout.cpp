@@ -1,5 +1,7 @@
 #include "lookout.hpp"
 
+#include "store/queue.hpp"
+
 namespace dispatcher {
 
 namespace {
@@ -7,7 +9,8 @@ namespace {
 using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
-constexpr unsigned masses = 1000;         // new notifications at a look
+constexpr unsigned masses = 1000;  // new notifications at a look
+constexpr auto pause_interval = 1s;
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
 
@@ -34,9 +37,16 @@ void search_gaps(std::vector<store::Gap>& gaps, MonotonicTime until, Search&& se
 }  // namespace
 
 void Lookout::look(store::Session& session, MonotonicTime now) {
-  if (!pacer_.due(now)) return;
+  if (!pacer_.due(now)) {
+    // An emergency stop does not wait for what a look costs, with an old snapshot held open say.
+    if (now < next_pause_check_) return;
+    paused_ = store::is_paused(session);
+    next_pause_check_ = now + pause_interval;
+    return;
+  }
   const auto glance = store::glance_at_queue(session);
   paused_ = glance.paused;
+  next_pause_check_ = now + pause_interval;
   const bool found = !paused_ && glance.pending_notifications && find_new(session, glance.newest);
   // Where something comes, more comes.
   pacer_.ran(now, monotonic_now(), found ? poll_interval_ / 4 : poll_interval_);

@@ -44,6 +44,7 @@ class Lookout {
   std::vector<store::Gap> entity_gaps_;   // left of the present round
   std::vector<store::Gap> webhook_gaps_;  // likewise
   platform::MonotonicTime next_look_again_{};
+  platform::MonotonicTime next_pause_check_{};
 };
 
 }  // namespace dispatcher

@@ -12,7 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto aside_for = 5s;              // a webhook whose row somebody holds
+constexpr auto aside_for = 5s;              // a webhook whose row somebody holds,
+constexpr auto between_looks = 100ms;       // or until it is free
 constexpr auto refused_for = 1s;            // between tries while all are refused
 constexpr std::size_t enough_to_tell = 20;  // refused one after another: all are
 constexpr unsigned most_refusals = 3;       // of one that is alone
@@ -62,6 +63,7 @@ bool Outcomes::settle(store::Session& session) {
   }
   const auto now = monotonic_now();
   if (refused_ && now < next_try_) return false;
+  if (!set_aside_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
   bool any = false;
   for (auto batch = next_batch(now); !batch.empty(); batch = next_batch(now)) {
     const auto done = write(session, batch);
@@ -88,6 +90,19 @@ Outcomes::Batch Outcomes::next_batch(platform::MonotonicTime now) const {
     if (aside == set_aside_.end() || now >= aside->second) batch.push_back(settlement);
   }
   return batch;
+}
+
+/// As soon as nobody holds their rows any more: the lease of what has been delivered goes on.
+void Outcomes::bring_back_unlocked(store::Session& session, platform::MonotonicTime now) {
+  next_bring_back_ = now + between_looks;
+  Batch aside;
+  for (const auto& settlement : unsettled_) {
+    if (aside.size() < batch_size && set_aside_.contains(settlement.webhook) &&
+        !refusals_.contains(settlement.id))
+      aside.push_back(settlement);
+  }
+  if (aside.empty()) return;
+  for (const auto webhook : store::find_unlocked(session, aside)) set_aside_.erase(webhook);
 }
 
 void Outcomes::set_aside(store::WebhookId webhook) { set_aside_[webhook] = monotonic_now() + aside_for; }

@@ -49,6 +49,7 @@ class Outcomes {
   Batch write_by_webhook(store::Session& session, const Batch& batch);
   Batch write_one_by_one(store::Session& session, const Batch& batch);
   void set_aside(store::WebhookId webhook);
+  void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
   void log_attempt(const Attempt& attempt, const store::Settlement& settlement) const;
 
   platform::DeliverySettings settings_;
@@ -57,8 +58,9 @@ class Outcomes {
   Batch unsettled_;
   std::vector<store::LeasedDelivery> unreleased_;  // never started
   std::vector<Wake> wakes_;
-  std::map<store::WebhookId, platform::MonotonicTime> set_aside_;  // until when
-  std::map<store::DeliveryId, unsigned> refusals_;                 // of those that were alone
+  std::map<store::WebhookId, platform::MonotonicTime> set_aside_;  // until when, at most
+  platform::MonotonicTime next_bring_back_{};
+  std::map<store::DeliveryId, unsigned> refusals_;  // of those that were alone
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_
 };

@@ -80,6 +80,11 @@ class Sender::Impl {
 
   void submit(std::vector<Request> requests) { submitted_.put(std::move(requests)); }
 
+  void return_waiting() {
+    returning_ = true;
+    submitted_.wake();
+  }
+
   void stop_starting() {
     stopping_ = true;
     submitted_.wake();
@@ -153,7 +158,7 @@ class Sender::Impl {
 
   void start_submitted() {
     for (auto& request : submitted_.take()) start(lanes_.add(std::move(request), monotonic_now()));
-    if (stopping_) end_unstarted(lanes_.drop_all());
+    if (returning_.exchange(false) || stopping_) end_unstarted(lanes_.drop_all());
   }
 
   /// Where the connections of a lane have been busy for long; not while one is still being made.
@@ -279,6 +284,7 @@ class Sender::Impl {
   const platform::DeliverySettings settings_;
   Mailbox<Attempt>& attempts_;
   Mailbox<Request> submitted_;
+  std::atomic<bool> returning_ = false;
   std::atomic<bool> stopping_ = false;
   Poller poller_;
   Routes routes_;
@@ -299,6 +305,7 @@ Sender::~Sender() = default;
 void Sender::submit(std::vector<Request> requests) {
   if (!requests.empty()) impl_->submit(std::move(requests));
 }
+void Sender::return_waiting() { impl_->return_waiting(); }
 void Sender::stop_starting() { impl_->stop_starting(); }
 
 }  // namespace dispatcher

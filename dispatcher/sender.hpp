@@ -28,7 +28,9 @@ class Sender {
   /// Each request comes back as exactly one Attempt.
   void submit(std::vector<Request> requests);
 
-  /// What has not been started comes back as not_started; what is in flight goes on to its end.
+  /// What waits for a connection comes back as not_started; what is in flight goes on to its end.
+  void return_waiting();
+  /// The same, and nothing more is started.
   void stop_starting();
 
  private:

@@ -269,4 +269,28 @@ SettleResult settle(Session& session, const std::vector<Settlement>& settlements
   }
 }
 
+std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement>& settlements) {
+  std::map<DeliveryId, WebhookId> deliveries;
+  std::set<WebhookId> result;
+  for (const auto& settlement : settlements) {
+    deliveries.emplace(settlement.id, settlement.webhook);
+    result.insert(settlement.webhook);
+  }
+  /// What of `ids` exists, and is skipped because somebody has it.
+  const auto locked = [&](std::string_view sql, std::vector<std::int64_t> ids) {
+    std::set<std::int64_t> found;
+    for (const auto& row : query_ids(session, sql, ids, "")) found.insert(row.integer(0));
+    for (const auto& row : query_ids(session, sql, ids, "FOR UPDATE SKIP LOCKED"))
+      found.erase(row.integer(0));
+    return found;
+  };
+  std::vector<DeliveryId> ids;
+  for (const auto& [id, webhook] : deliveries) ids.push_back(id);
+  for (const auto id : locked("SELECT webhook_id FROM webhook_ejecuciones WHERE webhook_id IN",
+                              {result.begin(), result.end()}))
+    result.erase(id);
+  for (const auto id : locked("SELECT id FROM entregas WHERE id IN", ids)) result.erase(deliveries.at(id));
+  return result;
+}
+
 }  // namespace store

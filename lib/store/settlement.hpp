@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,9 @@ struct SettleResult {
 /// ended.
 SettleResult settle(Session& session, const std::vector<Settlement>& settlements,
                     platform::Milliseconds disable_after);
+
+/// Of the webhooks of `settlements`, those of which no row that settle() writes is locked by somebody at this
+/// moment. Waits for nobody.
+std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement>& settlements);
 
 }  // namespace store

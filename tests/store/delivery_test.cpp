@@ -345,4 +345,23 @@ BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
   BOOST_CHECK_EQUAL(claim_some(10).size(), 1U);
 }
 
+BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
+  queue_one();
+  queue_one();
+  const auto leased = claim_some(2);
+  const std::vector<Settlement> settlements{delivered(leased[0]), delivered(leased[1])};
+  const auto unlocked = [&] { return find_unlocked(session, settlements).contains(webhook.id); };
+  BOOST_CHECK(unlocked());  // it has no row in webhook_ejecuciones yet
+  settle(session, {settlements[0]}, Milliseconds(0));
+  Session other = database.connect();
+  for (const auto* sql :
+       {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE"}) {
+    other.execute("START TRANSACTION");
+    other.query(sql);
+    BOOST_CHECK(!unlocked());
+    other.execute("ROLLBACK");
+    BOOST_CHECK(unlocked());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

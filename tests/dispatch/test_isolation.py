@@ -1,0 +1,109 @@
+"""Nobody is held up by somebody else: more demand than slots, rows that others hold, a database that refuses."""
+import pytest
+
+from dispatch.test_poison import refused
+from fakes.receiver import Behaviour
+from support.sql import SqlSession
+from support.stack import setting
+from support.wait import wait_until
+
+
+@pytest.fixture
+def root(stack):
+    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    yield session
+    session.close()
+
+
+def delivered(stack, hooks) -> list[int]:
+    """How many of each, in one look."""
+    counts = dict.fromkeys((hook.id for hook in hooks), 0)
+    rows = stack.sql("SELECT webhook_id, COUNT(*) FROM entregas WHERE estado = 'entregada' AND webhook_id IN"
+                     f" ({','.join(map(str, counts))}) GROUP BY webhook_id")
+    return list((counts | {int(id): int(count) for id, count in rows}).values())
+
+
+def test_with_more_demand_than_slots_all_get_some(new_entity, receiver, stack):
+    entities = [new_entity() for _ in range(5)]
+    hooks = [entity.register() for entity in entities]
+    for hook in hooks:
+        receiver.behave(hook.path, Behaviour(delay=0.02))
+        stack.admin("webhook", "disable", hook.id)
+    for entity in entities:
+        for _ in range(60):
+            entity.notify()
+    ids = ",".join(str(hook.id) for hook in hooks)
+    held = f"SELECT COUNT(*) FROM entregas WHERE webhook_id IN ({ids}) AND estado = 'retenida'"
+    wait_until(lambda: int(stack.value(held)) == 300, 30, "all to be held")
+    with stack.dispatcher_with(**setting(delivery_max_in_flight="2")):
+        for hook in hooks:
+            stack.admin("webhook", "enable", hook.id)
+        wait_until(lambda: sum(delivered(stack, hooks)) >= 100, 60, "some of them")
+        counts = delivered(stack, hooks)
+    assert min(counts) >= max(counts) / 4, counts
+    wait_until(lambda: sum(delivered(stack, hooks)) == 300, 60, "all of them")
+
+
+@pytest.mark.parametrize("table, column", [("webhook_ejecuciones", "webhook_id"), ("webhooks", "id")])
+def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, receiver, stack, root, table, column):
+    entities = [new_entity() for _ in range(4)]
+    hooks = [entity.register() for entity in entities]
+    for entity in entities:
+        entity.notify()
+    wait_until(lambda: sum(delivered(stack, hooks)) == 4, what="the first ones")
+    root(f"START TRANSACTION; SELECT 1 FROM {table} WHERE {column} = {hooks[0].id} FOR UPDATE")
+    for _ in range(20):
+        for entity in entities:
+            entity.notify()
+    wait_until(lambda: delivered(stack, hooks)[1:] == [21, 21, 21], 20, "what has nothing to do with that row")
+    assert delivered(stack, hooks)[0] < 21, "the row was held"
+    root("ROLLBACK")
+    wait_until(lambda: delivered(stack, hooks)[0] == 21, 30, "the rest")
+    assert len(receiver.requests(hooks[0].path)) == 21, "and nothing twice"
+
+
+def test_a_long_queue_of_slow_answers_gets_connections(entity, receiver):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(delay=0.1))
+    for _ in range(30):
+        entity.notify()
+    receiver.wait(hook.path, 30)
+    assert receiver.peak_in_flight(hook.path) > 1
+
+
+def test_a_queue_of_quick_answers_shares_its_connections(entity, receiver, stack):
+    hook = entity.register()
+    stack.admin("queue", "pause")
+    for _ in range(60):
+        entity.notify()
+    stack.admin("queue", "resume")
+    requests = receiver.wait(hook.path, 60, 20)
+    assert len({request.connection for request in requests}) <= 10
+
+
+def test_outcomes_that_are_all_refused_are_kept(entity, receiver, stack):
+    hook = entity.register()
+    with refused(stack, "intentos_entrega", "TRUE"):
+        for _ in range(10):
+            entity.notify()
+        wait_until(lambda: "cannot be recorded" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
+        receiver.wait(hook.path, 1)
+    wait_until(lambda: delivered(stack, [hook]) == [10], 30, "all to be recorded")
+    assert len(receiver.requests(hook.path)) == 10, "nothing is sent again"
+
+
+def test_a_pause_returns_what_waits_for_a_connection(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    for _ in range(20):
+        entity.notify()
+    receiver.wait(hook.path, 1)
+    stack.admin("queue", "pause")
+    try:
+        in_flight = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"
+        wait_until(lambda: int(stack.value(in_flight)) <= receiver.in_flight(hook.path), 10, "the rest to be returned")
+    finally:
+        stack.admin("queue", "resume")
+        receiver.release(hook.path)
+    wait_until(lambda: delivered(stack, [hook]) == [20], 30, "all to arrive")
+    assert len(receiver.requests(hook.path)) == 20
