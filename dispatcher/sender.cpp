@@ -163,7 +163,10 @@ class Sender::Impl {
 
   /// Where the connections of a lane have been busy for long; not while one is still being made.
   void open_more() {
-    auto overdue = lanes_.overdue(monotonic_now(), [this](auto webhook) { return !connecting(webhook); });
+    // Nor where it would drive out a kept one, which is then made again, and so on.
+    const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
+    auto overdue =
+        lanes_.overdue(monotonic_now(), [&](auto webhook) { return room && !connecting(webhook); });
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }
@@ -245,7 +248,7 @@ class Sender::Impl {
 
   /// There are as many as were ever in flight together.
   Transfer& idle_transfer() {
-    if (idle_.empty()) return *transfers_.emplace_back(std::make_unique<Transfer>(settings_));
+    if (idle_.empty()) return *transfers_.emplace_back(std::make_unique<Transfer>(settings_, sockets_));
     auto& transfer = *idle_.back();
     idle_.pop_back();
     return transfer;
@@ -291,6 +294,7 @@ class Sender::Impl {
   Resolver resolver_;
   std::unordered_map<std::string, std::vector<Job>> waiting_;  // for the addresses of a host, by its name
   std::optional<platform::MonotonicTime> timer_;  // when libcurl wants to be called, whatever the sockets do
+  unsigned sockets_ = 0;                          // open, in use or kept
   std::unique_ptr<CURLM, MultiDeleter> multi_;    // calls the two above also as it is destroyed
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // of transfers_

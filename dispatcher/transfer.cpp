@@ -32,7 +32,14 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
   // A family that this host does not have (EAFNOSUPPORT) is no failure: libcurl tries the next address.
   if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
     progress.local_failure = true;
-  return fd < 0 ? CURL_SOCKET_BAD : fd;
+  if (fd < 0) return CURL_SOCKET_BAD;
+  ++*progress.sockets;
+  return fd;
+}
+
+int close_socket(void* sockets, curl_socket_t fd) {
+  --*static_cast<unsigned*>(sockets);
+  return ::close(fd);
 }
 
 /// Just before the request, also on a reused connection, for which open_socket is not asked.
@@ -134,8 +141,8 @@ Attempt attempt_of(Job& job, Ending ending) {
 
 }  // namespace
 
-Transfer::Transfer(const platform::DeliverySettings& settings)
-    : settings_(settings), names_(curl_share_init()), handle_(curl_easy_init()) {
+Transfer::Transfer(const platform::DeliverySettings& settings, unsigned& sockets)
+    : settings_(settings), sockets_(sockets), names_(curl_share_init()), handle_(curl_easy_init()) {
   if (!handle_ || !names_ ||
       curl_share_setopt(names_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) != CURLSHE_OK)
     throw std::runtime_error("libcurl cannot make a handle");
@@ -163,6 +170,7 @@ void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   job_ = std::move(job);
   progress_ = {};
   progress_.settings = &settings_;
+  progress_.sockets = &sockets_;
   progress_.literal = addresses.empty();
   set_addresses(route, addresses);
   set_request();
@@ -199,6 +207,8 @@ void Transfer::set_callbacks() {
   set(handle(), CURLOPT_RESOLVER_START_DATA, &progress_);
   set(handle(), CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   set(handle(), CURLOPT_OPENSOCKETDATA, &progress_);
+  set(handle(), CURLOPT_CLOSESOCKETFUNCTION, &close_socket);
+  set(handle(), CURLOPT_CLOSESOCKETDATA, &sockets_);
   set(handle(), CURLOPT_PREREQFUNCTION, &before_request);
   set(handle(), CURLOPT_PREREQDATA, &progress_);
   set(handle(), CURLOPT_HEADERFUNCTION, &read_header);

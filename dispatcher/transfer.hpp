@@ -22,6 +22,7 @@ struct Job {
 /// What the callbacks learn; they are given a pointer to it.
 struct Progress {
   const platform::DeliverySettings* settings = nullptr;
+  unsigned* sockets = nullptr;
   std::string retry_after;
   std::optional<platform::IpAddress> address;  // the last one dialled
   std::size_t header_bytes = 0;
@@ -37,8 +38,8 @@ struct Progress {
 
 class Transfer {
  public:
-  /// `settings` outlives it. Throws std::runtime_error.
-  explicit Transfer(const platform::DeliverySettings& settings);
+  /// `settings` and `sockets`, the count of open ones, outlive it and every connection. Throws std::runtime_error.
+  Transfer(const platform::DeliverySettings& settings, unsigned& sockets);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -79,6 +80,7 @@ class Transfer {
   static void append(List& list, const std::string& line);
 
   const platform::DeliverySettings& settings_;
+  unsigned& sockets_;
   // A DNS cache of its own, with the one host of the request: nothing that others do changes where it goes,
   // and nothing is left behind.
   std::unique_ptr<CURLSH, ShareDeleter> names_;
