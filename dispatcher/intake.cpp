@@ -207,7 +207,7 @@ Shipment Intake::expand_ahead(store::Session& session, Lookout& lookout, const S
       EntityAgenda::Pick::crowded, expand_alone_ > 0 ? 1 : entities_ahead, notifications_ahead, start);
   if (requests.empty()) return {};
   auto shipment = expand_carefully(session, lookout, requests, slots, Ahead::yes);
-  ahead_pacer_.ran(start, monotonic_now(), 0ms);
+  ahead_pacer_.ran(start, monotonic_now(), 0ms, 1s);
   return shipment;
 }
 

@@ -49,11 +49,11 @@ void Lookout::look(store::Session& session, MonotonicTime now) {
   next_pause_check_ = now + pause_interval;
   const bool found = !paused_ && glance.pending_notifications && find_new(session, glance.newest);
   // Where something comes, more comes.
-  pacer_.ran(now, monotonic_now(), found ? poll_interval_ / 4 : poll_interval_);
+  pacer_.ran(now, monotonic_now(), found ? poll_interval_ / 4 : poll_interval_, 4 * poll_interval_);
   const auto start = monotonic_now();
   if (paused_ || !search_pacer_.due(start)) return;
   search(session, glance);
-  search_pacer_.ran(start, monotonic_now(), poll_interval_);
+  search_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
 }
 
 /// What has come since the last look, by its ids: nearly everything is found so. What was there before the

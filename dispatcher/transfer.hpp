@@ -38,7 +38,8 @@ struct Progress {
 
 class Transfer {
  public:
-  /// `settings` and `sockets`, the count of open ones, outlive it and every connection. Throws std::runtime_error.
+  /// `settings` and `sockets`, the count of open ones, outlive it and every connection. Throws
+  /// std::runtime_error.
   Transfer(const platform::DeliverySettings& settings, unsigned& sockets);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
