@@ -74,12 +74,13 @@ std::vector<BornDelivery> read_leased(Session& session, const Expansion& expansi
   }
   std::vector<BornDelivery> result;
   if (notifications.empty()) return result;
-  for (const auto& row : session.query(
-           "SELECT e.id, e.notificacion_id, e.webhook_id, " STORE_EPOCH_MS(
-               "e.creada_en") " FROM " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e ON e.notificacion_id = "
-                              "j.id WHERE e.estado = 'en_curso' AND e.arriendo = ?"
-                              " ORDER BY e.id",
-           json::dump(notifications), lease.token)) {
+  for (const auto& row :
+       session.query("SELECT e.id, e.notificacion_id, e.webhook_id, " STORE_EPOCH_MS(
+                         "e.creada_en") " FROM " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e FORCE INDEX "
+                                        "(entregas_una_por_webhook) ON e.notificacion_id = "
+                                        "j.id WHERE e.estado = 'en_curso' AND e.arriendo = ?"
+                                        " ORDER BY e.id",
+                     json::dump(notifications), lease.token)) {
     result.push_back({row.integer(0), row.integer(1), row.integer(2), row.time(3)});
   }
   return result;

@@ -108,6 +108,22 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   check_same_cost(candidates);
 }
 
+// The optimiser, left alone, reads all that is in a state rather than those of a few notifications.
+BOOST_AUTO_TEST_CASE(reading_what_was_born_leased) {
+  const auto expand_one = [&] {
+    const auto id = insert_notification(session, 2);
+    load_recipients(session, {2});
+    const Expansion expansion{{id}, {}, {{id, other.id, BornState::leased}}};
+    BOOST_TEST(write_expansion(session, expansion, lease).size() == 1U);
+  };
+  grow(100);
+  session.update(
+      "UPDATE entregas SET estado = 'en_curso', arriendo = 5, arriendo_hasta = UTC_TIMESTAMP(3) WHERE estado "
+      "= "
+      "'pendiente'");
+  check_same_cost(expand_one);
+}
+
 BOOST_AUTO_TEST_CASE(a_claim_and_its_settlement) {
   const auto round = [&] {
     const auto before = rows_read();
