@@ -39,7 +39,7 @@ apt_install() {
       chmod +x "$policy"
     fi
     quietly() { out=$("$@" 2>&1) || { printf '%s\n' "$out" | tail -n 20; exit 1; }; }
-    quietly apt-get -q update </dev/null
-    quietly apt-get -q -y --no-install-recommends install "$@" </dev/null
+    quietly apt-get -q -o DPkg::Lock::Timeout=300 update </dev/null
+    quietly apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@" </dev/null
 ROOT
 }
