@@ -12,6 +12,7 @@ constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 constexpr auto highest = std::numeric_limits<std::int64_t>::max();
 constexpr platform::Milliseconds first_failure_wait{5000};
 constexpr unsigned most_doublings = 4;
+constexpr platform::Milliseconds rounding{1};  // of the database's times
 constexpr std::size_t gaps_at_once = store::gaps_per_search;
 
 /// Visits `map` in a turn that begins after `cursor` and goes round once, until `visit` returns false.
@@ -48,7 +49,24 @@ std::vector<store::Gap> gaps_between(const Map& map, F&& known) {
   return result;
 }
 
+/// How many ids it has beside its first one.
+std::uint64_t width(const store::Gap& gap) {
+  return static_cast<std::uint64_t>(gap.last) - static_cast<std::uint64_t>(gap.first);
+}
+
 }  // namespace
+
+void halve_widest(std::vector<store::Gap>& gaps, std::size_t count) {
+  while (!gaps.empty() && gaps.size() < count) {
+    const auto widest = std::ranges::max_element(gaps, {}, width);
+    if (width(*widest) == 0) return;
+    const auto middle =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(widest->first) + width(*widest) / 2);
+    const store::Gap upper{middle + 1, widest->last};
+    widest->last = middle;
+    gaps.push_back(upper);
+  }
+}
 
 void EntityAgenda::found(const store::WaitingEntity& entity) {
   auto& entry = entities_.try_emplace(entity.id, Entry{.after = entity.first - 1}).first->second;
@@ -114,10 +132,12 @@ std::vector<store::Gap> EntityAgenda::gaps() const {
   return gaps_between(entities_, [](const Entry& entry) { return entry.waiting; });
 }
 
-void WebhookAgenda::found(store::WebhookId webhook, platform::UtcTime first, platform::MonotonicTime due) {
-  auto& entry = webhooks_[webhook];
-  entry.from = first;
-  entry.due = due;
+void WebhookAgenda::found(const store::WaitingWebhook& webhook, platform::MonotonicTime now) {
+  auto& entry = webhooks_[webhook.id];
+  // What comes later may be due before a first that is still to come, but not before this moment.
+  const auto before_due = std::max(webhook.until, platform::Milliseconds::zero());
+  entry.from = webhook.first - before_due - rounding;
+  entry.due = now + webhook.until + rounding;
 }
 
 void WebhookAgenda::waits(store::WebhookId webhook, platform::MonotonicTime due) {

@@ -14,6 +14,10 @@
 
 namespace dispatcher {
 
+/// Halves the widest gaps until there are `count`, or all are of one id: as many are searched at once, and
+/// what waits is found side by side and not one after the other.
+void halve_widest(std::vector<store::Gap>& gaps, std::size_t count);
+
 class EntityAgenda {
  public:
   /// `cursor`: its turn begins after it.
@@ -68,8 +72,8 @@ class WebhookAgenda {
  public:
   explicit WebhookAgenda(store::WebhookId cursor = 0) : cursor_(cursor) {}
 
-  /// Its first pending delivery is due at `due`; `first` is that time by the database's clock.
-  void found(store::WebhookId webhook, platform::UtcTime first, platform::MonotonicTime due);
+  /// Its first pending delivery, seen at `now`.
+  void found(const store::WaitingWebhook& webhook, platform::MonotonicTime now);
   /// One of its deliveries, not necessarily its first, is due at `due`.
   void waits(store::WebhookId webhook, platform::MonotonicTime due);
 

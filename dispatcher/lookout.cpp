@@ -21,6 +21,7 @@ MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 template <class Search, class F>
 void search_gaps(std::vector<store::Gap>& gaps, MonotonicTime until, Search&& search, F&& found) {
   while (!gaps.empty() && monotonic_now() < until) {
+    halve_widest(gaps, store::gaps_per_search);
     const auto count = std::min(gaps.size(), store::gaps_per_search);
     const std::vector<store::Gap> batch(gaps.end() - static_cast<std::ptrdiff_t>(count), gaps.end());
     const auto results = search(batch);
@@ -36,7 +37,7 @@ void search_gaps(std::vector<store::Gap>& gaps, MonotonicTime until, Search&& se
 
 }  // namespace
 
-void Lookout::look(store::Session& session, MonotonicTime now) {
+void Lookout::look(store::Session& session, MonotonicTime now, bool idle) {
   if (!pacer_.due(now)) {
     // An emergency stop does not wait for what a look costs, with an old snapshot held open say.
     if (now < next_pause_check_) return;
@@ -47,13 +48,14 @@ void Lookout::look(store::Session& session, MonotonicTime now) {
   const auto glance = store::glance_at_queue(session);
   paused_ = glance.paused;
   next_pause_check_ = now + pause_interval;
-  const bool found = !paused_ && glance.pending_notifications && find_new(session, glance.newest);
-  // Where something comes, more comes.
-  pacer_.ran(now, monotonic_now(), found ? poll_interval_ / 4 : poll_interval_, 4 * poll_interval_);
+  const bool new_ones = !paused_ && glance.pending_notifications && find_new(session, glance.newest);
   const auto start = monotonic_now();
+  // Where something comes, more comes.
+  pacer_.ran(now, start, new_ones ? poll_interval_ / 4 : poll_interval_, 4 * poll_interval_);
   if (paused_ || !search_pacer_.due(start)) return;
-  search(session, glance);
+  const bool more = search(session, glance);
   search_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
+  if (more && idle) pacer_ = search_pacer_ = Pacer(share);  // on at once: nobody else needs the time
 }
 
 /// What has come since the last look, by its ids: nearly everything is found so. What was there before the
@@ -70,8 +72,10 @@ bool Lookout::find_new(store::Session& session, store::NotificationId newest) {
   return any;
 }
 
-void Lookout::search(store::Session& session, const store::QueueGlance& glance) {
+/// True when it found somebody who waits now, and was not through when its time was up.
+bool Lookout::search(store::Session& session, const store::QueueGlance& glance) {
   const auto now = monotonic_now();
+  bool found = false;
   if (now >= next_look_again_) {
     entities_.look_again();
     webhooks_.look_again();
@@ -81,7 +85,10 @@ void Lookout::search(store::Session& session, const store::QueueGlance& glance) 
     if (entity_gaps_.empty()) entity_gaps_ = entities_.gaps();
     search_gaps(
         entity_gaps_, now + slice, [&](const auto& gaps) { return find_waiting_entities(session, gaps); },
-        [&](const auto& entity) { entities_.found(entity); });
+        [&](const auto& entity) {
+          entities_.found(entity);
+          found = true;
+        });
   }
   if (glance.pending_deliveries) {
     if (webhook_gaps_.empty()) webhook_gaps_ = webhooks_.gaps(now);
@@ -89,9 +96,11 @@ void Lookout::search(store::Session& session, const store::QueueGlance& glance) 
         webhook_gaps_, monotonic_now() + slice,
         [&](const auto& gaps) { return find_waiting_webhooks(session, gaps); },
         [&](const auto& webhook) {
-          webhooks_.found(webhook.id, webhook.first, monotonic_now() + webhook.until + 1ms);
+          webhooks_.found(webhook, monotonic_now());
+          found = found || webhook.until <= 0ms;
         });
   }
+  return found && !(entity_gaps_.empty() && webhook_gaps_.empty());
 }
 
 }  // namespace dispatcher

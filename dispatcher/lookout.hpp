@@ -20,8 +20,8 @@ class Lookout {
   Lookout(platform::Milliseconds poll_interval, std::int64_t turn)
       : poll_interval_(poll_interval), entities_(turn), webhooks_(turn) {}
 
-  /// Looks if it is time to. Throws what the store throws.
-  void look(store::Session& session, platform::MonotonicTime now);
+  /// Looks if it is time to; `idle`: the caller has nothing else to do. Throws what the store throws.
+  void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
   /// When it will be time again.
   platform::MonotonicTime next_look() const { return pacer_.next(); }
@@ -32,11 +32,13 @@ class Lookout {
 
  private:
   bool find_new(store::Session& session, store::NotificationId newest);
-  void search(store::Session& session, const store::QueueGlance& glance);
+  bool search(store::Session& session, const store::QueueGlance& glance);
+
+  static constexpr unsigned share = 5;  // percent, of each
 
   platform::Milliseconds poll_interval_;
-  Pacer pacer_{5};
-  Pacer search_pacer_{5};
+  Pacer pacer_{share};
+  Pacer search_pacer_{share};
   std::optional<store::NotificationId> newest_;  // looked at; none before the first look
   bool paused_ = true;                           // until it has looked
   EntityAgenda entities_;

@@ -66,7 +66,7 @@ bool Loop::work() {
   bool busy = duty("settle", [this] { return settle(); });
   duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
   const bool was_paused = lookout_.paused();
-  duty("look", [this] { return lookout_.look(session_, std::chrono::steady_clock::now()), false; });
+  duty("look", [this] { return lookout_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
   if (lookout_.paused() && !was_paused) sender_.return_waiting();
   if (!lookout_.paused() && !outcomes_.refused()) busy = take_in() || busy;
   return busy;

@@ -31,6 +31,8 @@ std::vector<store::EntityId> next(EntityAgenda& agenda, unsigned limit, Pick pic
   return result;
 }
 
+constexpr Milliseconds past{-1};  // due already
+
 using Ids = std::vector<std::int64_t>;
 
 std::string text(const std::vector<store::Gap>& gaps) {
@@ -148,15 +150,27 @@ BOOST_AUTO_TEST_CASE(the_gaps_are_what_is_not_known) {
              std::to_string(lowest + 1) + ".." + std::to_string(highest - 1) + " ");
 }
 
+BOOST_AUTO_TEST_CASE(the_widest_gaps_are_halved_until_there_are_enough) {
+  const auto halved = [](std::vector<store::Gap> gaps, std::size_t count) {
+    dispatcher::halve_widest(gaps, count);
+    return text(gaps);
+  };
+  BOOST_TEST(halved({}, 4).empty());
+  BOOST_TEST(halved({{1, 8}}, 1) == "1..8 ");
+  BOOST_TEST(halved({{1, 8}, {20, 21}}, 4) == "1..2 20..21 5..8 3..4 ");
+  BOOST_TEST(halved({{1, 3}}, 9) == "1..1 3..3 2..2 ");
+  BOOST_TEST(halved({{lowest, highest}}, 2) == "-..-1 0..+ ");
+}
+
 BOOST_AUTO_TEST_CASE(webhooks_are_due_in_turn_from_their_time_on) {
   WebhookAgenda agenda;
-  for (const store::WebhookId id : {1, 2, 3}) agenda.found(id, UtcTime(Milliseconds(id)), now);
-  agenda.found(4, UtcTime{}, now + Milliseconds(5));
+  for (const store::WebhookId id : {1, 2, 3}) agenda.found({id, UtcTime(Milliseconds(id * 10)), past}, now);
+  agenda.found({4, UtcTime{}, Milliseconds(4)}, now);
   BOOST_TEST((due(agenda) == Ids{1, 2, 3}));
   agenda.turn_ended(1);
   BOOST_TEST((due(agenda) == Ids{2, 3, 1}));
   BOOST_TEST((due(agenda, now + Milliseconds(5)) == Ids{2, 3, 4, 1}));
-  BOOST_TEST((agenda.due(now).front().from == UtcTime(Milliseconds(2))));
+  BOOST_TEST((agenda.due(now).front().from == UtcTime(Milliseconds(19))));
   agenda.advance(2, UtcTime(Milliseconds(50)));
   BOOST_TEST((agenda.due(now).front().from == UtcTime(Milliseconds(50))));
   agenda.finished(2);
@@ -166,6 +180,17 @@ BOOST_AUTO_TEST_CASE(webhooks_are_due_in_turn_from_their_time_on) {
   BOOST_TEST((agenda.due(now).front().from == UtcTime(Milliseconds(50))));
   agenda.look_again();
   BOOST_TEST((agenda.due(now).front().from == UtcTime{}));
+}
+
+// One with a retry tomorrow gets something new: what is due today must not be sought from tomorrow on.
+BOOST_AUTO_TEST_CASE(what_comes_before_the_first_one_found_is_not_skipped) {
+  constexpr Milliseconds day{86'400'000};
+  const UtcTime seen(Milliseconds(1'000'000));
+  WebhookAgenda agenda;
+  agenda.found({1, seen + day, day}, now);
+  agenda.waits(1, now + Milliseconds(1));
+  BOOST_REQUIRE(due(agenda, now + Milliseconds(1)).size() == 1U);
+  BOOST_TEST((agenda.due(now + Milliseconds(1)).front().from <= seen));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_of_several_deliveries_decides_when_a_webhook_is_due) {
@@ -179,9 +204,9 @@ BOOST_AUTO_TEST_CASE(the_first_of_several_deliveries_decides_when_a_webhook_is_d
 
 BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
   WebhookAgenda agenda;
-  agenda.found(1, UtcTime{}, now);
+  agenda.found({1, UtcTime{}, past}, now);
   agenda.postpone(1, now + Milliseconds(10));
-  agenda.found(1, UtcTime{}, now);
+  agenda.found({1, UtcTime{}, past}, now);
   agenda.waits(1, now);
   BOOST_TEST(due(agenda).empty());
   BOOST_TEST(due(agenda, now + Milliseconds(10)).size() == 1U);
@@ -190,18 +215,18 @@ BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
 // One with a retry in an hour may get something new at any moment: it is searched again.
 BOOST_AUTO_TEST_CASE(one_that_is_set_aside_comes_back_only_if_something_is_found) {
   WebhookAgenda agenda;
-  agenda.found(1, UtcTime{}, now);
+  agenda.found({1, UtcTime{}, past}, now);
   agenda.set_aside(1, now + Milliseconds(10));
   BOOST_TEST(due(agenda, now + Milliseconds(20)).empty());
-  agenda.found(1, UtcTime{}, now);
+  agenda.found({1, UtcTime{}, past}, now);
   BOOST_TEST(due(agenda).empty());
   BOOST_TEST(due(agenda, now + Milliseconds(10)).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(only_webhooks_that_are_due_or_postponed_are_not_searched) {
   WebhookAgenda agenda;
-  agenda.found(5, UtcTime{}, now);
-  agenda.found(7, UtcTime{}, now + Milliseconds(1));
+  agenda.found({5, UtcTime{}, past}, now);
+  agenda.found({7, UtcTime{}, Milliseconds(0)}, now);
   BOOST_TEST(text(agenda.gaps(now)) == "-..4 6..7 8..+ ");
   BOOST_TEST(text(agenda.gaps(now + Milliseconds(1))) == "-..4 6..6 8..+ ");
   agenda.postpone(7, now + Milliseconds(10));
