@@ -2,7 +2,7 @@
 # Debian packages: each step installs what it misses, and says so.
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev
-  libc-ares-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev
+  libc-ares-dev libgoogle-perftools-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev
   libidn2-dev)
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
 TEST_PACKAGES=(python3-pytest faketime iproute2)
