@@ -26,6 +26,9 @@ constexpr IpNetwork v6(std::array<std::uint16_t, 3> groups, unsigned prefix) {
   return network;
 }
 
+// What the host of an Azure machine serves to it alone (WireServer: credentials, certificates, DNS).
+constexpr IpNetwork azure_host{IpAddress{false, {168, 63, 129, 16}}, 32};
+
 // IANA IPv4 Special-Purpose Address Registry, with multicast and class E. Its few globally reachable
 // assignments (such as 192.0.0.9) are anycast services, never a receiver: refused with their block.
 constexpr std::array special_v4{
@@ -33,6 +36,7 @@ constexpr std::array special_v4{
     v4(10, 0, 0, 8),       // private
     v4(100, 64, 0, 10),    // carrier-grade NAT
     v4(127, 0, 0, 8),      // loopback
+    azure_host,            // in no registry: Microsoft's own, and metadata all the same
     v4(169, 254, 0, 16),   // link-local, cloud metadata
     v4(172, 16, 0, 12),    // private
     v4(192, 0, 0, 24),     // protocol assignments

@@ -9,7 +9,8 @@
 namespace webhook {
 
 /// False for every address of the IANA special-purpose registries (RFC 6890 and successors), multicast,
-/// reserved, and for IPv6 forms that carry such an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo).
+/// reserved, the metadata services of clouds, and for IPv6 forms that carry such an IPv4 address (mapped,
+/// compatible, NAT64, 6to4, Teredo).
 bool is_public_address(const platform::IpAddress& address);
 
 /// The connect-time check (design 1.3): public, or within `allowed` (delivery.allowed_networks).

@@ -166,7 +166,8 @@ bool is_name(std::string_view host) {
   return host.size() <= longest && std::all_of(labels.begin(), labels.end(), is_label);
 }
 
-/// `7`, `0x7f`: some resolver may take a name that ends so for an IPv4 address; no real domain does.
+/// `7`, `0x7f` (in lower case): some resolver may take a name that ends so for an IPv4 address; no real
+/// domain does.
 bool ends_in_number(std::string_view name) {
   const std::string_view last = labels_of(name).back();
   return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
@@ -174,9 +175,10 @@ bool ends_in_number(std::string_view name) {
 
 /// Leads nowhere, or inside: reserved (RFC 6761, 6762, 7686, 8375) or customary in private networks.
 bool is_private_name(std::string_view name) {
-  constexpr std::array<std::string_view, 13> private_domains{
-      ".localhost", ".local",   ".localdomain", ".internal", ".intranet", ".lan",      ".home",
-      ".corp",      ".private", ".test",        ".invalid",  ".onion",    ".home.arpa"};
+  constexpr std::array<std::string_view, 15> private_domains{
+      ".localhost", ".local", ".localdomain", ".localdomain4", ".localdomain6",
+      ".internal",  ".lan",   ".intranet",    ".home",         ".home.arpa",
+      ".corp",      ".test",  ".private",     ".invalid",      ".onion"};
   const std::string dotted = std::string(".").append(name);
   return name.find('.') == std::string_view::npos ||
          std::any_of(private_domains.begin(), private_domains.end(),
@@ -200,9 +202,10 @@ std::string judge_host(const std::string& written, const std::string& dialled,
     require(is_public_address(*address), not_public);
     return address->to_string();
   }
-  require(lower(dialled) == lower(written) && !ends_in_number(dialled), bad_host);
-  require(find_override(dialled, overrides) != nullptr || !is_private_name(lower(dialled)), not_public);
-  return lower(dialled);
+  const std::string name = lower(dialled);
+  require(name == lower(written) && !ends_in_number(name), bad_host);
+  require(find_override(name, overrides) != nullptr || !is_private_name(name), not_public);
+  return name;
 }
 
 TargetUrl judge(std::string_view url, const std::vector<HostOverride>& overrides) {

@@ -18,7 +18,7 @@ IPV4 = """
 127.0.0.1. 0 0.0.0.0 0x0 00 10.0.0.1 10.255.255.255 0xa000001 012.0.0.1 167772161 172.16.0.1 172.31.255.255
 192.168.0.1 192.168.255.255 0xc0a80001 3232235521 192.168.257 169.254.169.254 169.254.43518 0xa9fea9fe
 100.64.0.1 100.127.255.255 192.0.0.1 192.0.2.1 192.88.99.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1
-224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 127.0.0.%31 %31%32%37.0.0.1
+224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 168.63.129.16 100.100.100.200 127.0.0.%31 %31%32%37.0.0.1
 """.split()
 IPV6 = """
 [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:10.0.0.1] [::127.0.0.1] [::a00:1]
@@ -29,7 +29,7 @@ NAMES = """
 localhost LOCALHOST localhost. LocalHost a.localhost a.b.localhost. localhost.localdomain intranet server db1
 printer.local a.localdomain a.internal metadata.google.internal a.intranet a.lan a.home a.corp a.private
 router.home.arpa a.test receptor.test a.invalid a.onion LOCAL.LOCAL %6c%6f%63%61%6c%68%6f%73%74 loc%61lhost
-a.lan. ｌocalhost ⓛocalhost １２７.0.0.1 ①②⑦.0.0.1 127。0。0。1 10．0．0．1 localhost。
+a.lan. localhost6.localdomain6 example.0X7F ｌocalhost ⓛocalhost １２７.0.0.1 ①②⑦.0.0.1 127。0。0。1 10．0．0．1 localhost。
 """.split()
 FORMS = [
     "https://", "https:///", "https:///path", "https://?x", "https://#x", "https://:443/", "https://.", "https://./",
