@@ -1,0 +1,176 @@
+// The judgement beside the dialler: for thousands of generated URLs, what libcurl would connect to. Nothing
+// leaves the machine: names are given their address with the request or are not looked up, and no socket is
+// ever opened. The URLs come from a seed that a failure shows; TEST_SEED gives it again.
+#include <arpa/inet.h>
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "url_generator.hpp"
+#include "webhook/target_url.hpp"
+
+using platform::IpAddress;
+using webhook::TargetUrl;
+
+namespace {
+
+struct Dialled {
+  IpAddress address;
+  std::uint16_t port;
+};
+
+curl_socket_t record(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
+  const sockaddr* address = &candidate->addr;
+  // The port is at the same place in both families.
+  const auto port = ntohs(reinterpret_cast<const sockaddr_in*>(address)->sin_port);
+  static_cast<std::vector<Dialled>*>(data)->push_back({IpAddress::from_sockaddr(address).value(), port});
+  return CURL_SOCKET_BAD;
+}
+
+int allow_lookup(void* /*resolver*/, void* /*reserved*/, void* is_literal) {
+  return *static_cast<const bool*>(is_literal) ? 0 : 1;
+}
+
+std::string part(CURLU* url, CURLUPart what, unsigned flags) {
+  char* text = nullptr;
+  const bool found = curl_url_get(url, what, &text, flags) == CURLUE_OK;
+  const std::unique_ptr<char, decltype(&curl_free)> owner(text, curl_free);
+  return found ? text : "";
+}
+
+bool is_literal(const std::string& host) {
+  return host.starts_with('[') || IpAddress::parse(host).has_value();
+}
+
+/// What a resolver would answer: getaddrinfo reads every old spelling of IPv4 as well; a name that is not
+/// public leads to this machine.
+std::string resolved(std::string name) {
+  if (name.ends_with('.')) name.pop_back();
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  in_addr v4{};
+  if (::inet_aton(name.c_str(), &v4) != 0) {
+    IpAddress address;
+    std::memcpy(address.bytes.data(), &v4, 4);
+    return address.to_string();
+  }
+  bool is_local = name.find('.') == std::string::npos;
+  for (const auto* domain :
+       {".localhost", ".localdomain", ".localdomain4", ".localdomain6", ".local", ".internal", ".intranet",
+        ".lan", ".home", ".corp", ".private", ".home.arpa", ".test", ".invalid", ".onion"}) {
+    is_local |= ("." + name).ends_with(domain);
+  }
+  return is_local ? "127.0.0.1" : "8.8.4.4";
+}
+
+using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+List resolution(const std::string& host, const std::string& port) {
+  return {curl_slist_append(nullptr, (host + ":" + port + ":" + resolved(host)).c_str()),
+          curl_slist_free_all};
+}
+
+/// Every address that libcurl would connect to for this text, an https URL.
+std::vector<Dialled> dialled_for(const std::string& url) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
+  if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return {};
+  const std::string host = part(parsed.get(), CURLUPART_HOST, 0);
+  const bool literal = is_literal(host);
+  const List names = resolution(host, part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT));
+  std::vector<Dialled> addresses;
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(), curl_easy_cleanup);
+  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "https");
+  curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
+  curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+  if (!literal) curl_easy_setopt(curl.get(), CURLOPT_RESOLVE, names.get());
+  curl_easy_setopt(curl.get(), CURLOPT_RESOLVER_START_FUNCTION, &allow_lookup);
+  curl_easy_setopt(curl.get(), CURLOPT_RESOLVER_START_DATA, &literal);
+  curl_easy_setopt(curl.get(), CURLOPT_OPENSOCKETFUNCTION, &record);
+  curl_easy_setopt(curl.get(), CURLOPT_OPENSOCKETDATA, &addresses);
+  BOOST_TEST(curl_easy_perform(curl.get()) != CURLE_OK);
+  return addresses;
+}
+
+std::optional<TargetUrl> accepted(const std::string& url) {
+  auto verdict = webhook::judge_target_url(url, {});
+  if (auto* target = std::get_if<TargetUrl>(&verdict)) return std::move(*target);
+  return std::nullopt;
+}
+
+bool is_ascii(const std::string& text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return c < 0x80 && c != 0; });
+}
+
+void check_accepted(const TargetUrl& target) {
+  BOOST_TEST(is_ascii(target.text));
+  const auto again = accepted(target.text);
+  BOOST_REQUIRE(again.has_value());
+  BOOST_TEST(again->text == target.text);
+  BOOST_TEST(again->host == target.host);
+  BOOST_TEST(again->port == target.port);
+  const auto dialled = dialled_for(target.text);
+  BOOST_REQUIRE(dialled.size() == 1U);
+  BOOST_TEST(is_public_by_the_registries(dialled[0].address));
+  BOOST_TEST(dialled[0].port == target.port);
+  const auto address = IpAddress::parse(target.host);
+  BOOST_TEST((!address || *address == dialled[0].address));
+}
+
+struct Tally {
+  int accepted = 0;
+  int private_refused = 0;
+};
+
+void check(const GeneratedUrl& url, Tally& tally) {
+  const auto target = accepted(url.text);
+  if (url.plain) BOOST_TEST(target.has_value() == is_public_by_the_registries(*url.plain));
+  if (target) {
+    ++tally.accepted;
+    check_accepted(*target);
+  }
+  // What is not ASCII is never dialled as it was sent: libcurl would read it by the locale.
+  if (!is_ascii(url.text)) return;
+  const auto dialled = dialled_for(url.text);
+  if (std::ranges::all_of(dialled, is_public_by_the_registries, &Dialled::address)) return;
+  BOOST_TEST(!target.has_value());
+  ++tally.private_refused;
+}
+
+std::uint64_t chosen_seed() {
+  const char* given = std::getenv("TEST_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(dialled_address)
+
+BOOST_AUTO_TEST_CASE(nothing_accepted_dials_an_address_that_is_not_public) {
+  constexpr int urls = 10'000;
+  constexpr auto patience = std::chrono::seconds(10);
+  const auto seed = chosen_seed();
+  BOOST_TEST_MESSAGE("TEST_SEED=" << seed);
+  UrlGenerator generator(seed);
+  Tally tally;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int count = 0;
+  for (; count < urls && std::chrono::steady_clock::now() < end; ++count) {
+    const GeneratedUrl url = generator.next();
+    BOOST_TEST_CONTEXT("TEST_SEED=" << seed << ", URL " << count << ": " << url.text) { check(url, tally); }
+  }
+  // Otherwise it has shown nothing.
+  BOOST_TEST(count >= 1000);
+  BOOST_TEST(tally.accepted > count / 10);
+  BOOST_TEST(tally.private_refused > count / 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
