@@ -7,12 +7,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include "webhook/utf8.hpp"
 
 namespace webhook::json {
 
 namespace {
+
+/// Is it a number to readers that have nothing larger than a double?
+bool is_finite(const Number& number) { return std::isfinite(std::strtod(number.text.c_str(), nullptr)); }
 
 /// Builds the value from the parser's events, and stops it (by returning false) at what it would let pass.
 class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
@@ -27,7 +32,11 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
   bool Default() { return stop("valor no válido"); }  // typed numbers: never sent under NumbersAsStrings
   bool Null() { return add(Value()); }
   bool Bool(bool b) { return add(Value(b)); }
-  bool RawNumber(const char* text, Size length, bool) { return add(Number{std::string(text, length)}); }
+  bool RawNumber(const char* text, Size length, bool) {
+    Number number{std::string(text, length)};
+    // The parser judges by the exponent alone, and lets 9e308 pass.
+    return is_finite(number) ? add(std::move(number)) : stop("un número demasiado grande");
+  }
   bool String(const char* text, Size length, bool) {
     return is_unicode(text, length) && add(std::string(text, length));
   }
@@ -135,6 +144,8 @@ const char* describe(rapidjson::ParseErrorCode code) {
   }
 }
 
+constexpr const char* zero_byte = "el texto lleva un byte cero (en una cadena se escribe \\u0000)";
+
 [[noreturn]] void fail(const char* reason, std::size_t offset) {
   throw ParseError("JSON no válido: " + std::string(reason) + " (byte " + std::to_string(offset) + ")");
 }
@@ -201,8 +212,9 @@ Value parse(std::string_view text) {
   Builder builder;
   const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
   if (result.Code() == rapidjson::kParseErrorTermination) fail(builder.reason(), result.Offset());
-  if (result.IsError()) fail(describe(result.Code()), result.Offset());
   // A zero byte looks like the end of the text to the parser.
+  const bool at_zero = result.Offset() < text.size() && text[result.Offset()] == '\0';
+  if (result.IsError()) fail(at_zero ? zero_byte : describe(result.Code()), result.Offset());
   if (stream.Tell() != text.size()) fail("sobra texto después del valor", stream.Tell());
   return builder.take();
 }

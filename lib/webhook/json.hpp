@@ -67,7 +67,8 @@ struct ParseError : std::runtime_error {
 inline constexpr unsigned max_depth = 32;
 
 /// RFC 8259, strictly: one value, valid UTF-8, no byte-order mark, no lone surrogates, no repeated member
-/// names (compared after unescaping), at most max_depth levels of arrays and objects. Throws ParseError for
+/// names (compared after unescaping), no number beyond a double's range, at most max_depth levels of arrays
+/// and objects. Throws ParseError for
 /// everything else, and never takes more than time linear in the text (n log n for the names).
 Value parse(std::string_view text);
 
