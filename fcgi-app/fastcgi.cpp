@@ -5,42 +5,27 @@
 #include <poll.h>
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <stdexcept>
 #include <system_error>
 
 #include "fcgi-app/connection_wait.hpp"
+#include "fcgi-app/parameters.hpp"
 #include "fcgi-app/response.hpp"
 
 namespace api {
 namespace {
 
-std::string_view parameter(const FCGX_Request& fcgi, const char* name) {
-  const char* const value = FCGX_GetParam(name, fcgi.envp);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
 BodyState read_body(const FCGX_Request& fcgi, std::string& body) {
-  const std::string_view text = parameter(fcgi, "CONTENT_LENGTH");
-  if (text.empty()) return BodyState::complete;
-  unsigned length = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (rest != text.data() + text.size()) return BodyState::malformed;
-  if (error == std::errc::result_out_of_range || length > max_body_bytes) return BodyState::too_large;
-  if (error != std::errc()) return BodyState::malformed;
-  body.resize(length);
-  const int received = FCGX_GetStr(body.data(), static_cast<int>(length), fcgi.in);
-  return received == static_cast<int>(length) ? BodyState::complete : BodyState::malformed;
+  const AnnouncedBody announced = announced_body(find_parameter(fcgi.envp, "CONTENT_LENGTH"));
+  if (announced.state != BodyState::complete || announced.length == 0) return announced.state;
+  body.resize(announced.length);
+  const int length = static_cast<int>(announced.length);
+  return FCGX_GetStr(body.data(), length, fcgi.in) == length ? BodyState::complete : BodyState::malformed;
 }
 
 Request read_request(const FCGX_Request& fcgi) {
-  Request request;
-  request.id = parameter(fcgi, "REQUEST_ID");
-  request.method = parameter(fcgi, "REQUEST_METHOD");
-  request.target = parameter(fcgi, "REQUEST_URI");
-  request.authorization = parameter(fcgi, "HTTP_AUTHORIZATION");
-  request.content_type = parameter(fcgi, "CONTENT_TYPE");
+  Request request = read_head(fcgi.envp);
   request.body_state = read_body(fcgi, request.body);
   return request;
 }

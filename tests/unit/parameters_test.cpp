@@ -1,0 +1,71 @@
+#include "fcgi-app/parameters.hpp"
+
+#include <array>
+#include <boost/test/unit_test.hpp>
+
+using api::announced_body;
+using api::BodyState;
+using api::find_parameter;
+using api::max_body_bytes;
+using api::read_head;
+
+BOOST_AUTO_TEST_SUITE(parameters)
+
+BOOST_AUTO_TEST_CASE(a_parameter_is_found_by_its_whole_name) {
+  const std::array<const char*, 8> list{"A_B=long", "A=1=2",     "A=second", "NOTHING",
+                                        "EMPTY=",   "=nameless", "a=lower",  nullptr};
+  BOOST_TEST(find_parameter(list.data(), "A") == "1=2");
+  BOOST_TEST(find_parameter(list.data(), "A_B") == "long");
+  BOOST_TEST(find_parameter(list.data(), "EMPTY").empty());
+  BOOST_TEST(find_parameter(list.data(), "NOTHING").empty());
+  BOOST_TEST(find_parameter(list.data(), "A_").empty());
+  BOOST_TEST(find_parameter(list.data(), "B").empty());
+  BOOST_TEST(find_parameter(nullptr, "A").empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_head_of_a_request) {
+  const std::array<const char*, 7> list{"REQUEST_ID=f00",
+                                        "REQUEST_METHOD=POST",
+                                        "REQUEST_URI=/a?b=c",
+                                        "CONTENT_LENGTH=5",
+                                        "CONTENT_TYPE=application/json",
+                                        "HTTP_AUTHORIZATION=Bearer x",
+                                        nullptr};
+  const auto request = read_head(list.data());
+  BOOST_TEST(request.id == "f00");
+  BOOST_TEST(request.method == "POST");
+  BOOST_TEST(request.target == "/a?b=c");
+  BOOST_TEST(request.content_type == "application/json");
+  BOOST_TEST(request.authorization == "Bearer x");
+  BOOST_TEST(request.body.empty());
+}
+
+// A client's header becomes HTTP_…: it is never taken for a parameter of nginx's own.
+BOOST_AUTO_TEST_CASE(headers_are_no_parameters) {
+  const std::array<const char*, 5> list{"HTTP_REQUEST_URI=/x", "HTTP_CONTENT_LENGTH=5",
+                                        "HTTP_REQUEST_METHOD=DELETE", "HTTP_CONTENT_TYPE=application/json",
+                                        nullptr};
+  const auto request = read_head(list.data());
+  BOOST_TEST(request.method.empty());
+  BOOST_TEST(request.target.empty());
+  BOOST_TEST(request.content_type.empty());
+}
+
+BOOST_AUTO_TEST_CASE(announced_lengths) {
+  const auto length = [](std::string_view text) { return announced_body(text).length; };
+  const auto state = [](std::string_view text) { return announced_body(text).state; };
+  BOOST_TEST(length("") == 0U);
+  BOOST_TEST(length("0") == 0U);
+  BOOST_TEST(length("0012") == 12U);
+  BOOST_TEST(length("65536") == max_body_bytes);
+  for (const auto* text : {"", "0", "65536"}) BOOST_TEST((state(text) == BodyState::complete), text);
+  for (const auto* text : {"65537", "4294967296", "18446744073709551616", "99999999999999999999999"}) {
+    BOOST_TEST((state(text) == BodyState::too_large), text);
+    BOOST_TEST(length(text) == 0U);
+  }
+  for (const auto* text : {"-1", "+1", " 1", "1 ", "0x5", "5,5", "x", "99999999999999999999x"}) {
+    BOOST_TEST((state(text) == BodyState::malformed), text);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
