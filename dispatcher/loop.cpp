@@ -8,6 +8,7 @@
 
 #include "request.hpp"
 #include "store/waiting.hpp"
+#include "webhook/key_file.hpp"
 
 namespace dispatcher {
 
@@ -28,6 +29,7 @@ Slots::Outcome outcome_of(Ending ending) {
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
            const platform::Log& log)
     : settings_(settings.delivery),
+      key_file_(settings.secrets.key_file),
       keys_(std::move(keys)),
       session_(std::move(session)),
       log_(log),
@@ -40,10 +42,11 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
 
 void Loop::check_database() { store::glance_at_queue(session_); }
 
-void Loop::run(const platform::StopSignal& stop) {
+void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   while (!stop.requested()) {
+    if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
     const bool busy = round();
-    if (!busy) wait(&stop, away_ ? away_wait : until_next_look());
+    if (!busy) wait(away_ ? away_wait : until_next_look(), {stop.fd(), reload.fd()});
   }
   drain();
 }
@@ -103,7 +106,7 @@ bool Loop::duty(std::string_view name, F&& body) {
   } catch (const std::exception& error) {
     log_.error("a duty failed and will be tried again", {{"duty", name}, {"error", error.what()}});
     session_.disconnect();  // whatever state it is in
-    wait(nullptr, away_wait);
+    wait(away_wait);
   }
   return false;
 }
@@ -118,10 +121,10 @@ Milliseconds Loop::until_next_look() const {
   return std::clamp(wait, Milliseconds{1}, settings_.poll_interval);
 }
 
-/// Until an attempt has ended, the signal comes (with `stop`), or the time is up.
-void Loop::wait(const platform::StopSignal* stop, Milliseconds longest) {
-  std::array<pollfd, 2> descriptors{pollfd{attempts_.fd(), POLLIN, 0},
-                                    pollfd{stop != nullptr ? stop->fd() : -1, POLLIN, 0}};
+/// Until an attempt has ended, one of these descriptors is readable, or the time is up.
+void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
+  std::array<pollfd, 3> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{signals[0], POLLIN, 0},
+                                    pollfd{signals[1], POLLIN, 0}};
   // While the database is away, results that cannot be settled must not turn the wait into a spin.
   if (away_) descriptors[0].fd = -1;
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
@@ -145,12 +148,13 @@ bool Loop::settle() {
 }
 
 void Loop::send(Shipment shipment) {
+  const auto keys = keys_.current();
   std::vector<Request> requests;
   for (auto& delivery : shipment.deliveries) {
     const auto webhook = delivery.webhook;
     const auto& [target, probing] = shipment.destinations.at(webhook);
     auto request =
-        prepare_request(delivery, target, keys_, platform::utc_now(), shipment.leased_at + settings_.lease);
+        prepare_request(delivery, target, *keys, platform::utc_now(), shipment.leased_at + settings_.lease);
     if (!request) {
       outcomes_.hold(delivery);
       continue;
@@ -180,7 +184,7 @@ void Loop::drain() {
     }
     const bool done = slots_.in_flight() == 0 && outcomes_.waiting() == 0;
     if (done || std::chrono::steady_clock::now() >= deadline) break;
-    wait(nullptr, away_ ? away_wait : settings_.poll_interval);
+    wait(away_ ? away_wait : settings_.poll_interval);
   }
   const auto left = slots_.in_flight() + outcomes_.waiting();
   if (left > 0)

@@ -4,6 +4,9 @@
 // lease is attempted again; no transaction is open while anything is sent.
 #pragma once
 
+#include <array>
+#include <string>
+
 #include "attempt.hpp"
 #include "intake.hpp"
 #include "lookout.hpp"
@@ -11,6 +14,7 @@
 #include "outcomes.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
+#include "platform/reload_signal.hpp"
 #include "platform/stop_signal.hpp"
 #include "sender.hpp"
 #include "slots.hpp"
@@ -29,8 +33,9 @@ class Loop {
   /// operator looks.
   void check_database();
 
-  /// Until the signal; then drains: starts nothing more, settles what is in flight, gives back the rest.
-  void run(const platform::StopSignal& stop);
+  /// Until `stop`; then drains: starts nothing more, settles what is in flight, gives back the rest. `reload`
+  /// reads secrets.key_file again.
+  void run(const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 
  private:
   bool round();
@@ -47,10 +52,11 @@ class Loop {
   void send(Shipment shipment);
   void report_away(const std::exception& error);
   platform::Milliseconds until_next_look() const;
-  void wait(const platform::StopSignal* stop, platform::Milliseconds longest);
+  void wait(platform::Milliseconds longest, std::array<int, 2> signals = {-1, -1});
 
   platform::DeliverySettings settings_;
-  webhook::KeyRing keys_;
+  std::string key_file_;
+  webhook::SharedKeys keys_;
   store::Session session_;
   platform::Log log_;
   Slots slots_;

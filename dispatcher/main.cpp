@@ -2,7 +2,9 @@
 #include "descriptors.hpp"
 #include "loop.hpp"
 #include "platform/program.hpp"
+#include "platform/reload_signal.hpp"
 #include "platform/service_manager.hpp"
+#include "webhook/key_file.hpp"
 
 namespace {
 
@@ -18,19 +20,18 @@ platform::Settings prepare(platform::Settings settings) {
 
 int run(const platform::Config& config) {
   const platform::StopSignal stop;
+  const platform::ReloadSignal reload;
   const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
-  auto keys =
-      webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file));
   dispatcher::Loop loop(
-      settings, std::move(keys),
+      settings, webhook::read_key_file(settings.secrets.key_file),
       store::Session(settings.database,
                      {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1}),
       log);
   loop.check_database();
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
-  loop.run(stop);
+  loop.run(stop, reload);
   platform::notify_service_manager("STOPPING=1");
   return platform::exit_done;
 }
@@ -41,6 +42,7 @@ int main(int argc, char** argv) {
   return platform::run_daemon(
       argc, argv,
       "Delivers the notifications written to notificaciones_pendientes as signed HTTPS POSTs.\n"
-      "SIGTERM drains: what is in flight ends and is recorded, then it exits with 0.",
+      "SIGTERM drains: what is in flight ends and is recorded, then it exits with 0.\n"
+      "SIGHUP reads secrets.key_file again.",
       run);
 }

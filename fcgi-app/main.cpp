@@ -4,8 +4,10 @@
 
 #include "fcgi-app/pool.hpp"
 #include "platform/program.hpp"
+#include "platform/reload_signal.hpp"
 #include "platform/service_manager.hpp"
 #include "platform/stop_signal.hpp"
+#include "webhook/key_file.hpp"
 
 namespace {
 
@@ -20,16 +22,19 @@ int listening_socket() {
 
 int run(const platform::Config& config) {
   const platform::StopSignal stop;
+  const platform::ReloadSignal reload;
   const platform::Settings& settings = config.settings;
-  const api::Shared shared{
-      webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file)),
-      settings.delivery.host_overrides, platform::Log(settings.log.level)};
-  api::run_pool(listening_socket(), settings, shared, stop);
+  api::Shared shared{webhook::SharedKeys(webhook::read_key_file(settings.secrets.key_file)),
+                     settings.delivery.host_overrides, platform::Log(settings.log.level)};
+  api::run_pool(listening_socket(), settings, shared, stop, reload);
   return platform::exit_done;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return platform::run_daemon(argc, argv, "the API for entities, a FastCGI application behind nginx", run);
+  return platform::run_daemon(argc, argv,
+                              "the API for entities, a FastCGI application behind nginx.\n"
+                              "SIGTERM drains and ends it with 0; SIGHUP reads secrets.key_file again.",
+                              run);
 }

@@ -1,7 +1,9 @@
 #include "fcgi-app/pool.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <stdexcept>
@@ -9,6 +11,7 @@
 
 #include "fcgi-app/fastcgi.hpp"
 #include "platform/service_manager.hpp"
+#include "webhook/key_file.hpp"
 
 namespace api {
 namespace {
@@ -75,15 +78,18 @@ class Workers {
 
 }  // namespace
 
-void run_pool(int listener_fd, const platform::Settings& settings, const Shared& shared,
-              const platform::StopSignal& stop) {
+void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
+              const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   prepare_fastcgi(listener_fd);
   try_database(make_session(settings));
   auto services = make_services(settings, shared);
   Workers workers(services, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});
   platform::notify_service_manager("READY=1");
-  while (!stop.wait(-1)) {
+  while (!stop.requested()) {
+    std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};
+    ::poll(signals.data(), signals.size(), -1);
+    if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   }
   shared.log.info("stopping");
   platform::notify_service_manager("STOPPING=1");

@@ -4,13 +4,15 @@
 
 #include "fcgi-app/service.hpp"
 #include "platform/config.hpp"
+#include "platform/reload_signal.hpp"
 #include "platform/stop_signal.hpp"
 
 namespace api {
 
-/// Serves `listener_fd` until SIGTERM or SIGINT; requests in flight finish first. The database need not be
-/// there. Throws std::runtime_error (std::system_error among them) when it cannot start.
-void run_pool(int listener_fd, const platform::Settings& settings, const Shared& shared,
-              const platform::StopSignal& stop);
+/// Serves `listener_fd` until SIGTERM or SIGINT; requests in flight finish first. SIGHUP reads
+/// secrets.key_file again. The database need not be there. Throws std::runtime_error (std::system_error among
+/// them) when it cannot start.
+void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
+              const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 
 }  // namespace api

@@ -87,8 +87,8 @@ Response Service::perform(Trace& trace) {
   trace.entity = caller.id;
   const Route& route = require_route(trace.match);
   if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
-  return route.handler(
-      {caller, trace.match.parameter, request.body, session_, shared_.keys, shared_.overrides});
+  const auto keys = shared_.keys.current();
+  return route.handler({caller, trace.match.parameter, request.body, session_, *keys, shared_.overrides});
 }
 
 store::Caller Service::authenticate(std::string_view authorization) {

@@ -16,9 +16,9 @@
 
 namespace api {
 
-/// What all threads share, read only. It outlives every Service.
+/// What all threads share and only read, but for the keys: a reload replaces them. It outlives every Service.
 struct Shared {
-  webhook::KeyRing keys;
+  webhook::SharedKeys keys;
   std::vector<platform::HostOverride> overrides;
   platform::Log log;
 };

@@ -4,7 +4,7 @@
 
 #include "admin/commands.hpp"
 #include "platform/file.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "webhook/key_file.hpp"
 
 namespace admin {
 
@@ -52,9 +52,7 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
     check(problems, "database.password_file", [&] { platform::read_secret_file(path); });
   if (const auto& path = settings.database.tls_ca; !path.empty())
     check(problems, "database.tls_ca", [&] { platform::require_certificates("database.tls_ca", path); });
-  check(problems, "secrets.key_file", [&] {
-    webhook::KeyRing::parse(platform::read_configured_file("secrets.key_file", settings.secrets.key_file));
-  });
+  check(problems, "secrets.key_file", [&] { webhook::read_key_file(settings.secrets.key_file); });
   if (const auto& path = settings.delivery.ca_file; !path.empty())
     check(problems, "delivery.ca_file", [&] { platform::require_certificates("delivery.ca_file", path); });
   return problems;

@@ -4,7 +4,7 @@
 
 #include "admin/commands.hpp"
 #include "store/secrets.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "webhook/key_file.hpp"
 
 namespace admin {
 
@@ -15,8 +15,7 @@ bool contains(const std::vector<std::string>& ids, const std::string& id) {
 }
 
 Result status(Context& context, const Arguments&) {
-  const auto keys = webhook::KeyRing::parse(
-      platform::read_configured_file("secrets.key_file", context.config.settings.secrets.key_file));
+  const auto keys = webhook::read_key_file(context.config.settings.secrets.key_file);
   const auto ids = keys.ids();
   auto used = store::secrets_by_key(context.session);
   for (const auto& id : ids) {
@@ -37,8 +36,7 @@ Result status(Context& context, const Arguments&) {
 }
 
 Result reencrypt(Context& context, const Arguments&) {
-  const auto keys = webhook::KeyRing::parse(
-      platform::read_configured_file("secrets.key_file", context.config.settings.secrets.key_file));
+  const auto keys = webhook::read_key_file(context.config.settings.secrets.key_file);
   const auto done = store::reencrypt_secrets(context.session, keys);
   Result result{
       webhook::json::Object{{"clave", keys.current_id()},

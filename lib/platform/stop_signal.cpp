@@ -18,7 +18,6 @@ StopSignal::StopSignal() {
   if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     throw std::system_error(error, std::generic_category(), "pthread_sigmask");
   }
-  std::signal(SIGHUP, SIG_IGN);  // its default would end the process without draining
   std::signal(SIGPIPE,
               SIG_IGN);  // a peer that hangs up is an error of that write, not the end of the process
   fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);

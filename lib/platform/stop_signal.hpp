@@ -4,7 +4,7 @@
 namespace platform {
 
 /// Construct it first thing in main, before any thread: it blocks both signals for every thread made
-/// afterwards, and ignores SIGPIPE and SIGHUP. Nothing ever reads the descriptor, so any number of threads
+/// afterwards, and ignores SIGPIPE. Nothing ever reads the descriptor, so any number of threads
 /// can poll it. Not copyable.
 class StopSignal {
  public:

@@ -34,18 +34,18 @@ std::string_view trim(std::string_view line) {
 }
 
 // The messages quote nothing of the line: a line with its parts swapped has the key where the id should be.
-[[noreturn]] void fail(std::size_t line_number, const char* problem) {
-  throw KeyFileError("secrets.key_file: line " + std::to_string(line_number) + ": " + problem);
-}
+struct BadLine {
+  const char* problem;
+};
 
-Key parse_line(std::string_view line, std::size_t line_number) {
+Key parse_line(std::string_view line) {
   const auto colon = line.find(':');
-  if (colon == std::string_view::npos) fail(line_number, "expected `id:base64`");
+  if (colon == std::string_view::npos) throw BadLine{"expected `id:base64`"};
   const auto id = line.substr(0, colon);
-  if (!is_id(id)) fail(line_number, "the id must be 1 to 32 of A-Z a-z 0-9 . _ -");
+  if (!is_id(id)) throw BadLine{"the id must be 1 to 32 of A-Z a-z 0-9 . _ -"};
   auto bytes = crypto::from_base64(line.substr(colon + 1));
-  if (!bytes) fail(line_number, "the key is not base64 (padded, no spaces)");
-  if (bytes->size() != key_size) fail(line_number, "the key must have 32 bytes");
+  if (!bytes) throw BadLine{"the key is not base64 (padded, no spaces)"};
+  if (bytes->size() != key_size) throw BadLine{"the key must have 32 bytes"};
   return {std::string(id), std::move(*bytes)};
 }
 
@@ -56,22 +56,29 @@ std::string associated_data(std::int64_t webhook_id, std::string_view key_id) {
 
 }  // namespace
 
-KeyRing KeyRing::parse(std::string_view file_text) {
+KeyRing KeyRing::parse(std::string_view file_text, std::string_view path) {
+  const std::string place = "secrets.key_file: " + (path.empty() ? "" : std::string(path) + ": ");
   KeyRing ring;
   for (std::size_t number = 1; !file_text.empty(); ++number) {
     const auto end = std::min(file_text.find('\n'), file_text.size());
     const auto line = trim(file_text.substr(0, end));
     file_text.remove_prefix(std::min(end + 1, file_text.size()));
-    if (line.empty() || line.front() == '#') continue;
-    auto key = parse_line(line, number);
-    if (ring.keys_.empty()) ring.current_ = key.id;
-    if (!ring.keys_.emplace(std::move(key.id), std::move(key.bytes)).second) {
-      fail(number, "the id repeats that of an earlier line");
-    }
+    if (!line.empty() && line.front() != '#') ring.add(line, place + "line " + std::to_string(number) + ": ");
   }
   if (ring.keys_.empty())
-    throw KeyFileError("secrets.key_file: there is no key; make one: echo \"k1:$(openssl rand -base64 32)\"");
+    throw KeyFileError(place + "there is no key; make one: echo \"k1:$(openssl rand -base64 32)\"");
   return ring;
+}
+
+void KeyRing::add(std::string_view line, const std::string& place) {
+  try {
+    auto key = parse_line(line);
+    if (keys_.empty()) current_ = key.id;
+    if (!keys_.emplace(std::move(key.id), std::move(key.bytes)).second)
+      throw BadLine{"the id repeats that of an earlier line"};
+  } catch (const BadLine& bad) {
+    throw KeyFileError(place + bad.problem);
+  }
 }
 
 SealedSecret KeyRing::seal(std::int64_t webhook_id, std::string_view secret) const {

@@ -4,16 +4,18 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-
 #include <vector>
+
 #include "platform/config.hpp"
 
 namespace webhook {
 
-/// One line: `secrets.key_file: line N: …`, never the key itself.
+/// One line: `secrets.key_file: <path>: line N: …`, never the key itself.
 struct KeyFileError : platform::ConfigError {
   using platform::ConfigError::ConfigError;
 };
@@ -28,8 +30,8 @@ struct SealedSecret {
 /// comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-].
 class KeyRing {
  public:
-  /// Throws KeyFileError, also when there is no key or an id repeats.
-  static KeyRing parse(std::string_view file_text);
+  /// Throws KeyFileError, also when there is no key or an id repeats; its message names `path`, unless empty.
+  static KeyRing parse(std::string_view file_text, std::string_view path = {});
 
   const std::string& current_id() const { return current_; }
   /// Of every key, in alphabetical order.
@@ -43,8 +45,32 @@ class KeyRing {
   std::optional<std::string> open(std::int64_t webhook_id, const SealedSecret& sealed) const;
 
  private:
+  void add(std::string_view line, const std::string& place);
+
   std::string current_;
   std::map<std::string, std::string, std::less<>> keys_;
+};
+
+/// The ring in force, which one thread replaces while any number of others use it: each works to its end with
+/// the ring that it took.
+class SharedKeys {
+ public:
+  explicit SharedKeys(KeyRing ring) : ring_(std::make_shared<const KeyRing>(std::move(ring))) {}
+
+  /// Never null.
+  std::shared_ptr<const KeyRing> current() const {
+    const std::scoped_lock lock(mutex_);
+    return ring_;
+  }
+  void replace(KeyRing ring) {
+    auto fresh = std::make_shared<const KeyRing>(std::move(ring));
+    const std::scoped_lock lock(mutex_);
+    ring_.swap(fresh);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const KeyRing> ring_;
 };
 
 }  // namespace webhook

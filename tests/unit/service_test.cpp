@@ -54,9 +54,10 @@ struct Call {
 };
 
 api::Response respond(const Call& call, api::FindCaller find_caller = stub) {
-  const api::Shared shared{webhook::KeyRing::parse("k:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
-                           {},
-                           platform::Log(platform::LogLevel::error)};
+  const api::Shared shared{
+      webhook::SharedKeys(webhook::KeyRing::parse("k:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")),
+      {},
+      platform::Log(platform::LogLevel::error)};
   api::Service service(shared, store::Session({}, {"nobody"}), find_caller);
   const std::string target = std::string(api::base_path) + call.path;
   return service.respond(

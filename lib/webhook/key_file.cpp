@@ -1,0 +1,31 @@
+#include "webhook/key_file.hpp"
+
+namespace webhook {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& ids) {
+  std::string text;
+  for (const auto& id : ids) text += (text.empty() ? "" : ",") + id;
+  return text;
+}
+
+}  // namespace
+
+KeyRing read_key_file(const std::string& path) {
+  return KeyRing::parse(platform::read_configured_file("secrets.key_file", path), path);
+}
+
+void reload_keys(SharedKeys& keys, const std::string& path, const platform::Log& log) {
+  try {
+    auto ring = read_key_file(path);
+    const auto current = ring.current_id();
+    const auto ids = joined(ring.ids());
+    keys.replace(std::move(ring));
+    log.info("keys reloaded", {{"current", current}, {"keys", ids}});
+  } catch (const platform::ConfigError& error) {
+    log.error("keys not reloaded: those in force stay", {{"error", error.what()}});
+  }
+}
+
+}  // namespace webhook
