@@ -68,7 +68,9 @@ store::Settlement hold_unreadable(const store::LeasedDelivery& delivery) {
   result.state = store::SettledState::held;
   result.failures = delivery.failures;
   result.error =
-      "El secreto del webhook no se puede leer: la entrega queda retenida hasta que el operador lo resuelva";
+      std::string(delivery.test ? "El secreto del webhook o los datos de la prueba no se pueden leer"
+                                : "El secreto del webhook no se puede leer") +
+      ": la entrega queda retenida hasta que el operador lo resuelva";
   result.rest = unreadable_secret_rest;
   return result;
 }

@@ -12,10 +12,10 @@ namespace dispatcher {
 store::Settlement classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                            platform::UtcTime now);
 
-/// How long a webhook rests whose secret cannot be read, before it is tried again.
+/// How long a webhook rests whose secret, or test event, cannot be read, before it is tried again.
 inline constexpr platform::Milliseconds unreadable_secret_rest{60000};
 
-/// The settlement of a delivery whose secret cannot be read: held, no attempt spent.
+/// The settlement of a delivery that cannot be signed, or read: held, no attempt spent.
 store::Settlement hold_unreadable(const store::LeasedDelivery& delivery);
 
 }  // namespace dispatcher

@@ -50,7 +50,11 @@ void Outcomes::add(const Attempt& attempt) {
 }
 
 void Outcomes::hold(const store::LeasedDelivery& delivery) {
-  log_.error("the secret of a webhook cannot be decrypted: its deliveries are held (check secrets.key_file)",
+  log_.error(delivery.test
+                 ? "the secret of a webhook or the data of a test event cannot be decrypted: the delivery is "
+                   "held (check secrets.key_file)"
+                 : "the secret of a webhook cannot be decrypted: its deliveries are held (check "
+                   "secrets.key_file)",
              {{"webhook", delivery.webhook}, {"delivery", delivery.id}});
   unsettled_.push_back(hold_unreadable(delivery));
 }

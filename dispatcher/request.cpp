@@ -1,6 +1,7 @@
 #include "request.hpp"
 
 #include "webhook/notification_body.hpp"
+#include "webhook/sealed_data.hpp"
 #include "webhook/signature.hpp"
 
 namespace dispatcher {
@@ -12,6 +13,11 @@ std::optional<Request> prepare_request(store::LeasedDelivery delivery, const sto
   if (target.secret) {
     secret = keys.open(target.webhook, *target.secret);
     if (!secret) return std::nullopt;
+  }
+  if (delivery.test) {
+    auto data = webhook::open_test_data(keys, delivery.entity, delivery.event, delivery.data);
+    if (!data) return std::nullopt;
+    delivery.data = std::move(*data);
   }
   Request request;
   request.url = target.url;

@@ -10,8 +10,8 @@
 
 namespace dispatcher {
 
-/// nullopt: the webhook's secret cannot be decrypted, so the delivery is held (never sent unsigned,
-/// design 1.3).
+/// nullopt: the webhook's secret, or the data of a test event, cannot be decrypted, so the delivery is held
+/// (never sent unsigned, design 1.3).
 std::optional<Request> prepare_request(store::LeasedDelivery delivery, const store::Target& target,
                                        const webhook::KeyRing& keys, platform::UtcTime now,
                                        platform::MonotonicTime lease_until);

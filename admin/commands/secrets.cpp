@@ -14,38 +14,55 @@ bool contains(const std::vector<std::string>& ids, const std::string& id) {
   return std::ranges::find(ids, id) != ids.end();
 }
 
+webhook::KeyRing read_keys(const Context& context) {
+  return webhook::read_key_file(context.config.settings.secrets.key_file);
+}
+
+/// What the operator had better know of a key; empty: nothing.
+std::string remark(const store::SealedByKey& sealed, const webhook::KeyRing& keys) {
+  const auto& key = sealed.key_id;
+  if (!contains(keys.ids(), key))
+    return "key " + key + " is not in secrets.key_file: the deliveries that need it are held";
+  if (key != keys.current_id() && sealed.webhooks + sealed.test_events == 0)
+    return "key " + key + " seals nothing: once every process of the pool has reloaded, it can be removed";
+  return {};
+}
+
 Result status(Context& context, const Arguments&) {
-  const auto keys = webhook::read_key_file(context.config.settings.secrets.key_file);
+  const auto keys = read_keys(context);
   const auto ids = keys.ids();
-  auto used = store::secrets_by_key(context.session);
+  auto used = store::sealed_by_key(context.session);
   for (const auto& id : ids) {
-    if (std::ranges::find(used, id, &store::SecretsOfKey::key_id) == used.end()) used.push_back({id, 0});
+    if (std::ranges::find(used, id, &store::SealedByKey::key_id) == used.end()) used.push_back({id, 0, 0});
   }
   webhook::json::Array rows;
   Result result;
-  for (const auto& [key, webhooks] : used) {
-    rows.push_back(webhook::json::Object{{"clave", key},
-                                         {"webhooks", webhooks},
-                                         {"actual", key == keys.current_id()},
-                                         {"en_fichero", contains(ids, key)}});
-    if (!contains(ids, key))
-      result.note = "key " + key + " is not in secrets.key_file: the deliveries that need it are held";
+  for (const auto& sealed : used) {
+    rows.push_back(webhook::json::Object{{"clave", sealed.key_id},
+                                         {"webhooks", sealed.webhooks},
+                                         {"pruebas", sealed.test_events},
+                                         {"actual", sealed.key_id == keys.current_id()},
+                                         {"en_fichero", contains(ids, sealed.key_id)}});
+    if (const auto text = remark(sealed, keys); !text.empty())
+      result.note += (result.note.empty() ? "" : "\n") + text;
   }
   result.value = std::move(rows);
   return result;
 }
 
 Result reencrypt(Context& context, const Arguments&) {
-  const auto keys = webhook::read_key_file(context.config.settings.secrets.key_file);
-  const auto done = store::reencrypt_secrets(context.session, keys);
-  Result result{
-      webhook::json::Object{{"clave", keys.current_id()},
-                            {"recifrados", static_cast<std::int64_t>(done.resealed)},
-                            {"ilegibles", static_cast<std::int64_t>(done.unreadable)}},
-      std::to_string(done.resealed) + " secrets resealed; the current key is " + keys.current_id() + "."};
+  const auto keys = read_keys(context);
+  const auto done = store::reencrypt(context.session, keys);
+  Result result{webhook::json::Object{{"clave", keys.current_id()},
+                                      {"recifrados", static_cast<std::int64_t>(done.secrets)},
+                                      {"pruebas", static_cast<std::int64_t>(done.test_events)},
+                                      {"ilegibles", static_cast<std::int64_t>(done.unreadable)}},
+                std::to_string(done.secrets) + " secrets and the data of " +
+                    std::to_string(done.test_events) + " test events resealed; the current key is " +
+                    keys.current_id() + "."};
   if (done.unreadable > 0) {
     result.problems.push_back(std::to_string(done.unreadable) +
-                              " secrets could not be opened and are as they were: put the key that sealed "
+                              " could not be opened and are as they were: put the key that sealed "
                               "them back into secrets.key_file (`secrets status` names it)");
     result.status = platform::exit_failed;
   }
@@ -57,15 +74,20 @@ Result reencrypt(Context& context, const Arguments&) {
 std::vector<Command> secrets_commands() {
   return {
       {.words = "secrets status",
-       .summary = "List the keys of secrets.key_file and how many webhooks' secrets each seals",
-       .details = "A key that is not actual and seals 0 can be removed from the file.",
+       .summary =
+           "List the keys of secrets.key_file and how many webhooks' secrets and test events each seals",
+       .details =
+           "A key that is not actual and seals 0 can be removed from the file, once every process of the\n"
+           "pool has reloaded: one that has not seals new secrets with it.",
        .example = "apientidades-admin secrets status",
        .run = status},
       {.words = "secrets reencrypt",
        .summary = "Seal every secret again under the current key, while the service runs",
-       .details = "To rotate: put a new key first in secrets.key_file, restart the dispatcher and then the\n"
-                  "pool, one process after the other, run this, and remove the old key when `secrets status` "
-                  "shows 0 for it.",
+       .details =
+           "To rotate: put a new key first in secrets.key_file; reload every dispatcher (SIGHUP, systemctl\n"
+           "reload), then the pool; run this; when `secrets status` shows 0 for the old key, remove it and\n"
+           "reload again. In another order deliveries are held until the dispatcher has the key. It can be\n"
+           "cut short and run again.",
        .example = "apientidades-admin secrets reencrypt",
        .run = reencrypt},
   };

@@ -6,6 +6,7 @@
 #include "store/notifications.hpp"
 #include "webhook/notification_body.hpp"
 #include "webhook/registration.hpp"
+#include "webhook/sealed_data.hpp"
 
 namespace api {
 namespace {
@@ -35,7 +36,9 @@ Response test_event(const Call& call) {
   if (!has_subscriber(call.caller, event))
     throw nobody_subscribed(event);  // spares the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
-  const auto queued = store::queue_test_event(call.session, call.caller.id, event, data);
+  // datosExtra is the entity's own: it waits in the database as its secrets do.
+  const auto queued = store::queue_test_event(
+      call.session, call.caller.id, event, webhook::seal_test_data(call.keys, call.caller.id, event, data));
   if (queued.empty()) throw nobody_subscribed(event);
   const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +
                               std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks");

@@ -95,7 +95,7 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
 }
 
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
-                                      std::string_view data_json) {
+                                      std::string_view sealed_data) {
   return transaction(session, [&] {
     // Locked for share, so that none of them is deleted or disabled between the choice and the answer.
     const auto rows = session.query(
@@ -108,7 +108,7 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
     session.update(
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)"
         " VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3))",
-        entity, webhook::name(event), data_json);
+        entity, webhook::name(event), sealed_data);
     const NotificationId notification = session.last_insert_id();
     webhook::json::Array ids;
     for (const auto& row : rows) {

@@ -43,8 +43,8 @@ CancelResult cancel_notification(Session& session, NotificationId id);
 
 /// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each
 /// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
-/// nothing was written).
+/// nothing was written). `sealed_data`: what webhook::seal_test_data gives.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
-                                      std::string_view data_json);
+                                      std::string_view sealed_data);
 
 }  // namespace store

@@ -49,9 +49,11 @@ Key parse_line(std::string_view line) {
   return {std::string(id), std::move(*bytes)};
 }
 
-/// Neither a decimal number nor an id contains a colon, so that no two pairs share a text.
-std::string associated_data(std::int64_t webhook_id, std::string_view key_id) {
-  return "webhook:" + std::to_string(webhook_id) + ":" + std::string(key_id);
+std::string owner_webhook(std::int64_t id) { return "webhook:" + std::to_string(id); }
+
+/// The id of a key has no colon, so that no two pairs share a text.
+std::string associated_data(std::string_view owner, std::string_view key_id) {
+  return std::string(owner) + ":" + std::string(key_id);
 }
 
 }  // namespace
@@ -82,13 +84,21 @@ void KeyRing::add(std::string_view line, const std::string& place) {
 }
 
 SealedSecret KeyRing::seal(std::int64_t webhook_id, std::string_view secret) const {
-  return {current_, crypto::seal(keys_.at(current_), secret, associated_data(webhook_id, current_))};
+  return seal_for(owner_webhook(webhook_id), secret);
 }
 
 std::optional<std::string> KeyRing::open(std::int64_t webhook_id, const SealedSecret& sealed) const {
+  return open_for(owner_webhook(webhook_id), sealed);
+}
+
+SealedSecret KeyRing::seal_for(std::string_view owner, std::string_view text) const {
+  return {current_, crypto::seal(keys_.at(current_), text, associated_data(owner, current_))};
+}
+
+std::optional<std::string> KeyRing::open_for(std::string_view owner, const SealedSecret& sealed) const {
   const auto key = keys_.find(sealed.key_id);
   if (key == keys_.end()) return std::nullopt;
-  return crypto::open(key->second, sealed.ciphertext, associated_data(webhook_id, sealed.key_id));
+  return crypto::open(key->second, sealed.ciphertext, associated_data(owner, sealed.key_id));
 }
 
 }  // namespace webhook

@@ -43,6 +43,9 @@ class KeyRing {
   SealedSecret seal(std::int64_t webhook_id, std::string_view secret) const;
   /// nullopt when the key is unknown or the text is not what was sealed for this webhook: fail closed.
   std::optional<std::string> open(std::int64_t webhook_id, const SealedSecret& sealed) const;
+  /// The same for another owner than a webhook; `owner` says of which kind it is, and never `webhook:`.
+  SealedSecret seal_for(std::string_view owner, std::string_view text) const;
+  std::optional<std::string> open_for(std::string_view owner, const SealedSecret& sealed) const;
 
  private:
   void add(std::string_view line, const std::string& place);

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "webhook/crypto.hpp"
+#include "webhook/sealed_data.hpp"
 #include "webhook/signature.hpp"
 
 BOOST_AUTO_TEST_SUITE(request)
@@ -116,6 +117,24 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
   damaged.ciphertext.back() = static_cast<char>(damaged.ciphertext.back() ^ 1);
   BOOST_TEST(!prepare(target(damaged)).has_value());
   BOOST_TEST(prepare(target(sealed)).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_data_of_a_test_event_is_opened_for_its_entity_and_event_alone) {
+  const auto prepare_test = [](const KeyRing& keys, std::int64_t entity) {
+    auto test = delivery();
+    test.test = true;
+    test.entity = entity;
+    test.data = webhook::seal_test_data(ring(), 7, test.event, data);
+    return dispatcher::prepare_request(test, target(), keys, now, lease_until);
+  };
+  const auto request = prepare_test(ring(), 7);
+  BOOST_REQUIRE(request.has_value());
+  BOOST_TEST(request->body == body);
+  BOOST_TEST(!prepare_test(ring(), 8).has_value());
+  BOOST_TEST(!prepare_test(ring('b'), 7).has_value());
+  auto unsealed = delivery();
+  unsealed.test = true;
+  BOOST_TEST(!dispatcher::prepare_request(unsealed, target(), ring(), now, lease_until).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

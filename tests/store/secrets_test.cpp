@@ -1,0 +1,121 @@
+// What is sealed, and sealed again under another key while others work.
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "database.hpp"
+#include "webhook/crypto.hpp"
+#include "webhook/sealed_data.hpp"
+
+using namespace store;
+using namespace store::testing;
+using webhook::KeyRing;
+
+namespace {
+
+constexpr auto event = webhook::Event::incidencia_cerrada;
+
+/// Of keys() (its one key is k1) and a newer one.
+const KeyRing& rotated() {
+  static const KeyRing ring = KeyRing::parse(
+      "k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\nk1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+  return ring;
+}
+
+webhook::SealedSecret sealed_of(Session& session, WebhookId id) {
+  const auto row =
+      session.query("SELECT secreto_clave, HEX(secreto_sellado) FROM webhooks WHERE id = ?", id).at(0);
+  return {row.text(0), webhook::crypto::from_hex(row.text(1)).value()};
+}
+
+std::string key_of(Session& session, WebhookId id) { return sealed_of(session, id).key_id; }
+
+void queue_test(Session& session, EntityId entity, const std::string& data) {
+  queue_test_event(session, entity, event, webhook::seal_test_data(keys(), entity, event, data));
+}
+
+std::string test_data(Session& session, const KeyRing& ring) {
+  const auto row =
+      session.query("SELECT entidad_id, datos FROM notificaciones_pendientes WHERE origen = 'prueba'").at(0);
+  return webhook::open_test_data(ring, row.integer(0), event, row.text(1)).value_or("cannot be opened");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(secrets)
+
+BOOST_AUTO_TEST_CASE(everything_is_counted_and_sealed_again_once) {
+  Database database;
+  auto& session = database.session;
+  const auto one = add_webhook(session, 1, "uno");
+  add_webhook(session, 1);
+  add_webhook(session, 2, "dos");
+  queue_test(session, 1, R"({"a":7.50})");
+  insert_notification(session, 1);
+
+  auto used = sealed_by_key(session);
+  BOOST_REQUIRE_EQUAL(used.size(), 1U);
+  BOOST_CHECK(used[0].key_id == "k1" && used[0].webhooks == 2 && used[0].test_events == 1);
+  const auto done = reencrypt(session, rotated());
+  BOOST_CHECK(done.secrets == 2 && done.test_events == 1 && done.unreadable == 0);
+  used = sealed_by_key(session);
+  BOOST_REQUIRE_EQUAL(used.size(), 1U);
+  BOOST_CHECK(used[0].key_id == "k2" && used[0].webhooks == 2 && used[0].test_events == 1);
+  BOOST_CHECK_EQUAL(rotated().open(one.id, sealed_of(session, one.id)).value(), "uno");
+  BOOST_CHECK_EQUAL(test_data(session, rotated()), R"({"a":7.50})");
+  const auto again = reencrypt(session, rotated());
+  BOOST_CHECK(again.secrets == 0 && again.test_events == 0 && again.unreadable == 0);
+}
+
+BOOST_AUTO_TEST_CASE(more_than_a_batch_and_what_cannot_be_opened_is_left) {
+  Database database;
+  auto& session = database.session;
+  std::vector<WebhookId> ids;
+  for (EntityId entity = 1; entity <= 45; ++entity)
+    for (int i = 0; i < 5; ++i) ids.push_back(add_webhook(session, entity, "s").id);
+  // Swapped between two webhooks: neither opens any more, and both stay as they are.
+  const auto swapped = sealed_of(session, ids[0]);
+  session.update(
+      "UPDATE webhooks a JOIN webhooks b ON b.id = ? SET a.secreto_sellado = b.secreto_sellado WHERE a.id = "
+      "?",
+      ids[0], ids[150]);
+  const auto done = reencrypt(session, rotated());
+  BOOST_CHECK_EQUAL(done.secrets, 224U);
+  BOOST_CHECK_EQUAL(done.unreadable, 1U);
+  BOOST_CHECK_EQUAL(key_of(session, ids[150]), "k1");
+  BOOST_CHECK(sealed_of(session, ids[150]).ciphertext == swapped.ciphertext);
+  BOOST_CHECK_EQUAL(key_of(session, ids[224]), "k2");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
+  Database database;
+  auto& session = database.session;
+  const auto changed = add_webhook(session, 1, "uno");
+  const auto deleted = add_webhook(session, 1, "dos");
+  const auto last = add_webhook(session, 1, "tres");
+  // Somebody is about to change the first one: it is read as it was, and waited for.
+  const auto fresh = keys().seal(changed.id, "otro");
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.update("UPDATE webhooks SET secreto_sellado = UNHEX(?) WHERE id = ?",
+               webhook::crypto::to_hex(fresh.ciphertext), changed.id);
+  other.update(
+      "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL,"
+      " secreto_sellado = NULL WHERE id = ?",
+      deleted.id);
+  std::jthread committer([&] {
+    // Once the other one waits for the row: it has read what is about to be no longer so.
+    while (other.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").empty()) {
+    }
+    other.execute("COMMIT");
+  });
+  const auto done = reencrypt(session, rotated());
+  committer.join();
+  BOOST_CHECK_EQUAL(done.secrets, 1U);
+  BOOST_CHECK_EQUAL(key_of(session, changed.id), "k1");
+  BOOST_CHECK_EQUAL(keys().open(changed.id, sealed_of(session, changed.id)).value(), "otro");
+  BOOST_CHECK(session.query("SELECT secreto_sellado FROM webhooks WHERE id = ?", deleted.id).at(0).null(0));
+  BOOST_CHECK_EQUAL(key_of(session, last.id), "k2");
+  BOOST_CHECK_EQUAL(reencrypt(session, rotated()).secrets, 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
