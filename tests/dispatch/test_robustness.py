@@ -195,7 +195,7 @@ def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, 
 
 
 def test_sighup_ends_no_program(entity, receiver, stack):
-    """Its default would, without draining: no reload is promised, so none is lost."""
+    """Its default would, without draining. What it does: test_rotation.py."""
     hook = entity.register()
     before = {part: stack.pids(part) for part in ("dispatcher", "fcgi")}
     for pid in sum(before.values(), []):
