@@ -1,4 +1,9 @@
 """The bearer token (spec "Authentication", RFC 6750)."""
+import base64
+import hashlib
+import string
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from support.actors import BASE
@@ -28,6 +33,34 @@ def test_without_credentials_no_error_code(stack, headers):
 def test_what_is_not_a_valid_token(entity, stack, value):
     value = value.format(token=entity.token, cut=entity.token[:-1], swapped=entity.token.swapcase())
     assert 'error="invalid_token"' in refused(stack.api("GET", BASE, headers={"Authorization": value}))
+
+
+def variations(token: str):
+    """Everything that is near a valid token: cut, longer, a character changed, its case, its order, its encoding."""
+    alphabet = string.ascii_letters + string.digits + "-_"
+    yield from (token[:n] for n in range(len(token)))
+    yield from (token[n:] for n in range(1, len(token)))
+    yield from (token + c for c in alphabet + "=.,;'\"%/+")
+    for at, c in enumerate(token):
+        yield token[:at] + token[at + 1:]
+        yield token[:at] + (c.swapcase() if c.isalpha() else "A") + token[at + 1:]
+        yield token[:at] + ("A" if c != "A" else "B") + token[at + 1:]
+    # The last of 43 characters carries 4 bits: four spellings of the same bytes, of which one is the token.
+    yield from (token[:-1] + c for c in alphabet if c != token[-1])
+    yield from (token.lower(), token.upper(), token.swapcase(), token[::-1], token + token, f'"{token}"', f"<{token}>",
+                token.replace("apie_", "apie-"), token.replace("apie_", "apie_ "), token.replace("_", "%5F"),
+                base64.b64encode(token.encode()).decode(), token.encode().hex(), hashlib.sha256(token.encode()).hexdigest(),
+                token[:5] + hashlib.sha256(token.encode()).hexdigest()[:43])
+
+
+def test_nothing_near_a_valid_token_is_one(entity, stack):
+    wrong = [value for value in variations(entity.token) if value.strip() != entity.token]
+    assert len(wrong) > 300
+    with ThreadPoolExecutor(8) as pool:
+        responses = list(pool.map(lambda value: stack.api("GET", BASE, value), wrong))
+    assert [value for value, response in zip(wrong, responses) if response.status != 401] == []
+    assert {response.text for response in responses} == {responses[0].text}, "none says how near it was"
+    assert entity.api("GET", BASE).status == 200
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
