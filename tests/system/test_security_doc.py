@@ -1,0 +1,30 @@
+"""docs/security.md names tests as proof: they exist, and every risk has some. So does what it says of files."""
+import re
+
+from support.stack import ROOT
+
+TEXT = (ROOT / "docs/security.md").read_text()
+NAMED = re.findall(r"`(tests/[\w/]+\.(?:py|cpp))::(\w+)`", TEXT)
+
+
+def test_every_test_it_names_exists():
+    def exists(file, name):
+        path = ROOT / file
+        pattern = rf"^def {name}\(" if file.endswith(".py") else rf"BOOST_AUTO_TEST_CASE\({name}\)"
+        return path.exists() and re.search(pattern, path.read_text(), re.MULTILINE)
+
+    assert len(NAMED) > 40
+    assert [f"{file}::{name}" for file, name in NAMED if not exists(file, name)] == []
+
+
+def test_each_of_the_ten_risks_has_a_protection_and_a_test():
+    rows = {risk: line.split("|") for line in TEXT.splitlines() for risk in re.findall(r"^\| \*\*(API\d+)\*\*", line)}
+    assert list(rows) == [f"API{n}" for n in range(1, 11)]
+    for risk, (_, name, protection, proof, _) in rows.items():
+        assert name.strip() and protection.strip() and "::" in proof, risk
+
+
+def test_the_files_it_names_exist():
+    files = set(re.findall(r"`((?:lib|fcgi-app|dispatcher|admin|sql|nginx|systemd)/[\w./@-]*)`", TEXT))
+    assert len(files) > 10
+    assert [file for file in files if not (ROOT / file).exists()] == []
