@@ -88,6 +88,16 @@ BOOST_AUTO_TEST_CASE(taking_notifications) {
   check_same_cost([&] { BOOST_TEST(take_pending(session, {{1, 0, 10}, {2, 0, 10}}).size() == 11U); });
 }
 
+BOOST_AUTO_TEST_CASE(loading_recipients_with_retries_for_tomorrow) {
+  const auto load = [&] { BOOST_TEST(!load_recipients(session, {1}).at(1).webhooks.at(0).backlog); };
+  const auto small = cost(load);
+  grow(4000);
+  session.update(
+      "UPDATE entregas SET proximo_intento = proximo_intento + INTERVAL 1 DAY WHERE estado = 'pendiente'");
+  const auto large = cost(load);
+  BOOST_TEST(large <= small + 20, large << " rows read with a backlog, " << small << " without");
+}
+
 BOOST_AUTO_TEST_CASE(loading_recipients) {
   grow(50);
   check_same_cost([&] { BOOST_TEST(load_recipients(session, {1, 2}).size() == 2U); });
