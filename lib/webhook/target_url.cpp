@@ -151,12 +151,13 @@ std::vector<std::string_view> labels_of(std::string_view name) {
   }
 }
 
-/// Underscores are no host name's, but are found in DNS.
+/// Underscores are no host name's, but are found in DNS. A hyphen at either end is in no certificate, and as
+/// the first character of a host it would turn libcurl's CURLOPT_RESOLVE, an addition, into a removal.
 bool is_label(std::string_view label) {
   constexpr std::size_t longest = 63;  // RFC 1035, 2.3.4
-  return !label.empty() && label.size() <= longest && std::all_of(label.begin(), label.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '-' || c == '_';
-  });
+  if (label.empty() || label.size() > longest || label.front() == '-' || label.back() == '-') return false;
+  return std::all_of(label.begin(), label.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
 /// Made of labels: nothing in it that libcurl would decode or cut at (%, a second colon …).

@@ -239,6 +239,10 @@ BOOST_AUTO_TEST_CASE(malformed_hosts) {
                           "https://a&b.com",
                           "https://example.com%2f@x.com/",
                           "https://example.com:443:80/",
+                          "https://-example.com/",
+                          "https://example-.com/",
+                          "https://a.-example.com/",
+                          "https://-/",
                           "https://{x}.com"}) {
     BOOST_TEST(!accepted(url), url);
   }
