@@ -219,6 +219,19 @@ Value parse(std::string_view text) {
   return builder.take();
 }
 
+unsigned depth(const Value& value) {
+  unsigned deepest = 0;
+  if (const auto* array = value.array()) {
+    for (const auto& element : *array) deepest = std::max(deepest, depth(element));
+    return deepest + 1;
+  }
+  if (const auto* object = value.object()) {
+    for (const auto& [name, member] : *object) deepest = std::max(deepest, depth(member));
+    return deepest + 1;
+  }
+  return 0;
+}
+
 std::string dump(const Value& value) {
   rapidjson::StringBuffer buffer;
   Writer writer(buffer);

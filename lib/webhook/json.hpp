@@ -72,6 +72,9 @@ inline constexpr unsigned max_depth = 32;
 /// everything else, and never takes more than time linear in the text (n log n for the names).
 Value parse(std::string_view text);
 
+/// Levels of arrays and objects, one inside the other: 0 for anything else, 1 for `[]`.
+unsigned depth(const Value& value);
+
 /// Compact. Strings are escaped as RFC 8259 asks and no further; numbers as they were written.
 std::string dump(const Value& value);
 

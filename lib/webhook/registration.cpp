@@ -108,6 +108,9 @@ json::Value checked_extra(const json::Value& body) {
   const json::Value* extra = body.find("datosExtra");
   if (extra == nullptr || extra->is_null()) return {};
   if (extra->object() == nullptr) throw InvalidRequest("datosExtra: debe ser un objeto");
+  static_assert(max_extra_depth == 30, "a message says it");
+  if (json::depth(*extra) > max_extra_depth)
+    throw InvalidRequest("datosExtra: no puede pasar de 30 niveles de listas y objetos");
   return *extra;
 }
 

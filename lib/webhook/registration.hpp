@@ -15,6 +15,8 @@
 namespace webhook {
 
 inline constexpr std::size_t max_secret_characters = 512;
+/// Levels of `datosExtra`: with `data` around it they are 31, the most that MariaDB's JSON_VALID takes.
+inline constexpr unsigned max_extra_depth = 30;
 inline constexpr int max_webhooks_per_entity = 5;
 inline constexpr std::string_view too_many_webhooks_message = "Máximo 5 webhooks";
 
@@ -34,7 +36,7 @@ Registration parse_registration(std::string_view body, const std::vector<platfor
 
 struct TestRequest {
   Event event;
-  json::Value extra;  // datosExtra: an object, or null when none was sent
+  json::Value extra;  // datosExtra: an object of at most max_extra_depth levels, or null when none was sent
 };
 
 /// Throws InvalidRequest.

@@ -78,6 +78,12 @@ def test_refused_at_once_saying_why(member, path, name):
     assert reason in response.message and len(response.message) < 200 and "example" not in response.message
 
 
+def test_extra_data_too_deep_for_the_database(member):
+    body = b'{"evento": "evaluacion.abierta", "datosExtra": ' + b'{"a":' * 31 + b"1" + b"}" * 32
+    response = member.api("POST", BASE + "/test", body=body)
+    assert response.status == 400 and response.message.startswith("datosExtra: ")
+
+
 @pytest.mark.parametrize("body", [
     b"[" * 2**20, b" " * 2**20, around(b'"' + b"a" * 2**20 + b'"'), around(b"9" * 2**20), b"\0" * 2**20,
 ], ids=["lists", "blanks", "a string", "a number", "zeros"])
@@ -138,11 +144,13 @@ EXTRA = [
     '{"z":[],"y":{},"x":[[{"":null}],true,false],"A":1,"a":2}',
     '{"ñ":"€😀","t":"\\"\\\\\\b\\f\\n\\r\\t\\u0000\\u001F","sep":"\u2028\u2029\x7f","html":"<a href=\'/\'>&amp;"}',
     '{"test":false,"entidadId":1,"datos":{"datos":{}},"mensaje":"x"}',
-    '{"a":' * 20 + "0.50" + "}" * 20,
+    # As deep as it may be: the database's own check of JSON has a limit too.
+    '{"a":' * 30 + "0.50" + "}" * 30, '{"a":' + "[" * 29 + "]" * 29 + "}",
+    '{"a":0.' + "0" * 5000 + '1e5001,"b":1e-2147483648,"c":[' + "-0.0e-0," * 5000 + '1e-99999999999999999999]}',
 ]
 
 
-@pytest.mark.parametrize("extra", EXTRA)
+@pytest.mark.parametrize("extra", EXTRA, ids=lambda extra: ascii(extra[:20]))
 def test_extra_data_arrives_as_it_was_sent(entity, extra):
     hook = entity.register()
     raw = '{"evento": "incidencia.cerrada", "datosExtra": %s}' % extra

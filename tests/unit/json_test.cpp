@@ -200,6 +200,14 @@ BOOST_AUTO_TEST_CASE(dump_is_compact_and_keeps_the_order) {
   BOOST_TEST((webhook::json::parse(webhook::json::dump(value)) == value));
 }
 
+BOOST_AUTO_TEST_CASE(depth_of_a_value) {
+  const auto depth = [](std::string_view text) { return webhook::json::depth(webhook::json::parse(text)); };
+  for (const auto* text : {"1", "null", "\"[[\"", "true"}) BOOST_TEST(depth(text) == 0U, text);
+  for (const auto* text : {"[]", "{}", "[1,2]", R"({"a":1})"}) BOOST_TEST(depth(text) == 1U, text);
+  BOOST_TEST(depth(R"([[],{"a":[1]},[]])") == 3U);
+  BOOST_TEST(depth(nested(32)) == 32U);
+}
+
 BOOST_AUTO_TEST_CASE(a_value_of_an_optional) {
   BOOST_TEST(webhook::json::dump(Value(std::optional<std::int64_t>(5))) == "5");
   BOOST_TEST(webhook::json::dump(Value(std::optional<std::string>())) == "null");

@@ -173,6 +173,16 @@ BOOST_AUTO_TEST_CASE(a_test_request) {
   BOOST_TEST(webhook::json::dump(extra.extra) == R"({"b":7.50,"a":{}})");
 }
 
+// One level more, and MariaDB would take what it is put into for no JSON.
+BOOST_AUTO_TEST_CASE(extra_data_has_at_most_30_levels) {
+  const auto body = [](std::size_t levels) {
+    return R"({"evento":"evaluacion.abierta","datosExtra":)" + repeat(R"({"a":)", levels) + "1" +
+           repeat("}", levels) + "}";
+  };
+  BOOST_TEST(test_refusal(body(30)) == "accepted");
+  BOOST_TEST(test_refusal(body(31)) == "datosExtra: no puede pasar de 30 niveles de listas y objetos");
+}
+
 BOOST_AUTO_TEST_CASE(what_a_test_request_must_have) {
   for (const auto* body : {"{}", R"({"evento":null})", R"({"evento":""})"}) {
     BOOST_TEST(test_refusal(body).starts_with("evento: indique el nombre de un evento"));
