@@ -1,11 +1,15 @@
-"""The pool's own socket, spoken to directly: what nginx's configuration keeps away, the program withstands too."""
+"""The pool's own socket, spoken to directly: what nginx's configuration keeps away, the program withstands too. And the
+other way round: what nginx sends there, whatever the program would withstand."""
+import contextlib
 import os
 import signal
 import socket
 import struct
+import threading
 
 import pytest
 
+from support.actors import BASE
 from support.wait import wait_until
 
 BEGIN, END, PARAMS, STDIN, STDOUT = 1, 3, 4, 5, 6
@@ -69,3 +73,99 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
         silent.connect(f"{stack.folder}/run/fcgi.sock")
         silent.sendall(request_head(entity.token, "GET", "/apientidades/v1/webhooks", 0)[:20])
         wait_until(lambda: entity.api("GET", "/apientidades/v1/webhooks").status == 200, 5, "an answer")
+
+
+# What nginx sends, seen by a pool that is none.
+
+class FalsePool:
+    """Answers every request, and keeps the connection if it is asked to, as a pool must not."""
+
+    def __init__(self, path: str):
+        self.begun, self.parameters = [], []  # the flags of FCGI_BEGIN_REQUEST; name to value
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(path)
+        self._listener.listen()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def close(self):
+        self._listener.close()
+
+    def _run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._serve, args=(self._listener.accept()[0],), daemon=True).start()
+
+    def _serve(self, connection):
+        text = b""
+        with connection, connection.makefile("rb") as stream:
+            while header := stream.read(8):
+                _, kind, _, length, padding = struct.unpack("!BBHHBx", header)
+                content = stream.read(length + padding)[:length]
+                if kind == BEGIN:
+                    self.begun.append(content[2])
+                text += content if kind == PARAMS else b""
+                if kind == STDIN and not content:
+                    self.parameters.append(dict(name_values(text)))
+                    text = b""
+                    body = record(STDOUT, b"Content-Type: text/plain\r\n\r\nok") + record(STDOUT, b"")
+                    connection.sendall(body + record(END, struct.pack("!IB3x", 0, 0)))
+                    if not self.begun[-1] & KEEP_CONNECTION:
+                        return
+
+
+def name_values(text: bytes):
+    def length(at):
+        return (text[at], at + 1) if text[at] < 128 else (struct.unpack_from("!I", text, at)[0] & 0x7FFFFFFF, at + 4)
+    at = 0
+    while at < len(text):
+        name, at = length(at)
+        value, at = length(at)
+        yield text[at:at + name].decode(), text[at + name:at + name + value].decode("latin-1")
+        at += name + value
+
+
+@pytest.fixture
+def false_pool(stack):
+    stack.stop("fcgi")
+    path = f"{stack.folder}/run/fcgi.sock"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    pool = FalsePool(path)
+    yield pool
+    pool.close()
+    os.unlink(path)
+    stack.start("fcgi")
+
+
+def test_nginx_asks_for_no_kept_connection_and_makes_one_for_each_request(stack, false_pool):
+    """With fastcgi_keep_conn, a body that the pool had not read was taken for the next request."""
+    hidden = request_head("x", "DELETE", BASE + "/1", 0) + record(STDIN, b"")
+    with stack.api.wire() as wire:
+        for _ in range(4):
+            wire.send(f"POST {BASE} HTTP/1.1\r\nHost: a\r\nContent-Length: {len(hidden)}\r\n\r\n".encode() + hidden)
+            assert wire.response().text == "ok"
+    assert false_pool.begun == [0, 0, 0, 0]
+    assert [p["REQUEST_METHOD"] for p in false_pool.parameters] == ["POST"] * 4
+
+
+def test_nginx_sends_its_own_parameters_and_nothing_of_the_client_besides(stack, false_pool):
+    forged = {"Remote-Addr": "10.0.0.1", "Request-Method": "DELETE", "Proxy": "http://127.0.0.1:1", "X-Anything": "1",
+              "Content_Length": "9", "Script-Filename": "/etc/passwd", "Authorization": "Bearer y"}
+    stack.api("POST", BASE + "?a=%2F&b", body=b"{}", headers=forged)
+    parameters, = false_pool.parameters
+    assert len(parameters.pop("REQUEST_ID")) == 32
+    assert parameters.pop("REMOTE_ADDR") in ("127.0.0.1", "::1")
+    assert parameters == {"REQUEST_METHOD": "POST", "REQUEST_URI": BASE + "?a=%2F&b", "CONTENT_TYPE": "application/json",
+                          "CONTENT_LENGTH": "2", "HTTP_AUTHORIZATION": "Bearer y"}
+
+
+def test_nothing_reaches_the_pool_before_all_of_it_has_arrived(stack, false_pool):
+    with stack.api.wire(f"POST {BASE} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{{".encode()) as wire:
+        assert stack.api("GET", BASE).text == "ok"
+        assert [p["REQUEST_METHOD"] for p in false_pool.parameters] == ["GET"]
+        wire.send(b"}")
+        assert wire.response().text == "ok"
+    with stack.api.wire(f"POST {BASE} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".encode()) as wire:
+        wire.send(b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n")
+        assert wire.response().text == "ok"
+    assert false_pool.parameters[-1]["CONTENT_LENGTH"] == "2"

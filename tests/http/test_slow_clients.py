@@ -1,0 +1,100 @@
+"""Clients that are slow, or that only stay connected, cost the others nothing and are given up after a time."""
+import contextlib
+import socket
+import threading
+import time
+
+from support.actors import BASE
+from support.wait import wait_until
+
+
+def head(token: str, method: str = "GET", *headers: str) -> bytes:
+    lines = [f"{method} {BASE} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {token}", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def is_closed(connection) -> bool:
+    """By the server, having said nothing."""
+    connection.settimeout(0.02)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def is_established(connection) -> bool:
+    """Looked up without reading, which would make room for more."""
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 1
+
+
+def answers_that_arrived(wire) -> int:
+    count = 0
+    with contextlib.suppress(EOFError):  # the last one is cut
+        while wire.response():
+            count += 1
+    return count
+
+
+def serves(entity, seconds: float = 3) -> bool:
+    started = time.monotonic()
+    return entity.api("GET", BASE).status == 200 and time.monotonic() - started < seconds
+
+
+@contextlib.contextmanager
+def dribbling(connections, stop: threading.Event):
+    """A byte of a header that does not end, to each of them, twice a second."""
+    def run():
+        while not stop.wait(0.5):
+            for connection in connections:
+                with contextlib.suppress(OSError):
+                    connection.sendall(b"a")
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_idle_connections_by_the_hundred(entity, stack):
+    with contextlib.ExitStack() as opened:
+        silent = [opened.enter_context(socket.create_connection((stack.api.host, stack.api.port))) for _ in range(200)]
+        shaken = [opened.enter_context(stack.api.wire()) for _ in range(100)]
+        kept = [opened.enter_context(stack.api.wire(head(entity.token))) for _ in range(100)]
+        assert {wire.response().status for wire in kept} == {200}
+        assert all(serves(entity) for _ in range(20))
+        for wire in kept[:10]:
+            wire.send(head(entity.token))
+            assert wire.response().status == 200
+        assert not any(is_closed(wire.socket) for wire in kept[:5]), "an idle connection may be used again"
+        assert len(silent) + len(shaken) == 300
+
+
+def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
+    """After 10 s without the whole head, without a byte of the body, without a byte taken. Meanwhile others work."""
+    url = "https://example.com/" + "a" * 1900
+    for _ in range(5):
+        body = {"url": url, "eventos": ["evaluacion.abierta"]}
+        assert entity.api("POST", BASE, json_body=body).status == 201
+    started = time.monotonic()
+    with contextlib.ExitStack() as opened:
+        wires = lambda count, data: [opened.enter_context(stack.api.wire(data)) for _ in range(count)]
+        silent = [opened.enter_context(socket.create_connection((stack.api.host, stack.api.port))) for _ in range(10)]
+        headers = wires(20, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
+        bodies = wires(20, head(entity.token, "POST", "Content-Length: 100", "Content-Type: application/json") + b"{")
+        reader = opened.enter_context(stack.api.wire())
+        reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.send(head(entity.token) * 1500)  # 15 MB of answers, which nobody reads
+        waiting = [wire.socket for wire in headers + bodies] + silent
+        with dribbling([wire.socket for wire in headers], threading.Event()):
+            closed = set()
+            while len(closed) < len(waiting):
+                assert serves(entity)
+                closed |= {c.fileno() for c in waiting if c.fileno() not in closed and is_closed(c)}
+                assert time.monotonic() - started > 5 or not closed, "nobody is given up at once"
+                assert time.monotonic() - started < 40, f"{len(waiting) - len(closed)} are still connected"
+        wait_until(lambda: not is_established(reader.socket), 30, "the slow reader to be given up")
+        assert 0 < answers_that_arrived(reader) < 1500
