@@ -19,5 +19,6 @@ std::vector<Command> delivery_commands();
 std::vector<Command> queue_commands();
 std::vector<Command> secrets_commands();
 std::vector<Command> config_commands();
+std::vector<Command> nginx_commands();
 
 }  // namespace admin

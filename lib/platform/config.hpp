@@ -69,6 +69,14 @@ struct RetentionSettings {
   Milliseconds rejected{};
 };
 
+/// 0: no limit. They are nginx's, which learns them by `apientidades-admin nginx limits`.
+struct LimitSettings {
+  unsigned requests_per_address = 0;             // a minute
+  unsigned concurrent_requests_per_address = 0;  // at once
+  unsigned requests_per_token = 0;               // a minute
+  unsigned test_requests_per_token = 0;          // POST /webhooks/test, a minute
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::info;
 };
@@ -79,6 +87,7 @@ struct Settings {
   SecretsSettings secrets;
   DeliverySettings delivery;
   RetentionSettings retention;
+  LimitSettings limits;
   LogSettings log;
 };
 

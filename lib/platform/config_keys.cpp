@@ -120,6 +120,30 @@ std::vector<ConfigKey> retention_keys() {
   };
 }
 
+ConfigKey limit_key(const std::string& name, const std::string& default_value, const std::string& description,
+                    unsigned LimitSettings::*limit) {
+  constexpr unsigned most = 1000000;
+  return {{"limits." + name, default_value, "0 to 1000000", description + "; 0: no limit"},
+          [limit](Settings& s, Text t) { s.limits.*limit = static_cast<unsigned>(read_number(t, 0, most)); }};
+}
+
+std::vector<ConfigKey> limit_keys() {
+  return {
+      limit_key("requests_per_address", "1800",
+                "requests a minute from one address (IPv6: one /64), all of which may come at once",
+                &LimitSettings::requests_per_address),
+      limit_key("concurrent_requests_per_address", "100",
+                "requests of one address (IPv6: one /64) that may be in course at once",
+                &LimitSettings::concurrent_requests_per_address),
+      limit_key("requests_per_token", "600",
+                "requests a minute with one token, all of which may come at once",
+                &LimitSettings::requests_per_token),
+      limit_key("test_requests_per_token", "30",
+                "POST /webhooks/test a minute with one token, all of which may come at once",
+                &LimitSettings::test_requests_per_token),
+  };
+}
+
 std::vector<ConfigKey> log_keys() {
   return {
       {{"log.level", "info", "debug, info, warning, error", "the least important messages that are logged"},
@@ -129,7 +153,8 @@ std::vector<ConfigKey> log_keys() {
 
 std::vector<ConfigKey> all_keys() {
   std::vector<ConfigKey> all;
-  for (auto&& group : {database_keys(), service_keys(), delivery_keys(), retention_keys(), log_keys()})
+  for (auto&& group :
+       {database_keys(), service_keys(), delivery_keys(), retention_keys(), limit_keys(), log_keys()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

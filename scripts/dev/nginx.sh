@@ -33,6 +33,7 @@ render_nginx() {
   for file in "$ROOT"/nginx/apientidades.conf "$ROOT"/nginx/snippets/*.conf; do
     substitute_paths "$1" <"$file" >"$folder/${file##*/}"
   done
+  run_admin nginx limits --folder "$folder" >/dev/null || die "the limits could not be written: see the line above"
   main_nginx_conf >"$folder/nginx.conf"
 }
 

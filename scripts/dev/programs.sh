@@ -19,6 +19,12 @@ key_file = $DEV_DIR/secrets/secrets.keys
 allowed_networks = 127.0.0.1/32
 host_overrides = *.receptor.test=127.0.0.1
 ca_file = $DEV_DIR/certs/ca.pem
+
+[limits]
+requests_per_address = 0
+concurrent_requests_per_address = 0
+requests_per_token = 0
+test_requests_per_token = 0
 CONF
 }
 

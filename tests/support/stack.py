@@ -74,8 +74,11 @@ class Stack:
         """Learns where a running stack's things are."""
         lines = self.dev("env").stdout.splitlines()
         self.env = dict(word.split("=", 1) for line in lines for word in shlex.split(line))
-        self.api = Client(self.env["BASE_URL"], self.env["CA_CERT"])
+        self.api = self.client()
         self.connect_evaluation()
+
+    def client(self, **how) -> Client:
+        return Client(self.env["BASE_URL"], self.env["CA_CERT"], **how)
 
     def connect_evaluation(self) -> None:
         """The evaluation system's session, with the rights of its user alone."""
@@ -170,12 +173,16 @@ class Stack:
                 assert process.wait(30) == 0
 
     @contextlib.contextmanager
-    def dispatcher_with(self, **settings):
-        """The dispatcher restarted with other settings, and afterwards as it was."""
-        self.stop("dispatcher")
-        self.start("dispatcher", **settings)
+    def part_with(self, part: str, **settings):
+        """A part restarted with other settings, and afterwards as it was."""
+        self.stop(part)
         try:
+            self.start(part, **settings)
             yield
         finally:
-            self.stop("dispatcher")
-            self.start("dispatcher")
+            if self.pids(part):
+                self.stop(part)
+            self.start(part)
+
+    def dispatcher_with(self, **settings):
+        return self.part_with("dispatcher", **settings)

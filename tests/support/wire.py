@@ -28,11 +28,12 @@ class Response:
 
 
 class Client:
-    """Requests to one server, each on a connection of its own."""
+    """Requests to one server, each on a connection of its own; `source` is the address that they come from."""
 
-    def __init__(self, base_url: str, ca_cert: str, timeout: float = 20):
+    def __init__(self, base_url: str, ca_cert: str, timeout: float = 20, source: str | None = None):
         parts = urlsplit(base_url)
         self.host, self.port, self.timeout = parts.hostname, parts.port, timeout
+        self.source = (source, 0) if source else None
         self.tls = ssl.create_default_context(cafile=ca_cert)
 
     def __call__(self, method, path, token=None, json_body=..., body=None, headers=None) -> Response:
@@ -43,7 +44,8 @@ class Client:
             body = json.dumps(json_body, ensure_ascii=False).encode()
         if body is not None:
             sent.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPSConnection(self.host, self.port, context=self.tls, timeout=self.timeout)
+        connection = http.client.HTTPSConnection(self.host, self.port, context=self.tls, timeout=self.timeout,
+                                                 source_address=self.source)
         try:
             connection.request(method, path, body, {k: v for k, v in sent.items() if v is not None})
             response = connection.getresponse()
@@ -60,7 +62,7 @@ class Wire:
     """A TLS connection on which any bytes can be sent."""
 
     def __init__(self, client: Client, data: bytes = b""):
-        plain = socket.create_connection((client.host, client.port), timeout=client.timeout)
+        plain = socket.create_connection((client.host, client.port), client.timeout, client.source)
         self.socket = client.tls.wrap_socket(plain, server_hostname=client.host)
         self._buffer = b""
         self.send(data)

@@ -1,0 +1,51 @@
+// nginx limits
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "admin/commands.hpp"
+#include "admin/nginx_limits.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr std::string_view snippets = "/etc/nginx/snippets";
+
+/// Whole or not at all: nginx may be reading it.
+void replace_file(const std::filesystem::path& path, const std::string& text) {
+  auto aside = path;
+  aside += ".new";
+  std::ofstream file(aside, std::ios::binary | std::ios::trunc);
+  if (!(file << text).flush()) throw std::runtime_error(path.string() + " could not be written");
+  file.close();
+  std::filesystem::rename(aside, path);
+}
+
+Result limits(Context& context, const Arguments& arguments) {
+  const auto& settings = context.config.settings.limits;
+  const std::filesystem::path folder = arguments.text("folder").value_or(std::string(snippets));
+  const auto zones = folder / "apientidades-limit-zones.conf";
+  const auto location = folder / "apientidades-limits.conf";
+  replace_file(zones, nginx_limit_zones(settings));
+  replace_file(location, nginx_limits(settings));
+  return {webhook::json::Object{{"ficheros", webhook::json::Array{zones.string(), location.string()}}},
+          zones.string() + " and " + location.string() +
+              " written. They are in force after: nginx -t && systemctl reload nginx"};
+}
+
+}  // namespace
+
+std::vector<Command> nginx_commands() {
+  return {
+      {.words = "nginx limits",
+       .summary = "Write limits.* for nginx, which cannot read the configuration",
+       .details = "Run it again, and reload nginx, whenever limits.* changes. Needs no database.",
+       .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
+       .example = "apientidades-admin nginx limits",
+       .run = limits},
+  };
+}
+
+}  // namespace admin

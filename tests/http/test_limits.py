@@ -1,0 +1,194 @@
+"""limits.* that nginx enforces: requests of an address, of a token, of a token to /webhooks/test; requests at once."""
+import itertools
+import re
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from support.actors import BASE
+from support.nginx import SNIPPETS, own_nginx
+from support.stack import setting
+from support.wait import wait_until
+
+TEST = BASE + "/test"
+MALFORMED = ["Bearer x", "Bearer apie_" + "x" * 42, "Bearer apie_" + "x" * 44, "Basic dTpw", "apie_" + "x" * 43, ""]
+
+
+def limited(stack, **limits):
+    """The stack with these limits in nginx, and no others."""
+    return stack.part_with("nginx", **setting(**{f"limits_{name}": str(value) for name, value in limits.items()}))
+
+
+def refused_after(limit: int, request):
+    """The 429 that comes after `limit` requests, and after what the bucket got back while they took their time."""
+    started = time.monotonic()
+    for count in itertools.count():
+        response = request()
+        if response.status == 429:
+            assert limit <= count <= limit + 1 + limit * (time.monotonic() - started) / 60
+            return response
+
+
+def statuses(count, request) -> list[int]:
+    return [request().status for _ in range(count)]
+
+
+def token(number: int) -> str:
+    return f"apie_{number:016d}" + "x" * 27
+
+
+def is_429(response, retry_after: int):
+    assert response.status == 429, response
+    assert response.message == "Demasiadas peticiones; inténtelo de nuevo más tarde"
+    assert response.headers["retry-after"] == str(retry_after)
+    assert response.headers["cache-control"] == "no-store" and "strict-transport-security" in response.headers
+
+
+def test_no_limit_unless_set(entity):
+    assert set(statuses(60, lambda: entity.api("GET", BASE))) == {200}
+
+
+def test_requests_of_a_token(entity, new_entity, stack):
+    other = new_entity()
+    with limited(stack, requests_per_token=5):
+        is_429(refused_after(5, lambda: entity.api("GET", BASE)), retry_after=13)
+        assert stack.client(source="127.0.0.2")("GET", BASE, entity.token).status == 429  # wherever it comes from
+        assert statuses(5, lambda: other.api("GET", BASE + "/eventos")) == [200] * 5
+        assert statuses(20, lambda: stack.api("GET", BASE)) == [401] * 20
+
+
+def test_a_token_that_has_waited_is_served_again(entity, stack):
+    with limited(stack, requests_per_token=60):
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: entity.api("GET", BASE), range(100)))
+        assert {answer.status for answer in answers[:50]} == {200}
+        is_429(next(answer for answer in answers if answer.status != 200), retry_after=1)
+        wait_until(lambda: entity.api("GET", BASE).status == 200, 5, "a request to be accepted again")
+
+
+def test_every_spelling_of_a_token_is_that_token(entity, stack):
+    spellings = [f"Bearer {entity.token}", f"bEARER    {entity.token}", f" \tBearer {entity.token}\t \t"]
+    with limited(stack, requests_per_token=3):
+        for spelling in spellings:
+            assert stack.api("GET", BASE, headers={"Authorization": spelling}).status == 200
+        is_429(entity.api("GET", BASE), retry_after=20)
+
+
+def test_requests_of_an_address_with_and_without_a_token(entity, stack):
+    """With any number of tokens, and with what is none, an address has its limit; another one has its own."""
+    noisy = stack.client(source="127.0.0.3")
+    with limited(stack, requests_per_address=12, requests_per_token=1):
+        tokens = itertools.chain(MALFORMED, (f"Bearer {token(n)}" for n in itertools.count()))
+        is_429(refused_after(12, lambda: noisy("GET", BASE, headers={"Authorization": next(tokens)})), retry_after=63)
+        is_429(noisy("GET", BASE, entity.token), retry_after=63)
+        assert stack.client(source="127.0.0.4")("GET", BASE, entity.token).status == 200
+
+
+def test_what_nginx_refuses_for_its_form_is_refused_before(entity, stack):
+    with limited(stack, requests_per_token=1):
+        assert statuses(2, lambda: entity.api("GET", BASE)) == [200, 429]
+        assert entity.api("POST", BASE, body=b"x" * 65537).status == 413
+        assert entity.api("GET", BASE + "//").status == 400
+
+
+def test_test_events_of_a_token(entity, new_entity, stack):
+    other = new_entity()
+    for each in (entity, other):
+        each.register(["evaluacion.abierta"])
+    body = {"evento": "evaluacion.abierta"}
+    absolute = (f"POST https://localhost{TEST} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n"
+                "Content-Length: 0\r\nConnection: close\r\n\r\n").encode()
+    with limited(stack, test_requests_per_token=3):
+        assert entity.api("POST", TEST, json_body=body).status == 200
+        assert entity.api("POST", TEST + "?x=1", json_body=body).status == 200
+        with stack.api.wire(absolute) as wire:
+            assert wire.response().status == 415
+        is_429(entity.api("POST", TEST, json_body=body), retry_after=20)
+        with stack.api.wire(absolute) as wire:
+            is_429(wire.response(), retry_after=20)
+        assert entity.api("GET", BASE).status == 200
+        assert entity.api("DELETE", BASE + "/999999").status == 404
+        assert other.api("POST", TEST, json_body=body).status == 200
+
+
+def test_requests_at_once_of_an_address(entity, stack):
+    """A slow client can hold so many of nginx's connections and no more. Those that only idle count for nothing."""
+    head = (f"POST {BASE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n"
+            "Content-Length: 9\r\n\r\n").encode()
+    with limited(stack, concurrent_requests_per_address=3):
+        idle, slow = [stack.api.wire() for _ in range(5)], [stack.api.wire(head) for _ in range(3)]
+        try:
+            wait_until(lambda: entity.api("GET", BASE).status == 429, what="three slow requests to count")
+            is_429(entity.api("GET", BASE), retry_after=1)
+            assert stack.client(source="127.0.0.2")("GET", BASE, entity.token).status == 200
+        finally:
+            for wire in slow + idle:
+                wire.close()
+        wait_until(lambda: entity.api("GET", BASE).status == 200, what="those that went away not to count")
+
+
+def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
+    """500 requests with 500 tokens from one address; meanwhile another one works."""
+    error_log = Path(stack.folder, "log/nginx.log")
+    before = error_log.stat().st_size
+    flood = stack.client(source="127.0.0.9")
+    with limited(stack, requests_per_address=100, requests_per_token=600), ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(flood, "GET", BASE, token(n)) for n in range(500)]
+        good = 0
+        while not all(answer.done() for answer in answers) or good < 10:
+            assert good > 90 or entity.api("GET", BASE).status == 200
+            good += 1
+        refused = [answer.result().status for answer in answers].count(429)
+        assert 350 <= refused <= 400, "all but the hundred, and what a slow machine's minute gave back"
+        assert "limiting" not in error_log.read_bytes()[before:].decode()
+    log = Path(stack.folder, "log/nginx-access.log").read_text()
+    assert len(re.findall(r'"client":"127\.0\.0\.9".*"status":429', log)) == refused
+
+
+@pytest.mark.parametrize("key", ["requests_per_address", "concurrent_requests_per_address", "requests_per_token",
+                                 "test_requests_per_token"])
+def test_a_limit_that_is_none_is_named(stack, key):
+    for value in ("-1", "1000001", "many", "5/s", ""):
+        result = stack.dev("admin", "config", "check", check=False, **setting(**{f"limits_{key}": value}))
+        assert result.returncode == 2 and f"limits.{key}" in result.stderr and "0 to 1000000" in result.stderr
+
+
+# The addresses of IPv6 clients: a machine has one only of its own, but nginx believes a proxy that tells it others.
+
+PROXIED = """
+    include {snippets}/apientidades-limit-keys.conf;
+    include {limits}/apientidades-limit-zones.conf;
+    server {{
+        listen 127.0.0.1:PORT proxy_protocol;
+        set_real_ip_from 127.0.0.1;
+        real_ip_header proxy_protocol;
+        root FOLDER;
+        include {limits}/apientidades-limits.conf;
+    }}"""
+
+
+@pytest.fixture(scope="module")
+def status_from(stack, tmp_path_factory):
+    """The status that a client with that address gets; two requests a minute are accepted."""
+    limits = tmp_path_factory.mktemp("limits")
+    stack.dev("admin", "nginx", "limits", "--folder", limits, **setting(limits_requests_per_address="2"))
+    with own_nginx(PROXIED.format(snippets=SNIPPETS, limits=limits)) as port:
+        def status(address: str) -> int:
+            family = "TCP6" if ":" in address else "TCP4"
+            with socket.create_connection(("127.0.0.1", port), 10) as connection:
+                connection.sendall(f"PROXY {family} {address} {address} 1 2\r\nGET /ok HTTP/1.0\r\n\r\n".encode())
+                return int(connection.makefile().readline().split()[1])
+        yield status
+
+
+@pytest.mark.parametrize("same, other", [
+    (["2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff", "2001:db8::a0a:a0a"], "2001:db8:0:1::1"),
+    (["2001:db8:a0a:a0a::1", "2001:db8:a0a:a0a::2", "2001:db8:a0a:a0a::a0a"], "2001:db8:a0a:a0b::1"),
+    (["192.0.2.1"] * 3, "192.0.2.2"),
+])
+def test_an_ipv6_client_is_its_64_bit_prefix(status_from, same, other):
+    assert [status_from(address) for address in same] == [200, 200, 429]
+    assert status_from(other) == 200
