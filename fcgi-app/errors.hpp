@@ -60,6 +60,12 @@ struct UnsupportedMediaType : HttpError {
       : HttpError(415, "El cuerpo debe enviarse con la cabecera Content-Type: application/json") {}
 };
 
+/// RFC 6585 section 4.
+struct TooManyRequests : HttpError {
+  TooManyRequests(const std::string& message, unsigned retry_after_s)
+      : HttpError(429, message, {{"Retry-After", std::to_string(retry_after_s)}}) {}
+};
+
 struct InternalError : HttpError {
   InternalError() : HttpError(500, "Error interno del servicio") {}
 };

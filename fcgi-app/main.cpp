@@ -25,7 +25,7 @@ int run(const platform::Config& config) {
   const platform::ReloadSignal reload;
   const platform::Settings& settings = config.settings;
   api::Shared shared{webhook::SharedKeys(webhook::read_key_file(settings.secrets.key_file)),
-                     settings.delivery.host_overrides, platform::Log(settings.log.level)};
+                     settings.delivery.host_overrides, platform::Log(settings.log.level), settings.limits};
   api::run_pool(listening_socket(), settings, shared, stop, reload);
   return platform::exit_done;
 }

@@ -21,6 +21,8 @@ std::string_view reason_phrase(int status) {
       return "Content Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 429:
+      return "Too Many Requests";
     case 503:
       return "Service Unavailable";
     default:

@@ -88,7 +88,8 @@ Response Service::perform(Trace& trace) {
   const Route& route = require_route(trace.match);
   if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
   const auto keys = shared_.keys.current();
-  return route.handler({caller, trace.match.parameter, request.body, session_, *keys, shared_.overrides});
+  return route.handler({caller, trace.match.parameter, request.body, session_, *keys, shared_.overrides,
+                        shared_.limits});
 }
 
 store::Caller Service::authenticate(std::string_view authorization) {

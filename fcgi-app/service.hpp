@@ -21,6 +21,7 @@ struct Shared {
   webhook::SharedKeys keys;
   std::vector<platform::HostOverride> overrides;
   platform::Log log;
+  platform::LimitSettings limits = {};
 };
 
 using FindCaller = std::optional<store::Caller> (*)(store::Session&, const webhook::crypto::Sha256&);

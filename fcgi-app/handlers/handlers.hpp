@@ -21,6 +21,7 @@ struct Call {
   store::Session& session;
   const webhook::KeyRing& keys;
   const std::vector<platform::HostOverride>& overrides;
+  const platform::LimitSettings& limits;
 };
 
 using Handler = Response (*)(const Call&);

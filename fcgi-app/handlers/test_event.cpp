@@ -4,6 +4,7 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/response.hpp"
 #include "store/notifications.hpp"
+#include "store/test_quota.hpp"
 #include "webhook/notification_body.hpp"
 #include "webhook/registration.hpp"
 #include "webhook/sealed_data.hpp"
@@ -29,6 +30,24 @@ Array recipients(const std::vector<store::Webhook>& webhooks) {
   return list;
 }
 
+TooManyRequests too_many_pending(std::uint64_t limit) {
+  constexpr unsigned retry_after_s = 30;  // a receiver that answers is done by then
+  return {
+      "La entidad tendría más de " + std::to_string(limit) +
+          " envíos de prueba pendientes; espere a que terminen los que hay, o elimine los webhooks que no "
+          "responden, y vuelva a intentarlo",
+      retry_after_s};
+}
+
+std::vector<store::Webhook> queue(const Call& call, webhook::Event event, const std::string& data) {
+  const auto limit = call.limits.pending_test_deliveries;
+  try {
+    return store::queue_test_event(call.session, call.caller.id, event, data, limit);
+  } catch (const store::TooManyPendingTests&) {
+    throw too_many_pending(limit);
+  }
+}
+
 }  // namespace
 
 Response test_event(const Call& call) {
@@ -37,8 +56,8 @@ Response test_event(const Call& call) {
     throw nobody_subscribed(event);  // spares the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
   // datosExtra is the entity's own: it waits in the database as its secrets do.
-  const auto queued = store::queue_test_event(
-      call.session, call.caller.id, event, webhook::seal_test_data(call.keys, call.caller.id, event, data));
+  const auto queued =
+      queue(call, event, webhook::seal_test_data(call.keys, call.caller.id, event, data));
   if (queued.empty()) throw nobody_subscribed(event);
   const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +
                               std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks");

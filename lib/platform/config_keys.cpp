@@ -141,6 +141,10 @@ std::vector<ConfigKey> limit_keys() {
       limit_key("test_requests_per_token", "30",
                 "POST /webhooks/test a minute with one token, all of which may come at once",
                 &LimitSettings::test_requests_per_token),
+      limit_key(
+          "pending_test_deliveries", "50",
+          "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
+          &LimitSettings::pending_test_deliveries),
   };
 }
 

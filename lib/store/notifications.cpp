@@ -1,6 +1,9 @@
 #include "store/notifications.hpp"
 
+#include <limits>
+
 #include "store/json_rows.hpp"
+#include "store/test_quota.hpp"
 
 namespace store {
 
@@ -95,8 +98,10 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
 }
 
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
-                                      std::string_view sealed_data) {
+                                      std::string_view sealed_data, std::uint64_t max_pending) {
   return transaction(session, [&] {
+    const auto room = max_pending == 0 ? std::numeric_limits<std::uint64_t>::max()
+                                       : take_test_turn(session, entity, max_pending);
     // Locked for share, so that none of them is deleted or disabled between the choice and the answer.
     const auto rows = session.query(
         "SELECT id, url FROM webhooks WHERE entidad_id = ? AND plaza IS NOT NULL AND activo AND "
@@ -105,6 +110,7 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
         entity, webhook::name(event));
     std::vector<Webhook> chosen;
     if (rows.empty()) return chosen;
+    if (rows.size() > room) throw TooManyPendingTests();
     session.update(
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)"
         " VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3))",
@@ -129,6 +135,7 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
         " SELECT ?, j.id, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM " STORE_JSON_IDS
         " j ORDER BY j.id",
         notification, webhook::json::dump(ids));
+    if (max_pending > 0) count_test_deliveries(session, entity, notification);
     return chosen;
   });
 }

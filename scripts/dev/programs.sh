@@ -25,6 +25,7 @@ requests_per_address = 0
 concurrent_requests_per_address = 0
 requests_per_token = 0
 test_requests_per_token = 0
+pending_test_deliveries = 0
 CONF
 }
 

@@ -1,0 +1,106 @@
+"""limits.pending_test_deliveries: POST /webhooks/test is no cannon. Counted in the database, by both processes of the pool."""
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from support.actors import BASE
+from support.stack import setting
+from support.wait import wait_until
+
+TEST = BASE + "/test"
+BODY = {"evento": "evaluacion.abierta"}
+LIMIT = 7
+
+
+@pytest.fixture(scope="module")
+def limited(stack):
+    with stack.part_with("fcgi", **setting(limits_pending_test_deliveries=str(LIMIT))):
+        yield
+
+
+@pytest.fixture
+def nothing_is_sent(stack):
+    stack.stop("dispatcher")
+    yield
+    stack.start("dispatcher")
+
+
+def pending(entity) -> int:
+    return int(entity.stack.value(
+        "SELECT COUNT(*) FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
+        f" WHERE n.entidad_id = {entity.id} AND n.origen = 'prueba' AND e.terminada_en IS NULL"))
+
+
+def send(entity, **how):
+    return entity.api("POST", TEST, json_body=BODY, **how)
+
+
+def is_429(response):
+    assert response.status == 429, response
+    assert str(LIMIT) in response.message and "elimine los webhooks" in response.message
+    assert response.headers["retry-after"] == "30"
+    assert response.headers["cache-control"] == "no-store" and "strict-transport-security" in response.headers
+
+
+def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
+    entity.register(["evaluacion.abierta"])
+    assert [send(entity).status for _ in range(3 * LIMIT)] == [200] * 3 * LIMIT
+    assert stack.value(f"SELECT COUNT(*) FROM pruebas_pendientes WHERE entidad_id = {entity.id}") == "0"
+
+
+def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, entity, new_entity):
+    """Two webhooks: each event makes two deliveries, and the one that would be half over the limit is refused whole."""
+    for _ in range(2):
+        entity.register(["evaluacion.abierta"])
+    other = new_entity()
+    other.register(["evaluacion.abierta"])
+    with ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(lambda _: send(entity), range(60)))
+    accepted = [answer for answer in answers if answer.status == 200]
+    assert len(accepted) == LIMIT // 2 and pending(entity) == LIMIT - 1
+    for answer in answers:
+        if answer not in accepted:
+            is_429(answer)
+    assert send(other).status == 200
+    assert entity.stack.admin("notification", "list", "--entity", entity.id)[-1]["estado"] == "procesada"
+    assert len(entity.stack.admin("notification", "list", "--entity", entity.id)) == LIMIT // 2
+
+
+def test_what_has_ended_makes_room(limited, entity, receiver, stack):
+    hook = entity.register(["evaluacion.abierta"])
+    stack.stop("dispatcher")
+    try:
+        assert [send(entity).status for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
+    finally:
+        stack.start("dispatcher")
+    wait_until(lambda: send(entity).status == 200, what="a test event to be accepted again")
+    wait_until(lambda: pending(entity) == 0, what="all of them to be delivered")
+    assert [send(entity).status for _ in range(3)] == [200] * 3
+    assert {json.loads(r.body)["evento"] for r in receiver.requests(hook.path)} == {"evaluacion.abierta"}
+
+
+def test_deleting_the_webhook_that_does_not_answer_makes_room(limited, nothing_is_sent, entity, stack):
+    silent = entity.register(["evaluacion.abierta"])
+    entity.register(["evaluacion.cerrada"])
+    assert [send(entity).status for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
+    is_429(entity.api("POST", TEST, json_body={"evento": "evaluacion.cerrada"}))
+    assert entity.api("DELETE", f"{BASE}/{silent.id}").status == 200
+    stack.start("dispatcher")
+    again = {"evento": "evaluacion.cerrada"}
+    wait_until(lambda: entity.api("POST", TEST, json_body=again).status == 200, 15, "what was cancelled not to count")
+    stack.stop("dispatcher")
+
+
+def test_it_never_exceeds_it_while_they_are_delivered(limited, entity):
+    entity.register(["evaluacion.abierta"])
+    with ThreadPoolExecutor(6) as pool:
+        answers = [pool.submit(send, entity) for _ in range(150)]
+        seen = []
+        while not all(answer.done() for answer in answers):
+            seen.append(pending(entity))
+        assert max(seen) <= LIMIT, seen
+    assert {answer.result().status for answer in answers} <= {200, 429}
+    assert answers[0].result().status == 200
+    rows = int(entity.stack.value(f"SELECT COUNT(*) FROM pruebas_pendientes WHERE entidad_id = {entity.id}"))
+    assert rows <= LIMIT

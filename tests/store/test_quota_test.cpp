@@ -1,0 +1,103 @@
+// The limit of pending test deliveries, under concurrency and over time.
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "database.hpp"
+#include "store/test_quota.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+constexpr auto event = webhook::Event::incidencia_cerrada;
+
+/// Whether the event was accepted.
+bool send(Session& session, EntityId entity, std::uint64_t limit) {
+  try {
+    return !queue_test_event(session, entity, event, "{}", limit).empty();
+  } catch (const TooManyPendingTests&) {
+    return false;
+  }
+}
+
+std::int64_t count(Session& session, const std::string& table) {
+  return session.query("SELECT COUNT(*) FROM " + table).at(0).integer(0);
+}
+
+void end_all(Session& session, const char* state) {
+  session.update("UPDATE entregas SET estado = ?, terminada_en = UTC_TIMESTAMP(3)", state);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(test_quota)
+
+BOOST_AUTO_TEST_CASE(sessions_at_once_never_exceed_it) {
+  Database database;
+  add_webhook(database.session, 1);
+  add_webhook(database.session, 1);
+  std::atomic<int> accepted = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        Session session = database.connect();
+        for (int n = 0; n < 4; ++n) accepted += send(session, 1, 9) ? 1 : 0;
+      });
+    }
+  }
+  BOOST_CHECK_EQUAL(accepted, 4);
+  BOOST_CHECK_EQUAL(count(database.session, "entregas"), 8);
+  BOOST_CHECK_EQUAL(count(database.session, "notificaciones_pendientes"), 4);
+}
+
+BOOST_AUTO_TEST_CASE(entities_have_a_limit_each) {
+  Database database;
+  add_webhook(database.session, 1);
+  add_webhook(database.session, 2);
+  BOOST_CHECK(send(database.session, 1, 1));
+  BOOST_CHECK(!send(database.session, 1, 1));
+  BOOST_CHECK(send(database.session, 2, 1));
+}
+
+BOOST_AUTO_TEST_CASE(what_has_ended_is_forgotten_and_what_is_held_is_not) {
+  Database database;
+  auto& session = database.session;
+  add_webhook(session, 1);
+  for (const auto* state : {"entregada", "fallida", "cancelada"}) {
+    BOOST_CHECK(send(session, 1, 2) && send(session, 1, 2) && !send(session, 1, 2));
+    end_all(session, state);
+    BOOST_CHECK(send(session, 1, 2));
+    BOOST_CHECK_EQUAL(count(session, "pruebas_pendientes"), 1);
+    end_all(session, state);
+  }
+  BOOST_CHECK(send(session, 1, 1));
+  session.update("UPDATE entregas SET estado = 'retenida' WHERE estado = 'pendiente'");
+  BOOST_CHECK(!send(session, 1, 1));
+  session.execute("DELETE FROM entregas");  // as the purge does
+  BOOST_CHECK(send(session, 1, 1));
+}
+
+BOOST_AUTO_TEST_CASE(other_deliveries_do_not_count_and_without_a_limit_nothing_does) {
+  Database database;
+  auto& session = database.session;
+  add_webhook(session, 1);
+  insert_notification(session, 1);
+  expand(session);
+  for (int i = 0; i < 3; ++i) BOOST_CHECK(send(session, 1, 0));
+  BOOST_CHECK_EQUAL(count(session, "pruebas_pendientes"), 0);
+  BOOST_CHECK(send(session, 1, 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_event_writes_nothing) {
+  Database database;
+  auto& session = database.session;
+  for (int i = 0; i < 3; ++i) add_webhook(session, 1);
+  BOOST_CHECK_THROW(queue_test_event(session, 1, event, "{}", 2), TooManyPendingTests);
+  BOOST_CHECK_EQUAL(count(session, "notificaciones_pendientes"), 0);
+  BOOST_CHECK(queue_test_event(session, 3, event, "{}", 2).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
