@@ -78,6 +78,12 @@ struct LimitSettings {
   unsigned pending_test_deliveries = 0;          // of one entity, at once
 };
 
+struct MetricsSettings {
+  std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
+  std::string api_file;  // where the pool's processes count together; empty: see the key
+  Milliseconds queue_interval{15000};
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::info;
 };
@@ -89,6 +95,7 @@ struct Settings {
   DeliverySettings delivery;
   RetentionSettings retention;
   LimitSettings limits;
+  MetricsSettings metrics;
   LogSettings log;
 };
 

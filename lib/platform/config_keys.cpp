@@ -148,6 +148,22 @@ std::vector<ConfigKey> limit_keys() {
   };
 }
 
+std::vector<ConfigKey> metrics_keys() {
+  return {
+      {{"metrics.listen", "", "loopback address and port, 127.0.0.1:9464 or [::1]:9464, or empty",
+        "where the dispatcher answers GET /metrics for Prometheus; empty: nowhere"},
+       [](Settings& s, Text t) { s.metrics.listen = t.empty() ? t : read_loopback_listener(t); }},
+      {{"metrics.api_file", "", "absolute path or empty",
+        "file in which all processes of the pool count together; empty: metrics in the RuntimeDirectory of "
+        "systemd, else each process counts alone"},
+       [](Settings& s, Text t) { s.metrics.api_file = t.empty() ? t : read_path(t); }},
+      {{"metrics.queue_interval", "15s", "duration, 100ms to 1h",
+        "pause between the dispatcher's looks at the depth of the queue; at least 50 times what a look "
+        "takes"},
+       [](Settings& s, Text t) { s.metrics.queue_interval = read_duration(t, 100ms, 1h); }},
+  };
+}
+
 std::vector<ConfigKey> log_keys() {
   return {
       {{"log.level", "info", "debug, info, warning, error", "the least important messages that are logged"},
@@ -157,8 +173,8 @@ std::vector<ConfigKey> log_keys() {
 
 std::vector<ConfigKey> all_keys() {
   std::vector<ConfigKey> all;
-  for (auto&& group :
-       {database_keys(), service_keys(), delivery_keys(), retention_keys(), limit_keys(), log_keys()})
+  for (auto&& group : {database_keys(), service_keys(), delivery_keys(), retention_keys(), limit_keys(),
+                       metrics_keys(), log_keys()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

@@ -1,6 +1,7 @@
 #include "platform/config_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <stdexcept>
 #include <utility>
@@ -139,6 +140,18 @@ std::vector<std::string> read_hosts(const std::string& text) {
   auto hosts = read_list(text);
   if (!std::ranges::all_of(hosts, is_host_and_port)) refuse();
   return hosts;
+}
+
+std::string read_loopback_listener(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || !is_host_and_port(text)) refuse();
+  std::string_view host = std::string_view(text).substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  const auto address = IpAddress::parse(host);
+  static const std::array loopback{IpNetwork::parse("127.0.0.0/8").value(), IpNetwork::parse("::1").value()};
+  const auto contains = [&](const IpNetwork& network) { return network.contains(*address); };
+  if (!address || !std::ranges::any_of(loopback, contains)) refuse();
+  return text;
 }
 
 std::vector<IpNetwork> read_networks(const std::string& text) {

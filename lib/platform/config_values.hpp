@@ -20,6 +20,7 @@ std::string read_path(const std::string& text);               // absolute
 std::string read_identifier(const std::string& text);         // of a database or a user
 std::vector<std::string> read_list(const std::string& text);  // comma-separated, trimmed; no empty elements
 std::vector<std::string> read_hosts(const std::string& text);
+std::string read_loopback_listener(const std::string& text);  // address:port
 std::vector<IpNetwork> read_networks(const std::string& text);
 std::vector<HostOverride> read_overrides(const std::string& text);
 

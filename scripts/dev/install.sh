@@ -3,9 +3,9 @@
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev
   libc-ares-dev libgoogle-perftools-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev
-  libidn2-dev)
+  libidn2-dev prometheus-cpp-dev)
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
-TEST_PACKAGES=(python3-pytest faketime iproute2)
+TEST_PACKAGES=(python3-pytest faketime iproute2 prometheus)
 LINT_PACKAGES=(clang-format clang-tidy shellcheck)
 
 is_installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }

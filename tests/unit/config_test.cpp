@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(every_key_has_its_documented_default) {
   BOOST_TEST(s.limits.requests_per_token == 600U);
   BOOST_TEST(s.limits.test_requests_per_token == 30U);
   BOOST_TEST(s.limits.pending_test_deliveries == 50U);
+  BOOST_TEST((s.metrics.listen.empty() && s.metrics.api_file.empty() && s.metrics.queue_interval == 15s));
   BOOST_TEST((s.log.level == LogLevel::info));
 }
 

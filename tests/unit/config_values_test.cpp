@@ -88,6 +88,34 @@ BOOST_AUTO_TEST_CASE(sizes) {
                                     "-1KiB", "1.5MiB", "18014398509481985KiB", "1GiB"});
 }
 
+BOOST_AUTO_TEST_CASE(metrics_leave_for_this_machine_alone) {
+  accepts("metrics.listen", {"", "127.0.0.1:9464", "127.255.255.254:1", "[::1]:65535"});
+  refuses("metrics.listen", {"0.0.0.0:9464",
+                             "10.0.0.1:9464",
+                             "128.0.0.1:9464",
+                             "[::]:9464",
+                             "[::2]:9464",
+                             "[fd00::1]:9464",
+                             "9464",
+                             ":9464",
+                             "127.0.0.1",
+                             "127.0.0.1:",
+                             "127.0.0.1:0",
+                             "127.0.0.1:65536",
+                             "127.0.0.1:9464s",
+                             "[::1]",
+                             "::1:9464",
+                             "[::ffff:127.0.0.1]:9464",
+                             "localhost:9464",
+                             "127.1:9464",
+                             "127.0.0.1:9464,0.0.0.0:80",
+                             " 127.0.0.1:9464"});
+  accepts("metrics.queue_interval", {"100ms", "1h"});
+  refuses("metrics.queue_interval", {"", "99ms", "61m"});
+  accepts("metrics.api_file", {"", "/run/a/metrics"});
+  refuses("metrics.api_file", {"run/metrics"});
+}
+
 BOOST_AUTO_TEST_CASE(log_levels) {
   accepts("log.level", {"debug", "info", "warning", "error"});
   refuses("log.level", {"", "INFO", "warn", "trace", "3"});

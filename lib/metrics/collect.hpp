@@ -1,0 +1,18 @@
+// A table in the terms of prometheus-cpp. Internal to the library.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <span>
+#include <vector>
+
+#include "metrics/table.hpp"
+
+namespace metrics {
+
+class Collector {
+ public:
+  static std::vector<prometheus::MetricFamily> collect(const Table& table);
+};
+
+}  // namespace metrics

@@ -1,0 +1,94 @@
+// What a program counts, as one table of metrics written in Prometheus' text format (0.0.4). Every series
+// exists from the start, at zero: their number is fixed, whatever clients and receivers do. Knows no domain.
+//
+// Counting takes no lock: one atomic addition for a counter, two for a histogram.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "metrics/memory.hpp"
+
+namespace metrics {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+struct Metric {
+  enum class Kind {
+    counter,    // only grows; its name ends in _total
+    gauge,      // any number
+    histogram,  // of durations, in seconds
+  };
+  Kind kind;
+  std::string name;
+  std::string help;
+  std::vector<Labels> series{{}};                   // one without labels, by default
+  std::vector<std::chrono::microseconds> bounds{};  // of a histogram's buckets, ascending
+};
+
+class Counter {
+ public:
+  explicit Counter(Cell& cell) : cell_(&cell) {}
+  void add(std::uint64_t count = 1) const { cell_->fetch_add(count, std::memory_order_relaxed); }
+  std::uint64_t value() const { return cell_->load(std::memory_order_relaxed); }
+
+ private:
+  Cell* cell_;
+};
+
+class Gauge {
+ public:
+  explicit Gauge(Cell& cell) : cell_(&cell) {}
+  void set(double value) const;
+  double value() const;
+
+ private:
+  Cell* cell_;
+};
+
+class Histogram {
+ public:
+  Histogram(Cell* first, const std::vector<std::chrono::microseconds>& bounds)
+      : first_(first), bounds_(&bounds) {}
+  void observe(std::chrono::microseconds duration) const;
+
+ private:
+  Cell* first_;  // the sum in microseconds, then a bucket for each bound, then one for what is longer
+  const std::vector<std::chrono::microseconds>* bounds_;
+};
+
+/// What it hands out is for as long as the table lives, for any thread.
+class Table {
+ public:
+  /// Counts of this process. Throws std::system_error.
+  explicit Table(std::vector<Metric> metrics);
+  /// Counts that all processes with the same table and the same file make together: counters and histograms
+  /// only. Throws std::system_error.
+  Table(std::vector<Metric> metrics, const std::string& shared_file);
+  ~Table();
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  /// `series`: its place in Metric::series. Throw std::out_of_range for what is not in the table.
+  Counter counter(std::string_view name, std::size_t series = 0) const;
+  Gauge gauge(std::string_view name, std::size_t series = 0) const;
+  Histogram histogram(std::string_view name, std::size_t series = 0) const;
+
+  /// All of it, for a scrape.
+  std::string text() const;
+
+ private:
+  friend class Collector;  // of the endpoint
+  Cell* find(Metric::Kind kind, std::string_view name, std::size_t series) const;
+  const Metric& metric(std::string_view name) const;
+
+  std::vector<Metric> metrics_;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace metrics
