@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "platform/text.hpp"
+
 namespace platform {
 
 namespace {
@@ -34,6 +36,19 @@ std::optional<int> inherited_listening_socket() {
 }
 
 void notify_service_manager(const std::string& state) { sd_notify(0, state.c_str()); }
+
+void report_status(std::string_view text) {
+  constexpr std::size_t longest = 400;
+  // One line before it is cut, and again after: a line end would begin another field of the protocol.
+  notify_service_manager("STATUS=" + one_line(one_line(text).substr(0, longest)));
+}
+
+std::optional<std::string> runtime_directory() {
+  const char* const folders = std::getenv("RUNTIME_DIRECTORY");
+  if (folders == nullptr || *folders == '\0') return std::nullopt;
+  const std::string_view all = folders;
+  return std::string(all.substr(0, all.find(':')));
+}
 
 std::optional<std::string> credential_path(const std::string& name) {
   const char* folder = std::getenv("CREDENTIALS_DIRECTORY");

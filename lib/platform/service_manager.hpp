@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace platform {
 
@@ -13,6 +14,13 @@ std::optional<int> inherited_listening_socket();
 
 /// Tells the service manager, if there is one: "READY=1", "STOPPING=1", "STATUS=…". Never fails.
 void notify_service_manager(const std::string& state);
+
+/// STATUS= of `systemctl status`, for anybody on this machine to read: one line of at most 400 bytes,
+/// whatever the text holds. Never fails.
+void report_status(std::string_view text);
+
+/// The unit's RuntimeDirectory=, the first of several; none outside systemd.
+std::optional<std::string> runtime_directory();
 
 /// $CREDENTIALS_DIRECTORY/name when it exists (systemd LoadCredential).
 std::optional<std::string> credential_path(const std::string& name);

@@ -1,29 +1,64 @@
 #include "store/queue.hpp"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 namespace store {
 
-QueueStatus queue_status(Session& session) {
-  // The oldest by a seek for each entity and each webhook: a GROUP BY would read all that waits. (What waits
-  // for an entity that does not exist is rejected at once, unless the queue is paused: then it is counted,
-  // without its age.)
-  const auto rows = session.query(
-      "SELECT (SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
-      " (SELECT COUNT(*) FROM entregas WHERE estado = 'pendiente'),"
-      " (SELECT COUNT(*) FROM entregas WHERE estado = 'en_curso'),"
-      " (SELECT COUNT(*) FROM entregas WHERE estado = 'retenida'),"
-      " (SELECT COUNT(*) FROM entregas WHERE estado = 'fallida'),"
-      " (SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'rechazada'),"
-      " GREATEST(0, TIMESTAMPDIFF(SECOND, LEAST("
-      "  COALESCE((SELECT MIN((SELECT n.ocurrida_en FROM notificaciones_pendientes n"
-      "   FORCE INDEX (notificaciones_por_expandir) WHERE n.estado = 'pendiente' AND n.entidad_id = t.id"
-      "   ORDER BY n.id LIMIT 1)) FROM entidades t), '9999-12-31'),"
-      "  COALESCE((SELECT MIN((SELECT e.proximo_intento FROM entregas e FORCE INDEX (entregas_por_reclamar)"
-      "   WHERE e.estado = 'pendiente' AND e.webhook_id = w.id ORDER BY e.proximo_intento LIMIT 1))"
-      "   FROM webhooks w), '9999-12-31')), UTC_TIMESTAMP(3))),"
-      " (SELECT pausada FROM control_envio WHERE id = 1)");
+namespace {
+
+constexpr std::string_view notifications =
+    "notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)";
+constexpr std::string_view deliveries = "entregas FORCE INDEX (entregas_por_reclamar)";
+
+/// `, (SELECT COUNT(*) …)`; one that is limited has a parameter.
+std::string count_of(std::string_view table, std::string_view state, bool limited) {
+  const std::string rows = std::string(table) + " WHERE estado = '" + std::string(state) + "'";
+  return limited ? " (SELECT COUNT(*) FROM (SELECT 1 FROM " + rows + " LIMIT ?) c),"
+                 : " (SELECT COUNT(*) FROM " + rows + "),";
+}
+
+/// The oldest by a seek for each entity and each webhook: a GROUP BY would read all that waits. (What waits
+/// for an entity that does not exist is rejected at once, unless the queue is paused: then it is counted,
+/// without its age.)
+std::string status_statement(bool limited) {
+  return "SELECT" + count_of(notifications, "pendiente", limited) +
+         count_of(deliveries, "pendiente", limited) + count_of(deliveries, "en_curso", limited) +
+         count_of(deliveries, "retenida", limited) + count_of(deliveries, "fallida", limited) +
+         count_of(notifications, "rechazada", limited) +
+         " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN((SELECT n.ocurrida_en FROM "
+         "notificaciones_pendientes n"
+         "  FORCE INDEX (notificaciones_por_expandir) WHERE n.estado = 'pendiente' AND n.entidad_id = t.id"
+         "  ORDER BY n.id LIMIT 1)) FROM entidades t), UTC_TIMESTAMP(3)), 0)),"
+         " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN((SELECT e.proximo_intento FROM entregas e"
+         "  FORCE INDEX (entregas_por_reclamar) WHERE e.estado = 'pendiente' AND e.webhook_id = w.id"
+         "  ORDER BY e.proximo_intento LIMIT 1)) FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
+         "  WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3)), 0)),"
+         " (SELECT pausada FROM control_envio WHERE id = 1)";
+}
+
+}  // namespace
+
+QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
+  static const std::string whole = status_statement(false);
+  static const std::string limited = status_statement(true);
+  constexpr std::size_t counts = 6;
+  const auto rows = limit ? session.run_query(limited, std::vector<Parameter>(counts, Parameter(*limit)))
+                          : session.query(whole);
   const auto& row = rows.at(0);
-  return {row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-          row.integer(4), row.integer(5), row.integer(6), row.boolean(7)};
+  const auto oldest_notification = row.integer(6);
+  const auto oldest_delivery = row.integer(7);
+  return {row.integer(0),
+          row.integer(1),
+          row.integer(2),
+          row.integer(3),
+          row.integer(4),
+          row.integer(5),
+          std::max(oldest_notification, oldest_delivery),
+          oldest_notification,
+          oldest_delivery,
+          row.boolean(8)};
 }
 
 bool set_paused(Session& session, bool paused) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "store/session.hpp"
 
@@ -14,11 +15,16 @@ struct QueueStatus {
   std::int64_t held;
   std::int64_t failed;
   std::int64_t rejected;
-  std::int64_t oldest_s;  // age of the oldest pending notification or due delivery; 0 when there is none
+  /// Age of the oldest pending notification, or of the delivery that has been due for longest, those of webhooks
+  /// that rest (429) apart; 0 when there is none.
+  std::int64_t oldest_s;
+  std::int64_t oldest_notification_s;  // of that alone
+  std::int64_t oldest_delivery_s;
   bool paused;
 };
 
-QueueStatus queue_status(Session& session);
+/// `limit`: each state is counted as far as that, which bounds what a deep queue costs. None: to the end.
+QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit = std::nullopt);
 
 /// False when it was so already. A paused dispatcher starts nothing; what is in flight ends.
 bool set_paused(Session& session, bool paused);

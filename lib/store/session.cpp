@@ -183,6 +183,18 @@ struct Session::Impl {
   template <class F>
   auto guarded(F&& call) -> decltype(call()) {
     try {
+      return translated(std::forward<F>(call));
+    } catch (const DuplicateKey&) {
+      throw;
+    } catch (const DatabaseError& error) {
+      if (options.on_error) options.on_error(error);
+      throw;
+    }
+  }
+
+  template <class F>
+  auto translated(F&& call) -> decltype(call()) {
+    try {
       connect();
       return call();
     } catch (const sql::SQLException& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -95,6 +96,8 @@ struct SessionOptions {
   std::string program_user;  // used when database.user is not set: "apientidades_api", …
   int read_timeout_s = 10;   // 0: none (migrations)
   int lock_wait_s = 5;       // for a row that somebody else has locked
+  /// Told of every error but DuplicateKey, before it is thrown, on the session's thread. Must not throw.
+  std::function<void(const DatabaseError&)> on_error{};
 };
 
 /// One connection, used by one thread at a time. It connects at first use and, after a loss, again at the

@@ -56,6 +56,24 @@ std::string inherited(const std::function<void(const std::string& folder)>& prep
   return result.out + result.err;
 }
 
+/// The one message that `tell` sends to the service manager.
+std::string told(const std::function<void()>& tell) {
+  const unit::TemporaryFolder folder;
+  const auto path = folder.path() + "/notify";
+  const int fd = bound_socket(path, SOCK_DGRAM);
+  const auto result = unit::run_in_child([&] {
+    ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
+    tell();
+    return 0;
+  });
+  BOOST_TEST(result.status == 0);
+  std::array<char, 8192> message{};
+  const auto size = ::recv(fd, message.data(), message.size(), MSG_DONTWAIT);
+  ::close(fd);
+  BOOST_REQUIRE(size > 0);
+  return {message.data(), static_cast<std::size_t>(size)};
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(service_manager_test)
@@ -101,20 +119,29 @@ BOOST_AUTO_TEST_CASE(what_systemd_should_not_pass) {
 }
 
 BOOST_AUTO_TEST_CASE(the_service_manager_is_told) {
-  const unit::TemporaryFolder folder;
-  const auto path = folder.path() + "/notify";
-  const int fd = bound_socket(path, SOCK_DGRAM);
-  const auto result = unit::run_in_child([&path] {
-    ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
-    notify_service_manager("READY=1");
+  BOOST_TEST(told([] { notify_service_manager("READY=1"); }) == "READY=1");
+}
+
+BOOST_AUTO_TEST_CASE(a_status_is_one_short_line_whatever_it_holds) {
+  BOOST_TEST(told([] { report_status("nothing waits"); }) == "STATUS=nothing waits");
+  BOOST_TEST(told([] { report_status("x\nMAINPID=1\nSTOPPING=1"); }) ==
+             "STATUS=x\\x0aMAINPID=1\\x0aSTOPPING=1");
+  BOOST_TEST(told([] { report_status(std::string(5000, 'x')); }).size() == 407U);
+  BOOST_TEST(told([] { report_status(std::string(399, 'x') + "ñ"); }) ==
+             "STATUS=" + std::string(399, 'x') + "\\xc3");
+}
+
+BOOST_AUTO_TEST_CASE(the_runtime_directory_is_the_first_of_several) {
+  const auto result = unit::run_in_child([] {
+    ::unsetenv("RUNTIME_DIRECTORY");
+    std::cout << runtime_directory().value_or("none") << " ";
+    for (const auto* folders : {"", "/run/a", "/run/a:/run/b"}) {
+      ::setenv("RUNTIME_DIRECTORY", folders, 1);
+      std::cout << runtime_directory().value_or("none") << " ";
+    }
     return 0;
   });
-  BOOST_TEST(result.status == 0);
-  std::array<char, 64> message{};
-  const auto size = ::recv(fd, message.data(), message.size(), MSG_DONTWAIT);
-  ::close(fd);
-  BOOST_REQUIRE(size > 0);
-  BOOST_TEST(std::string(message.data(), static_cast<std::size_t>(size)) == "READY=1");
+  BOOST_TEST(result.out == "none none /run/a /run/a ");
 }
 
 BOOST_AUTO_TEST_CASE(telling_nobody_is_no_error) {

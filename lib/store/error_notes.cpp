@@ -1,0 +1,29 @@
+#include "store/error_notes.hpp"
+
+namespace store {
+
+ErrorKind kind_of(const DatabaseError& error) {
+  if (dynamic_cast<const Unavailable*>(&error) != nullptr) return ErrorKind::unavailable;
+  if (dynamic_cast<const Conflict*>(&error) != nullptr) return ErrorKind::conflict;
+  return ErrorKind::refused;
+}
+
+SessionOptions ErrorNotes::observed(SessionOptions options) {
+  options.on_error = [this](const DatabaseError& error) { note(error); };
+  return options;
+}
+
+void ErrorNotes::note(const DatabaseError& error) {
+  const auto kind = kind_of(error);
+  count_(kind);
+  if (kind == ErrorKind::conflict) return;
+  const std::scoped_lock lock(mutex_);
+  last_ = platform::format_iso8601(platform::utc_now()) + " " + error.what();
+}
+
+std::string ErrorNotes::last() const {
+  const std::scoped_lock lock(mutex_);
+  return last_;
+}
+
+}  // namespace store

@@ -1,0 +1,90 @@
+// The depth of the queue: what it counts, and what that costs.
+#include <boost/test/unit_test.hpp>
+
+#include "maintenance_support.hpp"
+#include "store/error_notes.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+BOOST_FIXTURE_TEST_SUITE(queue, MaintenanceFixture)
+
+BOOST_AUTO_TEST_CASE(what_is_in_each_state) {
+  add_webhook(session, 1);
+  for (int i = 0; i < 5; ++i) insert_notification(session, 1);
+  expand(session);
+  insert_notification(session, 1);
+  session.execute("UPDATE entregas SET estado = 'retenida' ORDER BY id LIMIT 2");
+  for (const auto& status : {queue_status(session), queue_status(session, 100)}) {
+    BOOST_TEST(status.pending_notifications == 1);
+    BOOST_TEST(status.pending_deliveries == 3);
+    BOOST_TEST(status.held == 2);
+    BOOST_TEST(!status.paused);
+  }
+  BOOST_TEST(queue_status(session, 2).pending_deliveries == 2);
+}
+
+BOOST_AUTO_TEST_CASE(the_age_of_the_oldest_of_each_kind) {
+  const auto webhook = add_webhook(session, 1);
+  BOOST_TEST(queue_status(session).oldest_s == 0);
+  insert_notification(session, 1);
+  expand(session);
+  insert_notification(session, 1);
+  session.execute(
+      "UPDATE notificaciones_pendientes SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL 60 SECOND WHERE estado "
+      "= "
+      "'pendiente'");
+  session.execute("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 600 SECOND");
+  auto status = queue_status(session);
+  BOOST_TEST((status.oldest_notification_s >= 60 && status.oldest_notification_s < 90));
+  BOOST_TEST((status.oldest_delivery_s >= 600 && status.oldest_delivery_s < 630));
+  BOOST_TEST(status.oldest_s == status.oldest_delivery_s);
+  // One that rests is not to be sent yet; one that waits for its retry is not due.
+  session.update(
+      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
+      "HOUR)",
+      webhook.id);
+  BOOST_TEST(queue_status(session).oldest_delivery_s == 0);
+  session.execute("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+  BOOST_TEST(queue_status(session).oldest_delivery_s >= 600);
+  session.execute("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 600 SECOND");
+  BOOST_TEST(queue_status(session).oldest_delivery_s == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_limited_look_reads_no_more_of_a_deep_queue) {
+  add_webhook(session, 1);
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
+      "'{}' FROM"
+      " seq_1_to_20000");
+  queue_status(session, 50);  // prepared
+  session.execute("FLUSH STATUS");
+  BOOST_TEST(queue_status(session, 50).pending_notifications == 50);
+  const auto read = session.query("SHOW SESSION STATUS LIKE 'Handler_read_next'").at(0).integer(1);
+  BOOST_TEST(read < 200);
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_noted_by_kind) {
+  std::map<ErrorKind, int> counts;
+  ErrorNotes notes([&](ErrorKind kind) { ++counts[kind]; });
+  Session observed(server(name), notes.observed({"root", 30}));
+  BOOST_CHECK_THROW(observed.query("SELECT 1 FROM ninguna"), DatabaseError);
+  BOOST_TEST(counts[ErrorKind::refused] == 1);
+  BOOST_TEST(notes.last().find("1146") != std::string::npos);
+  observed.execute("INSERT INTO entidades (id, nombre) VALUES (1, 'e')");
+  BOOST_CHECK_THROW(observed.execute("INSERT INTO entidades (id, nombre) VALUES (1, 'e')"), DuplicateKey);
+  BOOST_TEST(counts[ErrorKind::refused] == 1);  // part of the work
+  const auto id = observed.query("SELECT CONNECTION_ID()").at(0).integer(0);
+  session.execute("KILL " + std::to_string(id));
+  BOOST_CHECK_THROW(observed.query("SELECT 1"), Unavailable);
+  BOOST_TEST(counts[ErrorKind::unavailable] == 1);
+  BOOST_TEST(counts[ErrorKind::conflict] == 0);
+  auto nowhere = server(name);
+  nowhere.hosts.clear();
+  nowhere.socket = "/nonexistent/db.sock";
+  Session lost(nowhere, notes.observed({"root", 30}));
+  BOOST_CHECK_THROW(lost.connect(), Unavailable);
+  BOOST_TEST(counts[ErrorKind::unavailable] == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
