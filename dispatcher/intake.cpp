@@ -96,8 +96,8 @@ Shipment ship(const std::vector<store::BornDelivery>& born,
 
 }  // namespace
 
-Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& log)
-    : settings_(settings), log_(log), random_(std::random_device{}()), ahead_pacer_(10) {}
+Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics)
+    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()), ahead_pacer_(10) {}
 
 store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 
@@ -247,6 +247,8 @@ Shipment Intake::expand(store::Session& session, Lookout& lookout,
   for (const auto& [id, reason] : plan.expansion.rejected) {
     log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
   }
+  metrics_.processed.add(plan.expansion.processed.size());
+  metrics_.rejected.add(plan.expansion.rejected.size());
   note_expanded(lookout.entities(), requests, taken, plan);
   if (plan.full) lookout.entities().resume_at(plan.left_at);
   for (const auto& delivery : plan.expansion.deliveries) {

@@ -7,6 +7,7 @@
 
 #include "expansion.hpp"
 #include "lookout.hpp"
+#include "metrics.hpp"
 #include "pacer.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
@@ -31,7 +32,8 @@ struct Shipment {
 
 class Intake {
  public:
-  Intake(const platform::DeliverySettings& settings, const platform::Log& log);
+  /// `metrics` outlives it.
+  Intake(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
   /// Takes what is due, of webhooks in turn, as far as `slots` goes. Throws what the store throws, as do the
   /// others.
@@ -60,6 +62,7 @@ class Intake {
 
   platform::DeliverySettings settings_;
   platform::Log log_;
+  const Metrics& metrics_;
   std::mt19937_64 random_;
   Pacer ahead_pacer_;
   unsigned claim_alone_ = 0;   // so many claims of one webhook each, likewise

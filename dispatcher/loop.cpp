@@ -27,17 +27,18 @@ Slots::Outcome outcome_of(Ending ending) {
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-           const platform::Log& log)
+           const platform::Log& log, const Metrics& metrics)
     : settings_(settings.delivery),
       key_file_(settings.secrets.key_file),
       keys_(std::move(keys)),
       session_(std::move(session)),
       log_(log),
+      metrics_(metrics),
       slots_(settings.delivery.max_in_flight, settings.delivery.max_in_flight_per_webhook),
-      upkeep_(settings, log),
+      upkeep_(settings, log, metrics),
       lookout_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
-      intake_(settings.delivery, log),
-      outcomes_(settings.delivery, log),
+      intake_(settings.delivery, log, metrics),
+      outcomes_(settings.delivery, log, metrics),
       sender_(settings.delivery, attempts_) {}
 
 void Loop::check_database() { store::glance_at_queue(session_); }
@@ -46,6 +47,7 @@ void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& r
   while (!stop.requested()) {
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
     const bool busy = round();
+    show();
     if (!busy) wait(away_ ? away_wait : until_next_look(), {stop.fd(), reload.fd()});
   }
   drain();
@@ -109,6 +111,15 @@ bool Loop::duty(std::string_view name, F&& body) {
     wait(away_wait);
   }
   return false;
+}
+
+/// Of a round, for whoever looks at the metrics.
+void Loop::show() const {
+  metrics_.rounds.add();
+  metrics_.in_flight.set(slots_.in_flight());
+  metrics_.unsettled.set(static_cast<double>(outcomes_.waiting()));
+  metrics_.database_up.set(away_ ? 0 : 1);
+  metrics_.paused.set(lookout_.paused() ? 1 : 0);
 }
 
 void Loop::report_away(const std::exception& error) {
@@ -182,6 +193,7 @@ void Loop::drain() {
     } catch (const store::Unavailable& error) {
       report_away(error);
     }
+    show();
     const bool done = slots_.in_flight() == 0 && outcomes_.waiting() == 0;
     if (done || std::chrono::steady_clock::now() >= deadline) break;
     wait(away_ ? away_wait : settings_.poll_interval);

@@ -11,6 +11,7 @@
 #include "intake.hpp"
 #include "lookout.hpp"
 #include "mailbox.hpp"
+#include "metrics.hpp"
 #include "outcomes.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
@@ -26,8 +27,9 @@ namespace dispatcher {
 
 class Loop {
  public:
+  /// `metrics` outlives it.
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-       const platform::Log& log);
+       const platform::Log& log, const Metrics& metrics);
 
   /// Throws when the database is away, refuses the user, or has no schema: told at the start, where the
   /// operator looks.
@@ -52,6 +54,7 @@ class Loop {
   void send(Shipment shipment);
   void report_away(const std::exception& error);
   platform::Milliseconds until_next_look() const;
+  void show() const;
   void wait(platform::Milliseconds longest, std::array<int, 2> signals = {-1, -1});
 
   platform::DeliverySettings settings_;
@@ -59,6 +62,7 @@ class Loop {
   webhook::SharedKeys keys_;
   store::Session session_;
   platform::Log log_;
+  const Metrics& metrics_;
   Slots slots_;
   Upkeep upkeep_;
   Lookout lookout_;

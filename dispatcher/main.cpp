@@ -1,6 +1,7 @@
 // apientidades-dispatcher: delivers the notifications that the evaluation system writes.
 #include "descriptors.hpp"
 #include "loop.hpp"
+#include "observation.hpp"
 #include "platform/program.hpp"
 #include "platform/reload_signal.hpp"
 #include "platform/service_manager.hpp"
@@ -23,14 +24,18 @@ int run(const platform::Config& config) {
   const platform::ReloadSignal reload;
   const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
+  dispatcher::Observation observation(settings, log);
   dispatcher::Loop loop(
       settings, webhook::read_key_file(settings.secrets.key_file),
-      store::Session(settings.database,
-                     {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1}),
-      log);
+      store::Session(
+          settings.database,
+          observation.errors().observed(
+              {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1})),
+      log, observation.metrics());
   loop.check_database();
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
+  observation.start(stop);
   loop.run(stop, reload);
   platform::notify_service_manager("STOPPING=1");
   return platform::exit_done;

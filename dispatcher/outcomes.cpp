@@ -20,22 +20,14 @@ constexpr unsigned most_refusals = 3;       // of one that is alone
 
 platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
-void report(const platform::Log& log, const store::SettleResult& result) {
-  if (result.stale > 0) {
-    log.warning("attempts ended after their lease: others own the deliveries",
-                {{"deliveries", result.stale}});
-  }
-  for (const auto webhook : result.deactivated) {
-    log.warning("webhook deactivated: its receiver fails or answered 410", {{"webhook", webhook}});
-  }
-}
-
 }  // namespace
 
-Outcomes::Outcomes(const platform::DeliverySettings& settings, const platform::Log& log)
-    : settings_(settings), log_(log), random_(std::random_device{}()) {}
+Outcomes::Outcomes(const platform::DeliverySettings& settings, const platform::Log& log,
+                   const Metrics& metrics)
+    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()) {}
 
 void Outcomes::add(const Attempt& attempt) {
+  if (attempt.ending != Ending::not_started) metrics_.count_attempt(attempt);
   if (attempt.ending == Ending::not_started) {
     unreleased_.push_back(attempt.delivery);
   } else if (attempt.ending == Ending::local_failure) {
@@ -45,6 +37,7 @@ void Outcomes::add(const Attempt& attempt) {
   } else {
     const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
     unsettled_.push_back(classify(attempt, settings_, chance, platform::utc_now()));
+    metrics_.count_settlement(unsettled_.back());
     log_attempt(attempt, unsettled_.back());
   }
 }
@@ -57,6 +50,7 @@ void Outcomes::hold(const store::LeasedDelivery& delivery) {
                    "secrets.key_file)",
              {{"webhook", delivery.webhook}, {"delivery", delivery.id}});
   unsettled_.push_back(hold_unreadable(delivery));
+  metrics_.count_settlement(unsettled_.back());
 }
 
 bool Outcomes::settle(store::Session& session) {
@@ -114,7 +108,7 @@ void Outcomes::set_aside(store::WebhookId webhook) { set_aside_[webhook] = monot
 /// Those that are done with: written, or given up.
 Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
   try {
-    report(log_, store::settle(session, batch, settings_.disable_after));
+    report(store::settle(session, batch, settings_.disable_after));
     for (const auto& settlement : batch) {
       set_aside_.erase(settlement.webhook);
       refusals_.erase(settlement.id);
@@ -164,7 +158,7 @@ Outcomes::Batch Outcomes::write_one_by_one(store::Session& session, const Batch&
   Batch refused;
   for (const auto& settlement : batch) {
     try {
-      report(log_, store::settle(session, {settlement}, settings_.disable_after));
+      report(store::settle(session, {settlement}, settings_.disable_after));
       done.push_back(settlement);
     } catch (const store::Unavailable&) {
       throw;
@@ -186,6 +180,17 @@ Outcomes::Batch Outcomes::write_one_by_one(store::Session& session, const Batch&
   }
   done.insert(done.end(), refused.begin(), refused.end());
   return done;
+}
+
+void Outcomes::report(const store::SettleResult& result) const {
+  if (result.stale > 0) {
+    log_.warning("attempts ended after their lease: others own the deliveries",
+                 {{"deliveries", result.stale}});
+  }
+  for (const auto webhook : result.deactivated) {
+    log_.warning("webhook deactivated: its receiver fails or answered 410", {{"webhook", webhook}});
+  }
+  metrics_.deactivated.add(result.deactivated.size());
 }
 
 void Outcomes::log_attempt(const Attempt& attempt, const store::Settlement& settlement) const {

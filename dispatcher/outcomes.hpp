@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attempt.hpp"
+#include "metrics.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
 #include "store/session.hpp"
@@ -20,7 +21,8 @@ namespace dispatcher {
 
 class Outcomes {
  public:
-  Outcomes(const platform::DeliverySettings& settings, const platform::Log& log);
+  /// `metrics` outlives it.
+  Outcomes(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
   void add(const Attempt& attempt);
   /// Its secret cannot be read: it is held, without an attempt.
@@ -50,10 +52,12 @@ class Outcomes {
   Batch write_one_by_one(store::Session& session, const Batch& batch);
   void set_aside(store::WebhookId webhook);
   void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
+  void report(const store::SettleResult& result) const;
   void log_attempt(const Attempt& attempt, const store::Settlement& settlement) const;
 
   platform::DeliverySettings settings_;
   platform::Log log_;
+  const Metrics& metrics_;
   std::mt19937_64 random_;
   Batch unsettled_;
   std::vector<store::LeasedDelivery> unreleased_;  // never started

@@ -34,10 +34,11 @@ bool take_turn(F&& step) {
 
 }  // namespace
 
-Upkeep::Upkeep(const platform::Settings& settings, platform::Log log)
+Upkeep::Upkeep(const platform::Settings& settings, platform::Log log, const Metrics& metrics)
     : delivery_(settings.delivery),
       retention_(settings.retention),
       log_(std::move(log)),
+      metrics_(metrics),
       duties_{{
           {"watch the database's clock", &Upkeep::watch_clock, 1s, 0},
           {"recover leases", &Upkeep::recover_leases, 1s, 0},
@@ -79,6 +80,7 @@ Upkeep::Span Upkeep::turn(store::Session& session, Duty& duty) {
 
 bool Upkeep::recover_leases(store::Session& session) {
   const auto recovered = store::recover_expired_leases(session, recovery_batch);
+  metrics_.leases_recovered.add(recovered);
   if (recovered > 0) {
     log_.warning("expired leases recovered: these deliveries are attempted again",
                  {{"deliveries", recovered}});

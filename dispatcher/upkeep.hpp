@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "metrics.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
 #include "store/clock_watch.hpp"
@@ -21,7 +22,8 @@ namespace dispatcher {
 
 class Upkeep {
  public:
-  Upkeep(const platform::Settings& settings, platform::Log log);
+  /// `metrics` outlives it.
+  Upkeep(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
 
   /// Gives a turn to the duty that has been due for longest, if there is one. `idle`: nothing waits to be
   /// delivered, so it may take half of the time. Throws store::Unavailable, and nothing else.
@@ -49,6 +51,7 @@ class Upkeep {
   platform::DeliverySettings delivery_;
   platform::RetentionSettings retention_;
   platform::Log log_;
+  const Metrics& metrics_;
   std::array<Duty, 5> duties_;
   platform::MonotonicTime resting_until_{};
 

@@ -1,0 +1,183 @@
+"""What the dispatcher counts, by doing what it counts."""
+import math
+import socket
+import subprocess
+import tempfile
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.metrics import observed_dispatcher
+from support.stack import free_port, setting
+from support.wait import wait_until
+
+
+@pytest.fixture(scope="module")
+def scrape(stack):
+    with observed_dispatcher(stack) as scrape:
+        yield scrape
+
+
+def grows(scrape, before, by, name, **labels):
+    wait_until(lambda: scrape().value(name, **labels) - before.value(name, **labels) == by, 10,
+               f"{name}{labels} to grow by {by}")
+
+
+def test_deliveries_retries_and_failures(scrape, stack, entity, receiver):
+    before = scrape()
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500), Behaviour())
+    entity.notify()
+    grows(scrape, before, 1, "apientidades_deliveries_total", state="entregada")
+    grows(scrape, before, 1, "apientidades_retries_total")
+    grows(scrape, before, 1, "apientidades_attempts_total", outcome="http_5xx")
+    grows(scrape, before, 1, "apientidades_attempts_total", outcome="delivered")
+    grows(scrape, before, 1, "apientidades_attempt_duration_seconds_count", result="failed")
+    grows(scrape, before, 1, "apientidades_notifications_total", state="procesada")
+    receiver.behave(hook.path, Behaviour(status=404))
+    entity.notify()
+    grows(scrape, before, 1, "apientidades_deliveries_total", state="fallida")
+    grows(scrape, before, 4, "apientidades_attempts_total", outcome="http_4xx")
+
+
+def test_a_410_is_an_automatic_deactivation(scrape, stack, entity, receiver):
+    before = scrape()
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=410))
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    grows(scrape, before, 1, "apientidades_webhooks_deactivated_total")
+    grows(scrape, before, 1, "apientidades_attempts_total", outcome="http_410")
+    stack.wait_delivery(delivery, "retenida")
+    wait_until(lambda: scrape().value("apientidades_queue_deliveries", state="retenida") >= 1, what="held in the queue")
+    entity.api("DELETE", f"{BASE}/{hook.id}")
+
+
+def test_a_rejected_row(scrape, stack, entity):
+    before = scrape()
+    stack.wait_notification(entity.notify(data="{}"), "rechazada")
+    grows(scrape, before, 1, "apientidades_notifications_total", state="rechazada")
+    wait_until(lambda: scrape().value("apientidades_queue_notifications", state="rechazada") >= 1, what="in the queue")
+
+
+def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    entity.notify()
+    wait_until(lambda: scrape().value("apientidades_in_flight") == 1, what="one in flight")
+    receiver.release(hook.path)
+    wait_until(lambda: scrape().value("apientidades_in_flight") == 0, what="none in flight")
+    stack.admin("queue", "pause")
+    try:
+        wait_until(lambda: scrape().value("apientidades_paused") == 1, what="paused")
+        pending = scrape().value("apientidades_queue_notifications", state="pendiente")
+        entity.notify(ocurrida_en="2026-01-01 00:00:00")
+        wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending + 1)
+        wait_until(lambda: scrape().value("apientidades_queue_oldest_seconds", of="notification") > 86400)
+    finally:
+        stack.admin("queue", "resume")
+    wait_until(lambda: scrape().value("apientidades_paused") == 0
+               and scrape().value("apientidades_queue_oldest_seconds", of="notification") == 0, what="caught up")
+
+
+def test_nothing_of_an_entity_is_in_the_metrics(scrape, stack, entity, receiver):
+    hook = entity.register(secret="unmistakable-secret")
+    entity.notify()
+    receiver.wait(hook.path)
+    text = scrape().text
+    assert [word for word in (hook.path[1:], "receptor.test", "unmistakable", str(entity.id)) if word in text] == []
+
+
+def test_the_database_away(scrape, stack):
+    before = scrape()
+    assert before.value("apientidades_database_up") == 1
+    rounds = before.value("apientidades_rounds_total")
+    stack.stop("db", "-9")
+    try:
+        wait_until(lambda: scrape().value("apientidades_database_up") == 0, what="the database to be away")
+        wait_until(lambda: math.isnan(scrape().value("apientidades_queue_deliveries", state="pendiente")), what="NaN")
+        assert scrape().value("apientidades_database_errors_total", kind="unavailable") > before.value(
+            "apientidades_database_errors_total", kind="unavailable")
+    finally:
+        stack.start("db")
+        stack.connect_evaluation()
+    wait_until(lambda: scrape().value("apientidades_database_up") == 1, what="the database to be back")
+    wait_until(lambda: not math.isnan(scrape().value("apientidades_queue_deliveries", state="pendiente")), what="counts",
+               timeout=20)
+    assert scrape().value("apientidades_rounds_total") > rounds
+
+
+def test_only_this_machine_reaches_them(scrape, stack):
+    ports = subprocess.run(["ss", "-ltnpH"], capture_output=True, text=True, check=True).stdout
+    pid = stack.pids("dispatcher")[0]
+    listening = [line.split()[3] for line in ports.splitlines() if f"pid={pid}," in line]
+    assert len(listening) == 1 and listening[0].startswith("127.0.0.1:"), listening
+
+
+def test_an_address_in_use_stops_no_delivery(stack, entity, receiver):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = "127.0.0.1:%d" % taken.getsockname()[1]
+        with stack.dispatcher_with(**setting(metrics_listen=address)):
+            hook = entity.register()
+            entity.notify()
+            receiver.wait(hook.path)
+            assert "metrics.listen" in stack.dev("logs", "dispatcher").stdout
+
+
+def statuses(stack, part, enough, **settings):
+    """The STATUS= lines of another process of that part, until `enough` of one."""
+    command, environment = stack.command_of(part)
+    with tempfile.TemporaryDirectory(prefix="apie-") as folder, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.socket(socket.AF_UNIX) as listener:
+        manager.bind(f"{folder}/notify")
+        manager.settimeout(15)
+        listener.bind(f"{folder}/s")
+        listener.listen()
+        process = subprocess.Popen(command, env={**environment, **settings, "NOTIFY_SOCKET": f"{folder}/notify"},
+                                   stdin=listener, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while True:
+                message = manager.recv(4096).decode()
+                if message.startswith("STATUS="):
+                    assert "\n" not in message
+                    if enough(message):
+                        return message
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
+
+
+def test_the_status_line_of_the_dispatcher(stack, entity):
+    stack.admin("queue", "pause")
+    try:
+        entity.notify(ocurrida_en="2026-01-01 00:00:00")
+        interval = setting(metrics_queue_interval="200ms", metrics_listen="")
+        status = statuses(stack, "dispatcher", lambda text: "PAUSED" in text, **interval)
+        assert "1 notification and " in status and "the oldest for" in status and "0 in flight" in status
+    finally:
+        stack.admin("queue", "resume")
+
+
+def test_the_status_line_of_the_pool(stack):
+    status = statuses(stack, "fcgi", lambda text: "threads busy" in text, **setting(metrics_api_file=""))
+    assert "0 of 16 threads busy; 0 requests answered" in status
+
+
+def test_the_status_line_has_the_last_error(stack):
+    bad = setting(metrics_queue_interval="200ms", metrics_listen="", delivery_poll_interval="10ms")
+    stack.sql("REVOKE SELECT ON apientidades.entidades FROM 'apientidades_dispatcher'@'localhost'")
+    try:
+        assert "1142" in statuses(stack, "dispatcher", lambda text: "last error" in text, **bad)
+    finally:
+        stack.sql("GRANT SELECT ON apientidades.entidades TO 'apientidades_dispatcher'@'localhost'")
+
+
+def test_a_bad_address_is_refused(stack):
+    command, environment = stack.command_of("dispatcher")
+    port = free_port()
+    for address in (f"0.0.0.0:{port}", f"[::]:{port}", f"localhost:{port}", str(port)):
+        result = subprocess.run(command, env={**environment, **setting(metrics_listen=address)}, capture_output=True,
+                                text=True, timeout=10)
+        assert result.returncode == 2 and "metrics.listen" in result.stderr, result

@@ -1,0 +1,106 @@
+#include "metrics.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "dispatcher_support.hpp"
+#include "observation.hpp"
+
+BOOST_AUTO_TEST_SUITE(dispatcher_metrics)
+
+namespace {
+
+using namespace std::chrono_literals;
+using dispatcher::Attempt;
+using dispatcher::Ending;
+using dispatcher::OutcomeClass;
+
+Attempt ended(Ending ending, int status = 0) {
+  Attempt attempt;
+  attempt.ending = ending;
+  attempt.status = status;
+  attempt.duration = 30ms;
+  return attempt;
+}
+
+std::string outcome(Ending ending, int status = 0) {
+  return std::string(label(dispatcher::outcome_class(ended(ending, status))));
+}
+
+bool has(const dispatcher::Metrics& metrics, const std::string& line) {
+  return metrics.table.text().find("\n" + line + "\n") != std::string::npos;
+}
+
+store::QueueStatus nothing() { return {}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(answers_are_classed_by_their_status) {
+  for (const auto& [status, expected] : std::map<int, std::string>{{200, "delivered"},
+                                                                   {299, "delivered"},
+                                                                   {301, "http_3xx"},
+                                                                   {404, "http_4xx"},
+                                                                   {410, "http_410"},
+                                                                   {429, "http_429"},
+                                                                   {500, "http_5xx"},
+                                                                   {503, "http_5xx"},
+                                                                   {600, "bad_response"},
+                                                                   {999, "bad_response"}})
+    BOOST_TEST(outcome(Ending::answered, status) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(every_other_ending_has_its_class) {
+  for (const auto ending : dispatcher_support::endings_without_answer())
+    BOOST_TEST(outcome(ending) != "delivered");
+  BOOST_TEST(outcome(Ending::timeout) == "timeout");
+  BOOST_TEST(outcome(Ending::name_unresolved) == "name");
+  BOOST_TEST(outcome(Ending::tls_expired) == "tls");
+  BOOST_TEST(outcome(Ending::connection_timeout) == "connection");
+  BOOST_TEST(outcome(Ending::address_refused) == "address");
+  BOOST_TEST(outcome(Ending::closed) == "bad_response");
+  BOOST_TEST(outcome(Ending::local_failure) == "local");
+}
+
+BOOST_AUTO_TEST_CASE(attempts_and_how_long_they_took) {
+  const dispatcher::Metrics metrics;
+  metrics.count_attempt(ended(Ending::answered, 200));
+  metrics.count_attempt(ended(Ending::timeout));
+  metrics.count_attempt(ended(Ending::local_failure));
+  BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"delivered\"} 1"));
+  BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"local\"} 1"));
+  BOOST_TEST(has(metrics, "apientidades_attempt_duration_seconds_count{result=\"delivered\"} 1"));
+  BOOST_TEST(has(metrics, "apientidades_attempt_duration_seconds_count{result=\"failed\"} 1"));
+}
+
+BOOST_AUTO_TEST_CASE(settlements_by_state) {
+  const dispatcher::Metrics metrics;
+  store::Settlement settlement;
+  for (const auto state : {store::SettledState::delivered, store::SettledState::retry,
+                           store::SettledState::failed, store::SettledState::held}) {
+    settlement.state = state;
+    metrics.count_settlement(settlement);
+  }
+  for (const auto* state : {"entregada", "fallida", "retenida"})
+    BOOST_TEST(has(metrics, "apientidades_deliveries_total{state=\"" + std::string(state) + "\"} 1"));
+  BOOST_TEST(has(metrics, "apientidades_retries_total 1"));
+}
+
+BOOST_AUTO_TEST_CASE(the_status_line) {
+  auto queue = nothing();
+  BOOST_TEST(dispatcher::describe(queue, 0) == "nothing waits; 0 in flight");
+  queue.pending_notifications = 1;
+  queue.pending_deliveries = 120;
+  queue.oldest_s = 4;
+  BOOST_TEST(dispatcher::describe(queue, 5) ==
+             "1 notification and 120 deliveries wait, the oldest for 4 s; 5 in flight");
+  queue.pending_deliveries = 100000;
+  queue.held = 2;
+  queue.rejected = 1;
+  queue.paused = true;
+  BOOST_TEST(
+      dispatcher::describe(queue, 5) ==
+      "PAUSED by queue pause; 1 notification and 100000 or more deliveries wait, the oldest for 4 s; 5 in "
+      "flight; 2 held; 1 rejected notification");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
