@@ -16,6 +16,9 @@ enum class BodyState {
   too_large,  // announced as more than max_body_bytes, and not read
 };
 
+/// What a request is for. nginx says so, by the location that it came through; a client cannot.
+enum class Purpose { api, health, metrics };
+
 /// The views belong to the FastCGI request and die with it.
 struct Request {
   std::string_view id;             // nginx's $request_id, for the log
@@ -25,6 +28,7 @@ struct Request {
   std::string_view content_type;   // the header's value; empty when there was none
   std::string body;
   BodyState body_state = BodyState::complete;
+  Purpose purpose = Purpose::api;
 };
 
 struct Header {
@@ -33,10 +37,14 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
+inline constexpr std::string_view json_type = "application/json; charset=utf-8";
+inline constexpr std::string_view prometheus_text_type = "text/plain; version=0.0.4; charset=utf-8";
+
 struct Response {
   int status = 200;
-  std::string body;             // JSON
-  std::vector<Header> headers;  // besides Content-Type
+  std::string body;
+  std::vector<Header> headers{};  // besides Content-Type
+  std::string_view content_type = json_type;
 };
 
 }  // namespace api

@@ -24,8 +24,10 @@ int run(const platform::Config& config) {
   const platform::StopSignal stop;
   const platform::ReloadSignal reload;
   const platform::Settings& settings = config.settings;
+  const platform::Log log(settings.log.level);
+  api::Observation observation(settings.metrics, log);
   api::Shared shared{webhook::SharedKeys(webhook::read_key_file(settings.secrets.key_file)),
-                     settings.delivery.host_overrides, platform::Log(settings.log.level), settings.limits};
+                     settings.delivery.host_overrides, log, observation, settings.limits};
   api::run_pool(listening_socket(), settings, shared, stop, reload);
   return platform::exit_done;
 }

@@ -23,8 +23,18 @@ AnnouncedBody announced_body(std::string_view content_length) {
   return {BodyState::complete, length};
 }
 
+namespace {
+
+Purpose purpose_of(std::string_view text) {
+  if (text == "health") return Purpose::health;
+  return text == "metrics" ? Purpose::metrics : Purpose::api;
+}
+
+}  // namespace
+
 Request read_head(Parameters parameters) {
   Request request;
+  request.purpose = purpose_of(find_parameter(parameters, "APIENTIDADES_PURPOSE"));
   request.id = find_parameter(parameters, "REQUEST_ID");
   request.method = find_parameter(parameters, "REQUEST_METHOD");
   request.target = find_parameter(parameters, "REQUEST_URI");

@@ -16,14 +16,17 @@
 namespace api {
 namespace {
 
-store::Session make_session(const platform::Settings& settings) {
-  return {settings.database, {"apientidades_api"}};
+constexpr int report_interval_ms = 2000;
+
+store::Session make_session(const platform::Settings& settings, const Shared& shared) {
+  return {settings.database, shared.observation.errors.observed({"apientidades_api"})};
 }
 
 std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared) {
   std::vector<Service> services;
   services.reserve(settings.api.threads);
-  for (unsigned i = 0; i < settings.api.threads; ++i) services.emplace_back(shared, make_session(settings));
+  for (unsigned i = 0; i < settings.api.threads; ++i)
+    services.emplace_back(shared, make_session(settings, shared));
   return services;
 }
 
@@ -38,6 +41,22 @@ void try_database(store::Session session) {
 /// Threads stop by the one way there is, also when one of them cannot go on: a pool that lost threads
 /// unnoticed would be worse.
 void request_stop() { ::kill(::getpid(), SIGTERM); }
+
+/// Told when it changes.
+class StatusLine {
+ public:
+  StatusLine(const Shared& shared, unsigned threads) : shared_(shared), threads_(threads) {}
+
+  void report() {
+    if (auto text = shared_.observation.status(threads_); text != told_)
+      platform::report_status(told_ = std::move(text));
+  }
+
+ private:
+  const Shared& shared_;
+  unsigned threads_;
+  std::string told_;
+};
 
 class Workers {
  public:
@@ -81,14 +100,16 @@ class Workers {
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
               const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   prepare_fastcgi(listener_fd);
-  try_database(make_session(settings));
+  try_database(make_session(settings, shared));
   auto services = make_services(settings, shared);
   Workers workers(services, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});
   platform::notify_service_manager("READY=1");
+  StatusLine status(shared, settings.api.threads);
   while (!stop.requested()) {
+    status.report();
     std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};
-    ::poll(signals.data(), signals.size(), -1);
+    ::poll(signals.data(), signals.size(), report_interval_ms);
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   }
   shared.log.info("stopping");

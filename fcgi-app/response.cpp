@@ -33,7 +33,7 @@ std::string_view reason_phrase(int status) {
 }  // namespace
 
 Response json_response(int status, const webhook::json::Value& body) {
-  return {status, webhook::json::dump(body), {}};
+  return {status, webhook::json::dump(body)};
 }
 
 Response message_response(int status, std::string_view message) {
@@ -50,7 +50,7 @@ std::string to_cgi(const Response& response) {
   std::string text = "Status: " + std::to_string(response.status) + ' ';
   text.reserve(256 + response.body.size());
   text += reason_phrase(response.status);
-  text += "\r\nContent-Type: application/json; charset=utf-8\r\n";
+  text.append("\r\nContent-Type: ").append(response.content_type).append("\r\n");
   for (const Header& header : response.headers) text += header.name + ": " + header.value + "\r\n";
   text += "\r\n";
   text += response.body;

@@ -53,11 +53,47 @@ Service::Service(const Shared& shared, store::Session session, FindCaller find_c
     : shared_(shared), session_(std::move(session)), find_caller_(find_caller) {}
 
 Response Service::respond(const Request& request) {
+  switch (request.purpose) {
+    case Purpose::health:
+      return respond_to_balancer(request.method);
+    case Purpose::metrics:
+      return {200, shared_.observation.metrics.text(), {}, prometheus_text_type};
+    case Purpose::api:
+      break;
+  }
+  return respond_to_client(request);
+}
+
+/// Nothing but whether it works, the same for whoever asks.
+Response Service::respond_to_balancer(std::string_view method) {
+  if (method != "GET" && method != "HEAD") return error_response(MethodNotAllowed("GET, HEAD"));
+  const bool good = shared_.observation.health.good(std::chrono::steady_clock::now(),
+                                                    [this] { return database_answers(); });
+  return good ? message_response(200, "El servicio está disponible") : error_response(ServiceUnavailable());
+}
+
+bool Service::database_answers() {
+  try {
+    find_caller_(session_, {});  // nobody's token
+    return true;
+  } catch (const std::exception& e) {
+    shared_.log.warning("not healthy: the database does not answer", {{"error", e.what()}});
+    return false;
+  }
+}
+
+Response Service::respond_to_client(const Request& request) {
+  Observation& seen = shared_.observation;
+  ++seen.busy;
   const auto start = std::chrono::steady_clock::now();
   Trace trace{request, match_route(request.method, request.target), std::nullopt};
   Response response = answer(trace);
-  const auto duration = std::chrono::steady_clock::now() - start;
-  log_access(trace, response.status, std::chrono::duration_cast<std::chrono::microseconds>(duration));
+  const auto duration =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+  seen.metrics.count_request(trace.match, response.status, duration);
+  --seen.busy;
+  ++seen.answered;
+  log_access(trace, response.status, duration);
   return response;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fcgi-app/http.hpp"
+#include "fcgi-app/observation.hpp"
 #include "fcgi-app/routes.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
@@ -16,11 +17,13 @@
 
 namespace api {
 
-/// What all threads share and only read, but for the keys: a reload replaces them. It outlives every Service.
+/// What all threads share: keys, which a reload replaces, and what is seen of them from outside. It outlives
+/// every Service.
 struct Shared {
   webhook::SharedKeys keys;
   std::vector<platform::HostOverride> overrides;
   platform::Log log;
+  Observation& observation;
   platform::LimitSettings limits = {};
 };
 
@@ -50,6 +53,9 @@ class Service {
     std::optional<store::EntityId> entity;
   };
 
+  Response respond_to_client(const Request& request);
+  Response respond_to_balancer(std::string_view method);
+  bool database_answers();
   Response answer(Trace& trace);
   Response perform(Trace& trace);
   store::Caller authenticate(std::string_view authorization);

@@ -17,6 +17,22 @@ require_free_port() {
   port_is_free "$1" || die "port $1 is in use: stop what listens there, or choose another: DEV_PORT=9443 ./dev up"
 }
 
+# The kernel's choice at the first start: nobody needs to know it by heart.
+metrics_port() {
+  local record=$DEV_DIR/run/metrics_port
+  [[ -s $record ]] || free_port >"$record"
+  cat "$record"
+}
+
+free_port() {
+  "$PYTHON" - <<'PROGRAM'
+import socket
+with socket.socket() as listener:
+    listener.bind(("127.0.0.1", 0))
+    print(listener.getsockname()[1])
+PROGRAM
+}
+
 port_is_free() {
   "$PYTHON" - "$1" 2>/dev/null <<'PROGRAM'
 import socket, sys
@@ -42,6 +58,7 @@ substitute_paths() {
   grep -qs '^0\{31\}1 ' /proc/net/if_inet6 || ipv6='# no IPv6 here: '
   sed -e "s|listen 443 |listen 127.0.0.1:$1 |" \
     -e "s|listen \[::\]:443 |$ipv6|" \
+    -e "s|listen 127.0.0.1:9465;|listen 127.0.0.1:$(metrics_port);|" \
     -e "s|server_name .*;|server_name localhost;|" \
     -e "s|/etc/nginx/snippets/|$DEV_DIR/nginx/|" \
     -e "s|/etc/apientidades/tls/fullchain.pem|$DEV_DIR/certs/server.pem|" \

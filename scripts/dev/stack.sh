@@ -58,7 +58,7 @@ command_down() {
     stop_part "$part" --then-kill || die "$part does not end: $(part_pids "$part" | xargs)"
   done
   remove_sockets_dir
-  rm -f "$DEV_DIR/run/port"
+  rm -f "$DEV_DIR/run/port" "$DEV_DIR/run/metrics_port"
   say "down"
 }
 
@@ -95,6 +95,7 @@ command_env() {
   env_line RECEIVER_KEY "$DEV_DIR/certs/receiver.key"
   env_line DB_SOCKET "$(db_socket)"
   env_line DB_NAME "$DB_NAME"
+  env_line METRICS_URL "http://127.0.0.1:$(metrics_port)/metrics"
   env_line SECRETS_DIR "$DEV_DIR/secrets"
 }
 

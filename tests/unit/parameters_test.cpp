@@ -68,4 +68,16 @@ BOOST_AUTO_TEST_CASE(announced_lengths) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_a_request_is_for) {
+  const auto purpose = [](const char* parameter) {
+    const std::array<const char*, 2> list{parameter, nullptr};
+    return read_head(list.data()).purpose;
+  };
+  BOOST_TEST((purpose("APIENTIDADES_PURPOSE=health") == api::Purpose::health));
+  BOOST_TEST((purpose("APIENTIDADES_PURPOSE=metrics") == api::Purpose::metrics));
+  for (const auto* other : {"REQUEST_METHOD=GET", "APIENTIDADES_PURPOSE=", "APIENTIDADES_PURPOSE=Metrics",
+                            "HTTP_APIENTIDADES_PURPOSE=metrics"})
+    BOOST_TEST((purpose(other) == api::Purpose::api));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

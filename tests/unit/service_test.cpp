@@ -54,10 +54,13 @@ struct Call {
 };
 
 api::Response respond(const Call& call, api::FindCaller find_caller = stub) {
+  const platform::Log log(platform::LogLevel::error);
+  api::Observation observation({}, log);
   const api::Shared shared{
       webhook::SharedKeys(webhook::KeyRing::parse("k:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")),
       {},
-      platform::Log(platform::LogLevel::error)};
+      log,
+      observation};
   api::Service service(shared, store::Session({}, {"nobody"}), find_caller);
   const std::string target = std::string(api::base_path) + call.path;
   return service.respond(

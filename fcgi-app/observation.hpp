@@ -1,0 +1,30 @@
+// What is seen of the pool from outside: its metrics, its health, and a STATUS= line for `systemctl status`.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "fcgi-app/health.hpp"
+#include "fcgi-app/metrics.hpp"
+#include "store/error_notes.hpp"
+
+namespace api {
+
+/// One per process, for all its threads; it outlives them and their sessions.
+struct Observation {
+  Observation(const platform::MetricsSettings& settings, const platform::Log& log)
+      : metrics(settings, log), errors([this](store::ErrorKind kind) { metrics.count_error(kind); }) {}
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
+
+  /// Of this process: `3 of 16 threads busy; 1200 requests answered; last error …`.
+  std::string status(unsigned threads) const;
+
+  Metrics metrics;
+  Health health;
+  store::ErrorNotes errors;
+  std::atomic<unsigned> busy = 0;  // threads with a request
+  std::atomic<std::uint64_t> answered = 0;
+};
+
+}  // namespace api

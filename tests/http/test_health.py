@@ -1,0 +1,96 @@
+"""GET /apientidades/salud: for load balancers."""
+import os
+import signal
+import threading
+
+import pytest
+
+from support.wait import holds_for, wait_until
+
+HEALTH = "/apientidades/salud"
+
+
+def status(stack):
+    return stack.api("GET", HEALTH).status
+
+
+def test_it_needs_no_token_and_says_nothing(stack):
+    answer = stack.api("GET", HEALTH)
+    assert answer.status == 200 and answer.text == '{"message":"El servicio está disponible"}'
+    assert answer.headers["content-type"] == "application/json; charset=utf-8"
+    assert answer.headers["x-request-id"] and answer.headers["cache-control"] == "no-store"
+    head = stack.api("HEAD", HEALTH)
+    assert head.status == 200 and head.text == ""
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_other_methods(stack, method):
+    answer = stack.api(method, HEALTH)
+    assert answer.status == 405 and answer.message and answer.headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("path", [HEALTH + "/", HEALTH + "x", "/apientidades/v1/salud", "/metrics"])
+def test_nothing_else_is_open(stack, path):
+    assert stack.api("GET", path).status in (401, 404)
+
+
+def test_the_database_down_and_back(stack):
+    wait_until(lambda: status(stack) == 200)
+    stack.stop("db", "-9")
+    try:
+        wait_until(lambda: status(stack) == 503, 5, "503")
+        answer = stack.api("GET", HEALTH)
+        assert answer.headers["retry-after"] == "5" and "disponible" in answer.message
+        holds_for(1, lambda: status(stack) == 503)
+    finally:
+        stack.start("db")
+        stack.connect_evaluation()
+    wait_until(lambda: status(stack) == 200, 10, "200")
+
+
+def test_the_database_hangs(stack):
+    wait_until(lambda: status(stack) == 200)
+    database = stack.pids("db")[0]
+    os.kill(database, signal.SIGSTOP)
+    try:
+        # One request of each process may hang with it; the others know soon.
+        results, threads = [], []
+
+        def ask():
+            threads.append(threading.Thread(target=lambda: results.append(status(stack)), daemon=True))
+            threads[-1].start()
+            threads[-1].join(0.2)
+            return 503 in results
+
+        wait_until(ask, 8, "a 503", every=0.2)
+    finally:
+        os.kill(database, signal.SIGCONT)
+    for thread in threads:
+        thread.join()
+    wait_until(lambda: status(stack) == 200, 15, "200")
+
+
+def test_the_pool_down(stack):
+    stack.stop("fcgi")
+    try:
+        answer = stack.api("GET", HEALTH)
+        assert answer.status == 503 and answer.message
+    finally:
+        stack.start("fcgi")
+    wait_until(lambda: status(stack) == 200, 10, "200")
+
+
+def test_it_is_no_way_to_load_the_database(stack):
+    asked = lambda: int(stack.sql("SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'")[0][1])
+    stack.stop("dispatcher")
+    try:
+        before = asked()
+        threads = [threading.Thread(target=lambda: [status(stack) for _ in range(25)]) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        # 200 checks; each of the two processes asked once a second at most, and the checks took some seconds.
+        assert asked() - before < 60
+    finally:
+        stack.start("dispatcher")
