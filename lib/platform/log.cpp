@@ -2,7 +2,14 @@
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
+#define SD_JOURNAL_SUPPRESS_LOCATION  // ours would be this file's
+#include <systemd/sd-journal.h>
+
+#include <cerrno>
 #include <cstdlib>
 
 #include "platform/text.hpp"
@@ -25,22 +32,37 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::info;
 }
 
-/// sd-daemon(3): the journal reads the priority from the start of the line.
-std::string_view journal_prefix(LogLevel level) {
+/// syslog(3)
+char priority_of(LogLevel level) {
   switch (level) {
     case LogLevel::debug:
-      return "<7>";
+      return '7';
     case LogLevel::info:
-      return "<6>";
+      return '6';
     case LogLevel::warning:
-      return "<4>";
+      return '4';
     case LogLevel::error:
-      return "<3>";
+      return '3';
   }
-  return "<6>";
+  return '6';
 }
 
 bool under_journal() { return std::getenv("JOURNAL_STREAM") != nullptr; }
+
+/// Whether standard error is that stream, and not something that it was redirected to since
+/// (systemd.exec(5)).
+bool stderr_is_journal() {
+  const char* const stream = std::getenv("JOURNAL_STREAM");
+  struct stat status {};
+  if (stream == nullptr || ::fstat(STDERR_FILENO, &status) != 0) return false;
+  return stream == std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+}
+
+std::string field_name(std::string_view key) {
+  std::string name = "APIENTIDADES_";
+  for (const char c : key) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
 
 bool is_plain(std::string_view value) {
   if (value.empty()) return false;
@@ -64,18 +86,39 @@ std::string format_log_line(std::string_view message, std::initializer_list<LogF
   return line;
 }
 
+std::vector<std::string> journal_fields(LogLevel level, std::string_view message,
+                                        std::initializer_list<LogField> fields) {
+  std::vector<std::string> result{"MESSAGE=" + format_log_line(message, fields),
+                                  std::string("PRIORITY=") + priority_of(level),
+                                  std::string("SYSLOG_IDENTIFIER=") + program_invocation_short_name};
+  for (const auto& [key, value] : fields) result.push_back(field_name(key) + "=" + one_line(value));
+  return result;
+}
+
 Log::Log(LogLevel minimum)
     : logger_(std::make_shared<spdlog::logger>("apientidades",
-                                               std::make_shared<spdlog::sinks::stderr_sink_mt>())) {
+                                               std::make_shared<spdlog::sinks::stderr_sink_mt>())),
+      journal_(stderr_is_journal()) {
   logger_->set_pattern(under_journal() ? "%v" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
                        spdlog::pattern_time_type::utc);
   logger_->set_level(spdlog_level(minimum));
   logger_->flush_on(spdlog::level::debug);
 }
 
+/// False: it could not be handed over.
+bool Log::write_to_journal(LogLevel level, std::string_view message,
+                           std::initializer_list<LogField> fields) const {
+  auto texts = journal_fields(level, message, fields);
+  std::vector<iovec> parts;
+  for (auto& text : texts) parts.push_back({text.data(), text.size()});
+  return sd_journal_sendv(parts.data(), static_cast<int>(parts.size())) == 0;
+}
+
 void Log::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) const {
   if (!logger_->should_log(spdlog_level(level))) return;
-  std::string line = under_journal() ? std::string(journal_prefix(level)) : std::string();
+  if (journal_ && write_to_journal(level, message, fields)) return;
+  // sd-daemon(3): the journal reads the priority from the start of the line.
+  std::string line = under_journal() ? std::string{'<', priority_of(level), '>'} : std::string();
   line += format_log_line(message, fields);
   logger_->log(spdlog_level(level), spdlog::string_view_t(line.data(), line.size()));
 }

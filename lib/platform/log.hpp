@@ -1,6 +1,7 @@
-// The log: one line per event on standard error, `level message key=value …` (logfmt), which the journal
-// keeps. Under systemd (JOURNAL_STREAM set) a line begins with its priority, `<6>`, and carries no time of
-// its own.
+// The log. Where standard error is the journal (JOURNAL_STREAM names it), an event is a journal entry with
+// its values as fields: APIENTIDADES_WEBHOOK=4. Elsewhere it is one line on standard error, `level message
+// key=value …` (logfmt); under systemd but redirected, a line begins with its priority, `<6>`, and carries no
+// time of its own.
 #pragma once
 
 #include <concepts>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spdlog {
 class logger;
@@ -40,11 +42,19 @@ class Log {
   void error(std::string_view message, std::initializer_list<LogField> fields = {}) const;
 
  private:
+  bool write_to_journal(LogLevel level, std::string_view message,
+                        std::initializer_list<LogField> fields) const;
   void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) const;
   std::shared_ptr<spdlog::logger> logger_;
+  bool journal_;  // standard error is the journal
 };
 
 /// `message key=value …`, as written after the level. Pure, for tests.
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields);
+
+/// The fields of a journal entry as `NAME=value`: MESSAGE is the whole line, for people; each value follows
+/// as APIENTIDADES_<KEY>, escaped like it. Pure, for tests.
+std::vector<std::string> journal_fields(LogLevel level, std::string_view message,
+                                        std::initializer_list<LogField> fields);
 
 }  // namespace platform

@@ -1,7 +1,18 @@
 #include "platform/log.hpp"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -28,6 +39,29 @@ std::string logged(bool journal, const std::function<void()>& body) {
   BOOST_TEST(child.status == 0);
   BOOST_TEST(child.out.empty());
   return child.err;
+}
+
+constexpr const char* journal_socket = "/run/systemd/journal/socket";
+
+/// A journal's socket in a /run that this process alone sees; -1 when that is not allowed.
+int private_journal() {
+  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("none", "/run", "tmpfs", 0, nullptr) != 0)
+    return -1;
+  std::filesystem::create_directories("/run/systemd/journal");
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, journal_socket, sizeof address.sun_path - 1);
+  return ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? fd : -1;
+}
+
+void name_stderr_as_the_journal() {
+  struct stat status {};
+  ::fstat(STDERR_FILENO, &status);
+  const auto name = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+  ::setenv("JOURNAL_STREAM", name.c_str(), 1);
 }
 
 void write_all_levels(LogLevel minimum) {
@@ -107,6 +141,46 @@ BOOST_AUTO_TEST_CASE(elsewhere_a_line_has_its_time_in_utc_and_its_level) {
     BOOST_TEST((before <= time && time <= after), time);
   }
   BOOST_TEST(lines.peek() == EOF);
+}
+
+BOOST_AUTO_TEST_CASE(a_journal_entry_has_its_values_as_fields) {
+  const auto fields = journal_fields(LogLevel::warning, "attempt failed",
+                                     {{"webhook", 4}, {"duration_ms", 15}, {"error", "two words"}});
+  BOOST_REQUIRE(fields.size() == 6U);
+  BOOST_TEST(fields[0] == "MESSAGE=attempt failed webhook=4 duration_ms=15 error=\"two words\"");
+  BOOST_TEST(fields[1] == "PRIORITY=4");
+  BOOST_TEST(fields[2].starts_with("SYSLOG_IDENTIFIER=unit_tests"));
+  BOOST_TEST(fields[3] == "APIENTIDADES_WEBHOOK=4");
+  BOOST_TEST(fields[4] == "APIENTIDADES_DURATION_MS=15");
+  BOOST_TEST(fields[5] == "APIENTIDADES_ERROR=two words");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_cannot_forge_a_journal_field) {
+  const auto fields = journal_fields(LogLevel::info, "m\nPRIORITY=0", {{"k", "x\nPRIORITY=0\n"}});
+  BOOST_REQUIRE(fields.size() == 4U);
+  BOOST_TEST(fields[0] == "MESSAGE=m\\x0aPRIORITY=0 k=\"x\\x0aPRIORITY=0\\x0a\"");
+  BOOST_TEST(fields[3] == "APIENTIDADES_K=x\\x0aPRIORITY=0\\x0a");
+}
+
+BOOST_AUTO_TEST_CASE(the_journal_itself_gets_entries_and_no_line) {
+  const auto child = unit::run_in_child([] {
+    const int journal = private_journal();
+    if (journal < 0) return 77;
+    name_stderr_as_the_journal();
+    Log().error("m", {{"webhook", 4}});
+    std::array<char, 4096> entry{};
+    const auto size = ::recv(journal, entry.data(), entry.size(), MSG_DONTWAIT);
+    std::cout << std::string_view(entry.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return 0;
+  });
+  if (child.status == 77) {
+    BOOST_TEST_MESSAGE("skipped: no mount namespace of our own is allowed here");
+    return;
+  }
+  BOOST_TEST(child.status == 0);
+  BOOST_TEST(child.err.empty(), child.err);
+  for (const auto* field : {"MESSAGE=m webhook=4\n", "PRIORITY=3\n", "APIENTIDADES_WEBHOOK=4\n"})
+    BOOST_TEST(child.out.find(field) != std::string::npos, child.out);
 }
 
 BOOST_AUTO_TEST_CASE(less_important_messages_are_left_out) {
