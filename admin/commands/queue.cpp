@@ -1,8 +1,14 @@
 // queue status|pause|resume
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <ostream>
 
 #include "admin/commands.hpp"
+#include "admin/queue_screen.hpp"
 #include "admin/render.hpp"
 #include "platform/stop_signal.hpp"
 #include "store/queue.hpp"
@@ -11,8 +17,8 @@ namespace admin {
 
 namespace {
 
-constexpr int watch_interval_ms = 2000;
-constexpr std::string_view home_and_clear = "\x1b[H\x1b[2J";
+constexpr std::chrono::milliseconds watch_interval{2000};
+constexpr std::string_view clear_screen = "\x1b[2J";
 
 webhook::json::Object to_row(const store::QueueStatus& status) {
   return {{"notificaciones_pendientes", status.pending_notifications},
@@ -52,20 +58,56 @@ std::string log_line(const store::QueueStatus& status) {
   return text;
 }
 
-void print_watched(const Output& output, const store::QueueStatus& status) {
-  if (output.json || !output.terminal) {
-    print(output, {to_row(status), log_line(status)});
-    return;
-  }
-  output.out << home_and_clear << platform::format_iso8601(platform::utc_now()) << "  (Ctrl-C ends)\n\n";
-  print(output, to_result(status));
+/// https://no-color.org
+bool colours_wanted() {
+  const char* const refused = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return (refused == nullptr || *refused == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
 }
 
+/// As it is at this moment: people resize.
+Screen screen_of_terminal() {
+  Screen screen;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+    screen.width = size.ws_col;
+    screen.height = size.ws_row;
+  }
+  screen.colours = colours_wanted();
+  return screen;
+}
+
+void print_watched(const Output& output, const QueueSight& now, const std::optional<QueueSight>& before) {
+  if (output.json || !output.terminal) {
+    print(output, {to_row(now.status), log_line(now.status)});
+    return;
+  }
+  const auto screen = screen_of_terminal();
+  if (!before) output.out << clear_screen;
+  output.out << draw_queue(now, before, platform::format_iso8601(platform::utc_now()), screen) << std::flush;
+}
+
+/// Goes on while the database is away, once it has been there.
 Result watch(Context& context) {
   const platform::StopSignal stop;
+  std::optional<QueueSight> before;
+  auto pause = watch_interval;
   do {
-    print_watched(context.output, store::queue_status(context.session));
-  } while (context.output.out && !stop.wait(watch_interval_ms));
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      const QueueSight now{store::queue_status(context.session), start};
+      print_watched(context.output, now, before);
+      before = now;
+    } catch (const store::Unavailable& error) {
+      if (!before) throw;
+      complain(context.output, std::string("the database is away; trying again: ") + error.what());
+    }
+    // A deep queue takes seconds to count: most of the time is left to those who work on it.
+    const auto cost =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+    pause = std::max(watch_interval, 4 * cost);
+  } while (context.output.out && !stop.wait(static_cast<int>(pause.count())));
   return {};
 }
 
@@ -94,8 +136,11 @@ std::vector<Command> queue_commands() {
   return {
       {.words = "queue status",
        .summary = "Show how much waits, is being sent, is held, failed or rejected",
-       .details = "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited.\n"
-                  "With --watch and --json: one object to a line.",
+       .details = "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited (deliveries of a\n"
+                  "webhook that rests after a 429 apart).\n"
+                  "With --watch: on a terminal, what changes per second since the last look; colours unless "
+                  "NO_COLOR is\n"
+                  "set. With --watch and --json: one object to a line.",
        .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"}}},
        .example = "apientidades-admin queue status --watch",
        .run = status},

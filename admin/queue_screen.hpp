@@ -1,0 +1,32 @@
+// What `queue status --watch` shows on a terminal. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "store/queue.hpp"
+
+namespace admin {
+
+struct Screen {
+  std::size_t width = 80;  // characters; longer lines are cut, so that none wraps
+  std::size_t height = 24;
+  bool colours = false;
+};
+
+struct QueueSight {
+  store::QueueStatus status;
+  std::chrono::steady_clock::time_point at;
+};
+
+/// The whole screen, drawn over what was there: from the top, each line erased to its end, and all below.
+/// Numbers change per second since `before`; none at the first look.
+std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& before, std::string_view time,
+                       const Screen& screen);
+
+/// `4 s`, `3 min 20 s`, `5 h 02 min`, `3 d 4 h`.
+std::string describe_age(std::int64_t seconds);
+
+}  // namespace admin

@@ -1,0 +1,100 @@
+#include "admin/queue_screen.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <sstream>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(admin_queue_screen)
+
+namespace {
+
+using namespace std::chrono_literals;
+using admin::QueueSight;
+using admin::Screen;
+
+QueueSight sight(store::QueueStatus status, std::chrono::seconds at = 0s) {
+  return {status, std::chrono::steady_clock::time_point(at)};
+}
+
+store::QueueStatus busy() {
+  return {.pending_notifications = 1234567,
+          .pending_deliveries = 40,
+          .in_flight = 5,
+          .held = 0,
+          .failed = 0,
+          .rejected = 2,
+          .oldest_s = 75,
+          .oldest_notification_s = 75,
+          .oldest_delivery_s = 0,
+          .paused = false};
+}
+
+/// What is left on the screen: the lines without escape sequences.
+std::vector<std::string> shown(const std::string& drawn) {
+  std::vector<std::string> lines(1);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    if (drawn[i] == '\x1b') {
+      i = drawn.find_first_of("HJKm", i);
+    } else if (drawn[i] == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += drawn[i];
+    }
+  }
+  return lines;
+}
+
+bool has(const std::vector<std::string>& lines, const std::string& part) {
+  return std::ranges::any_of(lines, [&](const auto& line) { return line.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(ages) {
+  BOOST_TEST(admin::describe_age(0) == "0 s");
+  BOOST_TEST(admin::describe_age(59) == "59 s");
+  BOOST_TEST(admin::describe_age(200) == "3 min 20 s");
+  BOOST_TEST(admin::describe_age(3600) == "1 h 00 min");
+  BOOST_TEST(admin::describe_age(86400 * 3 + 4 * 3600) == "3 d 4 h");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_and_what_changes_per_second) {
+  auto later = busy();
+  later.pending_notifications -= 300;
+  const auto lines = shown(admin::draw_queue(sight(later, 2s), sight(busy()), "T", {}));
+  BOOST_TEST(has(lines, "1,234,267      -150.0/s"));
+  BOOST_TEST(has(lines, "mas_antigua"));
+  BOOST_TEST(has(lines, "1 min 15 s"));
+  BOOST_TEST(has(lines, "notification list --state rechazada"));
+  BOOST_TEST(!has(lines, "fallida "));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_look_has_no_rates) {
+  BOOST_TEST(!has(shown(admin::draw_queue(sight(busy()), std::nullopt, "T", {})), "/s"));
+}
+
+BOOST_AUTO_TEST_CASE(a_pause_cannot_be_overlooked) {
+  auto status = busy();
+  status.paused = true;
+  BOOST_TEST(has(shown(admin::draw_queue(sight(status), std::nullopt, "T", {})), "PAUSED"));
+}
+
+BOOST_AUTO_TEST_CASE(colours_only_when_asked_for) {
+  BOOST_TEST(admin::draw_queue(sight(busy()), std::nullopt, "T", {.colours = true}).find("\x1b[1;31m") !=
+             std::string::npos);
+  const auto plain = admin::draw_queue(sight(busy()), std::nullopt, "T", {});
+  for (std::size_t at = 0; (at = plain.find('\x1b', at)) != std::string::npos; ++at)
+    BOOST_TEST(plain[plain.find_first_of("HJKm", at)] != 'm');
+}
+
+BOOST_AUTO_TEST_CASE(it_fits_any_terminal) {
+  for (const std::size_t width : {1U, 20U, 79U, 300U}) {
+    for (const std::size_t height : {1U, 2U, 5U, 100U}) {
+      const auto lines = shown(admin::draw_queue(sight(busy()), std::nullopt, "T", {width, height, true}));
+      BOOST_TEST(lines.size() <= std::max<std::size_t>(height, 2));
+      for (const auto& line : lines) BOOST_TEST(line.size() <= width);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
