@@ -103,8 +103,12 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
       " secreto_sellado = NULL WHERE id = ?",
       deleted.id);
   std::jthread committer([&] {
-    // Once the other one waits for the row: it has read what is about to be no longer so.
-    while (other.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").empty()) {
+    // Once the other one waits for the row: it has read what is about to be no longer so. Asked more often
+    // than every 0.1 s, the server answers what it answered before.
+    for (int tries = 0; tries < 50; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(120));
+      if (!other.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").empty())
+        break;
     }
     other.execute("COMMIT");
   });
