@@ -51,7 +51,8 @@ class Canaries:
 
     def found_in_files(self, folder: Path, besides: set[str]) -> dict[str, set[str]]:
         """Path -> what is in it, of every file below the folder but those `besides`."""
-        files = (file for file in sorted(folder.rglob("*")) if file.is_file() and file.relative_to(folder).parts[0] not in besides)
+        files = (file for file in sorted(folder.rglob("*"))
+                 if file.is_file() and file.relative_to(folder).parts[0] not in besides)
         found = {str(file.relative_to(folder)): self.found_in(file.read_bytes()) for file in files}
         return {file: forms for file, forms in found.items() if forms}
 

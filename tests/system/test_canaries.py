@@ -5,6 +5,7 @@ By contract, and so not planted: the data that the evaluation system writes is i
 was accepted is there and in listings; the path of a request, without its query, is in the access log.
 """
 import base64
+import contextlib
 import hashlib
 import json
 import subprocess
@@ -82,11 +83,13 @@ class Story:
         dicts = [
             good, {**good, "url": credentials}, {**good, "url": credentials.replace("https", "http")},
             {**good, "url": credentials.replace("@", "\\@")}, {**good, "url": f"https://10.0.0.1/{plant('refused URL')}"},
-            {**good, "eventos": []}, {**good, "secreto": plant("secreto") + "x" * 512}, {**good, "secreto": [plant("secreto")]},
+            {**good, "eventos": []}, {**good, "secreto": plant("secreto") + "x" * 512},
+            {**good, "secreto": [plant("secreto")]},
             {**good, plant("unknown field"): plant("unknown value"), "id": 1},
             {**good, plant("unknown field"): plant("unknown value"), "eventos": [plant("event")[:7]]},
             {"evento": A, "datosExtra": plant("datosExtra")}, {"evento": "", "datosExtra": {"a": plant("datosExtra")}},
-            {"evento": A, "datosExtra": {"a": plant("datosExtra") * 2000}}, {"evento": A, "datosExtra": [plant("datosExtra")]},
+            {"evento": A, "datosExtra": {"a": plant("datosExtra") * 2000}},
+            {"evento": A, "datosExtra": [plant("datosExtra")]},
         ]
         texts = [json.dumps(body).encode() for body in dicts]
         text = json.dumps({"secreto": plant("secreto"), "datosExtra": {"a": plant("datosExtra")}})
@@ -118,13 +121,15 @@ class Story:
                 assert response.status != 201
         plain = json.dumps({"url": "x", "secreto": self.canaries.plant("secreto")}).encode()
         self.send("POST", BASE, token=self.token, body=plain, headers={"Content-Type": "text/plain"})
-        self.send("GET", BASE, headers={"Authorization": f"Bearer {self.token}", "X-Long": self.canaries.plant("header") * 1000})
+        long = self.canaries.plant("header") * 1000
+        self.send("GET", BASE, headers={"Authorization": f"Bearer {self.token}", "X-Long": long})
         self.half_requests(plain)
 
     def half_requests(self, body):
         head = f"POST {BASE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.token}\r\n"
         for framing in (f"Content-Length: {len(body) + 9}\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-                        "Content-Length: 5\r\nContent-Length: 6\r\n\r\n", f"Bad Header: {self.canaries.plant('header')}\r\n\r\n"):
+                        "Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
+                        f"Bad Header: {self.canaries.plant('header')}\r\n\r\n"):
             with self.stack.api.wire(head.encode() + framing.encode() + body):
                 pass
 
@@ -168,7 +173,8 @@ class Story:
         shown = self.outputs
         for group in ("entity", "token", "webhook", "notification", "delivery"):
             self.admin(group, "list")
-        for table, group in (("webhooks", "webhook"), ("notificaciones_pendientes", "notification"), ("entregas", "delivery")):
+        shows = {"webhooks": "webhook", "notificaciones_pendientes": "notification", "entregas": "delivery"}
+        for table, group in shows.items():
             for (id,) in self.stack.sql(f"SELECT id FROM {table} ORDER BY id DESC LIMIT 3"):
                 self.admin(group, "show", id)
         for words in (["queue", "status"], ["config", "show"], ["config", "check"], ["db", "status"], ["secrets", "status"],
@@ -203,30 +209,28 @@ class Story:
         wait_until(lambda: self.call("GET", BASE).status == 200, what="the API to be back")
 
 
+@contextlib.contextmanager
+def up(stack):
+    try:
+        yield stack.up()
+    finally:
+        stack.down()
+
+
 @pytest.fixture(scope="module")
 def told():
     """The story, with the stack still up."""
     stack = Stack(setting(log_level="debug", delivery_retry_schedule="100ms,200ms,300ms", delivery_retry_jitter="0",
                           delivery_connect_timeout="1s", delivery_timeout="1s", delivery_lease="11s",
                           delivery_allowed_networks="127.0.0.0/8"))
-    with stack_up(stack), Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]) as receiver, Canaries() as canaries:
+    with (up(stack), Canaries() as canaries,
+          Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]) as receiver):
         story = Story(stack, receiver, canaries)
         story.log_statements()
         for chapter in (story.good_requests, story.bad_requests, story.failing_receivers, story.rotation, story.operator,
                         story.unreadable, story.faults, story.operator):
             chapter()
         yield story
-
-
-class stack_up:
-    def __init__(self, stack):
-        self.stack = stack
-
-    def __enter__(self):
-        return self.stack.up()
-
-    def __exit__(self, *_):
-        self.stack.down()
 
 
 def test_the_story_went_as_told(told):
@@ -247,7 +251,8 @@ def test_the_search_finds_what_is_there(told):
     canaries, name = Canaries(), "jilguero de control"
     canaries.add("control", name)
     told.stack.admin("entity", "add", "--id", 999, "--name", name)
-    for text in (name, name.encode().hex(), *(base64.b64encode(b"abc"[:n] + name.encode() + b"xyz").decode() for n in range(3))):
+    in_base64 = (base64.b64encode(b"abc"[:n] + name.encode() + b"xyz").decode() for n in range(3))
+    for text in (name, name.encode().hex(), *in_base64):
         assert canaries.found_in(text), text
     assert canaries.found_in(dump(told.stack)) == {"control as it is"}
     assert "db/todo.log" in canaries.found_in_files(Path(told.stack.folder), set())

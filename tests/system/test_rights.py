@@ -8,28 +8,32 @@ from support.sql import SqlError, SqlSession
 DENIED = (1044, 1142, 1143, 1227, 1370)
 FORBIDDEN = {
     "api": [
-        "INSERT INTO tokens_acceso (entidad_id, hash) VALUES (1, REPEAT('x', 32))", "UPDATE tokens_acceso SET caduca = NULL",
-        "DELETE FROM tokens_acceso", "INSERT INTO entidades (id, nombre) VALUES (1, 'x')", "UPDATE entidades SET activa = 1",
-        "UPDATE webhooks SET url = 'https://x.example.com/'", "UPDATE webhooks SET entidad_id = 1", "UPDATE webhooks SET activo = 1",
-        "UPDATE webhooks SET eventos = 'evaluacion.abierta'", "DELETE FROM webhooks",
+        "INSERT INTO tokens_acceso (entidad_id, hash) VALUES (1, REPEAT('x', 32))",
+        "UPDATE tokens_acceso SET caduca = NULL", "DELETE FROM tokens_acceso",
+        "INSERT INTO entidades (id, nombre) VALUES (1, 'x')", "UPDATE entidades SET activa = 1",
+        "UPDATE webhooks SET url = 'https://x.example.com/'", "UPDATE webhooks SET entidad_id = 1",
+        "UPDATE webhooks SET activo = 1", "UPDATE webhooks SET eventos = 'evaluacion.abierta'", "DELETE FROM webhooks",
         "UPDATE notificaciones_pendientes SET datos = '{}'", "DELETE FROM notificaciones_pendientes",
         "UPDATE entregas SET estado = 'cancelada'", "DELETE FROM entregas", "SELECT * FROM intentos_entrega",
         "UPDATE control_envio SET pausada = 1", "UPDATE webhook_ejecuciones SET ultimo_error = 'x'",
     ],
     "dispatcher": [
-        "SELECT * FROM tokens_acceso", "UPDATE entidades SET activa = 1", "UPDATE webhooks SET url = 'https://x.example.com/'",
+        "SELECT * FROM tokens_acceso", "UPDATE entidades SET activa = 1",
+        "UPDATE webhooks SET url = 'https://x.example.com/'",
         "UPDATE webhooks SET secreto_sellado = NULL, secreto_clave = NULL", "UPDATE webhooks SET entidad_id = 1",
         "INSERT INTO webhooks (entidad_id, url, eventos) VALUES (1, 'https://x.example.com/', 'evaluacion.abierta')",
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES (1, 'evaluacion.abierta', '{}')",
         "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
     ],
 }
-OF_NOBODY = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE webhooks ADD mia INT", "SELECT * FROM mysql.global_priv",
-             "GRANT SELECT ON *.* TO 'apientidades_api'@'localhost'", "SET GLOBAL max_connections = 1",
+OF_NOBODY = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE webhooks ADD mia INT",
+             "SELECT * FROM mysql.global_priv", "SET GLOBAL max_connections = 1",
+             "GRANT SELECT ON *.* TO 'apientidades_api'@'localhost'",
              "SELECT * FROM webhooks INTO OUTFILE '/tmp/apie-robado'", "SELECT * FROM mysql.user"]
 
 
-@pytest.mark.parametrize("user, statement", [(user, statement) for user in FORBIDDEN for statement in FORBIDDEN[user] + OF_NOBODY])
+@pytest.mark.parametrize("user, statement", [
+    (user, statement) for user in FORBIDDEN for statement in FORBIDDEN[user] + OF_NOBODY])
 def test_a_program_may_do_no_more_than_its_work(stack, user, statement):
     password = Path(stack.env["SECRETS_DIR"], f"{user}.password").read_text().strip()
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], f"apientidades_{user}", password)
