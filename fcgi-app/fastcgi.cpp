@@ -30,9 +30,22 @@ Request read_request(const FCGX_Request& fcgi) {
   return request;
 }
 
+/// The peer has nothing more to say: the end of its stream has been read, with nothing before it.
+bool heard_out(const FCGX_Request& fcgi, BodyState body) {
+  return body == BodyState::complete && FCGX_GetChar(fcgi.in) == EOF && FCGX_GetError(fcgi.in) == 0;
+}
+
 /// The connection always ends with its request, whatever the peer asked for: on a kept one, bytes of a body
 /// that was not read whole would be taken for the next request, and an idle one would hold this thread.
-void finish(FCGX_Request& fcgi) {
+///
+/// libfcgi waits for the peer to close first (2 s at most), so that what it still sends does not make the
+/// kernel throw our answer away. From one that was heard out nothing is to come, and the wait is spared
+/// ("detached" is libfcgi's name for it): it would cost a fifth of a handler's processor time.
+void finish(FCGX_Request& fcgi, BodyState body) {
+  if (heard_out(fcgi, body))
+    FCGX_Detach(&fcgi);
+  else
+    FCGX_Attach(&fcgi);
   FCGX_Finish_r(&fcgi);
   constexpr int close_connection = 1;
   FCGX_Free(&fcgi, close_connection);
@@ -71,9 +84,10 @@ void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(co
       pause_after_error(stop_fd);
       continue;
     }
-    const std::string text = to_cgi(respond(read_request(fcgi)));
+    const Request request = read_request(fcgi);
+    const std::string text = to_cgi(respond(request));
     FCGX_PutStr(text.data(), static_cast<int>(text.size()), fcgi.out);
-    finish(fcgi);
+    finish(fcgi, request.body_state);
   }
 }
 

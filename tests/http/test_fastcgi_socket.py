@@ -2,6 +2,7 @@
 other way round: what nginx sends there, whatever the program would withstand."""
 import contextlib
 import os
+import select
 import signal
 import socket
 import struct
@@ -58,6 +59,30 @@ def test_a_request_hidden_in_an_unread_body_of_a_kept_connection_does_not_run(en
 def test_a_kept_connection_is_closed_all_the_same(entity, stack):
     answer = exchange(stack, request_head(entity.token, "GET", "/apientidades/v1/webhooks", 0) + record(STDIN, b""))
     assert b"Status: 200" in answer
+
+
+def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, stack):
+    """libfcgi would hold the thread until the peer closes too, for 2 s."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(f"{stack.folder}/run/fcgi.sock")
+        connection.sendall(request_head(entity.token, "GET", "/apientidades/v1/webhooks", 0) + record(STDIN, b""))
+        while connection.recv(65536):
+            pass
+        closed = select.poll()
+        closed.register(connection, 0)  # only what is told unasked: POLLHUP, once both directions are closed
+        assert closed.poll(1500), "half closed only"
+
+
+@pytest.mark.parametrize("path, body, status", [
+    ("/apientidades/v1/webhooks/test", b'{"evento": ""}' + b" " * 60000, b"400"), ("/apientidades/v1/nada", b"x" * 65536, b"404"),
+    ("/apientidades/v1/webhooks", b"x" * 65537, b"413")])
+def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, status):
+    """Closing a unix socket with something unread in it throws away what was sent."""
+    chunks = b"".join(record(STDIN, body[at:at + 32768]) for at in range(0, len(body), 32768))
+    for _ in range(20):
+        answer = exchange(stack, request_head(entity.token, "POST", path, len(body)) + chunks + record(STDIN, b""))
+        assert b"Status: " + status in answer and b'"message"' in answer, answer
 
 
 def test_the_order_of_libfcgi_to_accept_nothing_more_is_ignored(entity, stack):
