@@ -1,0 +1,52 @@
+"""What a request costs the database: counted in the server's own general log."""
+from collections import defaultdict
+
+import pytest
+
+from support.actors import BASE
+
+READS = 100  # more than there are threads: some serve several
+
+
+@pytest.fixture
+def statements(stack):
+    """Runs a function; what each session of the API's user asked for meanwhile, in order: (command, text)."""
+    def of(run) -> list[list[tuple[str, str]]]:
+        stack.sql("SET GLOBAL log_output = 'TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log = ON")
+        try:
+            run()
+        finally:
+            stack.sql("SET GLOBAL general_log = OFF, GLOBAL log_output = 'FILE'")
+        sessions = defaultdict(list)
+        for thread, command, text in stack.sql(
+                "SELECT thread_id, command_type, LEFT(CONVERT(argument USING utf8mb4), 40) FROM mysql.general_log"
+                " WHERE user_host LIKE 'apientidades_api[%' OR user_host LIKE '%[apientidades_api]%'"
+                " ORDER BY event_time, thread_id"):
+            sessions[thread].append((command, text))
+        return list(sessions.values())
+    return of
+
+
+def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, stack, statements):
+    for _ in range(5):
+        entity.register()
+
+    def read():
+        for _ in range(READS):
+            assert len(entity.api("GET", BASE).json()) == 5
+
+    sessions = statements(read)
+    commands = [command for session in sessions for command, _ in session]
+    assert commands.count("Execute") == READS
+    for session in sessions:
+        asked = [command for command, _ in session if command != "Connect"]
+        first = asked.index("Execute") if "Execute" in asked else len(asked)
+        assert set(asked[first:]) <= {"Execute"}, session
+        assert asked.count("Prepare") <= 1, session
+
+
+@pytest.mark.parametrize("token, executed", [(None, 0), ("apie_" + "x" * 43, 1), ("nothing like a token", 0)])
+def test_who_is_refused_costs_one_round_trip_at_most(stack, statements, token, executed):
+    sessions = statements(lambda: stack.api("GET", BASE, token))
+    commands = [command for session in sessions for command, _ in session]
+    assert commands.count("Execute") == executed
