@@ -21,6 +21,7 @@ NAMES = {
     "scale": "a backlog beside millions of finished or waiting rows, and beside a backup",
     "isolation": "what the others feel of black holes, and of one entity's million rows",
     "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
+    "api": "requests per second of each endpoint, beside a FastCGI hello and the database's own commits",
 }
 
 
@@ -60,7 +61,7 @@ def run(name: str, options: argparse.Namespace) -> bool:
 def parse() -> argparse.Namespace:
     parser = Parser(
         prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measures the delivery engine, each benchmark beside its control in the same run.\n\nBenchmarks:\n"
+        description="Measures the delivery engine and the API, each benchmark beside its control in the same run.\n\nBenchmarks:\n"
         + "\n".join(f"  {name:<12} {text}" for name, text in NAMES.items()),
         epilog="Counts not given are each benchmark's own, which its targets are for. docs/benchmarks.md explains them.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all, in this order)")
@@ -69,6 +70,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
     parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
     parser.add_argument("--in-flight", type=positive, metavar="N", help="deliveries held at once, of memory (1,000)")
+    parser.add_argument("--requests", type=positive, metavar="N",
+                        help="requests between two looks at a handler's memory, of api (1,000,000)")
     parser.add_argument("--others", type=several, metavar="N,…", help="other rows, of scale (100000,2000000)")
     parser.add_argument("--backlog", type=positive, metavar="N",
                         help="rows of one entity, of isolation (1,000,000); each black hole has a hundredth")

@@ -50,16 +50,19 @@ class Service:
     # Who there is.
 
     def register(self, ports: list[int]) -> None:
-        """One webhook for each port. Entities and tokens are written at once; webhooks go through the API, which seals
-        their secrets."""
-        self.entities = list(range(1, len(ports) + 1))
-        tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in ports]
-        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{len(ports)}")
-        self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
-            f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in enumerate(tokens, 1)))
-        numbered = list(zip(self.entities, tokens, ports))
+        """One webhook for each port, of an entity each. They go through the API, which seals their secrets."""
+        numbered = list(zip(range(1, len(ports) + 1), self.add_entities(len(ports)), ports))
         with ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
             list(pool.map(self._register, [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]))
+
+    def add_entities(self, count: int) -> list[str]:
+        """Entities 1 to `count`; their tokens."""
+        self.entities = list(range(1, count + 1))
+        tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in self.entities]
+        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{count}")
+        self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
+            f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in enumerate(tokens, 1)))
+        return tokens
 
     def _register(self, numbered: list[tuple[int, str, int]]) -> None:
         address = urlsplit(self.stack.env["BASE_URL"])
@@ -144,8 +147,11 @@ class Service:
         return dict(zip(names, values)) | {"file_system": machine.file_system(self.stack.folder)}
 
     def max_in_flight(self) -> int:
-        keys = self.stack.admin("config", "show")
-        return int(next(key["valor"] for key in keys if key["clave"] == "delivery.max_in_flight"))
+        return int(self.setting("delivery.max_in_flight"))
+
+    def setting(self, key: str) -> str:
+        """The value in force."""
+        return next(one["valor"] for one in self.stack.admin("config", "show") if one["clave"] == key)
 
 
 def webhook_url(number: int, port: int) -> str:

@@ -8,7 +8,8 @@ command_bench() {
   done
   (run_benchmarks --only-arguments "$@") || exit 2
   build_programs
-  build_preset "$DEV_PRESET" bench_control
+  install_packages "${BENCH_PACKAGES[@]}"
+  build_preset "$DEV_PRESET" bench_control bench_hello bench_commits
   export DEV_NO_BUILD=1
   run_benchmarks "$@"
 }

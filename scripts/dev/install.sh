@@ -6,6 +6,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libss
   libidn2-dev prometheus-cpp-dev)
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
 TEST_PACKAGES=(python3-pytest faketime iproute2 prometheus)
+BENCH_PACKAGES=(wrk)
 LINT_PACKAGES=(clang-format clang-tidy shellcheck)
 
 is_installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }

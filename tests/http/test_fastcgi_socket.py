@@ -75,7 +75,8 @@ def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, s
 
 
 @pytest.mark.parametrize("path, body, status", [
-    ("/apientidades/v1/webhooks/test", b'{"evento": ""}' + b" " * 60000, b"400"), ("/apientidades/v1/nada", b"x" * 65536, b"404"),
+    ("/apientidades/v1/webhooks/test", b'{"evento": ""}' + b" " * 60000, b"400"),
+    ("/apientidades/v1/nada", b"x" * 65536, b"404"),
     ("/apientidades/v1/webhooks", b"x" * 65537, b"413")])
 def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, status):
     """Closing a unix socket with something unread in it throws away what was sent."""

@@ -12,9 +12,9 @@ from support.stack import ROOT, clean_environment
 from support.wait import wait_until
 
 SMALL = ["--webhooks", "20", "--notifications", "300", "--rounds", "1", "--seconds", "1", "--others", "100",
-         "--backlog", "2000", "--in-flight", "30", "--settle-timeout", "60"]
+         "--backlog", "2000", "--in-flight", "30", "--requests", "2000", "--settle-timeout", "60"]
 FIGURE = {"throughput": "rate/s", "latency": "p99 ms", "idle": "together %", "scale": "ratio", "isolation": "p99 ms",
-          "memory": "highest MiB"}
+          "memory": "highest MiB", "api": "rate/s"}
 
 
 def start(*arguments, **variables):
@@ -25,7 +25,7 @@ def start(*arguments, **variables):
 
 
 LONGER = [pytest.param(name, marks=pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long"))
-          for name in ("scale", "isolation", "idle", "memory")]
+          for name in ("scale", "isolation", "idle", "memory", "api")]
 
 
 @pytest.mark.parametrize("name", ["throughput", "latency", *LONGER])

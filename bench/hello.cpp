@@ -1,0 +1,43 @@
+// The control of the API's benchmark: what nginx, FastCGI and the machine can do when there is nothing to do.
+//
+// The accept loop of libfcgi's own examples in as many threads as the service has, on the socket that it
+// inherits; no database, no log, no JSON but one constant. It serves until it is killed.
+#include <fcgiapp.h>
+
+#include <boost/lexical_cast.hpp>
+#include <csignal>
+#include <iostream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr const char* answer =
+    "Status: 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n\r\n{\"message\":\"hello\"}";
+
+void serve() {
+  constexpr int inherited_socket = 0;  // the FastCGI convention
+  FCGX_Request request;
+  if (FCGX_InitRequest(&request, inherited_socket, 0) != 0) return;
+  while (FCGX_Accept_r(&request) == 0) {
+    FCGX_PutS(answer, request.out);
+    FCGX_Finish_r(&request);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 2)
+      throw std::invalid_argument("usage: bench_hello THREADS, with a listening socket as descriptor 0");
+    if (FCGX_Init() != 0) throw std::runtime_error("libfcgi cannot start");
+    std::signal(SIGTERM, SIG_DFL);  // libfcgi takes it for its own ends
+    std::vector<std::jthread> threads(boost::lexical_cast<unsigned>(argv[1]));
+    for (std::jthread& thread : threads) thread = std::jthread(serve);
+  } catch (const std::exception& error) {
+    std::cerr << "bench_hello: " << error.what() << '\n';
+    return 1;
+  }
+}

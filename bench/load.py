@@ -1,0 +1,35 @@
+"""wrk: requests over kept TLS connections, each as soon as its answer is there, and what they cost each part."""
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+from pathlib import Path
+
+from bench import ROOT, machine
+
+
+def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts: dict[str, list[int]]) -> dict:
+    """requests, seconds, p50_ms, p99_ms, and µs of processor time for each request by part (pids; wrk adds itself).
+
+    The kinds are those of load.lua. What is refused (401 apart, where it is asked for) or broken is an error.
+    """
+    threads = connections if kind == "register" else 1
+    usage, before = machine.Usage(**parts), _children()
+    output = subprocess.run(
+        ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s",
+         "-s", ROOT / "bench" / "load.lua", url, "--", kind, tokens],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True, start_new_session=True).stdout
+    used = usage.read(wrk=_children() - before)
+    found = json.loads(output.split("JSON ", 1)[1])
+    refused = found["requests"] if kind in ("no_token", "wrong_token") else 0
+    if found["broken"] or found["refused"] != refused or not found["requests"]:
+        raise AssertionError(f"{kind} was not answered as it must be: {found}")
+    others = used.pop("others")
+    return found | {"others_seconds": others, "us": {part: s / found["requests"] * 1e6 for part, s in used.items()}}
+
+
+def _children() -> float:
+    """Processor time of the children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
