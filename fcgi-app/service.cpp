@@ -50,7 +50,10 @@ std::optional<store::Caller> find_caller_retrying(store::Session& session,
 }
 
 Service::Service(const Shared& shared, store::Session session, FindCaller find_caller)
-    : shared_(shared), session_(std::move(session)), find_caller_(find_caller) {}
+    : shared_(shared),
+      log_(shared.log.with_own_lock()),
+      session_(std::move(session)),
+      find_caller_(find_caller) {}
 
 Response Service::respond(const Request& request) {
   switch (request.purpose) {
@@ -77,7 +80,7 @@ bool Service::database_answers() {
     find_caller_(session_, {});  // nobody's token
     return true;
   } catch (const std::exception& e) {
-    shared_.log.warning("not healthy: the database does not answer", {{"error", e.what()}});
+    log_.warning("not healthy: the database does not answer", {{"error", e.what()}});
     return false;
   }
 }
@@ -105,13 +108,13 @@ Response Service::answer(Trace& trace) {
   } catch (const webhook::InvalidRequest& e) {
     return error_response(BadRequest(e.what()));
   } catch (const store::Unavailable& e) {
-    log_failure(shared_.log, "database unavailable", trace.request, e);
+    log_failure(log_, "database unavailable", trace.request, e);
     return error_response(ServiceUnavailable());
   } catch (const store::Conflict& e) {  // nothing happened, and it may be tried again
-    log_failure(shared_.log, "database conflict", trace.request, e);
+    log_failure(log_, "database conflict", trace.request, e);
     return error_response(ServiceUnavailable());
   } catch (const std::exception& e) {
-    log_failure(shared_.log, "request failed", trace.request, e);
+    log_failure(log_, "request failed", trace.request, e);
     return error_response(InternalError());
   }
 }
@@ -124,8 +127,8 @@ Response Service::perform(Trace& trace) {
   const Route& route = require_route(trace.match);
   if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
   const auto keys = shared_.keys.current();
-  return route.handler({caller, trace.match.parameter, request.body, session_, *keys, shared_.overrides,
-                        shared_.limits});
+  return route.handler(
+      {caller, trace.match.parameter, request.body, session_, *keys, shared_.overrides, shared_.limits});
 }
 
 store::Caller Service::authenticate(std::string_view authorization) {
@@ -139,12 +142,12 @@ store::Caller Service::authenticate(std::string_view authorization) {
 
 void Service::log_access(const Trace& trace, int status, std::chrono::microseconds duration) const {
   const std::string_view route = trace.match.pattern;
-  shared_.log.info("request", {{"request", trace.request.id},
-                               {"method", trace.request.method},
-                               {"route", route.empty() ? "-" : route},
-                               {"status", status},
-                               {"entity", trace.entity ? std::to_string(*trace.entity) : "-"},
-                               {"duration_us", duration.count()}});
+  log_.info("request", {{"request", trace.request.id},
+                        {"method", trace.request.method},
+                        {"route", route.empty() ? "-" : route},
+                        {"status", status},
+                        {"entity", trace.entity ? std::to_string(*trace.entity) : "-"},
+                        {"duration_us", duration.count()}});
 }
 
 }  // namespace api

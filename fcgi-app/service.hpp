@@ -62,6 +62,7 @@ class Service {
   void log_access(const Trace& trace, int status, std::chrono::microseconds duration) const;
 
   const Shared& shared_;
+  platform::Log log_;
   store::Session session_;
   FindCaller find_caller_;
 };

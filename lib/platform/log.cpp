@@ -1,6 +1,6 @@
 #include "platform/log.hpp"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <mutex>
 
 #include "platform/text.hpp"
 
@@ -64,6 +65,29 @@ std::string field_name(std::string_view key) {
   return name;
 }
 
+/// One write for each line: those of several processes stay whole, in a file opened for appending as in a
+/// pipe. spdlog's own goes through stdio, where all threads of the process wait for each other.
+class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    for (std::string_view rest(line.data(), line.size()); !rest.empty();) {
+      const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;  // there is nobody left to tell
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  void flush_() override {}
+};
+
+std::shared_ptr<spdlog::logger> make_logger(spdlog::level::level_enum minimum) {
+  auto logger = std::make_shared<spdlog::logger>("apientidades", std::make_shared<StderrSink>());
+  logger->set_pattern(under_journal() ? "%v" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  logger->set_level(minimum);
+  return logger;
+}
+
 bool is_plain(std::string_view value) {
   if (value.empty()) return false;
   for (const char c : value) {
@@ -95,14 +119,12 @@ std::vector<std::string> journal_fields(LogLevel level, std::string_view message
   return result;
 }
 
-Log::Log(LogLevel minimum)
-    : logger_(std::make_shared<spdlog::logger>("apientidades",
-                                               std::make_shared<spdlog::sinks::stderr_sink_mt>())),
-      journal_(stderr_is_journal()) {
-  logger_->set_pattern(under_journal() ? "%v" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
-                       spdlog::pattern_time_type::utc);
-  logger_->set_level(spdlog_level(minimum));
-  logger_->flush_on(spdlog::level::debug);
+Log::Log(LogLevel minimum) : logger_(make_logger(spdlog_level(minimum))), journal_(stderr_is_journal()) {}
+
+Log Log::with_own_lock() const {
+  Log own = *this;
+  own.logger_ = make_logger(logger_->level());
+  return own;
 }
 
 /// False: it could not be handed over.

@@ -36,6 +36,9 @@ class Log {
  public:
   explicit Log(LogLevel minimum = LogLevel::info);
 
+  /// The same, for a thread that logs much: it does not wait for others.
+  Log with_own_lock() const;
+
   void debug(std::string_view message, std::initializer_list<LogField> fields = {}) const;
   void info(std::string_view message, std::initializer_list<LogField> fields = {}) const;
   void warning(std::string_view message, std::initializer_list<LogField> fields = {}) const;
