@@ -136,7 +136,8 @@ std::vector<Command> queue_commands() {
   return {
       {.words = "queue status",
        .summary = "Show how much waits, is being sent, is held, failed or rejected",
-       .details = "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited (deliveries of a\n"
+       .details = "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited "
+                  "(deliveries of a\n"
                   "webhook that rests after a 429 apart).\n"
                   "With --watch: on a terminal, what changes per second since the last look; colours unless "
                   "NO_COLOR is\n"

@@ -33,7 +33,8 @@ std::string status_statement(bool limited) {
          "  ORDER BY n.id LIMIT 1)) FROM entidades t), UTC_TIMESTAMP(3)), 0)),"
          " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN((SELECT e.proximo_intento FROM entregas e"
          "  FORCE INDEX (entregas_por_reclamar) WHERE e.estado = 'pendiente' AND e.webhook_id = w.id"
-         "  ORDER BY e.proximo_intento LIMIT 1)) FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
+         "  ORDER BY e.proximo_intento LIMIT 1)) FROM webhooks w LEFT JOIN webhook_ejecuciones x ON "
+         "x.webhook_id = w.id"
          "  WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3)), 0)),"
          " (SELECT pausada FROM control_envio WHERE id = 1)";
 }

@@ -15,8 +15,8 @@ struct QueueStatus {
   std::int64_t held;
   std::int64_t failed;
   std::int64_t rejected;
-  /// Age of the oldest pending notification, or of the delivery that has been due for longest, those of webhooks
-  /// that rest (429) apart; 0 when there is none.
+  /// Age of the oldest pending notification, or of the delivery that has been due for longest, those of
+  /// webhooks that rest (429) apart; 0 when there is none.
   std::int64_t oldest_s;
   std::int64_t oldest_notification_s;  // of that alone
   std::int64_t oldest_delivery_s;

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_limited_look_reads_no_more_of_a_deep_queue) {
 BOOST_AUTO_TEST_CASE(errors_are_noted_by_kind) {
   std::map<ErrorKind, int> counts;
   ErrorNotes notes([&](ErrorKind kind) { ++counts[kind]; });
-  Session observed(server(name), notes.observed({"root", 30}));
+  Session observed(server(database.name), notes.observed({"root", 30}));
   BOOST_CHECK_THROW(observed.query("SELECT 1 FROM ninguna"), DatabaseError);
   BOOST_TEST(counts[ErrorKind::refused] == 1);
   BOOST_TEST(notes.last().find("1146") != std::string::npos);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(errors_are_noted_by_kind) {
   BOOST_CHECK_THROW(observed.query("SELECT 1"), Unavailable);
   BOOST_TEST(counts[ErrorKind::unavailable] == 1);
   BOOST_TEST(counts[ErrorKind::conflict] == 0);
-  auto nowhere = server(name);
+  auto nowhere = server(database.name);
   nowhere.hosts.clear();
   nowhere.socket = "/nonexistent/db.sock";
   Session lost(nowhere, notes.observed({"root", 30}));
