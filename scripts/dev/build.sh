@@ -29,6 +29,7 @@ quiet_build() {
 
 command_build() {
   install_packages "${BUILD_PACKAGES[@]}"
+  [[ ${1:-} != fuzz ]] || { build_fuzz_targets; return; }
   local preset=${1:-release} targets=("${PROGRAMS[@]}")
   [[ $preset == release ]] || targets=(all)
   build_preset "$preset" "${targets[@]}"

@@ -3,6 +3,7 @@
 
 TEST_TARGETS=(unit_tests store_tests)
 PYTHON_SUITES=(tests)
+FUZZ_SECONDS=30 # each target
 
 command_test() {
   local only='' long='' pytest_arguments=()
@@ -11,7 +12,7 @@ command_test() {
       --long) long=1 ;;
       --system | --mysql) usage_error "test $1 does not exist yet: it comes with later work" ;;
       --only)
-        (($# > 1)) || usage_error '--only takes unit, store or python'
+        (($# > 1)) || usage_error '--only takes unit, store, python, fuzz or sanitizers'
         only=$2
         shift
         ;;
@@ -19,62 +20,82 @@ command_test() {
     esac
     shift
   done
-  [[ $only =~ ^(|unit|store|python)$ ]] || usage_error "--only takes unit, store or python, not '$only'"
-  prepare_tests "$only"
+  [[ $only =~ ^(|unit|store|python|fuzz|sanitizers)$ ]] ||
+    usage_error "--only takes unit, store, python, fuzz or sanitizers, not '$only'"
+  prepare_tests "$only" "$long"
 
   RESULTS=$ROOT/build/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
-  [[ -n $only && $only != unit ]] || run_boost unit
-  [[ -n $only && $only != store ]] || run_store
-  [[ -n $only && $only != python ]] || TEST_LONG=$long run_python "${pytest_arguments[@]}"
+  ! is_wanted unit || run_boost unit asan
+  ! is_wanted store || run_store asan
+  ! is_wanted python || TEST_LONG=$long run_python python "${pytest_arguments[@]}"
+  ! is_wanted fuzz || run_fuzz
+  ! is_wanted sanitizers || run_sanitized
   "$PYTHON" "$ROOT/scripts/dev/tally.py" "$RESULTS"
 }
 
+# is_wanted SUITE, by the `only` and `long` of command_test.
+is_wanted() {
+  case $1 in
+    fuzz | sanitizers) [[ $only == "$1" || -z $only && -n $long ]] ;;
+    *) [[ -z $only || $only == "$1" ]] ;;
+  esac
+}
+
 prepare_tests() {
+  local only=$1 long=$2
   install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-  [[ $1 == python ]] || build_preset asan "${TEST_TARGETS[@]}"
-  [[ $1 == unit || $1 == store ]] || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  ! { is_wanted unit || is_wanted store; } || build_preset asan "${TEST_TARGETS[@]}"
+  ! is_wanted python || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  ! is_wanted fuzz || build_fuzz_targets
+  ! is_wanted sanitizers || build_sanitized
 }
 
-# run_boost NAME: counts by its JUnit report and its exit status, which tells of a crash.
+# A suite's results have its own name under AddressSanitizer, and say the preset of another.
+suite_name() { if [[ $2 == asan ]]; then printf '%s' "$1"; else printf '%s-%s' "$1" "$2"; fi; }
+
+# run_boost NAME PRESET: counts by its JUnit report and its exit status, which tells of a crash.
 run_boost() {
-  local status=0
-  say "test suite $1"
-  "$ROOT/build/asan/tests/$1/${1}_tests" --color_output=no --report_level=no \
-    "--logger=HRF,error,stdout:JUNIT,test_suite,$RESULTS/$1.xml" || status=$?
-  printf '%s\n' "$status" >"$RESULTS/$1.status"
+  local status=0 suite
+  suite=$(suite_name "$1" "$2")
+  say "test suite $suite"
+  "$ROOT/build/$2/tests/$1/${1}_tests" --color_output=no --report_level=no \
+    "--logger=HRF,error,stdout:JUNIT,test_suite,$RESULTS/$suite.xml" || status=$?
+  printf '%s\n' "$status" >"$RESULTS/$suite.status"
 }
 
-# On a fresh database server of its own, gone afterwards. A subshell, so that the end is certain.
+# run_store PRESET, on a fresh database server of its own, gone afterwards. A subshell, so that the end is certain.
 run_store() (
   DEV_DIR=$ROOT/.dev/test-store
   lock_stack
   rm -rf "$DEV_DIR/db"
   trap 'stop_part db --then-kill; remove_sockets_dir; rm -rf "$DEV_DIR"' EXIT
   trap 'exit 130' INT TERM
-  printf '1\n' >"$RESULTS/store.status" # until it has run
+  printf '1\n' >"$RESULTS/$(suite_name store "$1").status" # until it has run
   start_db
   export TEST_DB_SOCKET
   TEST_DB_SOCKET=$(db_socket)
-  run_boost store
+  run_boost store "$1"
 ) || true
 
+# run_python NAME [PYTEST ARGUMENTS], with the programs of DEV_PRESET.
 run_python() {
-  local status=0 argument suites=("${PYTHON_SUITES[@]}")
+  local suite=$1 status=0 argument suites=("${PYTHON_SUITES[@]}")
+  shift
   for argument in "$@"; do
     [[ ! -e ${argument%%::*} ]] || suites=() # paths were given: only those
   done
-  say "test suite python"
+  say "test suite $suite"
   (
     cd "$ROOT"
     export DEV_NO_BUILD=1 TEST_LONG
     unset DEV_DIR DEV_PORT
-    exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/python.xml" "${suites[@]}" "$@"
+    exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${suites[@]}" "$@"
   ) &
   # Told to stop, it must still take its stacks down: it is told too, and waited for.
   # shellcheck disable=SC2064
   trap "kill -TERM $! 2>/dev/null; wait $!; exit 130" INT TERM
   wait $! || status=$?
   trap - INT TERM
-  printf '%s\n' "$status" >"$RESULTS/python.status"
+  printf '%s\n' "$status" >"$RESULTS/$suite.status"
 }

@@ -57,6 +57,7 @@ def test_help():
 @pytest.mark.parametrize("arguments, named", [
     (["nothing"], "nothing"), (["kill"], "part"), (["kill", "nothing"], "nothing"), (["start", "nothing"], "nothing"),
     (["up", "extra"], "up"), (["kill", "fcgi", "-1"], "-9"), (["bench", "x"], "bench"),
+    (["fuzz", "nothing"], "nothing"), (["fuzz", "--seconds", "x"], "seconds"), (["test", "--only", "nothing"], "nothing"),
 ])
 def test_misuse(arguments, named):
     result = dev(*arguments, **NO_STACK)

@@ -1,0 +1,80 @@
+# shellcheck shell=bash
+# The fuzz targets (docs/fuzzing.md): short in `test --long`, as long as wanted with `fuzz`. What they learn stays in
+# .dev/fuzz/TARGET and is where the next run begins.
+
+FUZZ_PACKAGES=(clang libclang-rt-14-dev) # the second has libFuzzer
+FUZZ_TARGETS=(url json event_data config request)
+FUZZ_FOLDER=$ROOT/.dev/fuzz
+FUZZ_MEMORY_MB=1024
+FUZZ_INPUT_SECONDS=5 # an input that takes longer is a failure
+FUZZ_INPUT_BYTES=16384
+
+command_fuzz() {
+  local seconds=60 targets=()
+  while (($#)); do
+    case $1 in
+      --seconds)
+        [[ ${2:-} =~ ^[1-9][0-9]{0,6}$ ]] || usage_error '--seconds takes a number of seconds'
+        seconds=$2
+        shift
+        ;;
+      *)
+        [[ " ${FUZZ_TARGETS[*]} " == *" $1 "* ]] || usage_error "'$1' is no fuzz target: ${FUZZ_TARGETS[*]}"
+        targets+=("$1")
+        ;;
+    esac
+    shift
+  done
+  ((${#targets[@]})) || targets=("${FUZZ_TARGETS[@]}")
+  build_fuzz_targets
+  local target trouble=0
+  for target in "${targets[@]}"; do
+    fuzz_one "$target" "$seconds" || trouble=1
+  done
+  ((trouble == 0)) || die "fuzzing found something: the lines above say what, and how to see it again"
+}
+
+build_fuzz_targets() {
+  install_packages "${BUILD_PACKAGES[@]}" "${FUZZ_PACKAGES[@]}"
+  build_preset fuzz fuzz_targets
+}
+
+# fuzz_one TARGET SECONDS: false when it found something.
+fuzz_one() {
+  local target=$1 seconds=$2 program=$ROOT/build/fuzz/tests/fuzz/fuzz_$1
+  local log=$FUZZ_FOLDER/$1.log crashes=$FUZZ_FOLDER/crashes
+  mkdir -p "$FUZZ_FOLDER/$target" "$crashes"
+  say "fuzzing $target for $seconds s"
+  if "$program" -max_total_time="$seconds" -timeout="$FUZZ_INPUT_SECONDS" -rss_limit_mb="$FUZZ_MEMORY_MB" \
+    -max_len="$FUZZ_INPUT_BYTES" -artifact_prefix="$crashes/$target-" -print_final_stats=1 \
+    "$FUZZ_FOLDER/$target" "$ROOT/tests/fuzz/corpus/$target" >"$log" 2>&1; then
+    say "$target: nothing found in $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
+    return 0
+  fi
+  grep -E '^property broken|^SUMMARY|ERROR: ' "$log" >&2 || tail -n 20 "$log" >&2
+  fuzz_advice "$program" "$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)" "$log"
+  return 1
+}
+
+fuzz_advice() {
+  local program=$1 input=$2 log=$3
+  say "all that was said: $log"
+  [[ -n $input ]] || return 0
+  say "the input: $input"
+  say "see it again: $program $input"
+}
+
+# A case for each target, as the other suites report theirs.
+run_fuzz() {
+  local target failed=0 cases=''
+  for target in "${FUZZ_TARGETS[@]}"; do
+    if fuzz_one "$target" "$FUZZ_SECONDS"; then
+      cases+="<testcase name=\"$target\"/>"
+    else
+      cases+="<testcase name=\"$target\"><failure/></testcase>"
+      failed=1
+    fi
+  done
+  printf '<testsuite name="fuzz">%s</testsuite>\n' "$cases" >"$RESULTS/fuzz.xml"
+  printf '%s\n' "$failed" >"$RESULTS/fuzz.status"
+}

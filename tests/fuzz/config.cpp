@@ -1,0 +1,82 @@
+// The configuration: a file, arguments and environment variables, separated by form feeds, a line each in the
+// last two.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "platform/config.hpp"
+#include "platform/text.hpp"
+#include "property.hpp"
+
+namespace {
+
+using platform::Config;
+
+/// A file in memory for as long as it lives.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view text) : fd_(::memfd_create("config", 0)) {
+    fuzz::require(fd_ >= 0 && ::write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size()),
+                  "a file");
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() { ::close(fd_); }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  int fd_;
+};
+
+/// What stands before the separator, which is taken off with it.
+std::string cut(std::string_view& text, char separator) {
+  const std::string first(text.substr(0, text.find(separator)));
+  text.remove_prefix(std::min(first.size() + 1, text.size()));
+  return first;
+}
+
+std::vector<std::string> lines(std::string_view text) {
+  std::vector<std::string> result;
+  while (!text.empty()) result.push_back(cut(text, '\n'));
+  return result;
+}
+
+bool same_values(const Config& a, const Config& b) {
+  return std::ranges::equal(a.values, b.values, {}, &platform::KeyValue::value, &platform::KeyValue::value);
+}
+
+void check(const Config& config) {
+  const auto& settings = config.settings;
+  fuzz::require(config.values.size() == platform::config_keys().size(), "every key has a value");
+  fuzz::require(settings.api.threads >= 1 && settings.api.threads <= 256, "threads in range");
+  fuzz::require(settings.delivery.lease >= settings.delivery.timeout + std::chrono::seconds(10),
+                "a lease outlasts an attempt");
+  fuzz::require(settings.delivery.connect_timeout <= settings.delivery.timeout,
+                "connecting is part of an attempt");
+  for (const auto& override : settings.delivery.host_overrides)
+    fuzz::require(!platform::IpAddress::parse(override.pattern), "no address is overridden");
+  // What `config show` prints can be given back.
+  std::vector<std::string> arguments;
+  for (const auto& [name, value, source] : config.values) arguments.push_back("--" + name + "=" + value);
+  fuzz::require(same_values(platform::load_config(MemoryFile("").path(), arguments, {}), config),
+                "given back, it is the same");
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view rest = fuzz::text_of(data, size);
+  const MemoryFile file(cut(rest, '\f'));
+  const auto arguments = lines(cut(rest, '\f'));
+  const auto environment = lines(rest);
+  std::optional<Config> config;
+  try {
+    config = platform::load_config(file.path(), arguments, environment);
+  } catch (const platform::ConfigError& error) {
+    fuzz::require(platform::one_line(error.what()) == error.what(), "an error is one line");
+    return 0;
+  }
+  check(*config);
+  return 0;
+}

@@ -1,0 +1,32 @@
+// What every fuzz target shares: a property that fails ends the process, which is how libFuzzer learns of it.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+/// The entry point of libFuzzer.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace fuzz {
+
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+inline void require(bool holds, const char* property) {
+  if (holds) return;
+  std::fprintf(stderr, "property broken: %s\n", property);
+  std::abort();
+}
+
+/// Fit for a client, a log line or a column: no control character, and short.
+inline void require_sentence(std::string_view message, std::size_t longest) {
+  require(!message.empty(), "a message says something");
+  require(message.size() <= longest, "a message is short");
+  for (const char c : message) require(static_cast<unsigned char>(c) >= ' ', "a message is one line");
+}
+
+}  // namespace fuzz
