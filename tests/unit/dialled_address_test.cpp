@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -155,22 +154,18 @@ std::uint64_t chosen_seed() {
 BOOST_AUTO_TEST_SUITE(dialled_address)
 
 BOOST_AUTO_TEST_CASE(nothing_accepted_dials_an_address_that_is_not_public) {
-  constexpr int urls = 10'000;
-  constexpr auto patience = std::chrono::seconds(10);
+  constexpr int urls = 5'000;  // half a second
   const auto seed = chosen_seed();
   BOOST_TEST_MESSAGE("TEST_SEED=" << seed);
   UrlGenerator generator(seed);
   Tally tally;
-  const auto end = std::chrono::steady_clock::now() + patience;
-  int count = 0;
-  for (; count < urls && std::chrono::steady_clock::now() < end; ++count) {
+  for (int count = 0; count < urls; ++count) {
     const GeneratedUrl url = generator.next();
     BOOST_TEST_CONTEXT("TEST_SEED=" << seed << ", URL " << count << ": " << url.text) { check(url, tally); }
   }
   // Otherwise it has shown nothing.
-  BOOST_TEST(count >= 1000);
-  BOOST_TEST(tally.accepted > count / 10);
-  BOOST_TEST(tally.private_refused > count / 10);
+  BOOST_TEST(tally.accepted > urls / 10);
+  BOOST_TEST(tally.private_refused > urls / 10);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
