@@ -129,10 +129,12 @@ class FalsePool:
                 content = stream.read(length + padding)[:length]
                 if kind == BEGIN:
                     self.begun.append(content[2])
-                text += content if kind == PARAMS else b""
-                if kind == STDIN and not content:
+                elif kind == PARAMS and content:
+                    text += content
+                elif kind == PARAMS:
                     self.parameters.append(dict(name_values(text)))
                     text = b""
+                elif kind == STDIN and not content:
                     body = record(STDOUT, b"Content-Type: text/plain\r\n\r\nok") + record(STDOUT, b"")
                     connection.sendall(body + record(END, struct.pack("!IB3x", 0, 0)))
                     if not self.begun[-1] & KEEP_CONNECTION:
