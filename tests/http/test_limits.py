@@ -87,6 +87,13 @@ def test_requests_of_an_address_with_and_without_a_token(entity, stack):
         assert stack.client(source="127.0.0.4")("GET", BASE, entity.token).status == 200
 
 
+def test_the_health_check_which_needs_no_token_is_a_request_of_its_address(stack):
+    with limited(stack, requests_per_address=4):
+        noisy = stack.client(source="127.0.0.5")
+        is_429(refused_after(4, lambda: noisy("GET", "/apientidades/salud")), retry_after=16)
+        assert stack.client(source="127.0.0.6")("GET", "/apientidades/salud").status == 200
+
+
 def test_what_nginx_refuses_for_its_form_is_refused_before(entity, stack):
     with limited(stack, requests_per_token=1):
         assert statuses(2, lambda: entity.api("GET", BASE)) == [200, 429]
