@@ -9,8 +9,8 @@ namespace {
 using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
-constexpr unsigned masses = 1000;  // new notifications at a look
-constexpr auto pause_interval = 1s;
+constexpr unsigned masses = 1000;         // new notifications at a look
+constexpr auto pause_interval = 200ms;    // at most, between checks, whatever there is to do
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
 
@@ -40,14 +40,12 @@ void search_gaps(std::vector<store::Gap>& gaps, MonotonicTime until, Search&& se
 void Lookout::look(store::Session& session, MonotonicTime now, bool idle) {
   if (!pacer_.due(now)) {
     // An emergency stop does not wait for what a look costs, with an old snapshot held open say.
-    if (now < next_pause_check_) return;
-    paused_ = store::is_paused(session);
-    next_pause_check_ = now + pause_interval;
+    if (now >= next_pause_check_) check_pause(session, now);
     return;
   }
   const auto glance = store::glance_at_queue(session);
-  paused_ = glance.paused;
-  next_pause_check_ = now + pause_interval;
+  const bool pending = glance.pending_notifications || glance.pending_deliveries;
+  if (pending || now >= next_pause_check_) check_pause(session, now);
   const bool new_ones = !paused_ && glance.pending_notifications && find_new(session, glance.newest);
   const auto start = monotonic_now();
   // Where something comes, more comes.
@@ -56,6 +54,11 @@ void Lookout::look(store::Session& session, MonotonicTime now, bool idle) {
   const bool more = search(session, glance);
   search_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
   if (more && idle) pacer_ = search_pacer_ = Pacer(share);  // on at once: nobody else needs the time
+}
+
+void Lookout::check_pause(store::Session& session, MonotonicTime now) {
+  paused_ = store::is_paused(session);
+  next_pause_check_ = now + pause_interval;
 }
 
 /// What has come since the last look, by its ids: nearly everything is found so. What was there before the

@@ -31,6 +31,7 @@ class Lookout {
   WebhookAgenda& webhooks() { return webhooks_; }
 
  private:
+  void check_pause(store::Session& session, platform::MonotonicTime now);
   bool find_new(store::Session& session, store::NotificationId newest);
   bool search(store::Session& session, const store::QueueGlance& glance);
 

@@ -22,12 +22,11 @@ std::vector<Parameter> bounds_of(const std::vector<Gap>& gaps) {
 
 QueueGlance glance_at_queue(Session& session) {
   const auto rows = session.query(
-      "SELECT (SELECT pausada FROM control_envio WHERE id = 1),"
-      " EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
+      "SELECT EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
       " EXISTS (SELECT 1 FROM entregas WHERE estado = 'pendiente'),"
       " (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");
   const auto& row = rows.at(0);
-  return {row.boolean(0), row.boolean(1), row.boolean(2), row.integer(3)};
+  return {row.boolean(0), row.boolean(1), row.integer(2)};
 }
 
 NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit) {

@@ -12,9 +12,8 @@
 
 namespace store {
 
-/// What a round of the dispatcher needs to know before it does anything; one round trip.
+/// Whether there is anything to do; one round trip, which an idle dispatcher makes all the time.
 struct QueueGlance {
-  bool paused;
   bool pending_notifications;
   bool pending_deliveries;  // due or waiting
   NotificationId newest;    // the highest id so far; 0: there is none
