@@ -6,7 +6,9 @@
 #include <array>
 #include <random>
 
+#include "platform/service_manager.hpp"
 #include "request.hpp"
+#include "store/arrival.hpp"
 #include "store/waiting.hpp"
 #include "webhook/key_file.hpp"
 
@@ -41,13 +43,18 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       outcomes_(settings.delivery, log, metrics),
       sender_(settings.delivery, attempts_) {}
 
-void Loop::check_database() { store::glance_at_queue(session_); }
-
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
+  const auto check = [this] { store::glance_at_queue(session_); };
+  const auto between = [&] {
+    go_on();
+    if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
+  };
+  if (!store::await_database(check, between, stop, log_)) return;
   while (!stop.requested()) {
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
     const bool busy = round();
     show();
+    go_on();
     if (!busy) wait(away_ ? away_wait : until_next_look(), {stop.fd(), reload.fd()});
   }
   drain();
@@ -58,7 +65,7 @@ bool Loop::round() {
   try {
     const bool busy = work();
     idle_ = !busy;
-    if (std::exchange(away_, false)) log_.info("the database is back");
+    report_back();
     return busy;
   } catch (const store::Unavailable& error) {
     report_away(error);
@@ -99,6 +106,7 @@ bool Loop::take_in(std::string_view name, Source source) {
 /// wrong.
 template <class F>
 bool Loop::duty(std::string_view name, F&& body) {
+  go_on();
   try {
     return body();
   } catch (const store::Unavailable&) {
@@ -127,10 +135,18 @@ void Loop::report_away(const std::exception& error) {
   log_.warning("the database is away; trying again until it is back", {{"error", error.what()}});
 }
 
+void Loop::report_back() {
+  if (!std::exchange(away_, false)) return;
+  log_.info("the database is back");
+}
+
 Milliseconds Loop::until_next_look() const {
   const auto wait = std::chrono::ceil<Milliseconds>(lookout_.next_look() - std::chrono::steady_clock::now());
-  return std::clamp(wait, Milliseconds{1}, settings_.poll_interval);
+  return std::clamp(wait, Milliseconds{1}, std::min(settings_.poll_interval, watchdog_.interval()));
 }
+
+/// The watchdog is told that both threads go on.
+void Loop::go_on() { watchdog_.feed_if(sender_.pulse(), std::chrono::steady_clock::now()); }
 
 /// Until an attempt has ended, one of these descriptors is readable, or the time is up.
 void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
@@ -182,6 +198,7 @@ void Loop::send(Shipment shipment) {
 }
 
 void Loop::drain() {
+  platform::notify_service_manager("STOPPING=1");
   log_.info("stopping: nothing more is started", {{"in_flight", slots_.in_flight()}});
   sender_.stop_starting();
   const auto deadline = std::chrono::steady_clock::now() + settings_.timeout + drain_margin;
@@ -189,7 +206,7 @@ void Loop::drain() {
     collect();
     try {
       duty("settle", [this] { return settle(); });
-      if (std::exchange(away_, false)) log_.info("the database is back");
+      report_back();
     } catch (const store::Unavailable& error) {
       report_away(error);
     }

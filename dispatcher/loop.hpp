@@ -17,6 +17,7 @@
 #include "platform/log.hpp"
 #include "platform/reload_signal.hpp"
 #include "platform/stop_signal.hpp"
+#include "platform/watchdog.hpp"
 #include "sender.hpp"
 #include "slots.hpp"
 #include "store/session.hpp"
@@ -31,12 +32,8 @@ class Loop {
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
        const platform::Log& log, const Metrics& metrics);
 
-  /// Throws when the database is away, refuses the user, or has no schema: told at the start, where the
-  /// operator looks.
-  void check_database();
-
-  /// Until `stop`; then drains: starts nothing more, settles what is in flight, gives back the rest. `reload`
-  /// reads secrets.key_file again.
+  /// Waits for the database; then until `stop`, and drains: starts nothing more, settles what is in flight,
+  /// gives back the rest. `reload` reads secrets.key_file again.
   void run(const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 
  private:
@@ -45,6 +42,7 @@ class Loop {
   template <class F>
   bool duty(std::string_view name, F&& body);
   void drain();
+  void go_on();
 
   void collect();
   bool settle();
@@ -53,6 +51,7 @@ class Loop {
   bool take_in(std::string_view name, Source source);
   void send(Shipment shipment);
   void report_away(const std::exception& error);
+  void report_back();
   platform::Milliseconds until_next_look() const;
   void show() const;
   void wait(platform::Milliseconds longest, std::array<int, 2> signals = {-1, -1});
@@ -70,6 +69,7 @@ class Loop {
   Outcomes outcomes_;
   Mailbox<Attempt> attempts_;
   Sender sender_;
+  platform::Watchdog watchdog_;
   bool expand_first_ = false;  // claims and expansions take turns at the free slots
   bool away_ = false;          // the database, as last reported
   bool idle_ = false;          // the last round found nothing to do

@@ -32,12 +32,10 @@ int run(const platform::Config& config) {
           observation.errors().observed(
               {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1})),
       log, observation.metrics());
-  loop.check_database();
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
   observation.start(stop);
   loop.run(stop, reload);
-  platform::notify_service_manager("STOPPING=1");
   return platform::exit_done;
 }
 

@@ -126,7 +126,7 @@ std::string Observation::status(bool stopping) const {
   const auto in_flight = static_cast<std::int64_t>(metrics_.in_flight.value());
   std::string text = stopping ? "stopping; " : "";
   text += queue_ ? describe(*queue_, in_flight)
-                 : "the queue cannot be seen; " + std::to_string(in_flight) + " in flight";
+                 : "waiting for the database; " + std::to_string(in_flight) + " in flight";
   if (const auto last = errors_.last(); !last.empty()) text += "; last error " + last;
   return text;
 }

@@ -90,10 +90,13 @@ class Sender::Impl {
     submitted_.wake();
   }
 
+  const platform::Pulse& pulse() const { return pulse_; }
+
  private:
   void run(const std::stop_token& abandon) {
     poller_.watch(submitted_.fd(), true, false);
     while (!abandon.stop_requested()) {
+      pulse_.beat();
       start_submitted();
       open_more();
       start_resolved();
@@ -289,6 +292,7 @@ class Sender::Impl {
   Mailbox<Request> submitted_;
   std::atomic<bool> returning_ = false;
   std::atomic<bool> stopping_ = false;
+  platform::Pulse pulse_;
   Poller poller_;
   Routes routes_;
   Resolver resolver_;
@@ -311,5 +315,6 @@ void Sender::submit(std::vector<Request> requests) {
 }
 void Sender::return_waiting() { impl_->return_waiting(); }
 void Sender::stop_starting() { impl_->stop_starting(); }
+const platform::Pulse& Sender::pulse() const { return impl_->pulse(); }
 
 }  // namespace dispatcher

@@ -12,6 +12,7 @@
 #include "attempt.hpp"
 #include "mailbox.hpp"
 #include "platform/config.hpp"
+#include "platform/watchdog.hpp"
 
 namespace dispatcher {
 
@@ -32,6 +33,9 @@ class Sender {
   void return_waiting();
   /// The same, and nothing more is started.
   void stop_starting();
+
+  /// Beaten by the network's thread at every turn, at least once a second.
+  const platform::Pulse& pulse() const;
 
  private:
   class Impl;

@@ -27,10 +27,11 @@ void ConnectionWait::watch(int fd, unsigned events) const {
 }
 
 bool ConnectionWait::wait() const {
+  constexpr int longest_ms = 1000;
   std::array<epoll_event, 2> events{};
   int count = 0;
   do {
-    count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
+    count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), longest_ms);
   } while (count < 0 && errno == EINTR);
   if (count < 0) throw std::system_error(errno, std::generic_category(), "epoll_wait");
   for (int i = 0; i < count; ++i)

@@ -12,8 +12,8 @@ class ConnectionWait {
   ConnectionWait(const ConnectionWait&) = delete;
   ConnectionWait& operator=(const ConnectionWait&) = delete;
 
-  /// True: there may be a connection to accept (another thread can be faster). False: stop. Throws
-  /// std::system_error.
+  /// True: there may be a connection to accept (another thread can be faster), or a second has passed
+  /// without one. False: stop. Throws std::system_error.
   bool wait() const;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "fcgi-app/http.hpp"
 #include "platform/log.hpp"
+#include "platform/watchdog.hpp"
 
 namespace api {
 
@@ -14,7 +15,8 @@ void prepare_fastcgi(int listener_fd);
 
 /// Accepts requests and answers each with `respond`, one at a time, until `stop_fd` is readable; a request
 /// that was accepted is finished. Any number of threads can run it on one listener. `respond` must not throw.
+/// `pulse` beats at every request, and every second without one.
 void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(const Request&)>& respond,
-                   const platform::Log& log);
+                   const platform::Log& log, platform::Pulse& pulse);
 
 }  // namespace api

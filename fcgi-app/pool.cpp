@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -11,6 +12,8 @@
 
 #include "fcgi-app/fastcgi.hpp"
 #include "platform/service_manager.hpp"
+#include "platform/watchdog.hpp"
+#include "store/arrival.hpp"
 #include "webhook/key_file.hpp"
 
 namespace api {
@@ -30,10 +33,8 @@ std::vector<Service> make_services(const platform::Settings& settings, const Sha
   return services;
 }
 
-/// What is wrong at the start is told at the start, where the operator looks, and not at every request.
-/// Throws when the database is away, refuses the user, or has no schema; later it may come and go, and
-/// clients are told so.
-void try_database(store::Session session) {
+/// Throws when the database is away, refuses the user, or has no schema.
+void try_database(store::Session& session) {
   session.connect();
   store::find_caller(session, {});  // nobody's token
 }
@@ -73,6 +74,16 @@ class Workers {
     }
   }
 
+  /// Also when something else has failed: they are told, and waited for.
+  ~Workers() {
+    if (!threads_.empty()) request_stop();
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// Beats while any of them goes on.
+  const platform::Pulse& pulse() const { return pulse_; }
+
   /// Waits for all of them to end. True when every one ended because it was asked to.
   bool join() {
     threads_.clear();
@@ -83,7 +94,7 @@ class Workers {
   void work(Service& service, int listener_fd, const Shared& shared, const platform::StopSignal& stop) {
     try {
       const auto respond = [&service](const Request& request) { return service.respond(request); };
-      serve_fastcgi(listener_fd, stop.fd(), respond, shared.log);
+      serve_fastcgi(listener_fd, stop.fd(), respond, shared.log, pulse_);
     } catch (const std::exception& e) {
       shared.log.error("worker failed", {{"error", e.what()}});
       failed_ = true;
@@ -92,26 +103,43 @@ class Workers {
   }
 
   std::atomic<bool> failed_ = false;
+  platform::Pulse pulse_;
   std::vector<std::jthread> threads_;
 };
+
+/// Until the signal. What is wrong with the database at the start is told where the operator looks, and not
+/// only at every request; later it may come and go, and clients are told so.
+void watch(const Workers& workers, const platform::Settings& settings, Shared& shared,
+           const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
+  platform::Watchdog watchdog;
+  const auto go_on = [&] {
+    watchdog.feed_if(workers.pulse(), std::chrono::steady_clock::now());
+    if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
+  };
+  auto session = make_session(settings, shared);
+  if (!store::await_database([&] { try_database(session); }, go_on, stop, shared.log)) return;
+  session.disconnect();
+  StatusLine status(shared, settings.api.threads);
+  const int longest_ms =
+      static_cast<int>(std::min<std::int64_t>(report_interval_ms, watchdog.interval().count()));
+  while (!stop.requested()) {
+    go_on();
+    status.report();
+    std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};
+    ::poll(signals.data(), signals.size(), longest_ms);
+  }
+}
 
 }  // namespace
 
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
               const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   prepare_fastcgi(listener_fd);
-  try_database(make_session(settings, shared));
   auto services = make_services(settings, shared);
   Workers workers(services, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});
   platform::notify_service_manager("READY=1");
-  StatusLine status(shared, settings.api.threads);
-  while (!stop.requested()) {
-    status.report();
-    std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};
-    ::poll(signals.data(), signals.size(), report_interval_ms);
-    if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
-  }
+  watch(workers, settings, shared, stop, reload);
   shared.log.info("stopping");
   platform::notify_service_manager("STOPPING=1");
   if (!workers.join()) throw std::runtime_error("a worker thread failed; the log says why");

@@ -281,6 +281,7 @@ sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
 Session::Session(platform::DatabaseSettings settings, SessionOptions options)
     : impl_(std::make_unique<Impl>()) {
   if (settings.password_file.empty()) settings.password_file = default_password_file(options.program_user);
+  password_of(settings);  // read anew at every connect, but a file that is missing is told at once
   impl_->settings = std::move(settings);
   impl_->options = std::move(options);
 }

@@ -105,6 +105,7 @@ struct SessionOptions {
 /// error.
 class Session {
  public:
+  /// Throws platform::FileError when there is a password file that cannot be read.
   Session(platform::DatabaseSettings settings, SessionOptions options);
   ~Session();
   Session(Session&&) noexcept;

@@ -1,4 +1,5 @@
-"""The programs as processes: how they refuse to start, how they end (design 1.4)."""
+"""The programs as processes: how they refuse to start, what they wait for, how they end (design 1.4)."""
+import contextlib
 import os
 import signal
 import socket
@@ -11,7 +12,8 @@ import pytest
 from support.stack import setting
 from support.wait import wait_until
 
-PROGRAMS = ["apientidades-fcgi", "apientidades-dispatcher", "apientidades-admin"]
+DAEMONS = ["apientidades-fcgi", "apientidades-dispatcher"]
+PROGRAMS = [*DAEMONS, "apientidades-admin"]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,39 @@ def run(programs):
             return subprocess.run(
                 [*command, *extra], env={**environment, **(settings or {})}, capture_output=True, text=True, timeout=10,
                 stdin=subprocess.DEVNULL if without_socket else listener)
+    return start
+
+
+@pytest.fixture(scope="module")
+def supervise(programs):
+    """Starts a daemon as the service manager does; told(…) waits until it has said all that in one message. In the end
+    it is signalled, and must end well."""
+    @contextlib.contextmanager
+    def start(name, settings=None, number=signal.SIGTERM):
+        command, environment = programs[name]
+        with tempfile.TemporaryDirectory(prefix="apie-") as folder, contextlib.ExitStack() as closing:
+            said = closing.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            said.bind(f"{folder}/notify")
+            said.settimeout(15)
+            listener = closing.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(f"{folder}/s")
+            listener.listen()
+            process = subprocess.Popen(
+                command, env={**environment, **(settings or {}), "NOTIFY_SOCKET": f"{folder}/notify"},
+                stdin=listener, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+            def told(*words, without="\0"):
+                message = ""
+                while without in message or not all(word in message for word in words):
+                    message = said.recv(65536).decode()
+
+            try:
+                yield told
+                process.send_signal(number)
+                assert process.wait(10) == 0
+            finally:
+                process.kill()
+                process.wait()
     return start
 
 
@@ -91,7 +126,7 @@ def test_a_missing_password_file(run, name):
     one_line(run(name, settings=setting(database_password_file=missing)), [1, 2], missing)
 
 
-@pytest.mark.parametrize("name", ["apientidades-fcgi", "apientidades-dispatcher"])
+@pytest.mark.parametrize("name", DAEMONS)
 def test_a_missing_or_broken_key_file(run, name, tmp_path):
     one_line(run(name, settings=setting(secrets_key_file="/nonexistent/keys")), [1, 2], "/nonexistent/keys")
     keys = tmp_path / "keys"
@@ -106,27 +141,48 @@ def test_a_missing_ca_file(run):
     one_line(run("apientidades-dispatcher", settings=setting(delivery_ca_file=missing)), [1, 2], missing)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_no_database(run, name):
-    one_line(run(name, settings=setting(database_socket="/nonexistent/db.sock")), [1], "/nonexistent/db.sock")
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_wrong_password(run, name, tmp_path):
+def test_the_operators_program_without_a_database(run, tmp_path):
+    one_line(run("apientidades-admin", settings=setting(database_socket="/nonexistent/db.sock")), [1], "/nonexistent/db.sock")
     password = tmp_path / "password"
     password.write_text("wrong")
-    result = run(name, settings=setting(database_password_file=str(password)))
-    one_line(result, [1])
+    one_line(run("apientidades-admin", settings=setting(database_password_file=str(password))), [1])
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_a_missing_database_is_waited_for(supervise, name, stack, tmp_path):
+    path = tmp_path / "db.sock"
+    with supervise(name, setting(database_socket=str(path))) as told:
+        told("READY=1")
+        told("STATUS=waiting for the database", str(path))
+        path.symlink_to(stack.env["DB_SOCKET"])
+        told("STATUS=", {"apientidades-fcgi": "threads busy", "apientidades-dispatcher": "in flight"}[name], without="waiting")
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_a_database_that_refuses_the_user_is_waited_for(supervise, name, tmp_path):
+    password = tmp_path / "password"
+    password.write_text("wrong")
+    with supervise(name, setting(database_password_file=str(password))) as told:
+        told("STATUS=waiting for the database", "Access denied")
 
 
 @pytest.mark.parametrize("name, user", [("apientidades-fcgi", "api"), ("apientidades-dispatcher", "dispatcher")])
-def test_a_database_without_the_schema_says_what_to_do(run, name, user, stack):
+def test_a_database_without_the_schema_says_what_to_do(supervise, name, user, stack):
     stack.sql("CREATE DATABASE vacia")
     try:
         stack.sql(f"GRANT ALL ON vacia.* TO 'apientidades_{user}'@'localhost'")
-        one_line(run(name, settings=setting(database_name="vacia")), [1], "migrate")
+        with supervise(name, setting(database_name="vacia")) as told:
+            told("STATUS=waiting for the database", "migrate")
     finally:
         stack.sql("DROP DATABASE vacia")
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_the_watchdog_is_fed_with_and_without_a_database(supervise, name):
+    for settings in ({}, setting(database_socket="/nonexistent/db.sock")):
+        with supervise(name, {**settings, "WATCHDOG_USEC": "4000000"}) as told:
+            for _ in range(3):
+                told("WATCHDOG=1")
 
 
 def test_no_listening_socket(run):
@@ -148,27 +204,11 @@ def test_help_and_version_go_to_standard_output(run, name, option):
         assert "delivery.poll_interval" in result.stdout
 
 
-@pytest.mark.parametrize("name", ["apientidades-fcgi", "apientidades-dispatcher"])
+@pytest.mark.parametrize("name", DAEMONS)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_with_status_0(programs, name, number):
-    command, environment = programs[name]
-    datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    with tempfile.TemporaryDirectory(prefix="apie-") as folder, datagrams as ready:
-        ready.bind(f"{folder}/ready")
-        ready.settimeout(10)
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(f"{folder}/s")
-            listener.listen()
-            process = subprocess.Popen(command, env={**environment, "NOTIFY_SOCKET": f"{folder}/ready"},
-                                       stdin=listener, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            while b"READY=1" not in ready.recv(4096):
-                pass
-            process.send_signal(number)
-            assert process.wait(10) == 0
-        finally:
-            process.kill()
-            process.wait()
+def test_a_signal_ends_it_with_status_0(supervise, name, number):
+    with supervise(name, number=number) as told:
+        told("READY=1")
 
 
 def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):
