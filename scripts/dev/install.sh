@@ -7,6 +7,8 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libss
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
 TEST_PACKAGES=(python3-pytest faketime iproute2 prometheus)
 BENCH_PACKAGES=(wrk)
+PACKAGE_PACKAGES=(dpkg-dev file gzip lintian)
+SYSTEM_PACKAGES=(debootstrap systemd-container util-linux)
 LINT_PACKAGES=(clang-format clang-tidy shellcheck)
 
 is_installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
