@@ -1,0 +1,161 @@
+"""A Debian that boots with a real systemd: a copy of an image in systemd-nspawn, with a network of its own.
+
+As a command, `machine.py --try IMAGE` tells by its exit status, and the last line, whether one boots on this host.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.wait import wait_until  # noqa: E402
+
+CLONE_NEWNET = 0x40000000
+CGROUPS = Path("/sys/fs/cgroup")
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
+               "DEBIAN_FRONTEND": "noninteractive"}
+
+
+class Machine:
+    """`folder` becomes a copy of `image`, and is removed at the end."""
+
+    def __init__(self, image: Path, folder: Path):
+        self.folder, self.log = Path(folder), Path(f"{folder}.log")
+        subprocess.run(["cp", "-a", "--reflink=auto", image, folder], check=True)
+        # cgroup v2, whatever the host has mounted; a group of its own, where the host's process manager has no say.
+        self._group = (CGROUPS / "unified" if (CGROUPS / "unified").is_dir() else CGROUPS) / f"apie-{os.getpid()}"
+        self._nspawn: subprocess.Popen | None = None
+        self._outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+    def boot(self, patience: float = 90) -> "Machine":
+        self._group.mkdir(exist_ok=True)
+        command = ["systemd-nspawn", "--boot", f"--directory={self.folder}", f"--machine=apie-{os.getpid()}",
+                   "--register=no", "--keep-unit", "--private-network", "--console=pipe", "--suppress-sync=yes",
+                   "--link-journal=no"]
+        inside = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
+        with self.log.open("ab") as log:
+            self._nspawn = subprocess.Popen(
+                ["sh", "-c", inside, self._group, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}, start_new_session=True)
+        self._wait_booted(patience)
+        return self
+
+    def _wait_booted(self, patience: float) -> None:
+        def booted():
+            if self._nspawn.poll() is not None:
+                raise AssertionError(f"systemd-nspawn ended: {self._last_words()}")
+            return self.pid and self.run("systemctl", "is-system-running", check=False).stdout.strip() in (
+                "running", "degraded")
+
+        try:
+            wait_until(booted, patience, "the machine to boot", every=0.1)
+        except AssertionError as error:
+            raise AssertionError(f"{error} {self._last_words()}") from None
+
+    def _last_words(self) -> str:
+        lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        return " | ".join(lines[-3:])
+
+    @property
+    def pid(self) -> int | None:
+        """Of its systemd, as this host counts."""
+        with contextlib.suppress(OSError):
+            for child in Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children").read_text().split():
+                if Path(f"/proc/{child}/comm").read_text().strip() == "systemd":
+                    return int(child)
+        return None
+
+    @property
+    def root(self) -> Path:
+        """Its files as it sees them, what it has mounted included."""
+        return Path(f"/proc/{self.pid}/root")
+
+    def run(self, *command, check=True, input=None, timeout=120) -> subprocess.CompletedProcess:
+        """A command as its root, by words."""
+        result = subprocess.run(["nsenter", "-a", "-t", str(self.pid), *map(str, command)], input=input, text=True,
+                                stdin=None if input is not None else subprocess.DEVNULL,
+                                capture_output=True, timeout=timeout, env=ENVIRONMENT)
+        if check and result.returncode:
+            raise AssertionError(f"{' '.join(map(str, command))} ended {result.returncode}:\n"
+                                 f"{result.stdout}{result.stderr}")
+        return result
+
+    def shell(self, text: str, **how) -> str:
+        """A command line as the manual gives it; what it printed."""
+        return self.run("bash", "-ec", text, **how).stdout.strip()
+
+    def enter_network(self) -> None:
+        """Sockets that this thread, and those it starts, make from now on are on the machine's own loopback."""
+        with open(f"/proc/{self.pid}/ns/net", "rb") as network:
+            _set_network(network.fileno())
+
+    def leave_network(self) -> None:
+        _set_network(self._outside)
+
+    def reboot(self, patience: float = 120) -> None:
+        """Afterwards it has another network: enter that one."""
+        before = self.pid
+        self.run("systemctl", "reboot", check=False)
+        wait_until(lambda: self.pid not in (None, before), patience, "the machine to go down", every=0.1)
+        self._wait_booted(patience)
+
+    def close(self) -> None:
+        self.leave_network()
+        os.close(self._outside)
+        if self._nspawn:
+            self._end()
+        for group in sorted(self._group.rglob("*/"), key=lambda path: -len(path.parts)):
+            with contextlib.suppress(OSError):
+                group.rmdir()
+        with contextlib.suppress(OSError):
+            self._group.rmdir()
+        subprocess.run(["rm", "-rf", "--one-file-system", self.folder], check=False)
+
+    def _end(self) -> None:
+        leader = self.pid
+        self._nspawn.terminate()  # an orderly end
+        try:
+            self._nspawn.wait(60)
+        except subprocess.TimeoutExpired:
+            if leader:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(leader, signal.SIGKILL)
+            self._nspawn.kill()
+            self._nspawn.wait(30)
+
+
+def _set_network(descriptor: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(descriptor, CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+def main() -> int:
+    if len(sys.argv) != 3 or sys.argv[1] != "--try":
+        print(__doc__)
+        return 2
+    folder = Path(tempfile.mkdtemp(prefix="apie-try-", dir="/var/tmp"))
+    machine = Machine(Path(sys.argv[2]), folder / "machine")
+    try:
+        machine.boot()
+        machine.enter_network()
+        print(machine.run("systemctl", "--version").stdout.splitlines()[0])
+        return 0
+    except (AssertionError, OSError, subprocess.SubprocessError) as error:
+        print(" ".join(str(error).split()))
+        return 1
+    finally:
+        machine.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
