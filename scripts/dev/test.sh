@@ -6,13 +6,14 @@ PYTHON_SUITES=(tests)
 FUZZ_SECONDS=30 # each target
 
 command_test() {
-  local only='' long='' pytest_arguments=()
+  local only='' long='' system='' pytest_arguments=()
   while (($#)); do
     case $1 in
       --long) long=1 ;;
-      --system | --mysql) usage_error "test $1 does not exist yet: it comes with later work" ;;
+      --system | --system-if-possible) system=$1 ;;
+      --mysql) usage_error "test $1 does not exist yet: it comes with later work" ;;
       --only)
-        (($# > 1)) || usage_error '--only takes unit, store, python, fuzz or sanitizers'
+        (($# > 1)) || usage_error '--only takes unit, store, python, system, fuzz or sanitizers'
         only=$2
         shift
         ;;
@@ -20,8 +21,9 @@ command_test() {
     esac
     shift
   done
-  [[ $only =~ ^(|unit|store|python|fuzz|sanitizers)$ ]] ||
-    usage_error "--only takes unit, store, python, fuzz or sanitizers, not '$only'"
+  [[ $only =~ ^(|unit|store|python|system|fuzz|sanitizers)$ ]] ||
+    usage_error "--only takes unit, store, python, system, fuzz or sanitizers, not '$only'"
+  [[ $only != system ]] || system=--system
   prepare_tests "$only" "$long"
 
   RESULTS=$ROOT/build/test-results
@@ -29,6 +31,7 @@ command_test() {
   ! is_wanted unit || run_boost unit asan
   ! is_wanted store || run_store asan
   ! is_wanted python || TEST_LONG=$long run_python python "${pytest_arguments[@]}"
+  [[ -z $system ]] || run_system "$system" "${pytest_arguments[@]}"
   ! is_wanted fuzz || run_fuzz
   ! is_wanted sanitizers || run_sanitized
   "$PYTHON" "$ROOT/scripts/dev/tally.py" "$RESULTS"
@@ -87,7 +90,7 @@ run_python() {
   done
   say "test suite $suite"
   (
-    cd "$ROOT"
+    cd "$ROOT" || exit 1
     export DEV_NO_BUILD=1 TEST_LONG
     unset DEV_DIR DEV_PORT
     exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${suites[@]}" "$@"

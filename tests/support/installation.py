@@ -11,7 +11,7 @@ from fakes.certificates import issue
 from fakes.receiver import Receiver, self_signed
 from support.actors import BASE, Entity
 from support.machine import Machine
-from support.sql import SqlSession, insert
+from support.sql import SqlError, SqlSession, insert
 from support.stack import ROOT
 from support.wait import wait_until
 from support.wire import Client
@@ -21,7 +21,7 @@ CONFIGURATION = """
 # For the tests: receivers on this machine, and retries within their patience.
 host_overrides = *.receptor.test=127.0.0.1
 allowed_networks = 127.0.0.1/32
-ca_file = /etc/apientidades/tests-ca.pem
+ca_file = /usr/local/share/tests-ca.pem
 retry_schedule = 1s,1s,1s,1s,2s,2s,5s,5s,5s,5s,5s,5s,5s,5s,5s,5s
 retry_jitter = 0
 timeout = 5s
@@ -88,13 +88,13 @@ class Installation:
         self.receiver = Receiver(*certificate, port=port)
         self.receiver._requests.extend(seen)  # what arrived before counts, too
         self.api = Client("https://localhost:443", self.authority[0], timeout=40)
-        self.connect_evaluation()
+        self.evaluation = self.connect_evaluation()
 
     def connect_evaluation(self) -> SqlSession:
+        """A session of the evaluation system, the caller's to close."""
         password = (self.machine.root / "etc/apientidades/evaluacion.password").read_text().strip()
         socket = self.machine.root / "run/mysqld/mysqld.sock"
-        self.evaluation = SqlSession(str(socket), "apientidades", "evaluacion", password)
-        return self.evaluation
+        return SqlSession(str(socket), "apientidades", "evaluacion", password)
 
     def close_connections(self) -> None:
         if self.evaluation:
@@ -110,7 +110,7 @@ class Installation:
     def configure(self, text: str) -> None:
         file = self.machine.root / "etc/apientidades/apientidades.conf"
         file.write_text(file.read_text() + text)
-        shutil.copy(self.authority[0], self.machine.root / "etc/apientidades/tests-ca.pem")
+        shutil.copy(self.authority[0], self.machine.root / "usr/local/share/tests-ca.pem")
         self.machine.run("apientidades-admin", "config", "check")
 
     def admin(self, *arguments):
@@ -123,8 +123,15 @@ class Installation:
         return self.machine.run("apientidades-admin", *arguments)
 
     def notify(self, entidad_id: int, evento: str, datos: str, **more) -> int:
+        """With a new session if the database was away."""
         row = dict(entidad_id=entidad_id, evento=evento, datos=datos, **more)
-        return int(self.evaluation(insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()")[0][0])
+        statement = insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()"
+        try:
+            return int(self.evaluation(statement)[0][0])
+        except (SqlError, OSError):
+            self.close_connections()
+            self.evaluation = self.connect_evaluation()
+            return int(self.evaluation(statement)[0][0])
 
     def entity(self, **how) -> Entity:
         return Entity(self, self.receiver, **how)

@@ -1,13 +1,35 @@
 # shellcheck shell=bash
-# The Debian 12 that the system tests boot: made once by debootstrap from the mirror that this machine's apt uses, with
-# nothing in it but systemd. What the package depends on is put into its apt cache, since what boots has no network.
+# The tests on a real systemd. The Debian 12 that they boot is made once, by debootstrap from the mirror that this
+# machine's apt uses, with nothing in it but systemd. What the package depends on is put into its apt cache, since what
+# boots has no network.
 
 IMAGE=$ROOT/.dev/image
+
+# run_system --system|--system-if-possible ARGUMENT…: where they cannot run, the one fails and the other says why.
+run_system() {
+  local how=$1 obstacle package log=$ROOT/build/image.log
+  shift
+  obstacle=$(system_obstacle)
+  if [[ -n $obstacle ]]; then
+    [[ $how == --system-if-possible ]] || die "the system tests cannot run here: $obstacle"
+    say "the system tests are SKIPPED: $obstacle"
+    return
+  fi
+  package=$(command_package) || die "no package to test"
+  fetch_dependencies "$package" >"$log" 2>&1 || {
+    obstacle=$(obstacle 'apt-get cannot fetch what the package depends on' "$log")
+    [[ $how == --system-if-possible ]] || die "the system tests cannot run here: $obstacle"
+    say "the system tests are SKIPPED: $obstacle"
+    return
+  }
+  local PYTHON_SUITES=(tests/system/debian)
+  SYSTEM_IMAGE=$IMAGE SYSTEM_PACKAGE=$package run_python system "$@"
+}
 
 # Why the system tests cannot run here, one line; nothing when they can. What can be made for them is made.
 system_obstacle() {
   ((EUID == 0)) || { echo 'it needs root'; return; }
-  [[ $(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}") == 'debian 12' ]] || { echo 'this is not Debian 12'; return; }
+  grep -qx 'VERSION_CODENAME=bookworm' /etc/os-release || { echo 'this is not Debian 12'; return; }
   local log=$ROOT/build/image.log
   mkdir -p "${log%/*}"
   (install_packages "${SYSTEM_PACKAGES[@]}") >"$log" 2>&1 || { obstacle 'apt-get cannot install what it takes' "$log"; return; }
@@ -35,16 +57,21 @@ make_image() (
   mv "$IMAGE.new" "$IMAGE"
 )
 
+# targets FORMAT: of Debian's own archives, as this machine's apt has last seen them.
+targets() { apt-get indextargets --format "$1" 'Created-By: Packages' 'Origin: Debian' | sort -u; }
+
 debian_mirror() {
   local found
-  found=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' 'Origin: Debian' |
-    awk '$2 == "bookworm" && $1 ~ /^https?:/ { print $1; exit }')
+  # shellcheck disable=SC2016
+  found=$(targets '$(CODENAME) $(REPO_URI)' | awk '$1 == "bookworm" && $2 ~ /^https?:/ { print $2; exit }')
   printf '%s\n' "${found:-http://deb.debian.org/debian}"
 }
 
-# Debian's own archives as this machine reaches them, whatever else it has.
 debian_sources() {
-  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u
+  local found
+  # shellcheck disable=SC2016
+  found=$(targets 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)')
+  printf '%s\n' "${found:-deb $(debian_mirror) bookworm main}"
 }
 
 # apt_in_image FOLDER ARGUMENT…: with this machine's network.

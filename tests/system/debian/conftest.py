@@ -1,0 +1,58 @@
+"""The package on a Debian of its own, with a real systemd: installed once, and then lived with, in the order of the files.
+
+`./dev test --system` builds image and package and says where they are; without that nothing here is run."""
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from support.installation import Installation
+from support.machine import Machine
+
+if "SYSTEM_PACKAGE" not in os.environ:
+    collect_ignore_glob = ["test_*.py"]
+
+FIGURES: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def figure():
+    """figure(text) is printed at the end."""
+    return FIGURES.append
+
+
+def pytest_terminal_summary(terminalreporter):
+    if FIGURES:
+        terminalreporter.section("figures of the installation")
+        for line in FIGURES:
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def machine():
+    folder = Path(tempfile.mkdtemp(prefix="apie-system-", dir="/var/tmp"))
+    running = Machine(Path(os.environ["SYSTEM_IMAGE"]), folder / "machine")
+    try:
+        running.boot()
+        running.enter_network()
+        yield running
+    finally:
+        running.close()
+        Path(f"{running.folder}.log").unlink(missing_ok=True)
+        folder.rmdir()
+
+
+@pytest.fixture(scope="session")
+def fresh(machine):
+    """Not installed yet."""
+    running = Installation(machine, Path(os.environ["SYSTEM_PACKAGE"]))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def installation(fresh):
+    if not fresh.api:
+        fresh.install()
+    return fresh

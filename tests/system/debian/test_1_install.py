@@ -1,0 +1,54 @@
+"""A fresh Debian, and the manual: five commands later it delivers."""
+from fakes import verify
+from support.actors import BASE
+from support.installation import SERVICES, manual
+from support.wait import wait_until
+
+
+def test_apt_installs_and_the_service_waits_for_its_database(fresh, figure):
+    fresh.install_package()
+    for unit in SERVICES:
+        assert fresh.property(unit, "ActiveState") == "active"
+        wait_until(lambda: "waiting for the database" in fresh.status(unit), 15, f"{unit} to say what it waits for")
+    commands = len(manual("Install"))
+    figure(f"commands of the manual until it delivers: {commands}")
+    assert commands <= 5
+
+
+def test_secrets_are_made_and_nobody_else_reads_them(machine):
+    listed = machine.shell("stat -c '%a %U %G %n' /etc/apientidades/*").splitlines()
+    modes = {line.split()[3].rpartition("/")[2]: line.split()[:3] for line in listed}
+    assert modes["secrets.keys"] == ["640", "root", "apientidades"]
+    for name in ("api", "dispatcher", "admin", "evaluacion"):
+        assert modes[f"{name}.password"] == ["600", "root", "root"]
+    assert modes["tls"][0] == "700"
+
+
+def test_the_rest_of_the_manual_and_a_delivery(fresh):
+    fresh.finish_install()
+    entity = fresh.entity()
+    hook = entity.register()
+    entity.notify()
+    request = fresh.receiver.wait(hook.path, timeout=30)[0]
+    assert verify.problems(request.headers, request.body, hook.secret) == []
+    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 200, what="the outcome in the listing")
+
+
+def test_the_setup_of_the_database_can_be_run_again(machine, installation):
+    machine.run("apientidades-setup-database")
+    assert installation.works()
+
+
+def test_a_token_that_is_none_is_refused_through_nginx_and_tls(installation):
+    assert installation.api("GET", BASE).status == 401
+
+
+def test_manual_pages_and_completion(machine, installation):
+    for page in ("apientidades-admin.1", "apientidades-fcgi.8", "apientidades-dispatcher.8", "apientidades.conf.5",
+                 "apientidades-setup-database.8"):
+        machine.run("test", "-s", f"/usr/share/man/man{page[-1]}/{page}.gz")
+    complete = """source /usr/share/bash-completion/completions/apientidades-admin
+        COMP_WORDS=(apientidades-admin {words}) COMP_CWORD={position}; _apientidades_admin; echo "${{COMPREPLY[@]}}" """
+    assert "token" in machine.shell(complete.format(words="to", position=1)).split()
+    assert machine.shell(complete.format(words="token is", position=2)) == "issue"
+    assert "--entity" in machine.shell(complete.format(words="token issue --", position=3)).split()

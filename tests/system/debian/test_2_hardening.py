@@ -1,0 +1,78 @@
+"""What the units may do, asked of the very systemd that runs them."""
+import re
+
+import pytest
+
+from support.installation import DISPATCHER, POOL
+
+LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5}
+
+# Which kinds of socket it may make, and whether it reaches nginx on this machine's loopback.
+PROBE = """use Socket;
+for ([AF_UNIX, "unix"], [AF_INET, "inet"], [AF_INET6, "inet6"], [16, "netlink"], [17, "packet"]) {
+  print "probe $_->[1] ", (socket(my $s, $_->[0], SOCK_DGRAM, 0) ? "made" : "refused"), "\\n"; }
+socket(my $s, AF_INET, SOCK_STREAM, 0);
+print "probe nginx ", (connect($s, pack_sockaddr_in(443, inet_aton("127.0.0.1"))) ? "reached" : "unreachable"), "\\n";
+"""
+
+
+@pytest.mark.parametrize("unit", LIMITS)
+def test_exposure(machine, unit, figure):
+    last = machine.run("systemd-analyze", "security", "--no-pager", f"{unit}.service", check=False).stdout.splitlines()[-1]
+    score = float(re.search(r": ([0-9.]+) ", last).group(1))
+    figure(f"systemd-analyze security {unit}: {score} (at most {LIMITS[unit]})")
+    assert score <= LIMITS[unit]
+
+
+@pytest.mark.parametrize("name", ["apientidades-fcgi@1", "apientidades-dispatcher"])
+def test_each_runs_as_a_user_of_its_own_without_privileges(machine, installation, name):
+    status = (machine.root / f"proc/{installation.pid(name)}/status").read_text()
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert fields["Uid"].split()[0] != "0" and fields["Seccomp"] == "2" and fields["NoNewPrivs"] == "1"
+    assert int(fields["CapBnd"], 16) == 0
+
+
+def probe(installation, instance: str, more: str = "") -> dict:
+    """What a process in the pool's place can reach."""
+    unit = f"apientidades-fcgi@{instance}.service"
+    (installation.machine.root / "usr/local/share/probe.pl").write_text(PROBE)
+    installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
+                               f"ExecStart=/usr/bin/perl /usr/local/share/probe.pl\n{more}")
+    try:
+        installation.systemctl("start", unit)
+        said = re.findall(r"^probe (\w+) (\w+)$", installation.journal(unit), re.M)
+    finally:
+        installation.drop_in(unit, "")
+    return dict(said)
+
+
+def test_the_pool_reaches_no_network(installation, figure):
+    seen = probe(installation, "sealed")
+    assert seen == {"unix": "made", "inet": "refused", "inet6": "refused", "netlink": "refused", "packet": "refused",
+                    "nginx": "unreachable"}
+    assert probe(installation, "family", "RestrictAddressFamilies=AF_UNIX AF_INET\n")["nginx"] == "unreachable"
+    # The probe can tell: without the sandbox's two walls it reaches nginx.
+    free = "RestrictAddressFamilies=AF_UNIX AF_INET\nPrivateNetwork=no\nIPAddressDeny=\n"
+    assert probe(installation, "free", free)["nginx"] == "reached"
+    figure("the pool makes sockets of: " + ", ".join(kind for kind, made in seen.items() if made == "made"))
+
+
+def test_a_remote_database_with_the_documented_drop_in(machine, installation):
+    """Over TCP, with an administrator who has a password, by the commands of the manual."""
+    configuration = machine.root / "etc/apientidades/apientidades.conf"
+    before = configuration.read_text()
+    machine.run("mariadb", "-e", "GRANT ALL ON *.* TO dba@localhost IDENTIFIED BY 'contrasena' WITH GRANT OPTION")
+    try:
+        configuration.write_text(before + "\n[database]\nhosts = 127.0.0.1:3306\n")
+        machine.shell("""mkdir -p /etc/systemd/system/apientidades-fcgi@.service.d
+            cp /usr/share/doc/apientidades/examples/remote-database.conf /etc/systemd/system/apientidades-fcgi@.service.d/
+            systemctl daemon-reload && systemctl restart apientidades.target
+            MYSQL_PWD=contrasena apientidades-setup-database --user dba --from localhost""")
+        installation.wait_working()
+        assert machine.shell("mariadb -N -e \"SELECT COUNT(*) FROM information_schema.processlist "
+                             "WHERE user = 'apientidades_api' AND host LIKE 'localhost:%'\"") != "0"
+    finally:
+        configuration.write_text(before)
+        machine.shell("""rm -r /etc/systemd/system/apientidades-fcgi@.service.d; mariadb -e 'DROP USER dba@localhost'
+            systemctl daemon-reload && systemctl restart apientidades.target""")
+    installation.wait_working()

@@ -1,0 +1,96 @@
+"""Upgrade under load from the package before, removal, installation over what stayed, purge."""
+import subprocess
+
+import pytest
+
+from support.installation import SERVICES
+from support.load import Load
+from support.wait import wait_until
+
+LEFT = ("find / -xdev -name '*apientidades*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/var/lib/mysql/*' "
+        "-not -path '/root/*' -not -path '/run/systemd/*' -not -path '/var/log/*' -not -path '/var/backups/*' "
+        "-not -path '/var/cache/*' -not -path '/var/lib/systemd/*' -not -path '/tmp/*'")
+
+
+@pytest.fixture(scope="module")
+def next_package(installation, tmp_path_factory):
+    """The same programs as a later version, with one migration more."""
+    folder = tmp_path_factory.mktemp("package")
+    subprocess.run(["dpkg-deb", "-R", installation.package, folder / "tree"], check=True)
+    control = folder / "tree/DEBIAN/control"
+    control.write_text(control.read_text().replace("Version: 0", "Version: 9"))
+    migrations = folder / "tree/usr/share/apientidades/sql/migrations"
+    number = len(list(migrations.iterdir())) + 1
+    (migrations / f"{number:04}_prueba.sql").write_text("CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY);\n")
+    result = folder / "apientidades_9_amd64.deb"
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", folder / "tree", result], check=True, capture_output=True)
+    return result
+
+
+def apt(machine, package) -> str:
+    (machine.root / "root" / package.name).write_bytes(package.read_bytes())
+    return machine.run("apt-get", "-q", "-y", "--allow-downgrades", "install", f"/root/{package.name}", timeout=300).stdout
+
+
+def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
+    files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
+    before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
+    with Load(installation) as load:
+        apt(machine, next_package)
+        load.goes_on()
+    losses = load.losses()
+    figure(f"upgrade of the package: {losses}")
+    assert machine.shell(files) == before
+    assert not set(pids) & {installation.pid(unit) for unit in SERVICES}
+    last = installation.admin("db", "status")[-1]
+    assert "prueba" in last["nombre"] and last["aplicada"]
+    assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
+
+
+def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_package):
+    installation.systemctl("stop", "apientidades.target")
+    try:
+        for package in (installation.package, next_package):
+            apt(machine, package)
+            assert [installation.property(unit, "ActiveState") for unit in SERVICES] == ["inactive"] * len(SERVICES)
+    finally:
+        installation.systemctl("start", "apientidades.target")
+    installation.wait_working()
+
+
+def test_an_upgrade_without_the_database(machine, installation, next_package):
+    installation.systemctl("stop", "mariadb")
+    try:
+        apt(machine, installation.package)
+        apt(machine, next_package)
+    finally:
+        installation.systemctl("start", "mariadb")
+    installation.wait_working()
+
+
+def test_removed_it_stops_and_what_is_the_sites_stays(machine, installation):
+    machine.run("apt-get", "-q", "-y", "remove", "apientidades", timeout=300)
+    machine.shell("! pgrep -f /usr/bin/apientidades; test -s /etc/apientidades/secrets.keys; nginx -tq")
+    assert machine.shell("ls /usr/bin/apientidades* /lib/systemd/system/apientidades* 2>/dev/null || true") == ""
+    assert installation.api("GET", "/apientidades/v1/webhooks").status == 502
+
+
+def test_installed_again_it_goes_on(machine, installation, next_package):
+    apt(machine, next_package)
+    installation.wait_working()
+    entity = installation.entity()
+    hook = entity.register()
+    entity.notify()
+    installation.receiver.wait(hook.path, timeout=30)
+
+
+def test_purged_nothing_is_left_but_the_database_and_its_keys(machine, installation, figure):
+    keys = machine.shell("cat /etc/apientidades/secrets.keys")
+    machine.run("apt-get", "-q", "-y", "purge", "apientidades", timeout=300)
+    assert machine.shell(LEFT) == ""
+    assert machine.shell("test ! -e /etc/apientidades; cat /var/backups/apientidades-secrets.keys") == keys
+    assert installation.sql("SELECT COUNT(*) FROM entidades")[0][0] != "0"
+    machine.run("nginx", "-tq")
+    wait_until(lambda: installation.property("nginx", "ActiveState") == "active", 10)
+    assert machine.shell("systemctl --failed --plain --no-legend") == ""
+    figure("purge: nothing left but the database, a copy of its keys, and the system users")
