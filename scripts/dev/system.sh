@@ -39,23 +39,25 @@ system_obstacle() {
 
 obstacle() { printf '%s: %s\n' "$1" "$(grep -v '^$' "$2" | tail -n 1)"; }
 
+# Made aside and moved, so that what is there is whole. (set -e would not hold in here: its caller tests its status.)
 make_image() (
-  set -e
-  mkdir -p "$ROOT/.dev"
-  exec 9>"$ROOT/.dev/image.lock"
-  flock -w 1800 9
-  [[ ! -d $IMAGE ]] || return 0
+  lock_image || exit 1
+  [[ ! -d $IMAGE ]] || exit 0
   say "making a Debian 12 for the system tests"
   rm -rf --one-file-system "$IMAGE.new"
   trap 'rm -rf --one-file-system "$IMAGE.new"' EXIT
   eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
   export http_proxy https_proxy
-  debootstrap --variant=minbase --include=systemd-sysv,dbus,ca-certificates bookworm "$IMAGE.new" "$(debian_mirror)" </dev/null
+  debootstrap --variant=minbase --include=systemd-sysv,dbus,ca-certificates bookworm "$IMAGE.new" "$(debian_mirror)" \
+    </dev/null || exit 1
   debian_sources >"$IMAGE.new/etc/apt/sources.list"
-  apt-config dump | grep -i '::proxy' >"$IMAGE.new/etc/apt/apt.conf.d/99proxy" || true
-  apt_in_image "$IMAGE.new" update
-  mv "$IMAGE.new" "$IMAGE"
+  apt-config dump | grep -i '::proxy' >"$IMAGE.new/etc/apt/apt.conf.d/99proxy"
+  apt_in_image "$IMAGE.new" update && mv "$IMAGE.new" "$IMAGE"
 )
+
+lock_image() {
+  mkdir -p "${IMAGE%/*}" && exec 9>"$IMAGE.lock" && flock -w 1800 9
+}
 
 # targets FORMAT: of Debian's own archives, as this machine's apt has last seen them.
 targets() { apt-get indextargets --format "$1" 'Created-By: Packages' 'Origin: Debian' | sort -u; }
@@ -85,10 +87,8 @@ apt_in_image() {
 
 # fetch_dependencies PACKAGE.deb: what apt would install with it, into the image's cache.
 fetch_dependencies() (
-  set -e
-  exec 9>"$ROOT/.dev/image.lock"
-  flock -w 1800 9
-  cp "$1" "$IMAGE/tmp/wanted.deb"
+  lock_image || exit 1
+  cp "$1" "$IMAGE/tmp/wanted.deb" || exit 1
   trap 'rm -f "$IMAGE/tmp/wanted.deb"' EXIT
   # The lists are as old as the image, and their packages may be gone from the mirror.
   apt_in_image "$IMAGE" install --download-only /tmp/wanted.deb ||
