@@ -151,7 +151,7 @@ def test_the_operators_program_without_a_database(run, tmp_path):
 @pytest.mark.parametrize("name", DAEMONS)
 def test_a_missing_database_is_waited_for(supervise, name, stack, tmp_path):
     path = tmp_path / "db.sock"
-    with supervise(name, setting(database_socket=str(path))) as told:
+    with supervise(name, setting(database_socket=str(path), metrics_queue_interval="1s")) as told:
         told("READY=1")
         told("STATUS=waiting for the database", str(path))
         path.symlink_to(stack.env["DB_SOCKET"])
