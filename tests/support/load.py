@@ -56,7 +56,11 @@ class Load:
     def __enter__(self):
         for thread in self._threads:
             thread.start()
-        self.goes_on()
+        try:
+            self.goes_on()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
