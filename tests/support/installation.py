@@ -27,6 +27,12 @@ retry_jitter = 0
 timeout = 5s
 lease = 15s
 disable_after = 0s
+
+[limits]
+# The load comes from one address, with one token.
+requests_per_address = 0
+concurrent_requests_per_address = 0
+requests_per_token = 0
 """
 POOL = ("apientidades-fcgi@1", "apientidades-fcgi@2")
 DISPATCHER = "apientidades-dispatcher"
@@ -69,6 +75,7 @@ class Installation:
         for line in manual("Install")[1:]:
             self.machine.shell(self.command(line))
         self.configure(CONFIGURATION)
+        self.machine.shell("apientidades-admin nginx limits && systemctl reload nginx")
         self.machine.run("systemctl", "restart", "apientidades.target")
         self.open()
         self.wait_working()
