@@ -76,6 +76,7 @@ store::ListFilter read_filter(const Arguments& arguments, std::span<const std::s
   store::ListFilter filter;
   filter.entity = arguments.id("entity");
   filter.webhook = arguments.id("webhook");
+  filter.notification = arguments.id("notification");
   if (const auto state = arguments.text("state")) filter.state = checked_state(*state, states);
   if (const auto since = arguments.text("since")) filter.since = parse_since(*since, now);
   if (const auto limit = arguments.integer("limit", 1, max_limit))

@@ -13,6 +13,7 @@ namespace admin {
 
 inline constexpr Option entity_filter{"entity", "N", "only those of this entity"};
 inline constexpr Option webhook_filter{"webhook", "N", "only those of this webhook"};
+inline constexpr Option notification_filter{"notification", "N", "only those of this notification"};
 inline constexpr Option since_filter{
     "since", "T", "only from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h for the last two hours"};
 inline constexpr Option limit_filter{"limit", "N", "the newest N (default 100), oldest of them first"};

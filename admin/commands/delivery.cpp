@@ -117,6 +117,7 @@ std::vector<Command> delivery_commands() {
        .details = "--since looks at when the delivery was made, not at its last attempt.",
        .options = {.options = {entity_filter,
                                webhook_filter,
+                               notification_filter,
                                {"state", "STATE",
                                 "only these: pendiente, en_curso, entregada, fallida, cancelada, retenida"},
                                since_filter,

@@ -43,11 +43,11 @@ std::string name_of(const store::Notification& notification) {
 
 /// What to do with one whose state refused the change.
 std::string advice(const store::Notification& notification) {
-  const auto entity = std::to_string(notification.entity);
   if (notification.state == "pendiente")
     return "the dispatcher will process it, or `notification cancel` stops it";
   if (notification.state == "procesada")
-    return "only its deliveries can still change: `delivery list --entity " + entity + "`, `delivery retry`";
+    return "only its deliveries can still change: `delivery list --notification " +
+           std::to_string(notification.id) + "`, `delivery retry`";
   if (notification.state == "rechazada")
     return "`notification retry` tries it again, `notification discard` puts it away";
   return "nothing of it will be sent";

@@ -26,14 +26,14 @@ Delivery read_delivery(const Row& row) {
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter) {
   std::vector<Delivery> result;
-  for (const auto& row :
-       session.query("SELECT * FROM (SELECT " DELIVERY_COLUMNS
-                     " FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
-                     " WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR e.webhook_id = ?) AND (? IS "
-                     "NULL OR e.estado = ?)"
-                     " AND (? IS NULL OR e.creada_en >= ?) ORDER BY e.id DESC LIMIT ?) newest ORDER BY id",
-                     filter.entity, filter.entity, filter.webhook, filter.webhook, filter.state, filter.state,
-                     filter.since, filter.since, filter.limit)) {
+  for (const auto& row : session.query(
+           "SELECT * FROM (SELECT " DELIVERY_COLUMNS
+           " FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
+           " WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR e.webhook_id = ?)"
+           " AND (? IS NULL OR e.notificacion_id = ?) AND (? IS NULL OR e.estado = ?)"
+           " AND (? IS NULL OR e.creada_en >= ?) ORDER BY e.id DESC LIMIT ?) newest ORDER BY id",
+           filter.entity, filter.entity, filter.webhook, filter.webhook, filter.notification,
+           filter.notification, filter.state, filter.state, filter.since, filter.since, filter.limit)) {
     result.push_back(read_delivery(row));
   }
   return result;

@@ -20,6 +20,7 @@ using DeliveryId = std::int64_t;
 struct ListFilter {
   std::optional<EntityId> entity;
   std::optional<WebhookId> webhook;
+  std::optional<NotificationId> notification;  // of deliveries alone
   std::optional<std::string> state;
   std::optional<platform::UtcTime> since;  // of the creation, inclusive
   unsigned limit = 100;                    // the newest so many, shown oldest first

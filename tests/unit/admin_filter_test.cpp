@@ -40,10 +40,15 @@ BOOST_AUTO_TEST_CASE(since_refuses_what_is_no_utc_time) {
 }
 
 BOOST_AUTO_TEST_CASE(every_filter_is_read) {
-  const auto read = filter(
-      {{"entity", "7"}, {"webhook", "3"}, {"state", "fallida"}, {"since", "2026-11-01"}, {"limit", "5"}});
+  const auto read = filter({{"entity", "7"},
+                            {"webhook", "3"},
+                            {"notification", "42"},
+                            {"state", "fallida"},
+                            {"since", "2026-11-01"},
+                            {"limit", "5"}});
   BOOST_TEST(read.entity.value() == 7);
   BOOST_TEST(read.webhook.value() == 3);
+  BOOST_TEST(read.notification.value() == 42);
   BOOST_TEST(read.state.value() == "fallida");
   BOOST_TEST(platform::format_iso8601(read.since.value()) == "2026-11-01T00:00:00.000Z");
   BOOST_TEST(read.limit == 5U);
