@@ -66,7 +66,9 @@ start_dispatcher() {
 run_admin() {
   local executable
   executable=$(program apientidades-admin) || exit 1
-  [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations" # by default, where a package puts them
+  # By default both are where a package puts them.
+  [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations"
+  [[ "$*" != "nginx limits"* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
   as_user admin "$executable" --config "$DEV_DIR/apientidades.conf" "$@"
 }
 
