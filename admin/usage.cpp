@@ -69,7 +69,8 @@ std::string program_usage() {
          "\nExit status: 0 done, 1 failed or not found, 2 usage or configuration\n"
          "\nExample: an entity and its token\n"
          "  apientidades-admin entity add --id 7 --name 'Universidad de Ejemplo'\n"
-         "  apientidades-admin token issue --entity 7 --ttl 365d --label produccion\n";
+         "  apientidades-admin token issue --entity 7 --ttl 365d --label produccion\n"
+         "\nWhat to do when: docs/operations.md, in /usr/share/doc/apientidades once installed\n";
 }
 
 std::string group_usage(std::string_view group) {
