@@ -1,0 +1,63 @@
+"""docs/operations.md as its tests read it. Its blocks of code:
+
+sh          commands, run in the order of the manual on a private stack (test_operations_manual.py)
+sh system   commands that only a real systemd can answer, run on the machine of `./dev test --system` (debian/test_4_manual.py)
+text        right after commands, what they print: numbers, times and the width of blanks may differ, … is anything
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+MANUAL = Path(__file__).resolve().parents[2] / "docs/operations.md"
+KINDS = ("sh", "sh system", "text")
+
+
+@dataclass(frozen=True)
+class Block:
+    chapter: str  # the heading above it
+    line: int  # of its first command
+    kind: str
+    commands: str
+    shown: str = ""  # of its output
+
+
+def blocks(manual: Path = MANUAL) -> list[Block]:
+    """Of both kinds of commands, in order. ValueError for a block of no known kind, or an output of nothing."""
+    found: list[Block] = []
+    chapter = kind = None
+    for number, line in enumerate(manual.read_text().splitlines(), 1):
+        if kind is None and line.startswith("```"):
+            kind, start, content = line[3:], number + 1, []
+        elif kind is None:
+            heading = re.match(r"#{2,} (.*)", line)
+            chapter = heading.group(1) if heading else chapter
+        elif line == "```":
+            _add(found, Block(chapter, start, kind, "\n".join(content)))
+            kind = None
+        else:
+            content.append(line)
+    return found
+
+
+def _add(found: list[Block], block: Block) -> None:
+    if block.kind not in KINDS:
+        raise ValueError(f"line {block.line}: '{block.kind}' is none of {KINDS}")
+    if block.kind != "text":
+        found.append(block)
+    elif found and found[-1].chapter == block.chapter and not found[-1].shown:
+        found[-1] = replace(found[-1], shown=block.commands)
+    else:
+        raise ValueError(f"line {block.line}: an output that follows no command")
+
+
+def not_printed(shown: str, printed: str) -> list[str]:
+    """The lines that the manual shows and the commands did not print."""
+    lines = [line.strip() for line in printed.splitlines()]
+    return [line for line in shown.splitlines() if line.strip() and not any(_pattern(line).fullmatch(p) for p in lines)]
+
+
+def _pattern(shown: str) -> re.Pattern:
+    words = (".*".join(map(re.escape, word.split("…"))) for word in shown.split())
+    return re.compile(r"\s+".join(re.sub(r"\d+", r"\\d+", word) for word in words))

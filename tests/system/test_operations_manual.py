@@ -1,0 +1,232 @@
+"""docs/operations.md: each of its commands is run on a private stack, where its chapter's case has been staged."""
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fakes import host
+from fakes.receiver import Behaviour, Receiver
+from support import manual
+from support.actors import Entity, fresh_id
+from support.stack import Stack, setting
+from support.wait import wait_until
+
+BLOCKS = manual.blocks()
+TEXT = manual.MANUAL.read_text()
+# Nothing is retried by itself while a case is looked at.
+SETTINGS = setting(delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s",
+                   delivery_retry_schedule="1h,1h", delivery_allowed_networks="127.0.0.0/8")
+FAILS, WORKS = Behaviour(status=500), Behaviour()
+
+
+class Place:
+    """A private stack, and the people around it."""
+
+    def __init__(self, stack: Stack, receiver: Receiver, folder: Path):
+        self.stack, self.receiver, self.folder = stack, receiver, folder
+        stack_folder, self.bin = Path(stack.folder), folder / "bin"
+        # Where the manual's files are, the first that fits.
+        self.paths = {"/etc/apientidades/tls": stack_folder / "certs", "/etc/apientidades": stack_folder / "secrets",
+                      "/var/backups": folder, "/var/lib/mysql": stack_folder / "db"}
+        for name, own in (("fullchain.pem", "server.pem"), ("privkey.pem", "server.key")):
+            shutil.copy(stack_folder / "certs" / own, stack_folder / "certs" / name)
+            shutil.copy(stack_folder / "certs" / own, folder / name)
+        self.bin.mkdir()
+        for name in host.COMMANDS:
+            (self.bin / name).symlink_to(host.__file__)
+
+    def run(self, commands: str, **variables) -> subprocess.CompletedProcess:
+        for path, own in self.paths.items():
+            commands = commands.replace(path, str(own))
+        environment = {
+            **self.stack.environment, **self.stack.settings, "PATH": f"{self.bin}:{os.environ['PATH']}:/usr/sbin",
+            "API": self.stack.env["BASE_URL"], "CURL_CA_BUNDLE": self.stack.env["CA_CERT"], "SINCE": "1h",
+            **{name: str(value) for name, value in variables.items()}}
+        return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=self.folder, env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+
+    def case(self, behaviour: Behaviour = WORKS, attempted: bool = True, events=("evaluacion.abierta",)) -> dict:
+        """A webhook that behaves so, and a notification for it."""
+        entity = Entity(self.stack, self.receiver, "Universidad de Ejemplo")
+        hook = entity.register(events, secret="s3creto")
+        self.receiver.behave(hook.path, behaviour)
+        notification = entity.notify()
+        delivery = self.stack.delivery_id(notification, hook.id)
+        if attempted:
+            wait_until(lambda: self.stack.value(f"SELECT intentos FROM entregas WHERE id = {delivery}") != "0")
+        return dict(ENTITY=entity.id, WEBHOOK=hook.id, NOTIFICATION=notification, DELIVERY=delivery, PATH_OF=hook.path)
+
+    def set_state(self, delivery: int, state: str) -> None:
+        self.stack.sql(f"UPDATE entregas SET estado = '{state}', terminada_en = UTC_TIMESTAMP(3) WHERE id = {delivery}")
+
+    def arrived(self, case: dict, count: int = 1) -> None:
+        self.receiver.wait(case["PATH_OF"], count)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    stack = Stack(SETTINGS)
+    try:
+        stack.up()
+        with Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]) as receiver:
+            yield Place(stack, receiver, tmp_path_factory.mktemp("manual"))
+    finally:
+        stack.down()
+
+
+# What is staged for a chapter: its variables, then what its commands must have done.
+
+def new_entity(place):
+    case = {"ENTITY": fresh_id()}
+    yield case
+    assert len(place.stack.admin("token", "list", "--entity", case["ENTITY"])) == 1
+    assert (place.folder / "token.txt").read_text().startswith("apie_")
+
+
+def healthy(place):
+    yield place.case()
+
+
+def failing(place):
+    yield place.case(FAILS)
+
+
+def cancelled(place):
+    case = place.case(FAILS)
+    others = [place.case(FAILS) for _ in range(2)]
+    yield case
+    for other in (case, *others):
+        assert place.stack.notification(other["NOTIFICATION"])["estado"] == "cancelada"
+
+
+def outage(place):
+    case = place.case(Behaviour(status=503))
+    place.set_state(case["DELIVERY"], "fallida")
+    place.receiver.behave(case["PATH_OF"], WORKS)
+    yield case
+    place.arrived(case, 2)
+
+
+BACKED_UP = {}
+
+
+def backed_up(place):
+    BACKED_UP.update(place.case(FAILS))
+    yield BACKED_UP
+
+
+def restored(place):
+    """What waited in the dump has been delivered since, and something has come."""
+    case, lost = BACKED_UP, place.case()
+    place.receiver.behave(case["PATH_OF"], WORKS)
+    place.stack.admin("delivery", "retry", case["DELIVERY"])
+    place.stack.wait_delivery(case["DELIVERY"], "entregada")
+    yield case
+    place.stack.connect_evaluation()
+    assert place.stack.delivery(case["DELIVERY"])["estado"] == "cancelada"
+    assert place.stack.try_admin("notification", "show", lost["NOTIFICATION"]).returncode == 1
+    assert place.stack.admin("queue", "status")["pausada"] is False
+    place.arrived(place.case())
+    assert len(place.receiver.requests(case["PATH_OF"])) == 2  # nothing old went out again
+
+
+def rotated(place):
+    key_file = Path(place.stack.env["SECRETS_DIR"], "secrets.keys")
+    before, case = key_file.read_text(), place.case(FAILS)
+    token = place.stack.admin("token", "list", "--entity", case["ENTITY"])[0]["id"]
+    yield {**case, "TOKEN_ID": token}
+    assert before not in key_file.read_text() and len(key_file.read_text().splitlines()) == 1
+    place.receiver.behave(case["PATH_OF"], WORKS)
+    place.stack.admin("delivery", "retry", case["DELIVERY"])
+    assert place.receiver.wait(case["PATH_OF"], 2)[-1].headers["webhook-signature"]
+
+
+def black_hole(place):
+    yield place.case(Behaviour(fault="silent"))
+
+
+def rejected(place):
+    unknown, other = fresh_id(), fresh_id()
+    rows = [place.stack.notify(id, "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}') for id in (unknown, unknown, other)]
+    for row in rows:
+        place.stack.wait_notification(row, "rechazada")
+    yield dict(ENTITY=unknown, NOTIFICATION=rows[0])
+    for row, state in zip(rows, ("procesada", "procesada", "cancelada")):
+        place.stack.wait_notification(row, state)
+
+
+def held(place):
+    case = place.case(FAILS)
+    place.stack.admin("webhook", "disable", case["WEBHOOK"])
+    place.stack.wait_delivery(case["DELIVERY"], "retenida")
+    yield case
+
+
+def deactivated(place):
+    case = place.case(Behaviour(status=410))
+    place.stack.wait_delivery(case["DELIVERY"], "retenida")
+    place.receiver.behave(case["PATH_OF"], WORKS)
+    yield case
+    place.arrived(case, 2)
+
+
+STAGED = {
+    "Entities and tokens": new_entity, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
+    "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
+    "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "A row is rechazada": rejected,
+    "Deliveries are retenida": held, "A webhook was deactivated": deactivated}
+CHAPTERS = list(dict.fromkeys(block.chapter for block in BLOCKS if block.kind == "sh"))
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_commands_of_a_chapter_work_and_print_what_it_shows(place, chapter):
+    stage = STAGED[chapter](place) if chapter in STAGED else iter([{}])
+    variables = next(stage)
+    variables = {name: value for name, value in variables.items() if name != "PATH_OF"}
+    for block in BLOCKS:
+        if block.chapter != chapter or block.kind != "sh":
+            continue
+        result = place.run(block.commands, **variables)
+        where = f"docs/operations.md:{block.line}"
+        assert result.returncode == 0, f"{where} ended {result.returncode}:\n{result.stdout}"
+        assert manual.not_printed(block.shown, result.stdout) == [], f"{where} printed:\n{result.stdout}"
+    next(stage, None)
+
+
+def test_what_needs_systemd_is_at_least_a_shell_s():
+    for block in BLOCKS:
+        if block.kind == "sh system":
+            subprocess.run(["bash", "-n", "-c", block.commands], check=True)
+
+
+def test_every_chapter_that_is_staged_exists():
+    assert set(STAGED) <= set(CHAPTERS)
+
+
+def test_it_names_every_command_of_the_operator_and_no_other(place):
+    known = set(re.findall(r"^  ([a-z]+ [a-z]+)  ", place.stack.dev("admin", "--help").stdout, re.M))
+    groups = "|".join({command.split()[0] for command in known})
+    named = set(re.findall(r"apientidades-admin ([a-z]+ [a-z]+)", TEXT))
+    named |= set(re.findall(rf"`((?:{groups}) [a-z]+)", TEXT))
+    assert named - known == set()
+    assert known - named == set()
+
+
+def test_its_links_lead_somewhere():
+    def anchors(text):
+        return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)", text, re.M)}
+
+    for file, anchor in re.findall(r"\]\(([\w./-]*?\.md)?(?:#([\w-]+))?\)", TEXT):
+        target = manual.MANUAL.parent / file if file else manual.MANUAL
+        assert target.exists(), file
+        assert not anchor or anchor in anchors(target.read_text()), f"{file}#{anchor}"
+
+
+def test_a_shown_output_is_compared_by_its_words_and_not_by_its_numbers():
+    printed = "id  estado\n17  pendiente  2026-11-20T10:00:00.123Z\n"
+    assert manual.not_printed("id   estado\n 8  pendiente 2025-01-01T00:00:00.000Z", printed) == []
+    assert manual.not_printed("id  estado\n8  …", printed) == []
+    assert manual.not_printed("id\n8  fallida  …", printed) == ["id", "8  fallida  …"]
