@@ -1,10 +1,10 @@
 """What is installed beside the programs says what the programs say, and the units stay shut."""
+import json
 import re
 import shutil
 import subprocess
 
 import pytest
-
 from support.installation import manual
 from support.stack import ROOT
 
@@ -41,11 +41,12 @@ def test_the_manual_of_the_operators_program_has_every_command(stack):
     assert re.findall(r"^\.TP\n\.B ([a-z]+ [a-z]+)\n(.*)$", text, re.M) == commands
 
 
-def test_the_configuration_that_is_installed_is_the_default_one(stack):
+def test_the_configuration_that_is_installed_only_adds_metrics_to_the_defaults(stack):
     shown = subprocess.run([stack.command_of("dispatcher")[0][0].replace("dispatcher", "admin"), "config", "show", "--json",
                             "--config", ROOT / "packaging/apientidades.conf"], capture_output=True, text=True, timeout=20)
     assert shown.returncode == 0, shown
-    assert "apientidades.conf:" not in shown.stdout  # no key is given in it
+    given = [key["clave"] for key in json.loads(shown.stdout) if key["origen"] != "default"]
+    assert given == ["metrics.listen"]
 
 
 def test_every_file_below_etc_is_a_configuration_file():
