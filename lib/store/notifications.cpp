@@ -99,7 +99,9 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
 
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending) {
-  return transaction(session, [&] {
+  bool too_many = false;
+  auto queued = transaction(session, [&] {
+    too_many = false;
     const auto room = max_pending == 0 ? std::numeric_limits<std::uint64_t>::max()
                                        : take_test_turn(session, entity, max_pending);
     // Locked for share, so that none of them is deleted or disabled between the choice and the answer.
@@ -110,7 +112,9 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
         entity, webhook::name(event));
     std::vector<Webhook> chosen;
     if (rows.empty()) return chosen;
-    if (rows.size() > room) throw TooManyPendingTests();
+    too_many = rows.size() > room;
+    if (too_many)
+      return chosen;  // committed: an entity's first turn, rolled back, has all who wait for it deadlock
     session.update(
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)"
         " VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3))",
@@ -138,6 +142,8 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
     if (max_pending > 0) count_test_deliveries(session, entity, notification);
     return chosen;
   });
+  if (too_many) throw TooManyPendingTests();
+  return queued;
 }
 
 }  // namespace store

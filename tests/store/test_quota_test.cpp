@@ -91,12 +91,41 @@ BOOST_AUTO_TEST_CASE(other_deliveries_do_not_count_and_without_a_limit_nothing_d
   BOOST_CHECK(send(session, 1, 1));
 }
 
+/// Where the limit is below the number of webhooks, not even the first event passes. Were its turn rolled
+/// back, those that wait for it would all hold the gap that all want to write into.
+BOOST_AUTO_TEST_CASE(sessions_that_are_all_refused_are_in_no_conflict) {
+  Database database;
+  for (int i = 0; i < 2; ++i) add_webhook(database.session, 1);
+  std::atomic<int> refused = 0;
+  std::atomic<int> conflicts = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        Session session(server(database.name),
+                        {.program_user = "root", .on_error = [&](const DatabaseError&) { ++conflicts; }});
+        for (int n = 0; n < 4; ++n) {
+          try {
+            queue_test_event(session, 1, event, "{}", 1);
+          } catch (const TooManyPendingTests&) {
+            ++refused;
+          } catch (const Conflict&) {
+          }
+        }
+      });
+    }
+  }
+  BOOST_CHECK_EQUAL(refused, 32);
+  BOOST_CHECK_EQUAL(conflicts, 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_refused_event_writes_nothing) {
   Database database;
   auto& session = database.session;
   for (int i = 0; i < 3; ++i) add_webhook(session, 1);
   BOOST_CHECK_THROW(queue_test_event(session, 1, event, "{}", 2), TooManyPendingTests);
   BOOST_CHECK_EQUAL(count(session, "notificaciones_pendientes"), 0);
+  BOOST_CHECK_EQUAL(count(session, "pruebas_pendientes"), 0);
   BOOST_CHECK(queue_test_event(session, 3, event, "{}", 2).empty());
 }
 
