@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.actors import BASE
+from support.metrics import scrape
 from support.stack import setting
 from support.wait import wait_until
 
@@ -49,12 +50,15 @@ def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
     assert stack.value(f"SELECT COUNT(*) FROM pruebas_pendientes WHERE entidad_id = {entity.id}") == "0"
 
 
-def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, entity, new_entity):
+def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, entity, new_entity):
     """Two webhooks: each event makes two deliveries, and the one that would be half over the limit is refused whole."""
     for _ in range(2):
         entity.register(["evaluacion.abierta"])
     other = new_entity()
     other.register(["evaluacion.abierta"])
+    refused = lambda: scrape(stack.env["METRICS_URL"]).value(
+        "apientidades_api_requests_total", route="POST /webhooks/test", status="429")
+    before = refused()
     with ThreadPoolExecutor(30) as pool:
         answers = list(pool.map(lambda _: send(entity), range(60)))
     accepted = [answer for answer in answers if answer.status == 200]
@@ -62,6 +66,7 @@ def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, entity, new
     for answer in answers:
         if answer not in accepted:
             is_429(answer)
+    assert refused() - before == len(answers) - len(accepted), "seen in the metrics by its status"
     assert send(other).status == 200
     assert entity.stack.admin("notification", "list", "--entity", entity.id)[-1]["estado"] == "procesada"
     assert len(entity.stack.admin("notification", "list", "--entity", entity.id)) == LIMIT // 2
