@@ -1,9 +1,15 @@
 """Where a body begins and ends: lengths, chunks, both at once, pipelines. Ambiguous framing is how requests are smuggled."""
+import contextlib
 import json
+import os
+import re
+from pathlib import Path
 
 import pytest
 
 from support.actors import BASE
+from support.stack import ROOT
+from support.wait import wait_until
 
 GOOD = json.dumps({"url": "https://example.com/", "eventos": ["evaluacion.abierta"]}).encode()
 
@@ -68,6 +74,24 @@ def test_a_body_where_none_is_expected_is_read_and_ignored(stack, head):
 
 
 # Chunks.
+
+def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(stack, head):
+    """nginx's buffer counts the chunks' frames, too: such a body, with its secret, is in a file, so that is kept in memory."""
+    site = (ROOT / "nginx/apientidades.conf").read_text()
+    folder, = re.findall(r"^    client_body_temp_path +(\S+);$", site, re.M)
+    assert folder.startswith("/run/"), "no disk"
+    body = chunks(*(b" " for _ in range(14000)), end=b"")
+    with stack.api.wire(head("Transfer-Encoding: chunked") + body) as wire:
+        wait_until(lambda: any("/nginx/temp/body/" in file for file in open_files(stack.pids("nginx"))), 5, "the file")
+        wire.send(chunks(GOOD))
+        assert wire.response().status == 201
+
+
+def open_files(pids):
+    for file in (file for pid in pids for file in Path(f"/proc/{pid}/fd").iterdir()):
+        with contextlib.suppress(OSError):  # closed meanwhile
+            yield os.readlink(file)
+
 
 @pytest.mark.parametrize("body", [
     chunks(GOOD), chunks(GOOD[:10], GOOD[10:]), chunks(*(GOOD[i:i + 1] for i in range(len(GOOD)))),
