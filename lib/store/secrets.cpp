@@ -50,10 +50,10 @@ Rows outdated_test_events(Session& session, std::int64_t after, const std::strin
 bool reseal_test_event(Session& session, const Row& row, const webhook::KeyRing& keys,
                        ReencryptResult& result) {
   const EntityId entity = row.integer(1);
-  const auto event = webhook::find_event(row.text(2)).value();
-  const auto data = webhook::open_test_data(keys, entity, event, row.text(3));
+  const auto event = webhook::find_event(row.text(2));
+  const auto data = event ? webhook::open_test_data(keys, entity, *event, row.text(3)) : std::nullopt;
   if (!data) return false;
-  const auto resealed = webhook::seal_test_data(keys, entity, event, *data);
+  const auto resealed = webhook::seal_test_data(keys, entity, *event, *data);
   result.test_events += transaction(session, [&] {
     return session.update("UPDATE notificaciones_pendientes SET datos = ? WHERE id = ? AND datos = ?",
                           resealed, row.integer(0), row.text(3));

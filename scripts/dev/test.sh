@@ -9,6 +9,7 @@ command_test() {
   local only='' long='' system='' pytest_arguments=()
   while (($#)); do
     case $1 in
+      -h | --help) usage && return ;;
       --long) long=1 ;;
       --system | --system-if-possible) system=$1 ;;
       --mysql) usage_error "test $1 does not exist yet: it comes with later work" ;;
