@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STACK = Path(os.environ.get("DEV_DIR", ROOT / ".dev"))
 PARTS = {"apientidades-fcgi@1": "fcgi", "apientidades-fcgi@2": "fcgi", "apientidades-dispatcher": "dispatcher",
          "nginx": "nginx", "mariadb": "db"}
-LEVELS = ["error", "warning", "info", "debug"]
+LEVELS = {"err": "error", "warning": "error|warning", "info": "error|warning|info"}  # journalctl's names, and the log's
 
 
 def dev(*arguments, **how) -> subprocess.CompletedProcess:
@@ -76,8 +76,7 @@ def journalctl(*words) -> int:
     units = options["-u"] or ["apientidades-*"]
     lines = [line for part in parts_of(units) for line in (STACK / f"log/{part}.log").read_text().splitlines()]
     if "-p" in options:
-        levels = LEVELS[:LEVELS.index(options["-p"]) + 1]
-        lines = [line for line in lines if re.match(rf"\S+ ({'|'.join(levels)}) ", line)]
+        lines = [line for line in lines if re.match(rf"\S+ ({LEVELS[options['-p']]}) ", line)]
     for pattern in [*wanted, options.get("-g", "")]:
         lines = [line for line in lines if re.search(pattern, line)]
     print(*lines[-int(options.get("-n", 1000)):] or ["-- No entries --"], sep="\n")
