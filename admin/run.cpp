@@ -58,7 +58,9 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
                      " --help)");
   }
   const auto config = platform::load_config(line.config_file, line.settings, environment);
-  store::Session session(config.settings.database, {std::string(database_user), read_timeout_s});
+  store::Session session(config.settings.database, {.program_user = std::string(database_user),
+                                                    .read_timeout_s = read_timeout_s,
+                                                    .failover_s = read_timeout_s});
   Context context{config, session, output};
   const auto result = request.command.run(context, arguments);
   print(output, result);

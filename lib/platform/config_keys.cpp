@@ -16,7 +16,7 @@ constexpr Milliseconds year = std::chrono::days(366);
 std::vector<ConfigKey> database_keys() {
   return {
       {{"database.hosts", "", "host, host:port or [IPv6]:port, comma-separated",
-        "database servers, tried in order over TCP; empty: database.socket"},
+        "database servers, tried in turn over TCP; empty: database.socket"},
        [](Settings& s, Text t) { s.database.hosts = read_hosts(t); }},
       {{"database.socket", "/run/mysqld/mysqld.sock", "absolute path",
         "unix socket of the database, when database.hosts is empty"},

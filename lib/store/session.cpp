@@ -18,6 +18,7 @@
 
 #include "platform/file.hpp"
 #include "platform/service_manager.hpp"
+#include "store/hosts.hpp"
 
 namespace store {
 
@@ -26,10 +27,13 @@ namespace {
 constexpr int connect_timeout_s = 3;  // the connector's own default is none
 
 /// The connection is of no further use: lost, killed, out of step, or to a server that cannot write.
-constexpr std::array unavailable_codes = {1040, 1053, 1129, 1203, 1226, 1290, 1836, 1927, 2002,
-                                          2003, 2005, 2006, 2013, 2014, 2026, 2055, 4031};
-/// The queue's conflicts (and, on clusters, certification failures): the whole transaction may be run again.
-constexpr std::array conflict_codes = {1020, 1047, 1213};
+/// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100: the same of
+/// Group Replication.
+constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290, 1836, 1927, 2002,
+                                          2003, 2005, 2006, 2013, 2014, 2026, 2055, 3032, 3100, 4031};
+/// The queue's conflicts, and certification failures of clusters (1213 at any statement, COMMIT included;
+/// 3101): the whole transaction may be run again.
+constexpr std::array conflict_codes = {1020, 1213, 3101};
 constexpr int lock_timeout_code = 1205;
 constexpr int duplicate_key_code = 1062;
 
@@ -81,21 +85,6 @@ std::string default_password_file(const std::string& program_user) {
   const std::string path =
       "/etc/apientidades/" + program_user.substr(program_user.find('_') + 1) + ".password";
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
-}
-
-/// "host", "host:port", "[v6]:port" as the connector's tcp:// address.
-std::string tcp_address(const std::string& host, std::uint16_t default_port) {
-  const bool has_port =
-      host.find(':') != std::string::npos &&
-      (host.front() == '[' ? host.find("]:") != std::string::npos : host.find(':') == host.rfind(':'));
-  return "tcp://" + host + (has_port ? "" : ":" + std::to_string(default_port));
-}
-
-std::vector<std::string> addresses(const platform::DatabaseSettings& settings) {
-  if (settings.hosts.empty()) return {"unix://" + settings.socket};
-  std::vector<std::string> result;
-  for (const auto& host : settings.hosts) result.push_back(tcp_address(host, settings.port));
-  return result;
 }
 
 void set_parameter(sql::PreparedStatement& statement, unsigned index, const Parameter& parameter) {
@@ -166,18 +155,25 @@ std::optional<UtcTime> Row::optional_time(std::size_t column) const {
 }
 
 struct Session::Impl {
+  Impl(platform::DatabaseSettings settings_, SessionOptions options_)
+      : settings(std::move(settings_)), options(std::move(options_)), hosts(settings) {}
+
   platform::DatabaseSettings settings;
   SessionOptions options;
+  Hosts hosts;
   // The statements belong to the connection: destroyed before it (members are destroyed in reverse order).
   std::unique_ptr<sql::Connection> connection;
   std::map<std::string, std::unique_ptr<sql::PreparedStatement>, std::less<>> statements;
 
   void connect();
   void connect_to(const std::string& address);
+  int read_timeout_s() const;
   void execute(std::string_view sql);
   void require_tls();
+  void require_member();
   sql::PreparedStatement& prepare(std::string_view sql);
   void disconnect() noexcept;
+  void lose() noexcept;
 
   /// Runs one call of the connector with its errors translated; a lost connection is dropped.
   template <class F>
@@ -198,7 +194,7 @@ struct Session::Impl {
       connect();
       return call();
     } catch (const sql::SQLException& error) {
-      if (contains(unavailable_codes, error.getErrorCode())) disconnect();
+      if (connection && contains(unavailable_codes, error.getErrorCode())) lose();
       throw_translated(error.getErrorCode(), error.what());
     }
   }
@@ -207,6 +203,18 @@ struct Session::Impl {
 void Session::Impl::disconnect() noexcept {
   statements.clear();
   connection.reset();
+}
+
+/// The server is away: another one is tried first.
+void Session::Impl::lose() noexcept {
+  disconnect();
+  hosts.pass_on();
+}
+
+/// With a server to turn to, one that is silent is not waited for as long as if it were the only one.
+int Session::Impl::read_timeout_s() const {
+  return hosts.several() ? std::min(options.read_timeout_s, options.failover_s)
+                         : options.read_timeout_s;  // 0: none
 }
 
 void Session::Impl::execute(std::string_view sql) {
@@ -223,6 +231,24 @@ void Session::Impl::require_tls() {
   }
 }
 
+/// Of several: one that takes writes, is part of its cluster's majority and has caught up with it.
+void Session::Impl::require_member() {
+  try {
+    const std::unique_ptr<sql::Statement> statement(connection->createStatement());
+    const std::unique_ptr<sql::ResultSet> result(statement->executeQuery(node_variables));
+    ServerVariables variables;
+    while (result->next()) variables.emplace(result->getString(1), result->getString(2));
+    if (is_read_only(variables)) throw Unavailable(1290, "the server is read-only");
+    const std::string causal = causal_reads(variables);
+    if (causal.empty()) return;
+    execute(causal);
+    const std::unique_ptr<sql::ResultSet> caught_up(statement->executeQuery("SELECT 1"));
+  } catch (const sql::SQLException& error) {
+    throw Unavailable(error.getErrorCode(),
+                      std::string("not a working node of its cluster: ") + error.what());
+  }
+}
+
 void Session::Impl::connect_to(const std::string& address) {
   sql::ConnectOptionsMap map;
   map["hostName"] = sql::SQLString(address);
@@ -231,9 +257,9 @@ void Session::Impl::connect_to(const std::string& address) {
   map["schema"] = sql::SQLString(settings.name);
   map["OPT_CONNECT_TIMEOUT"] = connect_timeout_s;
   map["OPT_CHARSET_NAME"] = sql::SQLString("utf8mb4");
-  if (options.read_timeout_s > 0) {
-    map["OPT_READ_TIMEOUT"] = options.read_timeout_s;
-    map["OPT_WRITE_TIMEOUT"] = options.read_timeout_s;
+  if (const int timeout_s = read_timeout_s(); timeout_s > 0) {
+    map["OPT_READ_TIMEOUT"] = timeout_s;
+    map["OPT_WRITE_TIMEOUT"] = timeout_s;
   }
   const bool tls = !settings.tls_ca.empty();
   if (tls) {
@@ -251,22 +277,25 @@ void Session::Impl::connect_to(const std::string& address) {
       "NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = " +
       std::to_string(options.lock_wait_s));
   if (tls) require_tls();
+  if (hosts.several()) require_member();
 }
 
 void Session::Impl::connect() {
   if (connection) return;
-  const auto candidates = addresses(settings);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
+  for (std::size_t left = hosts.size(); left > 0; --left) {
+    const std::string address = hosts.current();
     try {
-      connect_to(candidates[i]);
+      connect_to(address);
       return;
     } catch (const sql::SQLException& error) {
-      disconnect();
-      if (i + 1 == candidates.size())
-        throw_translated(error.getErrorCode(), std::string(error.what()) + " (" + candidates[i] + ")");
+      lose();
+      if (left == 1) throw_translated(error.getErrorCode(), std::string(error.what()) + " (" + address + ")");
+    } catch (const Unavailable& error) {
+      lose();
+      if (left == 1) throw Unavailable(error.code, std::string(error.what()) + " (" + address + ")");
     } catch (...) {
-      disconnect();
-      if (i + 1 == candidates.size()) throw;
+      lose();
+      if (left == 1) throw;
     }
   }
 }
@@ -278,12 +307,10 @@ sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
   return *statements.emplace(std::string(sql), std::move(statement)).first->second;
 }
 
-Session::Session(platform::DatabaseSettings settings, SessionOptions options)
-    : impl_(std::make_unique<Impl>()) {
+Session::Session(platform::DatabaseSettings settings, SessionOptions options) {
   if (settings.password_file.empty()) settings.password_file = default_password_file(options.program_user);
   password_of(settings);  // read anew at every connect, but a file that is missing is told at once
-  impl_->settings = std::move(settings);
-  impl_->options = std::move(options);
+  impl_ = std::make_unique<Impl>(std::move(settings), std::move(options));
 }
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
@@ -320,11 +347,13 @@ void Session::execute(std::string_view sql) {
 
 std::int64_t Session::last_insert_id() { return query("SELECT LAST_INSERT_ID()").at(0).integer(0); }
 
+bool Session::connected() const noexcept { return impl_->connection != nullptr; }
 void Session::disconnect() noexcept { impl_->disconnect(); }
 
 namespace detail {
 
 void rollback(Session& session) noexcept {
+  if (!session.connected()) return;  // lost, and the transaction with it
   try {
     session.execute("ROLLBACK");
   } catch (...) {

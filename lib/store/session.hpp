@@ -96,13 +96,17 @@ struct SessionOptions {
   std::string program_user;  // used when database.user is not set: "apientidades_api", …
   int read_timeout_s = 10;   // 0: none (migrations)
   int lock_wait_s = 5;       // for a row that somebody else has locked
+  /// Takes the place of a longer read_timeout_s (but for 0) when there are several servers: one that is
+  /// silent for so long is away. More than the 5 s to 6 s for which a cluster stands still when a node dies.
+  int failover_s = 7;
   /// Told of every error but DuplicateKey, before it is thrown, on the session's thread. Must not throw.
   std::function<void(const DatabaseError&)> on_error{};
 };
 
 /// One connection, used by one thread at a time. It connects at first use and, after a loss, again at the
 /// next one. Every connection is UTC, READ COMMITTED, strict and utf8mb4; with tls_ca, verified TLS or an
-/// error.
+/// error. Of several servers (hosts.hpp) it stays with the one that works, takes only one that is writable
+/// and in the majority of its cluster, and reads what was committed on any node before.
 class Session {
  public:
   /// Throws platform::FileError when there is a password file that cannot be read.
@@ -135,6 +139,7 @@ class Session {
   /// AUTO_INCREMENT value of the last INSERT (the first one of several rows).
   std::int64_t last_insert_id();
 
+  bool connected() const noexcept;
   /// Drops the connection; the next use makes a new one.
   void disconnect() noexcept;
 
