@@ -3,7 +3,8 @@
 
 export PATH=$PATH:/usr/sbin:/sbin # where nginx and mariadbd are, which a plain user does not have
 PYTHON=/usr/bin/python3
-PARTS=(db fcgi dispatcher nginx)
+DATABASE_PARTS=(db)
+PARTS=("${DATABASE_PARTS[@]}" fcgi dispatcher nginx)
 DB_NAME=apientidades
 
 DEV_DIR=${DEV_DIR:-.dev}

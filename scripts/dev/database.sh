@@ -2,10 +2,14 @@
 # A MariaDB server of the stack's own, on a socket in a private folder, without network.
 
 DB_USERS=(api dispatcher admin evaluacion)
+DB_CLIENT_HOSTS=(localhost) # where the programs connect from
 
 db_socket() { printf '%s/db.sock\n' "$(sockets_dir)"; }
 db_client() { mariadb --no-defaults --default-character-set=utf8mb4 --socket="$(db_socket)" --user=root "$@"; }
 db_answers() { db_client -e 'SELECT 1' >/dev/null 2>&1; }
+
+start_database() { ensure db; }
+database_address() { printf 'socket = %s\n' "$(db_socket)"; }
 
 start_db() {
   make_data_folder
@@ -57,17 +61,23 @@ prepare_database() {
 database_user() { if [[ $1 == evaluacion ]]; then echo evaluacion; else echo "apientidades_$1"; fi; }
 
 make_database_user() {
-  local name=$1 user password
+  local name=$1 user password host
   user=$(database_user "$name")
   password=$(secret_of "$name.password" openssl rand -hex 24)
-  db_client <<SQL
-CREATE USER IF NOT EXISTS '$user'@'localhost' IDENTIFIED BY '$password';
-ALTER USER '$user'@'localhost' IDENTIFIED BY '$password';
+  for host in "${DB_CLIENT_HOSTS[@]}"; do
+    db_client <<SQL || return 1
+CREATE USER IF NOT EXISTS '$user'@'$host' IDENTIFIED BY '$password';
+ALTER USER '$user'@'$host' IDENTIFIED BY '$password';
 SQL
+  done
 }
 
 apply_grants() {
-  db_client "$DB_NAME" <"$ROOT/sql/grants/$1.sql" || die "could not apply sql/grants/$1.sql: see the line above"
+  local host
+  for host in "${DB_CLIENT_HOSTS[@]}"; do
+    sed "s/'localhost'/'$host'/" "$ROOT/sql/grants/$1.sql" | db_client "$DB_NAME" ||
+      die "could not apply sql/grants/$1.sql: see the line above"
+  done
 }
 
 # secret_of FILE COMMAND…: the content of a file of secrets/, made by the command the first time.

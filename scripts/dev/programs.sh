@@ -9,7 +9,7 @@ write_configuration() {
   cat >"$DEV_DIR/apientidades.conf" <<CONF
 # Written by ./dev up; APIENTIDADES_<SECTION>_<KEY> in the environment goes over it.
 [database]
-socket = $(db_socket)
+$(database_address)
 name = $DB_NAME
 
 [secrets]

@@ -12,7 +12,7 @@ command_up() {
   choose_port
   trap undo_up EXIT
   make_certificates
-  ensure db
+  start_database
   write_configuration
   prepare_database
   ensure fcgi
@@ -52,7 +52,7 @@ command_down() {
   [[ -d $DEV_DIR/run ]] || { say "nothing to stop"; return; }
   lock_stack
   local part
-  for part in nginx fcgi dispatcher db; do
+  for part in nginx fcgi dispatcher "${DATABASE_PARTS[@]}"; do
     [[ -z $(part_pids "$part") ]] && continue
     say "stopping $part"
     stop_part "$part" --then-kill || die "$part does not end: $(part_pids "$part" | xargs)"
@@ -112,7 +112,7 @@ command_kill() {
 
 command_start() {
   check_part "${1:-}"
-  [[ $1 == db || -s $DEV_DIR/apientidades.conf ]] || die "there is no stack in $DEV_DIR: ./dev up"
+  [[ $1 == db* || -s $DEV_DIR/apientidades.conf ]] || die "there is no stack in $DEV_DIR: ./dev up"
   lock_stack
   if part_alive "$1"; then
     say "$1 is already running"

@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# A stack whose database is a cluster. Its folder (.dev/cluster) says so, and then its parts are db1, db2, db3 in place of
+# db; everything else, and every other command with DEV_DIR set to it, is as with one server.
+
+CLUSTER_SECONDS=1200 # its tests
+
+cluster_usage() {
+  cat <<'HELP'
+Usage: ./dev cluster COMMAND      a stack like that of `./dev up` in .dev/cluster, on a database cluster on loopback
+
+  galera              start three MariaDB nodes with Galera (db1, db2, db3), and the service before them
+  status              one line for each part
+  kill NODE [-9]      end a node (or another part) and wait for its end
+  start NODE          start it again: it takes what it missed from the others, or, without its folder, everything
+  cut NODE            cut it off from the others; it runs on, and refuses work
+  rejoin NODE         give it the others back
+  freeze NODE         stop it (SIGSTOP) without its connections' noticing
+  thaw NODE           let it run on
+  sql NODE [TEXT]     SQL as root on that node
+  env, admin ARG…, pids PART, logs PART [-f], down      as without `cluster`
+  test galera         the delivery engine while nodes are killed, cut off, frozen and brought back (minutes)
+
+DEV_DIR and DEV_PORT choose the folder (.dev/cluster) and the port (8443).
+HELP
+}
+
+is_cluster() { [[ -s $DEV_DIR/cluster/kind ]]; }
+
+# What is another thing when the database is a cluster.
+# shellcheck disable=SC2317 # they take the place of functions that others call
+use_cluster() {
+  is_cluster || return 0
+  DATABASE_PARTS=("${GALERA_NODES[@]}")
+  PARTS=("${DATABASE_PARTS[@]}" fcgi dispatcher nginx)
+  DB_CLIENT_HOSTS=(localhost 127.0.0.1)
+  db_socket() { node_socket "$(first_node || printf db1)"; }
+  start_database() { start_galera; }
+  database_address() { printf 'hosts = %s\n' "$(node_addresses 1)"; }
+}
+
+command_cluster() {
+  local verb=${1:---help}
+  shift || true
+  case $verb in
+    -h | --help | help) cluster_usage ;;
+    galera) cluster_up "$verb" ;;
+    test) cluster_test "$@" ;;
+    status | down | env | admin | kill | start | pids | logs) "command_$verb" "$@" ;;
+    cut | rejoin | freeze | thaw | sql) node_verb "$verb" "$@" ;;
+    group-replication) usage_error "'cluster $verb' does not exist yet" ;;
+    *) usage_error "unknown command 'cluster $verb' (./dev cluster --help lists them)" ;;
+  esac
+}
+
+cluster_up() {
+  [[ ! -d $DEV_DIR/db ]] || die "$DEV_DIR holds a stack with one server: choose another folder with DEV_DIR"
+  (
+    lock_stack
+    mkdir -p "$DEV_DIR/cluster"
+    install_galera
+    printf '%s\n' "$1" >"$DEV_DIR/cluster/kind"
+  ) || exit 1
+  use_cluster
+  command_up
+}
+
+node_verb() {
+  local verb=$1 node=${2:-}
+  shift 2 || true
+  [[ " ${GALERA_NODES[*]} " == *" $node "* ]] || usage_error "'$node' is no node: ${GALERA_NODES[*]}"
+  [[ -n $(part_pids "$node") ]] || die "$node is not running"
+  case $verb in
+    cut) node_client "$node" -e "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'" ;;
+    rejoin) node_client "$node" -e "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'" ;;
+    freeze) signal_part "$node" STOP ;;
+    thaw) signal_part "$node" CONT ;;
+    sql) node_client "$node" -N -B "$DB_NAME" ${1:+-e "$*"} ;;
+  esac
+}
+
+# A node that came back this way is part of the cluster again once `status` says so.
+signal_part() {
+  local pid
+  for pid in $(part_pids "$1"); do kill "-$2" "$pid"; done
+}
+
+cluster_test() {
+  [[ ${1:-} == galera && $# -eq 1 ]] || usage_error "'cluster test' takes galera"
+  build_programs
+  install_packages "${TEST_PACKAGES[@]}"
+  (lock_stack && install_galera) || exit 1
+  cd "$ROOT" || exit 1
+  export DEV_NO_BUILD=1 TEST_CLUSTER=$1
+  unset DEV_DIR DEV_PORT
+  exec timeout "$CLUSTER_SECONDS" "$PYTHON" -m pytest -q -s -p no:cacheprovider tests/cluster
+}
