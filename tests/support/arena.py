@@ -34,11 +34,12 @@ BLOCKED_EVERY = 0.2  # seconds: asked more often than every 0.1 s, the server an
 
 
 class Arena:
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, stack: Stack | None = None):
+        """`stack`: one that is not up yet; its settings are like SETTINGS."""
         self.random = random.Random(seed)
         self.ledger = Ledger(TIMEOUT)
         self._arrived: set[str] = set()
-        self.stack = Stack(SETTINGS)
+        self.stack = stack or Stack(SETTINGS)
         self._closing = contextlib.ExitStack()
         with self._closing:
             self._closing.callback(self.stack.down)
@@ -204,10 +205,10 @@ class Arena:
         return self.in_flight()
 
     @contextlib.contextmanager
-    def second(self):
+    def second(self, **settings):
         """Another dispatcher, at work; it dials from 127.0.0.2. A dead one is left at that, another drains."""
         arguments, environment = self.stack.command_of("dispatcher")
-        environment |= setting(delivery_host_overrides="*.receptor.test=127.0.0.2")
+        environment |= setting(delivery_host_overrides="*.receptor.test=127.0.0.2", **settings)
         before = self.sessions()
         with open(Path(self.stack.folder, "log", "second.log"), "ab") as log:
             process = subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -50,6 +50,10 @@ class SqlSession:
             raise SqlError("ERROR 2013: the connection is gone")
         return lines
 
+    def abandon(self):
+        """From another thread: whatever it waits for, it is gone, as for a client whose patience is over."""
+        self._client.kill()
+
     def close(self):
         with contextlib.suppress(BrokenPipeError):  # the client has ended before
             self._client.stdin.close()

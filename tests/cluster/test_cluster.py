@@ -1,0 +1,100 @@
+"""The kill test on a cluster: two dispatchers on two nodes, while nodes die, are cut off, freeze and come back.
+
+`./dev cluster test galera` runs it. The random choices come from a seed that is printed; TEST_SEED gives it again.
+"""
+import contextlib
+import os
+import random
+import time
+
+import pytest
+
+from support import faults
+from support.actors import Entity
+from support.arena import Stopwatch
+from support.cluster import LEASE, NODES, ClusterArena
+from support.customer import Customer
+
+pytestmark = pytest.mark.skipif(not os.environ.get("TEST_CLUSTER"), reason="./dev cluster test galera")
+
+FAIL_OVER = 10  # seconds
+NOTIFICATIONS = int(os.environ.get("TEST_NOTIFICATIONS") or 2_000)
+
+
+def kill(stack, node):
+    stack.node("kill", node, "-9")
+    return lambda: stack.node("start", node)
+
+
+def cut(stack, node):
+    stack.node("cut", node)
+    return lambda: stack.node("rejoin", node)
+
+
+def freeze(stack, node):
+    stack.node("freeze", node)
+    return lambda: stack.node("thaw", node)
+
+
+def disturb(arena, node, what, waits: list) -> dict:
+    """Does it to a node; once deliveries are settled again, `waits` has how long that took, and the node comes back."""
+    faults.moment(arena)
+    taken, seen = Stopwatch(), arena.in_flight()
+    with contextlib.ExitStack() as undo:
+        undo.enter_context(arena.without(node))
+        undo.callback(what(arena.stack, node))
+        arena.hang_up(node)
+        arena.root.close()  # it may be on that node
+        arena.progress()
+        away = taken.seconds
+        waits.append((away, what.__name__, node))
+        arena.flow(20)
+    arena.progress()
+    return seen if away > LEASE - 5 else {}
+
+
+def plan_of(choose: random.Random, waits: list) -> list:
+    """(name, fault) in random order: every kind on every node, and dispatchers."""
+    def of_node(what, node):
+        return f"{what.__name__}_node", lambda arena: disturb(arena, node, what, waits)
+
+    plan = [of_node(what, node) for what in (kill, cut, freeze) for node in NODES]
+    plan += [("kill_dispatcher", faults.kill_dispatcher) for _ in range(3)]
+    choose.shuffle(plan)
+    return plan
+
+
+def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys):
+    seed = int(os.environ.get("TEST_SEED") or random.SystemRandom().randrange(10**9))
+    with capsys.disabled(), ClusterArena(seed, os.environ["TEST_CLUSTER"]) as arena:
+        print(f"\nTEST_SEED={seed}", flush=True)
+        customer = Customer(Entity(arena.stack, arena.receiver))
+        with arena.second(database_hosts=arena.stack.hosts_from(1)):
+            assert len({node for node, _ in arena.sessions()}) == 2, "the dispatchers are on one node"
+            waits: list = []
+            run(arena, customer, plan_of(arena.random, waits))
+            rows = arena.finish()
+            arena.stack.stop("dispatcher")
+        verdict = arena.ledger.judge(rows, arena.receiver.requests())
+        print(f"seed {seed}: {arena.ledger.report(verdict)}")
+        print("  until deliveries were settled again: " + ", ".join(f"{what} {node} {s:.1f} s" for s, what, node in waits))
+        print(f"  {customer.report()}")
+        print("  " + ", ".join(f"{name} {arena.counter(name)}" for name in ("wsrep_local_cert_failures", "wsrep_local_bf_aborts")))
+        assert verdict.problems == [] and verdict.notifications >= NOTIFICATIONS
+        assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "written by nobody"
+        assert max(seconds for seconds, *_ in waits) < FAIL_OVER and customer.longest_s < FAIL_OVER
+
+
+def run(arena, customer, plan) -> None:
+    clock = Stopwatch()
+    arena.start_traffic()
+    customer.start()
+    for number, (name, fault) in enumerate(plan, 1):
+        while arena.ledger.count < NOTIFICATIONS * number / len(plan):
+            arena.flow(10)
+        began = time.monotonic()
+        done = arena.ledger.fault(name, fault(arena), began)
+        print(f"{clock.seconds:6.1f} s  {number}/{len(plan)} {name}: {done.ended - done.began:.1f} s,"
+              f" {len(done.in_flight)} in flight, {arena.ledger.count} notifications so far", flush=True)
+    customer.stop()
+    arena.stop_traffic()

@@ -1,0 +1,154 @@
+"""A stack on a database cluster, its nodes, and an arena in which they are broken. Each node is a part: db1, db2, db3."""
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+from support.arena import DISPATCHERS, SETTINGS, Arena
+from support.sql import GONE, SqlError, SqlSession
+from support.stack import Stack, setting
+from support.wait import wait_until
+
+NODES = ("db1", "db2", "db3")
+LEASE = 30  # seconds: outlasts a fail-over and a node's return
+RETURN = 120  # seconds, for a node to be part of the cluster again
+NOT_READY = 1047
+
+
+class ClusterStack(Stack):
+    def __init__(self, kind: str):
+        super().__init__(SETTINGS | setting(delivery_lease=f"{LEASE}s"))
+        self.kind = kind
+
+    def up(self) -> "ClusterStack":
+        try:
+            self.dev("cluster", self.kind, timeout=1800)
+            self.attach()
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def node(self, verb: str, node: str, *options) -> None:
+        self.dev("cluster", verb, node, *options, timeout=200)
+
+    def session(self, node: str, user: str = "root", password: str = "") -> SqlSession:
+        """One whose reads see what was committed on any node."""
+        session = SqlSession(self.socket(node), self.env["DB_NAME"], user, password)
+        session("SET SESSION wsrep_sync_wait = 1")
+        return session
+
+    def socket(self, node: str) -> str:
+        return str(Path(self.env["DB_SOCKET"]).with_name(f"{node}.sock"))
+
+    def ready(self, node: str) -> bool:
+        """Whether it takes work; also of a node that does not answer at all."""
+        status = self._status(node)
+        return status.get("wsrep_ready") == "ON" and status.get("wsrep_local_state") == "4"
+
+    def whole(self) -> bool:
+        """Whether each node takes work and sees all: one that wakes up takes some seconds to know that it was missed."""
+        return all(self.ready(node) and self._status(node).get("wsrep_cluster_size") == str(len(NODES)) for node in NODES)
+
+    def _status(self, node: str) -> dict:
+        query = ["mariadb", "--no-defaults", "--connect-timeout=2", f"--socket={self.socket(node)}", "--user=root", "-NB", "-e",
+                 "SHOW GLOBAL STATUS LIKE 'wsrep_%'"]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            lines = subprocess.run(query, capture_output=True, text=True, timeout=5).stdout.splitlines()
+            return dict(line.split("\t", 1) for line in lines if "\t" in line)
+        return {}
+
+    def hosts_from(self, number: int) -> str:
+        """database.hosts, beginning with another node."""
+        hosts = next(one["valor"] for one in self.admin("config", "show") if one["clave"] == "database.hosts").split(",")
+        hosts = [host.strip() for host in hosts]
+        return ",".join(hosts[number:] + hosts[:number])
+
+
+class Root:
+    """The root's session on some node that works. Its statements read only: one that meets a node's end is asked again."""
+
+    def __init__(self, open_session):
+        self._open_session, self._session = open_session, None
+
+    def __call__(self, statement: str) -> list[list[str]]:
+        for _ in range(20):
+            try:
+                self._session = self._session or self._open_session()
+                return self._session(statement)
+            except (SqlError, OSError) as error:
+                if isinstance(error, SqlError) and error.code not in (*GONE, NOT_READY):
+                    raise
+                self.close()
+        raise AssertionError("no node answers")
+
+    def close(self) -> None:
+        if self._session:
+            self._session.close()
+        self._session = None
+
+
+class ClusterArena(Arena):
+    def __init__(self, seed: int, kind: str):
+        self.away: set[str] = set()  # the nodes that a fault has at this moment
+        self._turn = 0
+        self._writers: list[tuple[str, SqlSession]] = []
+        super().__init__(seed, ClusterStack(kind))
+        self._closing.callback(self.root.close)
+
+    def connect(self) -> Root:
+        return Root(lambda: self.stack.session(self.working()))
+
+    def working(self) -> str:
+        """A node that works, the first that can be found."""
+        return wait_until(lambda: next((n for n in NODES if n not in self.away and self.stack.ready(n)), None), 60, "a node")
+
+    def _connect_evaluation(self) -> SqlSession:
+        """Writers begin on different nodes, and turn to others."""
+        password = Path(self.stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
+        self._turn += 1
+        nodes = NODES[self._turn % 3:] + NODES[:self._turn % 3]
+        node = next((n for n in nodes if n not in self.away and self.stack.ready(n)), None)
+        if node is None:
+            raise OSError("no node answers")
+        session = self.stack.session(node, "evaluacion", password)
+        self._writers.append((node, session))
+        return session
+
+    def hang_up(self, node: str) -> None:
+        """What the writers have on a node that may never answer: outcomes that they have to look for elsewhere."""
+        for _, session in [one for one in self._writers if one[0] == node]:
+            session.abandon()
+        self._writers = [one for one in self._writers if one[0] != node]
+
+    def sessions(self) -> set:
+        """The connections of the dispatchers, on every node that answers."""
+        found = set()
+        for node in NODES:
+            with contextlib.suppress(SqlError, OSError):
+                if node in self.away or not self.stack.ready(node):
+                    continue
+                session = self.stack.session(node)
+                found |= {(node, int(row[0])) for row in session(DISPATCHERS)}
+                session.close()
+        return found
+
+    def counter(self, name: str) -> int:
+        """A status variable of the nodes, summed up. Counts of before a node's restart are lost."""
+        total = 0
+        for node in NODES:
+            session = self.stack.session(node)
+            total += int(session(f"SHOW GLOBAL STATUS LIKE '{name}'")[0][1])
+            session.close()
+        return total
+
+    @contextlib.contextmanager
+    def without(self, node: str):
+        """While a fault has this node; afterwards it is part of the cluster again."""
+        self.away.add(node)
+        try:
+            yield
+        finally:
+            wait_until(self.stack.whole, RETURN, f"{node} to be part of the cluster", every=0.3)
+            self.away.discard(node)

@@ -1,0 +1,69 @@
+"""An entity that uses the API all the time: how long it was refused, and whether it sees what it has done."""
+from __future__ import annotations
+
+import threading
+import time
+
+from support.actors import BASE, Entity
+
+
+class Customer:
+    """A thread. A 201 must be in the listing that follows and gone after a DELETE, whatever nodes the two are read from."""
+
+    def __init__(self, entity: Entity):
+        self._entity = entity
+        self._stop = threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="customer", daemon=True)
+        self.answered = 0  # requests of 2xx
+        self.refused = 0  # 5xx
+        self.longest_s = 0.0  # from the first refusal of a row to the next answer, or one request that took so long
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(60)
+        if self._error:
+            raise self._error
+
+    def report(self) -> str:
+        return f"API: {self.answered} answered, {self.refused} refused, the longest without an answer {self.longest_s:.1f} s"
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._round()
+                self._stop.wait(0.05)
+        except BaseException as error:
+            self._error = error
+
+    def _round(self) -> None:
+        for left in self._listed():  # by a registration whose answer was an error
+            self._ask("DELETE", f"{BASE}/{left}", {200, 404})
+        body = {"url": "https://cliente.receptor.test/", "eventos": ["incidencia.cerrada"]}
+        made = self._ask("POST", BASE, {201}, json_body=body, repeat=False)
+        if not made:
+            return
+        assert made.json()["id"] in self._listed(), "a registration that its listing does not have"
+        self._ask("DELETE", f"{BASE}/{made.json()['id']}", {200, 404})
+        assert made.json()["id"] not in self._listed(), "a deleted webhook is listed"
+
+    def _listed(self) -> list[int]:
+        return [webhook["id"] for webhook in self._ask("GET", BASE, {200}).json()]
+
+    def _ask(self, method: str, path: str, wanted: set, repeat: bool = True, **how):
+        """None: refused, and not to be repeated."""
+        began = time.monotonic()
+        while True:
+            response = self._entity.api(method, path, **how)
+            self.longest_s = max(self.longest_s, time.monotonic() - began)
+            if response.status in wanted:
+                self.answered += 1
+                return response
+            assert response.status in (502, 503, 504), f"{method} {path}: {response}"
+            self.refused += 1
+            if not repeat:
+                return None
+            time.sleep(0.1)
