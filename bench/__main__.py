@@ -68,6 +68,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--notifications", type=positive, metavar="N", help="notifications of a round")
     parser.add_argument("--webhooks", type=positive, metavar="N", help="webhooks, each of an entity of its own")
     parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
+    parser.add_argument("--dispatchers", type=positive, metavar="N", help="side by side, of throughput (1)")
     parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
     parser.add_argument("--in-flight", type=positive, metavar="N", help="deliveries held at once, of memory (1,000)")
     parser.add_argument("--requests", type=positive, metavar="N",

@@ -4,6 +4,7 @@ The service's time runs from the first request at the receiver until the last de
 """
 from __future__ import annotations
 
+import contextlib
 import statistics
 
 from bench import control, machine
@@ -11,7 +12,7 @@ from bench.receiver import Receiver, Watch
 from bench.report import Report, Target, progress
 from bench.service import Service
 
-DEFAULTS = {"notifications": 200_000, "webhooks": 1_000, "rounds": 2}
+DEFAULTS = {"notifications": 200_000, "webhooks": 1_000, "rounds": 2, "dispatchers": 1}
 # A connection that a crowded machine does not make in time is tried again at once: by the default, the round would last
 # the five minutes of the second wait. The column `failed` counts such attempts.
 PATIENCE = {"delivery_retry_schedule": ",".join(["1s"] * 10)}
@@ -24,12 +25,14 @@ def run(options) -> Report:
         with Receiver(service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]) as receiver:
             progress(f"registering {options.webhooks:,} webhooks")
             service.register([receiver.port] * options.webhooks)
-            report.facts = service.facts() | {"max_in_flight": service.max_in_flight()}
+            report.facts = service.facts() | {"max_in_flight": service.max_in_flight(), "dispatchers": options.dispatchers}
             for number in range(1, options.rounds + 1):
                 for measure in (control_round, service_round):
                     report.rows.append(measure(number, service, receiver, options))
                     progress(f"round {number} of {options.rounds}: {report.rows[-1]['rate/s']:,.0f}/s")
+            stored = service.stored_bytes() / options.notifications
     judge(report)
+    report.notes.append(f"stored for each delivery, its notification and its attempt: {stored:,.0f} bytes, indexes included")
     return report
 
 
@@ -51,11 +54,13 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
     service.write(options.notifications, service.entities)
     progress(f"round {number} of {options.rounds}: service")
     usage = machine.Usage(receiver=receiver.pids(), database=[service.database()])
-    with Watch(receiver) as watch:
-        dispatcher = service.start_dispatcher()
+    with Watch(receiver) as watch, contextlib.ExitStack() as others:
+        dispatchers = [service.start_dispatcher()]
+        for _ in range(1, options.dispatchers):
+            dispatchers.append(others.enter_context(service.stack.second_dispatcher()).pid)
         settled_at = service.wait_settled(options.settle_timeout)
-        used = usage.read(sender=machine.cpu_seconds(dispatcher))
-        started_at = machine.started(dispatcher)
+        used = usage.read(sender=sum(map(machine.cpu_seconds, dispatchers)))
+        started_at = machine.started(dispatchers[0])
     service.stop_dispatcher()
     delivered = service.count("entregas", "estado = 'entregada'")
     require(delivered == options.notifications, f"{delivered:,} deliveries are entregada")
@@ -87,7 +92,7 @@ def judge(report: Report) -> None:
         f"{machine.cores() * 1e6 / cost:,.0f} per second if every core did nothing else",
         "rate: from the first request at the receiver until everything is settled (control: until the last request)",
         "connections: made in the round; repeats: requests that came once more; failed: attempts that were tried again",
-        "sender: the dispatcher or the control program; µs are processor time for each delivery",
+        "sender: the dispatchers or the control program; µs are processor time for each delivery",
         "others s: processor time in the round of whatever else ran on the machine, the benchmark's own looks included",
     ]
 
