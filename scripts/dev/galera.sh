@@ -15,7 +15,7 @@ install_galera() {
   say "fetching the state transfer's scripts"
   rm -rf "$tools.new" && mkdir -p "$tools.new"
   (cd "$tools.new" && apt-get -q download mariadb-server && dpkg-deb -x mariadb-server_*.deb . && rm -- *.deb) \
-    >>"$(part_log db1)" 2>&1 || die "could not fetch the package mariadb-server: see $(part_log db1)"
+    >"$tools.log" 2>&1 || die "could not fetch the package mariadb-server: see $tools.log"
   rm -rf "$tools" && mv "$tools.new" "$tools"
 }
 

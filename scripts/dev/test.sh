@@ -31,7 +31,7 @@ command_test() {
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
   ! is_wanted unit || run_boost unit asan
   ! is_wanted store || run_store asan
-  ! is_wanted python || TEST_LONG=$long run_python python "${pytest_arguments[@]}"
+  ! is_wanted python || TEST_LONG=$long TEST_CLUSTER=${long:+galera} run_python python "${pytest_arguments[@]}"
   [[ -z $system ]] || run_system "$system" "${pytest_arguments[@]}"
   ! is_wanted fuzz || run_fuzz
   ! is_wanted sanitizers || run_sanitized
@@ -51,6 +51,7 @@ prepare_tests() {
   install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
   ! { is_wanted unit || is_wanted store; } || build_preset asan "${TEST_TARGETS[@]}"
   ! is_wanted python || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  [[ -z $long ]] || ! is_wanted python || install_galera
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
 }
@@ -92,7 +93,7 @@ run_python() {
   say "test suite $suite"
   (
     cd "$ROOT" || exit 1
-    export DEV_NO_BUILD=1 TEST_LONG
+    export DEV_NO_BUILD=1 TEST_LONG TEST_CLUSTER
     unset DEV_DIR DEV_PORT
     exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${suites[@]}" "$@"
   ) &

@@ -1,6 +1,6 @@
 """The kill test on a cluster: two dispatchers on two nodes, while nodes die, are cut off, freeze and come back.
 
-`./dev cluster test galera` runs it. The random choices come from a seed that is printed; TEST_SEED gives it again.
+`./dev cluster test galera` and `./dev test --long` run it. The random choices come from a seed that is printed; TEST_SEED gives it again.
 """
 import contextlib
 import os
