@@ -2,6 +2,7 @@
 
 #include "store/id_list.hpp"
 #include "store/json_rows.hpp"
+#include "store/oldest.hpp"
 #include "store/union_all.hpp"
 
 namespace store {
@@ -127,9 +128,7 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
                     " COALESCE(x.sondeo, FALSE), COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE),"
                     // Its first one, in the index's order: asked whether any is due, MariaDB reads all that
                     // wait for tomorrow.
-                    " COALESCE((SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)"
-                    "  WHERE d.webhook_id = w.id AND d.estado = 'pendiente' ORDER BY d.proximo_intento LIMIT "
-                    "1) <= UTC_TIMESTAMP(3), FALSE)"
+                    " COALESCE(" STORE_FIRST_DUE("w.id") " <= UTC_TIMESTAMP(3), FALSE)"
                     " FROM " STORE_JSON_IDS
                     " j STRAIGHT_JOIN entidades e ON e.id = j.id"
                     " LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL"

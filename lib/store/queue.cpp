@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "store/oldest.hpp"
+
 namespace store {
 
 namespace {
@@ -27,14 +29,10 @@ std::string status_statement(bool limited) {
          count_of(deliveries, "pendiente", limited) + count_of(deliveries, "en_curso", limited) +
          count_of(deliveries, "retenida", limited) + count_of(deliveries, "fallida", limited) +
          count_of(notifications, "rechazada", limited) +
-         " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN((SELECT n.ocurrida_en FROM "
-         "notificaciones_pendientes n"
-         "  FORCE INDEX (notificaciones_por_expandir) WHERE n.estado = 'pendiente' AND n.entidad_id = t.id"
-         "  ORDER BY n.id LIMIT 1)) FROM entidades t), UTC_TIMESTAMP(3)), 0)),"
-         " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN((SELECT e.proximo_intento FROM entregas e"
-         "  FORCE INDEX (entregas_por_reclamar) WHERE e.estado = 'pendiente' AND e.webhook_id = w.id"
-         "  ORDER BY e.proximo_intento LIMIT 1)) FROM webhooks w LEFT JOIN webhook_ejecuciones x ON "
-         "x.webhook_id = w.id"
+         " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN(" STORE_FIRST_OCCURRED("t.id")
+         ") FROM entidades t), UTC_TIMESTAMP(3)), 0)),"
+         " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN(" STORE_FIRST_DUE("w.id")
+         ") FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
          "  WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3)), 0)),"
          " (SELECT pausada FROM control_envio WHERE id = 1)";
 }
