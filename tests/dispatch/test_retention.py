@@ -6,7 +6,7 @@ import pytest
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE, Entity
 from support.locks import in_background
-from support.sql import SqlSession
+from support.sql import SqlSession, numbers
 from support.stack import Stack, setting
 from support.wait import wait_until
 
@@ -52,7 +52,7 @@ def add_old(root, hook, count=OLD, days=40, state="entregada"):
     root("START TRANSACTION")
     root("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en) SELECT entidad_id,"
          " 'evaluacion.cerrada', '{\"evaluacionId\": 1, \"titulo\": \"t\"}', 'procesada', @begin + INTERVAL seq SECOND"
-         f" FROM webhooks, seq_1_to_{count} WHERE id = {hook.id}")
+         f" FROM webhooks, {numbers(count)} WHERE id = {hook.id}")
     root("INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, terminada_en)"
          f" SELECT id, {hook.id}, '{state}', 1, terminada_en, terminada_en, terminada_en FROM notificaciones_pendientes"
          " WHERE id > @first ORDER BY id")

@@ -105,7 +105,7 @@ def test_it_never_exceeds_it_while_they_are_delivered(limited, entity):
         while not all(answer.done() for answer in answers):
             seen.append(pending(entity))
         assert max(seen) <= LIMIT, seen
-    assert {answer.result().status for answer in answers} <= {200, 429}
-    assert answers[0].result().status == 200
+    statuses = {answer.result().status for answer in answers}
+    assert 200 in statuses and statuses <= {200, 429}
     rows = int(entity.stack.value(f"SELECT COUNT(*) FROM pruebas_pendientes WHERE entidad_id = {entity.id}"))
     assert rows <= LIMIT

@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(a_large_backlog_is_mended_in_batches_and_a_break_is_made_up
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 3, "
       "'evaluacion.cerrada', '{}'"
-      " FROM seq_1_to_3600");
+      " FROM " +
+      numbers(3600));
   for (int i = 0; i < 4; ++i) expand(session);
   session.execute(
       "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 DAY + INTERVAL id MOD 7 SECOND "

@@ -8,12 +8,16 @@
 
 namespace store::testing {
 
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr)
+    throw std::runtime_error(std::string(name) + " is not set: run these tests by `./dev test`");
+  return value;
+}
+
 platform::DatabaseSettings server(const std::string& database) {
-  const char* socket = std::getenv("TEST_DB_SOCKET");
-  if (socket == nullptr)
-    throw std::runtime_error("TEST_DB_SOCKET is not set: run these tests by `./dev test`");
   platform::DatabaseSettings settings;
-  settings.socket = socket;
+  settings.socket = environment("TEST_DB_SOCKET");
   settings.user = "root";
   settings.name = database;
   return settings;
@@ -64,6 +68,23 @@ NotificationId insert_notification(Session& session, EntityId entity, std::strin
   session.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES (?, ?, ?)", entity,
                  event, data);
   return session.last_insert_id();
+}
+
+std::string numbers(int count, const std::string& alias) {
+  return "JSON_TABLE(CONCAT('[0', REPEAT(',0', " + std::to_string(count - 1) +
+         "), ']'), '$[*]' COLUMNS (seq FOR ORDINALITY)) " + alias;
+}
+
+std::vector<PlanStep> explain(Session& session, const std::string& sql) {
+  // MySQL has one column more, `partitions`, before the access, and one, `filtered`, before the last.
+  const bool mariadb = session.query("SELECT VERSION()").at(0).text(0).find("MariaDB") != std::string::npos;
+  const std::size_t access = mariadb ? 3 : 4, key = access + 2, extra = mariadb ? 9 : 11;
+  std::vector<PlanStep> steps;
+  for (const auto& row : session.query("EXPLAIN FORMAT=TRADITIONAL " + sql)) {
+    const auto text = [&](std::size_t column) { return row.optional_text(column).value_or(""); };
+    steps.push_back({text(2), text(access), text(key), text(extra)});
+  }
+  return steps;
 }
 
 std::vector<EntityId> waiting_entities(Session& session) {

@@ -1,5 +1,5 @@
-// A database of its own for each test, on the server named by TEST_DB_SOCKET (or TEST_DB_HOSTS for TCP),
-// dropped at the end.
+// A database of its own for each test, on the server of TEST_DB_SOCKET, dropped at the end. The server also
+// listens on TEST_DB_PORT of localhost, over TLS by the authority TEST_DB_CA.
 #pragma once
 
 #include <optional>
@@ -24,6 +24,9 @@ namespace store::testing {
 /// The server itself, as root, in `database` (none: no default database).
 platform::DatabaseSettings server(const std::string& database);
 
+/// What `./dev test` says about the server.
+std::string environment(const char* name);
+
 struct Database {
   Database();  // migrated
   ~Database();
@@ -46,6 +49,15 @@ Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string
 NotificationId insert_notification(Session& session, EntityId entity,
                                    std::string_view event = "evaluacion.cerrada",
                                    std::string_view data = R"({"evaluacionId": 1, "titulo": "t"})");
+
+/// SQL text: a table of one column `seq` from 1 to `count`, on either server.
+std::string numbers(int count, const std::string& alias = "numeros");
+
+/// How the server would read one table for a statement; texts are EXPLAIN's, empty where it says nothing.
+struct PlanStep {
+  std::string table, access, key, extra;
+};
+std::vector<PlanStep> explain(Session& session, const std::string& sql);
 
 /// The entities with pending notifications, by id.
 std::vector<EntityId> waiting_entities(Session& session);

@@ -9,7 +9,7 @@ using platform::Milliseconds;
 
 namespace {
 
-constexpr Lease passed{1, Milliseconds(0)};
+constexpr Lease passed{1, Milliseconds(-1)};  // 0 would have passed only after a millisecond
 constexpr Lease present{2, Milliseconds(60000)};
 
 struct Fixture {

@@ -33,7 +33,7 @@ struct MaintenanceFixture {
     session.execute(
         "INSERT INTO notificaciones_pendientes (id, entidad_id, evento, datos, estado, terminada_en)"
         " SELECT @first + seq, 1, 'evaluacion.cerrada', '{}', 'procesada', " +
-        when + " + INTERVAL seq SECOND FROM seq_1_to_" + std::to_string(count));
+        when + " + INTERVAL seq SECOND FROM " + numbers(count));
     session.execute(
         "INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, "
         "terminada_en)"

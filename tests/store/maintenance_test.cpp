@@ -41,8 +41,8 @@ BOOST_AUTO_TEST_CASE(a_large_backlog_is_held_in_batches) {
   const auto webhook = add_webhook(session, 1);
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
-      "'{}' FROM"
-      " seq_1_to_1200");
+      "'{}' FROM " +
+      numbers(1200));
   expand(session);
   expand(session);
   disable_webhook(session, webhook.id, disabled_by_operator);
@@ -53,11 +53,12 @@ BOOST_AUTO_TEST_CASE(a_large_backlog_is_held_in_batches) {
 }
 
 BOOST_AUTO_TEST_CASE(with_nothing_to_do_a_reconciliation_reads_no_webhooks) {
-  session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM seq_1_to_2000");
+  session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(2000));
   session.execute(
       "INSERT INTO webhooks (entidad_id, plaza, url, eventos) SELECT e.seq, p.seq, "
       "'https://receptor.example.org/',"
-      " 'evaluacion.cerrada' FROM seq_1_to_2000 e, seq_1_to_5 p");
+      " 'evaluacion.cerrada' FROM " +
+      numbers(2000, "e") + ", " + numbers(5, "p"));
   const auto rows_read = [&] {
     std::int64_t rows = 0;
     for (const auto* name : {"Handler_read_next", "Handler_read_rnd_next", "Handler_read_key"})
@@ -73,15 +74,16 @@ BOOST_AUTO_TEST_CASE(with_nothing_to_do_a_reconciliation_reads_no_webhooks) {
 
 /// 50,000 deliveries of 1,000 webhooks, most of them done, some of each other kind.
 void fill(Session& session) {
-  session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM seq_1_to_1000");
+  session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
   session.execute(
       "INSERT INTO webhooks (entidad_id, plaza, url, eventos) SELECT seq, 1, 'https://receptor.example.org/',"
-      " 'evaluacion.cerrada' FROM seq_1_to_1000");
+      " 'evaluacion.cerrada' FROM " +
+      numbers(1000));
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en) SELECT 1 + "
       "seq % 1000,"
-      " 'evaluacion.cerrada', '{}', 'procesada', UTC_TIMESTAMP(3) - INTERVAL 50000 - seq MINUTE FROM "
-      "seq_1_to_50000");
+      " 'evaluacion.cerrada', '{}', 'procesada', UTC_TIMESTAMP(3) - INTERVAL 50000 - seq MINUTE FROM " +
+      numbers(50000));
   session.execute(
       "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, terminada_en, "
       "arriendo,"
@@ -135,14 +137,14 @@ BOOST_AUTO_TEST_CASE(every_statement_of_upkeep_seeks) {
   });
   BOOST_CHECK_GT(statements.size(), 100U);
   for (const auto& statement : statements) {
-    for (const auto& row : session.query("EXPLAIN " + statement)) {
-      if (row.null(2) || row.null(3)) continue;  // no table
-      const auto& table = row.text(2);
+    for (const auto& step : explain(session, statement)) {
+      if (step.table.empty() || step.access.empty()) continue;  // no table
+      const auto& table = step.table;
       tables.insert(table);
-      const bool scanned = row.text(3) == "ALL" || row.text(3) == "index";
+      const bool scanned = step.access == "ALL" || step.access == "index";
       const bool small = table == "j" || table.starts_with("<") || table == "webhook_ejecuciones";
       BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
-      BOOST_CHECK_MESSAGE(small || row.null(9) || row.text(9).find("filesort") == std::string::npos,
+      BOOST_CHECK_MESSAGE(small || step.extra.find("filesort") == std::string::npos,
                           "sorts " << table << ": " << statement.substr(0, 300));
     }
   }

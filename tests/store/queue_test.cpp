@@ -55,8 +55,8 @@ BOOST_AUTO_TEST_CASE(a_limited_look_reads_no_more_of_a_deep_queue) {
   add_webhook(session, 1);
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
-      "'{}' FROM"
-      " seq_1_to_20000");
+      "'{}' FROM " +
+      numbers(20000));
   queue_status(session, 50);  // prepared
   session.execute("FLUSH STATUS");
   BOOST_TEST(queue_status(session, 50).pending_notifications == 50);

@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(rows_of_a_clock_that_was_years_ahead_stop_no_walk) {
 BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
-      "'{}' FROM"
-      " seq_1_to_600");
+      "'{}' FROM " +
+      numbers(600));
   add_finished(add_webhook(session, 1).id, 600, 40 * day);
   session.execute("DELETE FROM intentos_entrega");
   session.execute("DELETE FROM entregas");

@@ -10,7 +10,7 @@ import signal
 import time
 
 from support.arena import LEASE, TIMEOUT, Arena, Stopwatch, patiently
-from support.sql import SqlSession
+from support.sql import SqlSession, numbers
 from support.wait import wait_until
 
 PATIENCE = LEASE - TIMEOUT - 3  # seconds for which every lease outlasts a database that does not answer
@@ -90,7 +90,7 @@ def provoke_deadlock(arena: Arena, first: str, second: str) -> bool:
         other("SET innodb_lock_wait_timeout = 5")
         other("CREATE DATABASE IF NOT EXISTS lastre; CREATE TABLE IF NOT EXISTS lastre.filas (n INT) ENGINE = InnoDB")
         other("START TRANSACTION")
-        other("INSERT INTO lastre.filas SELECT seq FROM seq_1_to_1000")  # the lighter transaction is the victim
+        other(f"INSERT INTO lastre.filas SELECT seq FROM {numbers(1000)}")  # the lighter transaction is the victim
         lock(other, first, keys[first])
         before = deadlocks(arena)
         answer()
@@ -163,4 +163,4 @@ def lock(session: SqlSession, table: str, key: int) -> None:
 
 
 def deadlocks(arena: Arena) -> int:
-    return int(arena.root("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")[0][1])
+    return arena.value("SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'")

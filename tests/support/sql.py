@@ -71,6 +71,11 @@ def literal(value) -> str:
     return f"'{escaped}'"
 
 
+def numbers(count: int) -> str:
+    """A table of one column `seq` from 1 to `count`, on either server."""
+    return f"JSON_TABLE(CONCAT('[0', REPEAT(',0', {count - 1}), ']'), '$[*]' COLUMNS (seq FOR ORDINALITY)) numeros"
+
+
 def insert(table: str, **columns) -> str:
     """An INSERT of one row; a column given as ... is left to its default."""
     given = {name: value for name, value in columns.items() if value is not ...}
