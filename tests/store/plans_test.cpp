@@ -1,0 +1,156 @@
+// No statement reads a table from end to end, or sorts one: judged by the server's plans, on many rows.
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <set>
+
+#include "maintenance_support.hpp"
+#include "webhook/crypto.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+/// 50,000 deliveries of 1,000 webhooks, most of them done, some of each other kind.
+void fill(Session& session) {
+  session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
+  session.execute(
+      "INSERT INTO webhooks (entidad_id, plaza, url, eventos) SELECT seq, 1, 'https://receptor.example.org/',"
+      " 'evaluacion.cerrada' FROM " +
+      numbers(1000));
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en) SELECT 1 + "
+      "seq % 1000,"
+      " 'evaluacion.cerrada', '{}', 'procesada', UTC_TIMESTAMP(3) - INTERVAL 50000 - seq MINUTE FROM " +
+      numbers(50000));
+  session.execute(
+      "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, terminada_en, "
+      "arriendo,"
+      " arriendo_hasta, paso) SELECT id, 1 + id % 1000, e, terminada_en + INTERVAL IF(e = 'pendiente', "
+      "70000, 0) MINUTE,"
+      " terminada_en, IF(e IN ('entregada', 'fallida'), terminada_en, NULL), IF(e = 'en_curso', 7, NULL),"
+      " IF(e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL id - 25000 SECOND, NULL), id % 3"
+      " FROM (SELECT id, terminada_en, CASE WHEN id % 50 = 0 THEN 'fallida' WHEN id % 50 < 6 THEN 'pendiente'"
+      " WHEN id % 100 = 7 THEN 'en_curso' WHEN id % 500 = 8 THEN 'retenida' ELSE 'entregada' END e"
+      " FROM notificaciones_pendientes) n ORDER BY id");
+  session.execute(
+      "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms) SELECT id, 1, creada_en, 9 "
+      "FROM entregas");
+  session.execute(
+      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) SELECT id, IF(id % 9, NULL, "
+      "UTC_TIMESTAMP(3)) FROM"
+      " webhooks");
+  session.execute(
+      "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3) - INTERVAL 31 DAY WHERE id % 100 = 3");
+  session.execute("UPDATE webhooks SET activo = FALSE, motivo = 'operador' WHERE id % 100 = 4");
+  for (const auto* table : {"entregas", "notificaciones_pendientes", "intentos_entrega", "webhooks"})
+    session.query(std::string("ANALYZE TABLE ") + table);
+}
+
+/// Each statement of `work`, as the server ran it.
+std::vector<std::string> statements_of(Session& session, const std::function<void()>& work) {
+  session.execute("SET GLOBAL log_output = 'TABLE'");
+  session.execute("TRUNCATE mysql.general_log");
+  session.execute("SET GLOBAL general_log = ON");
+  work();
+  session.execute("SET GLOBAL general_log = OFF");
+  std::vector<std::string> statements;
+  for (const auto& row : session.query("SELECT CAST(argument AS CHAR) FROM mysql.general_log WHERE thread_id "
+                                       "= CONNECTION_ID() AND command_type ="
+                                       " 'Execute' AND argument REGEXP '^(SELECT|UPDATE|DELETE)'"))
+    statements.push_back(row.text(0));
+  return statements;
+}
+
+/// Checks the plan of each statement; the tables that they read, as they call them.
+std::set<std::string> check_plans(Session& session, const std::vector<std::string>& statements) {
+  std::set<std::string> tables;
+  for (const auto& statement : statements) {
+    for (const auto& step : explain(session, statement)) {
+      if (step.table.empty() || step.access.empty()) continue;  // no table
+      const auto& table = step.table;
+      tables.insert(table);
+      const bool scanned = step.access == "ALL" || step.access == "index";
+      const bool small = table == "j" || table.starts_with("<") || table == "webhook_ejecuciones";
+      BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
+      const bool few = small || table == "webhooks";  // an entity's, five at most
+      BOOST_CHECK_MESSAGE(few || step.extra.find("filesort") == std::string::npos,
+                          "sorts " << table << ": " << statement.substr(0, 300));
+    }
+  }
+  return tables;
+}
+
+constexpr Lease lease{101, Milliseconds(60000)};
+
+/// A round of the dispatcher, in the order of its loop.
+void work(Session& session) {
+  glance_at_queue(session);
+  find_new_notifications(session, 49000, 500);
+  waiting_entities(session);
+  find_waiting_webhooks(session, {{1, 500}, {600, 600}});
+  load_receiving(session, {1, 2, 5});
+  const auto claimed = claim(session, {{1, 5}, {2, 5}, {5, 5}}, lease).deliveries;
+  BOOST_TEST_REQUIRE(claimed.size() > 2U);
+  std::vector<Settlement> settlements{delivered(claimed[0]), failed_attempt(claimed[1], Milliseconds(1000))};
+  for (auto& settlement : settlements) settlement.attempts = 1;  // those of fill()
+  settlements.back().gone = true;
+  find_unlocked(session, settlements);
+  settle(session, settlements, Milliseconds(1000));
+  settle(session, settlements, Milliseconds(1000));  // no longer its own
+  release_leases(session, {claimed.begin() + 2, claimed.end()});
+  expand(session, BornState::leased);
+}
+
+/// What the API does for an entity.
+void serve(Session& session, EntityId entity) {
+  find_caller(session, webhook::crypto::sha256("token"));
+  webhook::EventSet events;
+  events.insert(webhook::Event::evaluacion_cerrada);
+  const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, "s"}, keys());
+  queue_test_event(session, entity, webhook::Event::evaluacion_cerrada, "{}", 5);
+  queue_test_event(session, entity, webhook::Event::evaluacion_cerrada, "{}", 5);
+  delete_webhook(session, entity, made.value().id);
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(plans, MaintenanceFixture)
+
+BOOST_AUTO_TEST_CASE(every_statement_of_upkeep_seeks) {
+  fill(session);
+  const auto statements = statements_of(session, [&] {
+    recover_expired_leases(session, 500);
+    watch_clock(session);
+    mend(session);
+    reconcile(session);
+    sweep(session, retention);
+    PurgeWalk follower;
+    purge(session, {day, day, day}, follower);
+  });
+  BOOST_CHECK_GT(statements.size(), 100U);
+  const auto tables = check_plans(session, statements);
+  for (const auto* table : {"e", "d", "i", "n", "w", "x", "entregas"})
+    BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
+  fill(session);
+  issue_token(session, 1, webhook::crypto::sha256("token"), {}, "");
+  session.execute(
+      "UPDATE entregas SET proximo_intento = creada_en WHERE estado = 'pendiente' AND id % 2 = 0");
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 20,"
+      " 'evaluacion.cerrada', '{}' FROM " +
+      numbers(2000));
+  session.query("ANALYZE TABLE entregas, notificaciones_pendientes");
+  const auto statements = statements_of(session, [&] {
+    serve(session, 1);
+    work(session);
+  });
+  const auto tables = check_plans(session, statements);
+  for (const auto* table : {"e", "d", "n", "w", "x", "webhooks", "entregas", "notificaciones_pendientes"})
+    BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
