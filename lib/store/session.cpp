@@ -36,6 +36,7 @@ constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 12
 constexpr std::array conflict_codes = {1020, 1213, 3101};
 constexpr int lock_timeout_code = 1205;
 constexpr int duplicate_key_code = 1062;
+constexpr int tls_code = 2026;
 
 /// What the operator can do about an error that is not the program's fault.
 std::string_view remedy(int code) {
@@ -52,6 +53,8 @@ std::string_view remedy(int code) {
     case 1054:
     case 1146:
       return " (bring the tables up to date: apientidades-admin db migrate)";
+    case tls_code:
+      return " (check database.tls_ca, and that database.hosts names the server as its certificate does)";
     default:
       return "";
   }
@@ -60,12 +63,13 @@ std::string_view remedy(int code) {
 bool contains(const auto& codes, int code) { return std::ranges::find(codes, code) != codes.end(); }
 
 [[noreturn]] void throw_translated(int code, const std::string& message) {
-  const std::string text = "database error " + std::to_string(code) + ": " + message;
+  const std::string text =
+      "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
   if (contains(unavailable_codes, code)) throw Unavailable(code, text);
   if (code == lock_timeout_code) throw LockTimeout(code, text);
   if (contains(conflict_codes, code)) throw Conflict(code, text);
   if (code == duplicate_key_code) throw DuplicateKey(code, text);
-  throw DatabaseError(code, text + std::string(remedy(code)));
+  throw DatabaseError(code, text);
 }
 
 sql::Driver& driver() {
@@ -227,7 +231,7 @@ void Session::Impl::require_tls() {
   const std::unique_ptr<sql::ResultSet> result(
       statement->executeQuery("SHOW SESSION STATUS LIKE 'Ssl_cipher'"));
   if (!result->next() || result->getString(2).length() == 0) {
-    throw Unavailable(2026, "database.tls_ca is set but the server gave a connection without TLS");
+    throw_translated(tls_code, "the server gave a connection without TLS");
   }
 }
 
