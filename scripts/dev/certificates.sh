@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# An authority of this stack's own, and what it vouches for: the API's server and the receivers of tests.
+# An authority of this stack's own, and what it vouches for: the API's server, the receivers of tests, the database. The last made
+# says that all are there.
 
 make_certificates() {
   local folder=$DEV_DIR/certs
-  openssl x509 -checkend 86400 -noout -in "$folder/receiver.pem" >/dev/null 2>&1 && return
+  openssl x509 -checkend 86400 -noout -in "$folder/database.pem" >/dev/null 2>&1 && return
   say "making certificates"
   mkdir -p "$folder"
   (
@@ -11,6 +12,7 @@ make_certificates() {
     make_authority "$folder"
     make_certificate "$folder" server 'DNS:localhost,IP:127.0.0.1,IP:::1'
     make_certificate "$folder" receiver 'DNS:localhost,DNS:*.receptor.test,IP:127.0.0.1'
+    make_certificate "$folder" database 'DNS:localhost'
   ) || die "openssl could not make the certificates"
 }
 

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# A MariaDB server of the stack's own, on a socket in a private folder, without network.
+# A database server of the stack's own, MariaDB or MySQL, on a socket in a private folder; without network, unless
+# DEV_DB_PORT asks for a port of 127.0.0.1, over TLS.
 
 DB_USERS=(api dispatcher admin evaluacion)
 DB_CLIENT_HOSTS=(localhost) # where the programs connect from
@@ -11,11 +12,35 @@ db_answers() { db_client -e 'SELECT 1' >/dev/null 2>&1; }
 start_database() { ensure db; }
 database_address() { printf 'socket = %s\n' "$(db_socket)"; }
 
+# What a data folder holds says which server it is of; DEV_DATABASE chooses only for a new one.
+database_kind() {
+  local kind=${DEV_DATABASE:-mariadb}
+  [[ $kind == mariadb || $kind == mysql ]] || die "DEV_DATABASE must be mariadb or mysql, not '$kind'"
+  if [[ -d $DEV_DIR/db ]]; then
+    local found=mariadb
+    [[ ! -e $DEV_DIR/db/mysql.ibd ]] || found=mysql
+    [[ $found == "${DEV_DATABASE:-$found}" ]] || die "$DEV_DIR/db is of $found, not of $kind: remove it, or choose another DEV_DIR"
+    kind=$found
+  fi
+  printf '%s\n' "$kind"
+}
+
+# What the chosen server needs beyond the packages that every stack needs.
+install_database() {
+  local kind
+  kind=$(database_kind) || exit 1
+  [[ $kind == mariadb ]] || install_mysql
+}
+
+DB_OPTIONS=() # further ones, of both servers
+
 start_db() {
+  choose_server
   make_data_folder
-  launch db -- mariadbd "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db" --tmpdir="$(db_tmpdir)" \
-    --socket="$(db_socket)" --pid-file="$DEV_DIR/run/mariadbd.pid" --skip-networking --skip-name-resolve \
-    --max-connections=500 --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1
+  choose_network
+  launch db -- "${SERVER[@]}" --datadir="$DEV_DIR/db" --tmpdir="$(db_tmpdir)" \
+    --socket="$(db_socket)" --pid-file="$DEV_DIR/run/db.pid" "${NETWORK[@]}" --skip-name-resolve \
+    --max-connections=500 --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1 "${DB_OPTIONS[@]}"
   wait_for 60 db_answers_or_ended
   db_answers || part_failed db "it does not answer on $(db_socket)"
 }
@@ -28,8 +53,26 @@ db_tmpdir() {
 
 db_answers_or_ended() { db_answers || ! part_alive db; }
 
-MARIADB_AS_ROOT=(--no-defaults)
-((EUID != 0)) || MARIADB_AS_ROOT+=(--user=root)
+# The server's command, up to what both servers are told alike, in the array SERVER.
+choose_server() {
+  local kind
+  kind=$(database_kind) || exit 1
+  SERVER=(mariadbd --no-defaults)
+  ((EUID != 0)) || SERVER+=(--user=root)
+  [[ $kind == mariadb ]] || choose_mysqld
+}
+
+db_port() { cat "$DEV_DIR/run/db_port" 2>/dev/null || printf '%s\n' "${DEV_DB_PORT:-}"; }
+
+choose_network() {
+  local port
+  port=$(db_port)
+  NETWORK=(--skip-networking)
+  [[ -n $port ]] || return 0
+  make_certificates
+  NETWORK=(--bind-address=127.0.0.1 --port="$port" --ssl-ca="$DEV_DIR/certs/ca.pem"
+    --ssl-cert="$DEV_DIR/certs/database.pem" --ssl-key="$DEV_DIR/certs/database.key")
+}
 
 # Made aside and moved, so that an interrupted first start is no half-made folder.
 # --force: a machine whose own name does not resolve is good enough for sockets.
@@ -37,13 +80,17 @@ make_data_folder() {
   [[ ! -d $DEV_DIR/db ]] || return 0
   say "making the database"
   rm -rf "$DEV_DIR/db.new"
-  mariadb-install-db "${MARIADB_AS_ROOT[@]}" --datadir="$DEV_DIR/db.new" --tmpdir="$(db_tmpdir)" \
-    --skip-test-db --force --auth-root-authentication-method=normal >>"$(part_log db)" 2>&1 ||
-    part_failed db "mariadb-install-db failed"
+  if [[ ${SERVER[0]} == mariadbd ]]; then
+    set -- mariadb-install-db "${SERVER[@]:1}" --skip-test-db --force --auth-root-authentication-method=normal
+  else
+    set -- "${SERVER[@]}" --initialize-insecure
+  fi
+  "$@" --datadir="$DEV_DIR/db.new" --tmpdir="$(db_tmpdir)" >>"$(part_log db)" 2>&1 ||
+    part_failed db "the data folder could not be made"
   mv "$DEV_DIR/db.new" "$DEV_DIR/db"
 }
 
-# Users, schema and rights, by the very files of a real installation.
+# Users, schema and rights, by the very files of a real installation; with a port, users for it, too.
 prepare_database() {
   local name
   db_client <<<"CREATE DATABASE IF NOT EXISTS $DB_NAME" || die "could not create the database"
@@ -64,17 +111,23 @@ make_database_user() {
   local name=$1 user password host
   user=$(database_user "$name")
   password=$(secret_of "$name.password" openssl rand -hex 24)
-  for host in "${DB_CLIENT_HOSTS[@]}"; do
+  for host in $(db_client_hosts); do
     db_client <<SQL || return 1
 CREATE USER IF NOT EXISTS '$user'@'$host' IDENTIFIED BY '$password';
-ALTER USER '$user'@'$host' IDENTIFIED BY '$password';
+ALTER USER '$user'@'$host' IDENTIFIED BY '$password' $([[ $host == localhost || -z $(db_port) ]] || echo REQUIRE SSL);
 SQL
   done
 }
 
+db_client_hosts() {
+  printf '%s\n' "${DB_CLIENT_HOSTS[@]}"
+  [[ -z $(db_port) ]] || echo 127.0.0.1
+}
+
+# For another host as sql/grants/README.md says.
 apply_grants() {
   local host
-  for host in "${DB_CLIENT_HOSTS[@]}"; do
+  for host in $(db_client_hosts); do
     sed "s/'localhost'/'$host'/" "$ROOT/sql/grants/$1.sql" | db_client "$DB_NAME" ||
       die "could not apply sql/grants/$1.sql: see the line above"
   done

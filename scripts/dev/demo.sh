@@ -2,7 +2,8 @@
 # The main job, shown on a stack of its own that is always taken down. scripts/demo.py does the showing.
 
 command_demo() {
-  (($# == 0)) || usage_error "'demo' takes no arguments"
+  [[ ${1:-} != --mysql ]] || { export DEV_DATABASE=mysql && shift; }
+  (($# == 0)) || usage_error "'demo' takes no arguments but --mysql"
   build_programs
   export DEV_NO_BUILD=1 DEV_DIR=$ROOT/.dev/demo DEV_PORT
   DEV_PORT=$(free_port)

@@ -24,15 +24,19 @@ install_packages() {
   apt_install "${missing[@]}" || die "could not install ${missing[*]}: see the lines above"
 }
 
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  else
+    command -v sudo >/dev/null || die "needs root or sudo for: $*"
+    sudo "$@"
+  fi
+}
+
 # Starts no service: the stack runs its own nginx and MariaDB, and port 80 is the machine's business.
 apt_install() {
   command -v apt-get >/dev/null || die "this is not Debian: install by hand $*"
-  local sudo=()
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null || die "needs root or sudo to install $*"
-    sudo=(sudo)
-  fi
-  "${sudo[@]}" bash -s -- "$@" >&2 <<'ROOT'
+  as_root bash -s -- "$@" >&2 <<'ROOT'
     set -e
     export DEBIAN_FRONTEND=noninteractive
     policy=/usr/sbin/policy-rc.d

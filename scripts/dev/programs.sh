@@ -32,6 +32,14 @@ api_file = $DEV_DIR/run/api-metrics
 CONF
 }
 
+database_address() {
+  if [[ -z $(db_port) ]]; then
+    printf 'socket = %s\n' "$(db_socket)"
+  else
+    printf 'hosts = localhost:%s\ntls_ca = %s\n' "$(db_port)" "$DEV_DIR/certs/ca.pem"
+  fi
+}
+
 new_key() { printf 'dev1:%s\n' "$(openssl rand -base64 32)"; }
 
 program() {

@@ -4,12 +4,14 @@
 command_up() {
   (($# == 0)) || usage_error "'up' takes no arguments; DEV_PORT and DEV_DIR choose the port and the folder"
   build_programs
+  install_database
   lock_stack
   if all_up; then
     say "already up: $(base_url)/apientidades/v1"
     return
   fi
   choose_port
+  choose_db_port
   trap undo_up EXIT
   make_certificates
   start_database
@@ -48,6 +50,12 @@ choose_port() {
   printf '%s\n' "$port" >"$DEV_DIR/run/port"
 }
 
+choose_db_port() {
+  part_alive db && return
+  rm -f "$DEV_DIR/run/db_port"
+  [[ -z ${DEV_DB_PORT:-} ]] || printf '%s\n' "$DEV_DB_PORT" >"$DEV_DIR/run/db_port"
+}
+
 command_down() {
   [[ -d $DEV_DIR/run ]] || { say "nothing to stop"; return; }
   lock_stack
@@ -58,7 +66,7 @@ command_down() {
     stop_part "$part" --then-kill || die "$part does not end: $(part_pids "$part" | xargs)"
   done
   remove_sockets_dir
-  rm -f "$DEV_DIR/run/port" "$DEV_DIR/run/metrics_port"
+  rm -f "$DEV_DIR/run/port" "$DEV_DIR/run/db_port" "$DEV_DIR/run/metrics_port"
   say "down"
 }
 

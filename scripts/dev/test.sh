@@ -1,20 +1,23 @@
 # shellcheck shell=bash
 # Every suite in one command. tally.py adds the counts up; a suite that cannot run counts as a failure.
 
+SUITES='unit store python system mysql fuzz sanitizers'
 TEST_TARGETS=(unit_tests store_tests)
 PYTHON_SUITES=(tests)
+MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py)
 FUZZ_SECONDS=30 # each target
+SUITE_SUFFIX=''
 
 command_test() {
-  local only='' long='' system='' pytest_arguments=()
+  local only='' long='' system='' mysql='' pytest_arguments=()
   while (($#)); do
     case $1 in
       -h | --help) usage && return ;;
       --long) long=1 ;;
       --system | --system-if-possible) system=$1 ;;
-      --mysql) usage_error "test $1 does not exist yet: it comes with later work" ;;
+      --mysql) mysql=1 ;;
       --only)
-        (($# > 1)) || usage_error '--only takes unit, store, python, system, fuzz or sanitizers'
+        (($# > 1)) || usage_error "--only takes one of: $SUITES"
         only=$2
         shift
         ;;
@@ -22,10 +25,9 @@ command_test() {
     esac
     shift
   done
-  [[ $only =~ ^(|unit|store|python|system|fuzz|sanitizers)$ ]] ||
-    usage_error "--only takes unit, store, python, system, fuzz or sanitizers, not '$only'"
+  [[ " $SUITES " == *" ${only:-unit} "* ]] || usage_error "--only takes one of: $SUITES; not '$only'"
   [[ $only != system ]] || system=--system
-  prepare_tests "$only" "$long"
+  prepare_tests "$only" "$long" "$mysql"
 
   RESULTS=$ROOT/build/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
@@ -35,29 +37,41 @@ command_test() {
   [[ -z $system ]] || run_system "$system" "${pytest_arguments[@]}"
   ! is_wanted fuzz || run_fuzz
   ! is_wanted sanitizers || run_sanitized
+  ! is_wanted mysql || run_on_mysql "${pytest_arguments[@]}"
   "$PYTHON" "$ROOT/scripts/dev/tally.py" "$RESULTS"
 }
 
-# is_wanted SUITE, by the `only` and `long` of command_test.
+# is_wanted SUITE, by the `only`, `long` and `mysql` of command_test.
 is_wanted() {
   case $1 in
     fuzz | sanitizers) [[ $only == "$1" || -z $only && -n $long ]] ;;
+    mysql) [[ $only == mysql || -z $only && -n $mysql ]] ;;
     *) [[ -z $only || $only == "$1" ]] ;;
   esac
 }
 
 prepare_tests() {
-  local only=$1 long=$2
+  local only=$1 long=$2 mysql=$3
   install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-  ! { is_wanted unit || is_wanted store; } || build_preset asan "${TEST_TARGETS[@]}"
-  ! is_wanted python || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  install_database
+  ! is_wanted mysql || DEV_DATABASE=mysql install_database
+  ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${TEST_TARGETS[@]}"
+  ! { is_wanted python || is_wanted mysql; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
   [[ -z $long ]] || ! is_wanted python || install_galera
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
 }
 
-# A suite's results have its own name under AddressSanitizer, and say the preset of another.
-suite_name() { if [[ $2 == asan ]]; then printf '%s' "$1"; else printf '%s-%s' "$1" "$2"; fi; }
+# What knows the database, once more on MySQL.
+run_on_mysql() {
+  local -x DEV_DATABASE=mysql
+  local SUITE_SUFFIX=-mysql PYTHON_SUITES=("${MYSQL_SUITES[@]}")
+  run_store asan
+  TEST_LONG=$long run_python python "$@"
+}
+
+# A suite's results have its own name under AddressSanitizer, and say the preset of another, and MySQL.
+suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
 
 # run_boost NAME PRESET: counts by its JUnit report and its exit status, which tells of a crash.
 run_boost() {
@@ -77,15 +91,17 @@ run_store() (
   trap 'stop_part db --then-kill; remove_sockets_dir; rm -rf "$DEV_DIR"' EXIT
   trap 'exit 130' INT TERM
   printf '1\n' >"$RESULTS/$(suite_name store "$1").status" # until it has run
+  DEV_DB_PORT=$(free_port)
+  DB_OPTIONS=(--innodb-flush-method=nosync) # each test makes a database, and none outlives its server
   start_db
-  export TEST_DB_SOCKET
+  export TEST_DB_SOCKET TEST_DB_PORT=$DEV_DB_PORT TEST_DB_CA=$DEV_DIR/certs/ca.pem
   TEST_DB_SOCKET=$(db_socket)
   run_boost store "$1"
 ) || true
 
 # run_python NAME [PYTEST ARGUMENTS], with the programs of DEV_PRESET.
 run_python() {
-  local suite=$1 status=0 argument suites=("${PYTHON_SUITES[@]}")
+  local suite=$1$SUITE_SUFFIX status=0 argument suites=("${PYTHON_SUITES[@]}")
   shift
   for argument in "$@"; do
     [[ ! -e ${argument%%::*} ]] || suites=() # paths were given: only those

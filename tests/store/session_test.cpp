@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "database.hpp"
@@ -21,6 +23,34 @@ void kill_connection(Database& database, Session& victim) {
   const auto id = connection_id(victim);
   database.session.execute("KILL " + std::to_string(id));
 }
+
+/// A new user with a password, who may come from 127.0.0.1 only.
+struct NetworkUser {
+  NetworkUser(Database& database_, bool tls) : database(database_) {
+    const std::string name = database.name + (tls ? "_tls" : "_clear");
+    std::ofstream(password_file) << "s3creto";
+    database.session.execute("CREATE USER " + account(name) + " IDENTIFIED BY 's3creto'" +
+                             (tls ? " REQUIRE SSL" : ""));
+    database.session.execute("GRANT ALL ON " + database.name + ".* TO " + account(name));
+    settings.user = name;
+    settings.name = database.name;
+    settings.password_file = password_file;
+    settings.hosts = {"localhost:" + environment("TEST_DB_PORT")};
+    if (tls) settings.tls_ca = environment("TEST_DB_CA");
+  }
+  ~NetworkUser() {
+    database.session.execute("DROP USER " + account(settings.user));
+    std::filesystem::remove(password_file);
+  }
+  NetworkUser(const NetworkUser&) = delete;
+  NetworkUser& operator=(const NetworkUser&) = delete;
+
+  static std::string account(const std::string& name) { return "'" + name + "'@'127.0.0.1'"; }
+
+  Database& database;
+  std::string password_file = std::filesystem::temp_directory_path() / (database.name + ".password");
+  platform::DatabaseSettings settings;
+};
 
 }  // namespace
 
@@ -119,10 +149,30 @@ BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_ti
   ::close(listener);
 }
 
+// With a password that the server has not seen before: on MySQL it goes through TLS, or, in clear, under the
+// server's RSA key; on MariaDB only a proof of it goes.
+BOOST_AUTO_TEST_CASE(a_password_over_tcp_with_tls_and_without) {
+  Database database;
+  for (const bool tls : {true, false}) {
+    const NetworkUser user(database, tls);
+    Session session(user.settings, {});
+    const auto cipher = session.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").at(0).text(1);
+    BOOST_TEST(cipher.empty() == !tls, cipher);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tls_over_the_socket_too) {
+  Database database;
+  auto settings = server(database.name);
+  settings.tls_ca = environment("TEST_DB_CA");
+  Session session(settings, {});
+  BOOST_TEST(!session.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").at(0).text(1).empty());
+}
+
 BOOST_AUTO_TEST_CASE(tls_that_was_asked_for_and_not_given_is_an_error) {
   Database database;
   auto settings = server(database.name);
-  settings.tls_ca = SOURCE_DIR "/README.md";  // not a certificate, and the server has none
+  settings.tls_ca = SOURCE_DIR "/README.md";  // not a certificate
   Session session(settings, {"root"});
   BOOST_CHECK_THROW(session.connect(), DatabaseError);
 }

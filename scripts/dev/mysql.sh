@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# A MySQL server on a machine whose Debian brings only MariaDB: Debian unstable's, in a folder of its own made once by
+# debootstrap. It runs by that folder's own loader and libraries, which needs neither chroot nor root, so that its data
+# and its socket are where MariaDB's would be.
+
+MYSQL_TREE=$ROOT/.dev/mysql
+
+install_mysql() {
+  [[ ! -x $MYSQL_TREE/usr/sbin/mysqld ]] || return 0
+  [[ -z $DEV_NO_BUILD ]] || die "there is no MySQL in $MYSQL_TREE: DEV_DATABASE=mysql ./dev up, without DEV_NO_BUILD, makes it"
+  mkdir -p "$ROOT/.dev"
+  (
+    flock -w 1800 9 || die "another ./dev has been making $MYSQL_TREE for half an hour"
+    [[ -x $MYSQL_TREE/usr/sbin/mysqld ]] || make_mysql_tree
+  ) 9>"$ROOT/.dev/mysql.lock" || exit 1
+}
+
+# Made aside and moved, so that an interrupted one is no half-made tree.
+make_mysql_tree() {
+  local mirror proxy='' log=$ROOT/.dev/mysql.log new=$MYSQL_TREE.new
+  install_packages debootstrap
+  mirror=$(debian_mirror)
+  say "fetching MySQL of Debian unstable from $mirror (some minutes, once; 600 MB in $MYSQL_TREE)"
+  eval "$(apt-config shell proxy Acquire::http::Proxy)" # as the image of the system tests does
+  as_root rm -rf --one-file-system "$new" "$MYSQL_TREE"
+  as_root env ${proxy:+"http_proxy=$proxy"} debootstrap --variant=minbase --include=mysql-server-core \
+    sid "$new" "$mirror" >"$log" 2>&1 9>&- || {
+    tail -n 10 "$log" >&2
+    die "debootstrap could not fetch MySQL from $mirror (no network? a container that may not mount?): all of it in $log"
+  }
+  as_root rm -rf "$new"/var/cache/apt/archives "$new"/var/lib/apt/lists
+  as_root mv "$new" "$MYSQL_TREE"
+}
+
+# As choose_server. No second protocol, and no binary log, which MariaDB has not by default either.
+choose_mysqld() {
+  local libraries
+  libraries=$MYSQL_TREE/usr/lib/$(uname -m)-linux-gnu
+  SERVER=("$libraries"/ld-linux-*.so.? --library-path "$libraries" "$MYSQL_TREE/usr/sbin/mysqld" --no-defaults
+    --basedir="$MYSQL_TREE/usr" --lc-messages-dir="$MYSQL_TREE/usr/share/mysql" --secure-file-priv=
+    --character-sets-dir="$MYSQL_TREE/usr/share/mysql/charsets" --plugin-dir="$MYSQL_TREE/usr/lib/mysql/plugin"
+    --mysqlx=OFF --skip-log-bin)
+  ((EUID != 0)) || SERVER+=(--user=root)
+}

@@ -1,0 +1,89 @@
+"""The database over TCP: verified TLS or nothing, and an operator who reads the refusal knows which key to look at."""
+import socket
+import subprocess
+
+import pytest
+
+from fakes.receiver import Receiver, self_signed
+from fakes.tcp import tcp_server
+from support.actors import Entity
+from support.stack import Stack, free_port, setting
+
+CLIENT_SSL = 0x0800  # of the capabilities in the server's greeting
+
+
+@pytest.fixture(scope="module")
+def port():
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def remote(port):
+    """A stack whose programs reach the database over TCP, as users from whom the server demands TLS."""
+    running = Stack({**setting(delivery_allowed_networks="127.0.0.0/8"), "DEV_DB_PORT": str(port)}).up()
+    yield running
+    running.down()
+
+
+def list_entities(stack, *how, **settings):
+    """apientidades-admin by itself, so that `how` (a program and its arguments) is about nothing else."""
+    arguments, environment = stack.command_of("dispatcher")
+    password = f"{stack.env['SECRETS_DIR']}/admin.password"
+    own = setting(database_user="apientidades_admin", database_password_file=password, **settings)
+    arguments = [*how, arguments[0].replace("dispatcher", "admin"), *arguments[1:], "entity", "list"]
+    return subprocess.run(arguments, env={**environment, **own}, capture_output=True, text=True, timeout=20)
+
+
+def refused(stack, *how, **settings) -> str:
+    """What it says, in one line, when it is to connect so."""
+    assert list_entities(stack).returncode == 0
+    result = list_entities(stack, *how, **settings)
+    lines = result.stderr.strip().splitlines()
+    assert (result.returncode, result.stdout, len(lines)) == (1, "", 1), result
+    assert "database.tls_ca" in lines[0]
+    return lines[0]
+
+
+def test_every_program_works_over_it(remote):
+    with Receiver(remote.env["RECEIVER_CERT"], remote.env["RECEIVER_KEY"]) as receiver:
+        entity = Entity(remote, receiver)
+        hook = entity.register(["evaluacion.cerrada"])
+        notification = remote.notify(entity.id, "evaluacion.cerrada", '{"evaluacionId": 1, "titulo": "t"}')
+        remote.wait_delivery(remote.delivery_id(notification, hook.id), "entregada")
+    connected = {user for user, host in remote.sql("SELECT user, host FROM information_schema.processlist")
+                 if host.startswith("127.0.0.1:")}
+    assert connected == {"apientidades_api", "apientidades_dispatcher"}
+
+
+def test_a_server_of_another_authority_is_refused(remote, tmp_path):
+    other, _ = self_signed(tmp_path, "localhost")
+    assert "certificate" in refused(remote, database_tls_ca=other)
+
+
+def test_a_server_of_another_name_is_refused(remote, port):
+    assert "database.hosts" in refused(remote, database_hosts=f"127.0.0.1:{port}")
+
+
+def test_an_expired_certificate_is_refused(remote):
+    assert "expired" in refused(remote, "faketime", "-f", "+2y")
+
+
+def test_a_server_without_tls_gets_no_password(remote, port):
+    """Somebody on the way takes TLS out of what the server offers."""
+    sent = []
+
+    def strip(client):
+        with socket.create_connection(("127.0.0.1", port)) as server:
+            greeting = bytearray(server.recv(4096))
+            flags = greeting.index(0, 5) + 1 + 4 + 8 + 1  # after the version's NUL: thread, salt, filler
+            offered = int.from_bytes(greeting[flags:flags + 2], "little")
+            assert offered & CLIENT_SSL
+            greeting[flags:flags + 2] = (offered & ~CLIENT_SSL).to_bytes(2, "little")
+            client.sendall(greeting)
+            while data := client.recv(4096):
+                sent.append(data)
+                return
+
+    with tcp_server(strip) as stripped:
+        refused(remote, database_hosts=f"localhost:{stripped}")
+    assert not any(b"apientidades" in data for data in sent)
