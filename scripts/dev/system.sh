@@ -9,6 +9,7 @@ IMAGE=$ROOT/.dev/image
 run_system() {
   local how=$1 obstacle package log=$ROOT/build/image.log
   shift
+  say "preparing a Debian 12 for the system tests (the first time takes some minutes)"
   obstacle=$(system_obstacle)
   if [[ -n $obstacle ]]; then
     [[ $how == --system-if-possible ]] || die "the system tests cannot run here: $obstacle"

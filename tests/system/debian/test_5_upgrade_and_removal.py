@@ -8,7 +8,7 @@ from support.load import Load
 from support.wait import wait_until
 
 LEFT = ("find / -xdev -name '*apientidades*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/var/lib/mysql/*' "
-        "-not -path '/root/*' -not -path '/run/systemd/*' -not -path '/var/log/*' -not -path '/var/backups/*' "
+        "-not -path '/root/*' -not -path '/etc/mysql/*' -not -path '/run/systemd/*' -not -path '/var/log/*' -not -path '/var/backups/*' "
         "-not -path '/var/cache/*' -not -path '/var/lib/systemd/*' -not -path '/tmp/*'")
 
 
@@ -52,7 +52,8 @@ def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_
     try:
         for package in (installation.package, next_package):
             apt(machine, package)
-            assert [installation.property(unit, "ActiveState") for unit in SERVICES] == ["inactive"] * len(SERVICES)
+            wait_until(lambda: [installation.property(unit, "ActiveState") for unit in SERVICES] == ["inactive"] * len(SERVICES),
+                   60, "all to have stopped")
     finally:
         installation.systemctl("start", "apientidades.target")
     installation.wait_working()
