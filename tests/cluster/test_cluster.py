@@ -14,6 +14,7 @@ from support.actors import Entity
 from support.arena import Stopwatch
 from support.cluster import LEASE, NODES, ClusterArena
 from support.customer import Customer
+from support.wait import wait_until
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TEST_CLUSTER"), reason="./dev cluster test galera")
 
@@ -37,7 +38,8 @@ def freeze(stack, node):
 
 
 def disturb(arena, node, what, waits: list) -> dict:
-    """Does it to a node; once deliveries are settled again, `waits` has how long that took, and the node comes back."""
+    """Does it to a node; once every dispatcher has turned to another one and deliveries are settled again, `waits` has how
+    long that took, and the node comes back."""
     faults.moment(arena)
     taken, seen = Stopwatch(), arena.in_flight()
     with contextlib.ExitStack() as undo:
@@ -46,6 +48,7 @@ def disturb(arena, node, what, waits: list) -> dict:
         arena.hang_up(node)
         arena.root.close()  # it may be on that node
         arena.progress()
+        wait_until(lambda: arena.left(node), LEASE, f"the dispatchers to leave {node}", every=0.1)
         away = taken.seconds
         waits.append((away, what.__name__, node))
         arena.flow(20)
@@ -77,7 +80,7 @@ def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys):
             arena.stack.stop("dispatcher")
         verdict = arena.ledger.judge(rows, arena.receiver.requests())
         print(f"seed {seed}: {arena.ledger.report(verdict)}")
-        print("  until deliveries were settled again: " + ", ".join(f"{what} {node} {s:.1f} s" for s, what, node in waits))
+        print("  until every dispatcher was at work on another node: " + ", ".join(f"{what} {node} {s:.1f} s" for s, what, node in waits))
         print(f"  {customer.report()}")
         print("  " + ", ".join(f"{name} {arena.counter(name)}" for name in ("wsrep_local_cert_failures", "wsrep_local_bf_aborts")))
         assert verdict.problems == [] and verdict.notifications >= NOTIFICATIONS

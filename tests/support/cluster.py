@@ -18,7 +18,7 @@ NOT_READY = 1047
 
 class ClusterStack(Stack):
     def __init__(self, kind: str):
-        super().__init__(SETTINGS | setting(delivery_lease=f"{LEASE}s"))
+        super().__init__(SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1s"))
         self.kind = kind
 
     def up(self) -> "ClusterStack":
@@ -133,6 +133,12 @@ class ClusterArena(Arena):
                 found |= {(node, int(row[0])) for row in session(DISPATCHERS)}
                 session.close()
         return found
+
+    def left(self, node: str) -> bool:
+        """Whether no dispatcher has a connection to it any more."""
+        port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
+        found = subprocess.run(["ss", "-Htnp", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
+        return "apientidades-di" not in found.stdout
 
     def counter(self, name: str) -> int:
         """A status variable of the nodes, summed up. Counts of before a node's restart are lost."""
