@@ -56,8 +56,7 @@ Response test_event(const Call& call) {
     throw nobody_subscribed(event);  // spares the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
   // datosExtra is the entity's own: it waits in the database as its secrets do.
-  const auto queued =
-      queue(call, event, webhook::seal_test_data(call.keys, call.caller.id, event, data));
+  const auto queued = queue(call, event, webhook::seal_test_data(call.keys, call.caller.id, event, data));
   if (queued.empty()) throw nobody_subscribed(event);
   const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +
                               std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks");

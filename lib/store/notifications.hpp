@@ -43,9 +43,9 @@ CancelResult cancel_notification(Session& session, NotificationId id);
 
 /// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each
 /// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
-/// nothing was written). `sealed_data`: what webhook::seal_test_data gives. With `max_pending` (0: any number)
-/// the entity never has more test deliveries that have not ended, however many requests come at once: throws
-/// TooManyPendingTests, and nothing was written.
+/// nothing was written). `sealed_data`: what webhook::seal_test_data gives. With `max_pending` (0: any
+/// number) the entity never has more test deliveries that have not ended, however many requests come at once:
+/// throws TooManyPendingTests, and nothing was written.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending = 0);
 
