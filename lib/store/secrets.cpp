@@ -29,13 +29,13 @@ bool reseal_secret(Session& session, const Row& row, const webhook::KeyRing& key
   const WebhookId id = row.integer(0);
   const auto secret = keys.open(id, {row.text(1), from_hex(row.text(2)).value()});
   if (!secret) return false;
-  const auto [key, bytes] = keys.seal(id, *secret);
+  const auto resealed = keys.seal(id, *secret);
   // Guarded by what was read.
   result.secrets += transaction(session, [&] {
     return session.update(
         "UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?) WHERE id = ? AND "
         "secreto_sellado = UNHEX(?)",
-        key, to_hex(bytes), id, row.text(2));
+        resealed.key_id, to_hex(resealed.ciphertext), id, row.text(2));
   });
   return true;
 }
