@@ -24,6 +24,7 @@ MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
 std::vector<store::EntityId> entities_of(const std::vector<store::TakeRequest>& requests) {
   std::vector<store::EntityId> result;
+  result.reserve(requests.size());
   for (const auto& request : requests) result.push_back(request.entity);
   return result;
 }
@@ -107,6 +108,7 @@ std::vector<store::ClaimRequest> Intake::plan_claims(const std::vector<store::Re
                                                      const Slots& slots) {
   Slots::Plan plan(slots, monotonic_now());
   std::vector<store::ClaimRequest> requests;
+  requests.reserve(due.size());
   for (const auto& [webhook, from] : due) requests.push_back({webhook, 0, from});
   for (bool any = true; any;) {
     any = false;
@@ -159,6 +161,7 @@ Shipment Intake::claim(store::Session& session, Lookout& lookout, const Slots& s
 Shipment Intake::claim(store::Session& session, WebhookAgenda& agenda,
                        const std::vector<WebhookAgenda::Due>& due, const Slots& slots) {
   std::vector<store::WebhookId> ids;
+  ids.reserve(due.size());
   for (const auto& webhook : due) ids.push_back(webhook.webhook);
   auto receiving = store::load_receiving(session, ids);
   Shipment shipment;

@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 13> outcome_labels{
 
 std::vector<Labels> series(const std::string& name, const std::vector<std::string_view>& values) {
   std::vector<Labels> result;
+  result.reserve(values.size());
   for (const auto value : values) result.push_back({{name, std::string(value)}});
   return result;
 }

@@ -44,6 +44,7 @@ std::vector<Labels> duration_series() {
 
 std::vector<Labels> error_series() {
   std::vector<Labels> series;
+  series.reserve(store::error_kinds.size());
   for (const auto kind : store::error_kinds) series.push_back({{"kind", std::string(kind)}});
   return series;
 }

@@ -132,6 +132,7 @@ bool Log::write_to_journal(LogLevel level, std::string_view message,
                            std::initializer_list<LogField> fields) const {
   auto texts = journal_fields(level, message, fields);
   std::vector<iovec> parts;
+  parts.reserve(texts.size());
   for (auto& text : texts) parts.push_back({text.data(), text.size()});
   return sd_journal_sendv(parts.data(), static_cast<int>(parts.size())) == 0;
 }

@@ -277,7 +277,7 @@ std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement
     result.insert(settlement.webhook);
   }
   /// What of `ids` exists, and is skipped because somebody has it.
-  const auto locked = [&](std::string_view sql, std::vector<std::int64_t> ids) {
+  const auto locked = [&](std::string_view sql, const std::vector<std::int64_t>& ids) {
     std::set<std::int64_t> found;
     for (const auto& row : query_ids(session, sql, ids, "")) found.insert(row.integer(0));
     for (const auto& row : query_ids(session, sql, ids, "FOR UPDATE SKIP LOCKED"))
@@ -285,6 +285,7 @@ std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement
     return found;
   };
   std::vector<DeliveryId> ids;
+  ids.reserve(deliveries.size());
   for (const auto& [id, webhook] : deliveries) ids.push_back(id);
   for (const auto id : locked("SELECT webhook_id FROM webhook_ejecuciones WHERE webhook_id IN",
                               {result.begin(), result.end()}))

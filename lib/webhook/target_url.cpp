@@ -203,7 +203,7 @@ std::string judge_host(const std::string& written, const std::string& dialled,
     require(is_public_address(*address), not_public);
     return address->to_string();
   }
-  const std::string name = lower(dialled);
+  std::string name = lower(dialled);
   require(name == lower(written) && !ends_in_number(name), bad_host);
   require(find_override(name, overrides) != nullptr || !is_private_name(name), not_public);
   return name;
