@@ -31,8 +31,11 @@ class Hello:
                    "--listen", f"{self.stack.folder}/run/hello.sock", "--",
                    PROGRAM.parent / "bench_hello", self.threads)
         try:
+            old_workers = self.stack.pids("nginx")[1:]
             self._add_to_nginx()
             wait_until(self._answers, 15, "the control to answer")
+            # Their processor time is counted: one that ends meanwhile cannot be read.
+            wait_until(lambda: not set(old_workers) & set(self.stack.pids("nginx")), 15, "nginx's old workers to end")
         except BaseException:
             self.__exit__()
             raise
