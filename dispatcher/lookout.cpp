@@ -10,7 +10,7 @@ using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;         // new notifications at a look
-constexpr auto pause_interval = 200ms;    // at most, between checks, whatever there is to do
+constexpr auto pause_interval = 1s;       // at most, between checks; at each look while something is pending
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
 

@@ -22,6 +22,12 @@ def test_a_unit_leaves_no_more_open_than_it_must(unit, limit):
     assert float(score.group(1)) <= limit, result.stdout
 
 
+def test_the_pool_counts_in_one_folder_that_no_instance_takes_away():
+    unit = (ROOT / "systemd/apientidades-fcgi@.service").read_text()
+    assert re.findall("^RuntimeDirectory=(.*)$", unit, re.M) == ["apientidades-api"], "one for each would count apart"
+    assert "\nRuntimeDirectoryPreserve=yes\n" in unit
+
+
 def plain(text: str) -> str:
     """Of a manual page: without what troff needs."""
     return text.replace("\\-", "-").replace("\\e", "\\")
