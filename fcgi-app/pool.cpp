@@ -1,5 +1,6 @@
 #include "fcgi-app/pool.hpp"
 
+#include <malloc.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -25,11 +26,12 @@ store::Session make_session(const platform::Settings& settings, const Shared& sh
   return {settings.database, shared.observation.errors.observed({"apientidades_api"})};
 }
 
-std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared) {
+std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared,
+                                   CallerLookup& callers) {
   std::vector<Service> services;
   services.reserve(settings.api.threads);
   for (unsigned i = 0; i < settings.api.threads; ++i)
-    services.emplace_back(shared, make_session(settings, shared));
+    services.emplace_back(shared, callers, make_session(settings, shared));
   return services;
 }
 
@@ -57,6 +59,27 @@ class StatusLine {
   const Shared& shared_;
   unsigned threads_;
   std::string told_;
+};
+
+/// What a burst of requests took is given back once nobody asks any more; glibc alone would keep it, and in
+/// an arena for each thread.
+class Memory {
+ public:
+  explicit Memory(const Observation& seen) : seen_(seen) {}
+
+  void tidy() {
+    const std::uint64_t answered = seen_.answered;
+    if (answered == answered_ && answered != tidied_) {
+      ::malloc_trim(0);
+      tidied_ = answered;
+    }
+    answered_ = answered;
+  }
+
+ private:
+  const Observation& seen_;
+  std::uint64_t answered_ = 0;  // when it was looked at last
+  std::uint64_t tidied_ = 0;
 };
 
 class Workers {
@@ -120,11 +143,13 @@ void watch(const Workers& workers, const platform::Settings& settings, Shared& s
   if (!store::await_database([&] { try_database(session); }, go_on, stop, shared.log)) return;
   session.disconnect();
   StatusLine status(shared, settings.api.threads);
+  Memory memory(shared.observation);
   const int longest_ms =
       static_cast<int>(std::min<std::int64_t>(report_interval_ms, watchdog.interval().count()));
   while (!stop.requested()) {
     go_on();
     status.report();
+    memory.tidy();
     std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};
     ::poll(signals.data(), signals.size(), longest_ms);
   }
@@ -134,8 +159,11 @@ void watch(const Workers& workers, const platform::Settings& settings, Shared& s
 
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
               const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
+  constexpr int arenas = 2;
+  ::mallopt(M_ARENA_MAX, arenas);  // before there are threads
   prepare_fastcgi(listener_fd);
-  auto services = make_services(settings, shared);
+  CallerLookup callers(make_session(settings, shared));
+  auto services = make_services(settings, shared, callers);
   Workers workers(services, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});
   platform::notify_service_manager("READY=1");

@@ -39,21 +39,8 @@ bool is_json(std::string_view content_type) {
                     [](unsigned char a, char b) { return std::tolower(a) == b; });
 }
 
-std::optional<store::Caller> find_caller_retrying(store::Session& session,
-                                                  const webhook::crypto::Sha256& token_hash) {
-  try {
-    return store::find_caller(session, token_hash);
-  } catch (const store::Unavailable&) {
-    session.disconnect();
-    return store::find_caller(session, token_hash);
-  }
-}
-
-Service::Service(const Shared& shared, store::Session session, FindCaller find_caller)
-    : shared_(shared),
-      log_(shared.log.with_own_lock()),
-      session_(std::move(session)),
-      find_caller_(find_caller) {}
+Service::Service(const Shared& shared, CallerLookup& callers, store::Session session)
+    : shared_(shared), callers_(callers), log_(shared.log.with_own_lock()), session_(std::move(session)) {}
 
 Response Service::respond(const Request& request) {
   switch (request.purpose) {
@@ -77,7 +64,7 @@ Response Service::respond_to_balancer(std::string_view method) {
 
 bool Service::database_answers() {
   try {
-    find_caller_(session_, {});  // nobody's token
+    callers_.find({});  // nobody's token
     return true;
   } catch (const std::exception& e) {
     log_.warning("not healthy: the database does not answer", {{"error", e.what()}});
@@ -122,7 +109,7 @@ Response Service::answer(Trace& trace) {
 Response Service::perform(Trace& trace) {
   const Request& request = trace.request;
   require_body(request.body_state);
-  const store::Caller caller = authenticate(request.authorization);
+  const store::Caller caller = authenticate(request);
   trace.entity = caller.id;
   const Route& route = require_route(trace.match);
   if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
@@ -131,11 +118,12 @@ Response Service::perform(Trace& trace) {
       {caller, trace.match.parameter, request.body, session_, *keys, shared_.overrides, shared_.limits});
 }
 
-store::Caller Service::authenticate(std::string_view authorization) {
-  const webhook::Credentials credentials = webhook::parse_authorization(authorization);
+store::Caller Service::authenticate(const Request& request) {
+  const webhook::Credentials credentials = webhook::parse_authorization(request.authorization);
   if (!credentials.present) throw Unauthorized::no_credentials();
   if (!credentials.hash) throw Unauthorized::invalid_token();
-  auto caller = find_caller_(session_, *credentials.hash);
+  auto caller = request.method == "GET" ? callers_.find(*credentials.hash)
+                                        : callers_.find_alone(session_, *credentials.hash);
   if (!caller) throw Unauthorized::invalid_token();
   return std::move(*caller);
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fcgi-app/caller_lookup.hpp"
 #include "fcgi-app/http.hpp"
 #include "fcgi-app/observation.hpp"
 #include "fcgi-app/routes.hpp"
@@ -27,19 +28,11 @@ struct Shared {
   platform::LimitSettings limits = {};
 };
 
-using FindCaller = std::optional<store::Caller> (*)(store::Session&, const webhook::crypto::Sha256&);
-
-/// store::find_caller, again on a new connection when the old one turns out to be lost: a restart of the
-/// database server must not cost a client an error. Only a read may be repeated so. Throws what find_caller
-/// throws.
-std::optional<store::Caller> find_caller_retrying(store::Session& session,
-                                                  const webhook::crypto::Sha256& token_hash);
-
 /// One per thread: it owns the thread's database session.
 class Service {
  public:
-  /// `find_caller` is for tests without a database.
-  Service(const Shared& shared, store::Session session, FindCaller find_caller = find_caller_retrying);
+  /// `callers`, as `shared`, is all threads' and outlives this.
+  Service(const Shared& shared, CallerLookup& callers, store::Session session);
 
   /// Never throws for what a client or the database does; whatever goes wrong is a response.
   Response respond(const Request& request);
@@ -58,13 +51,13 @@ class Service {
   bool database_answers();
   Response answer(Trace& trace);
   Response perform(Trace& trace);
-  store::Caller authenticate(std::string_view authorization);
+  store::Caller authenticate(const Request& request);
   void log_access(const Trace& trace, int status, std::chrono::microseconds duration) const;
 
   const Shared& shared_;
+  CallerLookup& callers_;
   platform::Log log_;
   store::Session session_;
-  FindCaller find_caller_;
 };
 
 /// `application/json` with any parameters (RFC 9110 section 8.3.1); the case does not matter. Pure.

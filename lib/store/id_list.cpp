@@ -11,10 +11,14 @@ namespace {
 
 constexpr std::size_t longest_list = 512;
 
-std::string list_sql(std::string_view before, std::size_t length, std::string_view after) {
+std::string list_sql(std::string_view before, std::string_view item, std::size_t length,
+                     std::string_view after) {
   std::string sql(before);
-  sql += " (?";
-  for (std::size_t i = 1; i < length; ++i) sql += ",?";
+  sql += " (";
+  for (std::size_t i = 0; i < length; ++i) {
+    if (i > 0) sql += ',';
+    sql += item;
+  }
   sql += ") ";
   sql += after;
   return sql;
@@ -22,19 +26,23 @@ std::string list_sql(std::string_view before, std::size_t length, std::string_vi
 
 }  // namespace
 
-Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
-               std::string_view after) {
+Rows query_list(Session& session, std::string_view before, std::string_view item,
+                std::span<const Parameter> values, std::string_view after) {
   Rows result;
-  for (std::size_t first = 0; first < ids.size(); first += longest_list) {
-    const std::size_t count = std::min(longest_list, ids.size() - first);
-    const std::size_t length = std::bit_ceil(count);
-    std::vector<Parameter> parameters;
-    parameters.reserve(length);
-    for (std::size_t i = 0; i < length; ++i) parameters.emplace_back(ids[first + std::min(i, count - 1)]);
-    auto rows = session.run_query(list_sql(before, length, after), parameters);
+  for (std::size_t first = 0; first < values.size(); first += longest_list) {
+    const auto chunk = values.subspan(first, std::min(longest_list, values.size() - first));
+    std::vector<Parameter> parameters(chunk.begin(), chunk.end());
+    parameters.resize(std::bit_ceil(chunk.size()), chunk.back());
+    auto rows = session.run_query(list_sql(before, item, parameters.size(), after), parameters);
     result.insert(result.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
   }
   return result;
+}
+
+Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
+               std::string_view after) {
+  const std::vector<Parameter> values(ids.begin(), ids.end());
+  return query_list(session, before, "?", values, after);
 }
 
 }  // namespace store

@@ -90,7 +90,9 @@ using Rows = std::vector<Row>;
 
 /// SQL text of a DATETIME(3) as milliseconds since 1970, for Row::time. UNIX_TIMESTAMP would end in 2038 on
 /// MariaDB, and the connector drops the fraction of a DATETIME in the binary protocol.
-#define STORE_EPOCH_MS(column) "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " column ") DIV 1000"
+/// A literal of its type: a text would be read as a date again for every row.
+#define STORE_EPOCH_MS(column) \
+  "TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', " column ") DIV 1000"
 
 struct SessionOptions {
   std::string program_user;  // used when database.user is not set: "apientidades_api", …

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,13 @@ struct Caller {
   std::vector<Webhook> webhooks;
 };
 
-/// nullopt: no such token, or it or its entity is expired, revoked or disabled.
-std::optional<Caller> find_caller(Session& session, const webhook::crypto::Sha256& token_hash);
+using TokenHash = webhook::crypto::Sha256;
+
+/// For each hash, in order, who has that token; nullopt: no such token, or it or its entity is expired,
+/// revoked or disabled.
+std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes);
+/// The same for one.
+std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash);
 
 struct NewWebhook {
   EntityId entity;

@@ -117,3 +117,18 @@ def test_a_disabled_entity(entity, stack):
     stack.admin("entity", "disable", entity.id)
     refused(entity.api("GET", BASE))
     stack.admin("entity", "add", "--id", entity.id, "--name", entity.name)
+
+
+def test_callers_who_come_together_each_see_their_own(new_entity, stack):
+    """Those who wait at a moment are looked up by one statement; nothing of it may reach somebody else."""
+    one, other = new_entity(), new_entity()
+    first, second = one.register().id, other.register().id
+    expected = {one.token: [first], one.issue_token(): [first], other.token: [second], other.token[:-1] + "~": 401}
+
+    def ask(token):
+        response = stack.api("GET", BASE, token)
+        return token, [w["id"] for w in response.json()] if response.status == 200 else response.status
+
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(ask, list(expected) * 100))
+    assert [(token, seen) for token, seen in answers if seen != expected[token]] == []

@@ -24,6 +24,31 @@ IssuedToken issue(Session& session, EntityId entity, std::optional<platform::Mil
 
 BOOST_AUTO_TEST_SUITE(webhooks)
 
+BOOST_AUTO_TEST_CASE(many_tokens_in_any_order_and_repeated_find_each_its_own_entity) {
+  Database database;
+  auto& session = database.session;
+  add_entity(session, 1, "Una");
+  add_entity(session, 2, "Dos");
+  const auto one = issue(session, 1), other_of_one = issue(session, 1), two = issue(session, 2);
+  const auto revoked = issue(session, 2);
+  revoke_token(session, revoked.id);
+  webhook::EventSet events;
+  events.insert(webhook::Event::evaluacion_cerrada);
+  for (const EntityId entity : {1, 2, 2})
+    create_webhook(session, {entity, "https://receptor.example.org/", events, std::nullopt}, keys());
+  const std::vector<TokenHash> hashes{two.hash, revoked.hash, one.hash, {}, other_of_one.hash, two.hash};
+  const auto callers = find_callers(session, hashes);
+  BOOST_TEST_REQUIRE(callers.size() == hashes.size());
+  BOOST_CHECK(!callers[1] && !callers[3]);
+  const std::vector<std::pair<std::size_t, EntityId>> expected{{0, 2}, {2, 1}, {4, 1}, {5, 2}};
+  for (const auto& [position, entity] : expected) {
+    BOOST_TEST(callers.at(position)->id == entity);
+    BOOST_TEST(callers.at(position)->webhooks.size() == static_cast<std::size_t>(entity));
+    for (const auto& webhook : callers.at(position)->webhooks) BOOST_TEST(webhook.entity == entity);
+  }
+  BOOST_CHECK(find_callers(session, {}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_token_finds_its_entity_until_it_expires_is_revoked_or_the_entity_is_disabled) {
   Database database;
   auto& session = database.session;

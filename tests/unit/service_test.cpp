@@ -24,23 +24,22 @@ store::Webhook subscribed_to(webhook::Event event, bool active) {
   return webhook;
 }
 
-std::optional<store::Caller> stub(store::Session&, const webhook::crypto::Sha256& hash) {
-  if (hash != webhook::access_token_hash(good_token)) return std::nullopt;
-  return store::Caller{7,
-                       "Entidad",
-                       {subscribed_to(webhook::Event::evaluacion_abierta, true),
-                        subscribed_to(webhook::Event::evaluacion_cerrada, false)}};
+using Callers = api::CallerLookup::Callers;
+using Hashes = std::span<const store::TokenHash>;
+
+Callers stub(store::Session&, Hashes hashes) {
+  if (hashes.front() != webhook::access_token_hash(good_token)) return {std::nullopt};
+  return {store::Caller{7,
+                        "Entidad",
+                        {subscribed_to(webhook::Event::evaluacion_abierta, true),
+                         subscribed_to(webhook::Event::evaluacion_cerrada, false)}}};
 }
 
-std::optional<store::Caller> no_database(store::Session&, const webhook::crypto::Sha256&) {
-  throw store::Unavailable(2002, "Can't connect to 10.1.2.3");
-}
+Callers no_database(store::Session&, Hashes) { throw store::Unavailable(2002, "Can't connect to 10.1.2.3"); }
 
-std::optional<store::Caller> in_conflict(store::Session&, const webhook::crypto::Sha256&) {
-  throw store::Conflict(1213, "Deadlock found");
-}
+Callers in_conflict(store::Session&, Hashes) { throw store::Conflict(1213, "Deadlock found"); }
 
-std::optional<store::Caller> broken(store::Session&, const webhook::crypto::Sha256&) {
+Callers broken(store::Session&, Hashes) {
   throw store::DatabaseError(1146, "Table 'webhooks' doesn't exist");
 }
 
@@ -53,7 +52,7 @@ struct Call {
   api::BodyState body_state = api::BodyState::complete;
 };
 
-api::Response respond(const Call& call, api::FindCaller find_caller = stub) {
+api::Response respond(const Call& call, const api::CallerLookup::FindCallers& find_callers = stub) {
   const platform::Log log(platform::LogLevel::error);
   api::Observation observation({}, log);
   const api::Shared shared{
@@ -61,7 +60,8 @@ api::Response respond(const Call& call, api::FindCaller find_caller = stub) {
       {},
       log,
       observation};
-  api::Service service(shared, store::Session({}, {"nobody"}), find_caller);
+  api::CallerLookup callers(store::Session({}, {"nobody"}), find_callers);
+  api::Service service(shared, callers, store::Session({}, {"nobody"}));
   const std::string target = std::string(api::base_path) + call.path;
   return service.respond(
       {"req-1", call.method, target, call.authorization, call.content_type, call.body, call.body_state});
@@ -212,8 +212,8 @@ BOOST_AUTO_TEST_CASE(a_test_that_nobody_would_receive_is_404) {
 }
 
 BOOST_AUTO_TEST_CASE(while_the_database_is_away_503_and_when_to_come_back) {
-  for (const api::FindCaller find_caller : {no_database, in_conflict}) {
-    const api::Response response = respond({}, find_caller);
+  for (const auto find_callers : {no_database, in_conflict}) {
+    const api::Response response = respond({}, find_callers);
     BOOST_TEST(response.status == 503);
     BOOST_TEST(header(response, "Retry-After") == "5");
     BOOST_TEST(response.body.find("10.1.2.3") == std::string::npos);

@@ -1,0 +1,125 @@
+#include "fcgi-app/caller_lookup.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace api {
+
+struct CallerLookup::Request {
+  explicit Request(const store::TokenHash& hash_) : hash(hash_) {}
+
+  enum class State { waiting, its_turn, answered };
+
+  store::TokenHash hash;
+  State state = State::waiting;
+  std::optional<store::Caller> caller{};
+  std::exception_ptr error{};
+  std::condition_variable changed{};
+
+  /// With the mutex held, since the thread may end the request as soon as it sees the change.
+  void become(State next) {
+    state = next;
+    changed.notify_one();
+  }
+};
+
+namespace {
+
+/// When requests come faster than they are answered, a moment's wait makes fewer statements of them, and the
+/// processor time goes to those that are on their way here.
+void let_others_come(std::unique_lock<std::mutex>& lock) {
+  constexpr std::chrono::microseconds moment(150);
+  lock.unlock();
+  std::this_thread::sleep_for(moment);
+  lock.lock();
+}
+
+}  // namespace
+
+std::optional<store::Caller> CallerLookup::find(const store::TokenHash& hash) {
+  Request own(hash);
+  std::unique_lock lock(mutex_);
+  waiting_.push_back(&own);
+  if (asking_) own.changed.wait(lock, [&] { return own.state != Request::State::waiting; });
+  if (own.state != Request::State::answered) {
+    asking_ = true;
+    if (own.state == Request::State::its_turn) let_others_come(lock);
+    const auto asked = take();
+    lock.unlock();
+    const auto away = ask(asked);
+    lock.lock();
+    finish(asked, away);
+  }
+  lock.unlock();
+  if (own.error) std::rethrow_exception(own.error);
+  return std::move(own.caller);
+}
+
+std::optional<store::Caller> CallerLookup::find_alone(store::Session& session,
+                                                      const store::TokenHash& hash) const {
+  return std::move(read(session, {&hash, 1}).at(0));
+}
+
+CallerLookup::Callers CallerLookup::read(store::Session& session,
+                                         std::span<const store::TokenHash> hashes) const {
+  const bool was_connected = session.connected();
+  try {
+    return find_callers_(session, hashes);
+  } catch (const store::Unavailable&) {
+    if (!was_connected) throw;  // no new one to be had
+    session.disconnect();
+    return find_callers_(session, hashes);
+  }
+}
+
+std::size_t CallerLookup::waiting() {
+  const std::scoped_lock lock(mutex_);
+  return waiting_.size();
+}
+
+/// The oldest ones; whose turn it is, is one of them.
+std::vector<CallerLookup::Request*> CallerLookup::take() {
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), most_at_once));
+  std::vector<Request*> taken(waiting_.begin(), end);
+  waiting_.erase(waiting_.begin(), end);
+  return taken;
+}
+
+/// The error if the database is away.
+std::exception_ptr CallerLookup::ask(std::span<Request* const> asked) {
+  const auto fail = [&](const std::exception_ptr& error) {
+    for (Request* request : asked) request->error = error;
+    return error;
+  };
+  try {
+    std::vector<store::TokenHash> hashes;
+    hashes.reserve(asked.size());
+    for (const Request* request : asked) hashes.push_back(request->hash);
+    auto callers = read(session_, hashes);
+    for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->caller = std::move(callers.at(i));
+  } catch (const store::Unavailable&) {
+    return fail(std::current_exception());
+  } catch (...) {
+    fail(std::current_exception());
+  }
+  return nullptr;
+}
+
+void CallerLookup::finish(std::span<Request* const> asked, const std::exception_ptr& away) {
+  for (Request* request : asked) request->become(Request::State::answered);
+  if (away) {
+    for (Request* request : waiting_) {
+      request->error = away;
+      request->become(Request::State::answered);
+    }
+    waiting_.clear();
+  }
+  asking_ = !waiting_.empty();
+  if (asking_) waiting_.front()->become(Request::State::its_turn);
+}
+
+}  // namespace api

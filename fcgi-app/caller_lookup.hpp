@@ -1,0 +1,59 @@
+// Who calls, asked of the database for several requests at once.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "store/session.hpp"
+#include "store/webhooks.hpp"
+
+namespace api {
+
+/// One for all threads of a process. A look-up that finds none running goes to the database at once; those
+/// that come meanwhile wait for it to end and then go together, as one statement, since most of a look-up's
+/// cost is that of a statement, whatever it asks. Nothing is kept: every request is judged by a read that
+/// began after it came.
+class CallerLookup {
+ public:
+  using Callers = std::vector<std::optional<store::Caller>>;
+  using FindCallers = std::function<Callers(store::Session&, std::span<const store::TokenHash>)>;
+  static constexpr std::size_t most_at_once = 8;
+
+  /// `find_callers` is for tests without a database.
+  explicit CallerLookup(store::Session session, FindCallers find_callers = store::find_callers)
+      : session_(std::move(session)), find_callers_(std::move(find_callers)) {}
+
+  /// nullopt: nobody's token. Throws store::DatabaseError to all whom the statement was for, and, when the
+  /// database is away, to all who wait: they would learn the same, but later.
+  std::optional<store::Caller> find(const store::TokenHash& hash);
+
+  /// At once and on `session`, for who goes on to write with it: a connection that was lost is thereby found
+  /// out, and replaced, while nothing has happened yet.
+  std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash) const;
+
+  /// How many look-ups wait for a running one to end.
+  std::size_t waiting();
+
+ private:
+  struct Request;
+
+  /// Again on a new connection when the old one turns out to be lost: a restart of the database server must
+  /// not cost a client an error. Only a read may be repeated so.
+  Callers read(store::Session& session, std::span<const store::TokenHash> hashes) const;
+  std::vector<Request*> take();
+  std::exception_ptr ask(std::span<Request* const> asked);
+  void finish(std::span<Request* const> asked, const std::exception_ptr& away);
+
+  store::Session session_;  // of whose turn it is
+  FindCallers find_callers_;
+  std::mutex mutex_;
+  bool asking_ = false;            // somebody asks, or has been told that it is its turn
+  std::vector<Request*> waiting_;  // in the order in which they came; each on its thread's stack
+};
+
+}  // namespace api

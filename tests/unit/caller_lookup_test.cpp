@@ -1,0 +1,114 @@
+// Which requests share a statement, and what each of them learns.
+#include "fcgi-app/caller_lookup.hpp"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <future>
+#include <thread>
+
+namespace {
+
+using api::CallerLookup;
+using Hashes = std::span<const store::TokenHash>;
+using Answer = std::future<std::optional<store::Caller>>;
+
+store::TokenHash hash_of(int entity) { return {static_cast<std::uint8_t>(entity)}; }
+
+/// A database that holds its first answer back until it is told to give it, and knows the entities of odd
+/// tokens.
+class Database {
+ public:
+  CallerLookup::Callers operator()(Hashes hashes) {
+    sizes.push_back(hashes.size());
+    asked = true;
+    if (sizes.size() == 1) release.get_future().wait();
+    if (sizes.size() == 1 && error) std::rethrow_exception(error);
+    CallerLookup::Callers callers;
+    for (const auto& hash : hashes)
+      callers.push_back(hash[0] % 2 == 1 ? std::optional(store::Caller{hash[0], "Una", {}}) : std::nullopt);
+    return callers;
+  }
+
+  std::vector<std::size_t> sizes;  // of each statement; they never run side by side
+  std::atomic<bool> asked = false;
+  std::promise<void> release;
+  std::exception_ptr error;
+};
+
+struct Fixture {
+  Database database;
+  CallerLookup lookup;
+
+  Fixture()
+      : lookup(store::Session({}, {"nobody"}),
+               [this](store::Session&, Hashes hashes) { return database(hashes); }) {}
+
+  Answer ask(int entity) {
+    return std::async(std::launch::async, [this, entity] { return lookup.find(hash_of(entity)); });
+  }
+
+  void await_waiting(std::size_t count) {
+    while (lookup.waiting() != count) std::this_thread::yield();
+  }
+
+  /// The first one asks; the others, of entities 1, 2, …, wait for it.
+  std::vector<Answer> crowd(int others) {
+    std::vector<Answer> answers;
+    answers.push_back(ask(0));
+    while (!database.asked) std::this_thread::yield();
+    for (int entity = 1; entity <= others; ++entity) answers.push_back(ask(entity));
+    await_waiting(static_cast<std::size_t>(others));
+    return answers;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(caller_lookup, Fixture)
+
+BOOST_AUTO_TEST_CASE(who_comes_alone_is_asked_for_alone) {
+  database.release.set_value();
+  BOOST_TEST(lookup.find(hash_of(1))->id == 1);
+  BOOST_TEST(!lookup.find(hash_of(2)));
+  BOOST_TEST(database.sizes == (std::vector<std::size_t>{1, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_shares_the_next_statement_and_learns_of_nobody_else) {
+  auto answers = crowd(5);
+  database.release.set_value();
+  for (int entity = 0; entity <= 5; ++entity) {
+    const auto caller = answers[static_cast<std::size_t>(entity)].get();
+    BOOST_TEST(caller.has_value() == (entity % 2 == 1));
+    if (caller) BOOST_TEST(caller->id == entity);
+  }
+  BOOST_TEST(database.sizes == (std::vector<std::size_t>{1, 5}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_statement_is_for_so_many_at_most) {
+  constexpr int others = 2 * static_cast<int>(CallerLookup::most_at_once) + 1;
+  auto answers = crowd(others);
+  database.release.set_value();
+  for (auto& answer : answers) answer.get();
+  BOOST_TEST(database.sizes ==
+                 (std::vector<std::size_t>{1, CallerLookup::most_at_once, CallerLookup::most_at_once, 1}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(while_the_database_is_away_nobody_waits_for_a_second_attempt) {
+  database.error = std::make_exception_ptr(store::Unavailable(2002, "gone"));
+  auto answers = crowd(10);
+  database.release.set_value();
+  for (auto& answer : answers) BOOST_CHECK_THROW(answer.get(), store::Unavailable);
+  BOOST_TEST(database.sizes.size() == 1U);
+  BOOST_TEST(lookup.find(hash_of(1))->id == 1);  // and it is asked again
+}
+
+BOOST_AUTO_TEST_CASE(any_other_error_is_of_those_that_were_asked_for) {
+  database.error = std::make_exception_ptr(store::DatabaseError(1146, "no such table"));
+  auto answers = crowd(1);
+  database.release.set_value();
+  BOOST_CHECK_THROW(answers[0].get(), store::DatabaseError);
+  BOOST_TEST(answers[1].get()->id == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
