@@ -6,11 +6,13 @@ namespace dispatcher {
 
 namespace {
 
+using platform::Milliseconds;
 using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;         // new notifications at a look
 constexpr auto pause_interval = 1s;       // at most, between checks; at each look while something is pending
+constexpr auto rest_after = 5s;           // of nothing to do; then a look costs more than it finds
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
 
@@ -48,12 +50,18 @@ void Lookout::look(store::Session& session, MonotonicTime now, bool idle) {
   if (pending || now >= next_pause_check_) check_pause(session, now);
   const bool new_ones = !paused_ && glance.pending_notifications && find_new(session, glance.newest);
   const auto start = monotonic_now();
-  // Where something comes, more comes.
-  pacer_.ran(now, start, new_ones ? poll_interval_ / 4 : poll_interval_, 4 * poll_interval_);
+  if (pending || !idle) rests_from_ = start + rest_after;
+  pacer_.ran(now, start, interval(new_ones, start), 4 * poll_interval_);
   if (paused_ || !search_pacer_.due(start)) return;
   const bool more = search(session, glance);
   search_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
   if (more && idle) pacer_ = search_pacer_ = Pacer(share);  // on at once: nobody else needs the time
+}
+
+/// Where something comes, more comes; where nothing has come for long, nothing does.
+Milliseconds Lookout::interval(bool new_ones, MonotonicTime now) const {
+  if (new_ones) return poll_interval_ / 4;
+  return now < rests_from_ ? poll_interval_ : longest_interval(poll_interval_);
 }
 
 void Lookout::check_pause(store::Session& session, MonotonicTime now) {

@@ -23,6 +23,11 @@ class Lookout {
   /// Looks if it is time to; `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
+  /// Between looks, once nothing has come for 5 s; before that it is `poll_interval`.
+  static platform::Milliseconds longest_interval(platform::Milliseconds poll_interval) {
+    return 2 * poll_interval;
+  }
+
   /// When it will be time again.
   platform::MonotonicTime next_look() const { return pacer_.next(); }
 
@@ -31,6 +36,7 @@ class Lookout {
   WebhookAgenda& webhooks() { return webhooks_; }
 
  private:
+  platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now) const;
   void check_pause(store::Session& session, platform::MonotonicTime now);
   bool find_new(store::Session& session, store::NotificationId newest);
   bool search(store::Session& session, const store::QueueGlance& glance);
@@ -48,6 +54,7 @@ class Lookout {
   std::vector<store::Gap> webhook_gaps_;  // likewise
   platform::MonotonicTime next_look_again_{};
   platform::MonotonicTime next_pause_check_{};
+  platform::MonotonicTime rests_from_{};
 };
 
 }  // namespace dispatcher

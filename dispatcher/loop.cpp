@@ -142,7 +142,8 @@ void Loop::report_back() {
 
 Milliseconds Loop::until_next_look() const {
   const auto wait = std::chrono::ceil<Milliseconds>(lookout_.next_look() - std::chrono::steady_clock::now());
-  return std::clamp(wait, Milliseconds{1}, std::min(settings_.poll_interval, watchdog_.interval()));
+  return std::clamp(wait, Milliseconds{1},
+                    std::min(Lookout::longest_interval(settings_.poll_interval), watchdog_.interval()));
 }
 
 /// The watchdog is told that both threads go on.

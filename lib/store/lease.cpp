@@ -26,6 +26,9 @@ void release_leases(Session& session, const std::vector<LeasedDelivery>& deliver
 }
 
 std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
+  // Nearly always there are none: one statement instead of a transaction, once a second for ever.
+  if (session.query("SELECT 1 FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3) LIMIT 1").empty())
+    return 0;
   return transaction(session, [&]() -> std::uint64_t {
     // What somebody holds is being settled, or recovered elsewhere: it is skipped, never waited for.
     std::vector<DeliveryId> expired;
