@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/clock.hpp"
 #include "store/session.hpp"
 #include "store/webhooks.hpp"
 
@@ -52,7 +53,8 @@ class CallerLookup {
   store::Session session_;  // of whose turn it is
   FindCallers find_callers_;
   std::mutex mutex_;
-  bool asking_ = false;            // somebody asks, or has been told that it is its turn
+  bool asking_ = false;  // somebody asks, or has been told that it is its turn
+  platform::MonotonicTime last_end_{};
   std::vector<Request*> waiting_;  // in the order in which they came; each on its thread's stack
 };
 

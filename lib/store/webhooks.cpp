@@ -58,29 +58,29 @@ std::optional<Webhook> insert_into_slot(Session& session, const NewWebhook& webh
 }  // namespace
 
 std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes) {
-  std::vector<std::string> keys;
+  std::vector<Parameter> keys;
   keys.reserve(hashes.size());
-  for (const auto& hash : hashes) keys.push_back(webhook::crypto::to_hex(hash));
+  for (const auto& hash : hashes) keys.emplace_back(webhook::crypto::to_hex(hash));
   // STRAIGHT_JOIN and the index: by hash, however small the tables.
   const auto rows = query_list(
       session,
-      "SELECT STRAIGHT_JOIN LOWER(HEX(t.hash)), e.id, e.nombre, " WEBHOOK_COLUMNS
+      "SELECT STRAIGHT_JOIN t.hash, e.id, e.nombre, " WEBHOOK_COLUMNS
       " FROM tokens_acceso t FORCE INDEX (tokens_autenticar) JOIN entidades e ON e.id = t.entidad_id"
       " LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL"
       " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
       " WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa"
       " AND t.hash IN",
-      "UNHEX(?)", std::vector<Parameter>(keys.begin(), keys.end()), "");
-  std::map<std::string, Caller> found;
+      "UNHEX(?)", keys, "");
+  std::map<std::string_view, Caller> found;  // by the hash's bytes
   for (const auto& row : rows) {
     Caller& caller = found.try_emplace(row.text(0), Caller{row.integer(1), row.text(2), {}}).first->second;
     if (!row.null(3)) caller.webhooks.push_back(read_webhook(row, 3));
   }
   for (auto& [key, caller] : found) std::ranges::sort(caller.webhooks, {}, &Webhook::id);
   std::vector<std::optional<Caller>> result;
-  result.reserve(keys.size());
-  for (const auto& key : keys) {
-    const auto caller = found.find(key);
+  result.reserve(hashes.size());
+  for (const auto& hash : hashes) {
+    const auto caller = found.find(std::string(hash.begin(), hash.end()));
     result.push_back(caller == found.end() ? std::nullopt : std::optional(caller->second));
   }
   return result;
