@@ -38,6 +38,7 @@ start_db() {
   choose_server
   make_data_folder
   choose_network
+  rm -f "$(db_socket).lock" # MySQL's: a killed server that nobody has reaped yet would count as one that uses the socket
   launch db -- "${SERVER[@]}" --datadir="$DEV_DIR/db" --tmpdir="$(db_tmpdir)" \
     --socket="$(db_socket)" --pid-file="$DEV_DIR/run/db.pid" "${NETWORK[@]}" --skip-name-resolve \
     --max-connections=500 --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1 "${DB_OPTIONS[@]}"
