@@ -142,18 +142,27 @@ bool disable_webhook(Session& session, WebhookId id, std::string_view reason) {
   return !session.query("SELECT 1 FROM webhooks WHERE id = ? AND plaza IS NOT NULL", id).empty();
 }
 
+namespace {
+
+/// One state at a time, in the order of its index: both at once would be sorted, and locked, to the last for
+/// each batch.
+std::uint64_t cancel_waiting(Session& session, WebhookId id, std::string_view state) {
+  return in_batches(session, [&] {
+    return session.update(
+        "UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
+        " WHERE estado = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
+        state, id, batch_rows);
+  });
+}
+
+}  // namespace
+
 std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard) {
   if (!find_webhook(session, id)) return std::nullopt;
   EnableResult result;
-  if (discard) {
-    // Before it is enabled, or the dispatcher could claim them first.
-    result.cancelled = in_batches(session, [&] {
-      return session.update(
-          "UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
-          " WHERE estado IN ('retenida', 'pendiente') AND webhook_id = ? ORDER BY id LIMIT ?",
-          id, batch_rows);
-    });
-  }
+  // Before it is enabled, or the dispatcher could claim them first.
+  if (discard)
+    result.cancelled = cancel_waiting(session, id, "retenida") + cancel_waiting(session, id, "pendiente");
   transaction(session, [&] {
     session.update("UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ? AND plaza IS NOT NULL", id);
     session.update(

@@ -70,6 +70,15 @@ BOOST_AUTO_TEST_CASE(a_glance) {
   check_same_cost([&] { glance_at_queue(session); });
 }
 
+BOOST_AUTO_TEST_CASE(the_figures_of_the_queue_up_to_a_limit) {
+  const auto count = [&] { BOOST_TEST(queue_status(session, 10).pending_deliveries == 10); };
+  grow(50);
+  const auto small = cost(count);
+  grow(4000);
+  const auto large = cost(count);
+  BOOST_TEST(large <= small + 50, large << " rows read with a backlog, " << small << " without");
+}
+
 BOOST_AUTO_TEST_CASE(finding_who_waits) {
   grow(50);
   insert_notification(session, 2);
