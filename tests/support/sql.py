@@ -8,7 +8,7 @@ import re
 import subprocess
 
 NULL = "NULL"
-GONE = (2006, 2013, 2026)  # the connection to the server is lost, or was; 2026: lost under TLS, which MySQL offers on its socket, too
+GONE = (2006, 2013, 2026)  # the connection to the server is lost, or was; 2026: under TLS, which MySQL's socket has, too
 
 
 class SqlError(Exception):
