@@ -4,7 +4,7 @@
 SUITES='unit store python system mysql fuzz sanitizers'
 TEST_TARGETS=(unit_tests store_tests)
 PYTHON_SUITES=(tests)
-MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py)
+MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py)
 FUZZ_SECONDS=30 # each target
 SUITE_SUFFIX=''
 
