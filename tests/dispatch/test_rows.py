@@ -7,6 +7,7 @@ from support.actors import DATA, fresh_id
 from support.sql import SqlError
 
 TABLE = "notificaciones_pendientes"
+CHECK = (4025, 3819)  # a constraint that fails, on MariaDB and on MySQL
 
 
 def without(event, field):
@@ -64,13 +65,13 @@ def test_data_that_does_not_match_its_event_is_rejected_naming_the_field(entity,
 @pytest.mark.parametrize("data", [
     "[]", "null", '"x"', "5", '{"evaluacionId":1,"evaluacionId":2,"titulo":"x"}', "[" * 33 + "]" * 33,
     '{"evaluacionId":1,"titulo":"\\udc00"}', '{"evaluacionId":1,"titulo":"x","n":' + "[" * 32 + "]" * 32 + "}",
-    '{"evaluacionId":1,"titulo":"x","n":{"a":1,"a":2}}',
+    '{"evaluacionId":1,"titulo":"x","n":{"a":1,"a":2}}', '{"evaluacionId":1,"titulo":"x","n":1e400}',
 ], ids=lambda value: value[:40])
 def test_json_that_only_our_parser_refuses_is_rejected(entity, stack, data):
     try:
         id = entity.notify(data=data)
     except SqlError as error:  # the server refused it first, which is as good
-        assert error.code == 4025
+        assert error.code in CHECK
         return
     shown = stack.wait_notification(id, "rechazada")
     assert shown["error"]
@@ -109,30 +110,27 @@ def test_a_row_still_wrong_is_rejected_again(entity, stack):
 
 # What fails at the INSERT: a programmer's error, found the first time.
 
-def refused(write, code):
+def refused(write, *codes):
     with pytest.raises(SqlError) as caught:
         write()
-    assert caught.value.code == code, caught.value
+    assert caught.value.code in codes, caught.value
     return str(caught.value)
-
-
-CHECK = 4025
 
 
 @pytest.mark.parametrize("event", [
     "nada", "", "Evaluacion.abierta", "evaluacion.abierta ", " evaluacion.abierta", "evaluacion.abierta\t"])
 def test_an_event_that_is_not_one_of_the_11(entity, event):
-    assert "evento_no_es_uno_de_los_11" in refused(lambda: entity.notify(event, "{}"), CHECK)
+    assert "evento_no_es_uno_de_los_11" in refused(lambda: entity.notify(event, "{}"), *CHECK)
 
 
 def test_an_event_too_long_even_for_its_column(entity):
     refused(lambda: entity.notify("x" * 60, "{}"), 1406)
-    refused(lambda: entity.notify("evaluacion.abierta" + " " * 60, "{}"), CHECK)
+    refused(lambda: entity.notify("evaluacion.abierta" + " " * 60, "{}"), *CHECK)
 
 
 @pytest.mark.parametrize("data", ["", "{", "{'a': 1}", "nada", '{"a":1}x', "{,}"])
 def test_text_that_is_not_json(entity, data):
-    assert "datos_no_es_json" in refused(lambda: entity.notify(data=data), CHECK)
+    assert "datos_no_es_json" in refused(lambda: entity.notify(data=data), *CHECK)
 
 
 def test_64_kib_and_a_byte_more(entity, stack):
@@ -140,7 +138,7 @@ def test_64_kib_and_a_byte_more(entity, stack):
         text = json.dumps({"evaluacionId": 1, "titulo": ""})
         return text.replace('""', '"' + "x" * (bytes - len(text)) + '"')
     stack.wait_notification(entity.notify(data=sized(65536)), "procesada")
-    assert "64_KiB" in refused(lambda: entity.notify(data=sized(65537)), CHECK)
+    assert "64_KiB" in refused(lambda: entity.notify(data=sized(65537)), *CHECK)
 
 
 def test_null_columns(entity, stack):
@@ -169,8 +167,8 @@ def test_a_key_has_1_to_64_characters(entity):
     entity.notify(clave="ñ" * 64)
     entity.notify(clave=None)
     entity.notify(clave=None)
-    refused(lambda: entity.notify(clave="x" * 65), CHECK)
-    refused(lambda: entity.notify(clave=""), CHECK)
+    refused(lambda: entity.notify(clave="x" * 65), *CHECK)
+    refused(lambda: entity.notify(clave=""), *CHECK)
 
 
 def test_a_key_is_free_again_once_its_row_is_rejected(entity, stack):
@@ -206,10 +204,8 @@ def test_the_evaluation_user_may_look_at_its_rows(entity, stack):
         [str(entity.id), "evaluacion.abierta"]]
 
 
-@pytest.mark.parametrize("data", [
-    '{"evaluacionId": 1, "titulo": "t", "titulo": "u"}', '{"evaluacionId": 1, "titulo": "t", "x": 1e400}',
-])
-def test_json_that_only_our_parser_refuses_is_rejected_and_the_writer_unharmed(entity, stack, data):
+def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, stack):
+    data = '{"evaluacionId": 1, "titulo": "t", "titulo": "u"}'
     entity.register()
     row = stack.wait_notification(entity.notify("evaluacion.abierta", data), "rechazada")
     assert row["error"]
