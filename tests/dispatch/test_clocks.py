@@ -11,7 +11,7 @@ from support.stack import Stack, setting
 from support.wait import holds_for, wait_until
 
 HOUR, DAY = 3600, 86400
-TIMEOUT, LEASE, STEP = 6, 16, 300  # seconds; STEP is the second wait of the schedule
+TIMEOUT, LEASE, STEP = 4, 14, 300  # seconds; STEP is the second wait of the schedule
 PER_WEBHOOK = 10  # the default of delivery.max_in_flight_per_webhook
 
 

@@ -10,7 +10,7 @@ from support.sql import SqlSession, numbers
 from support.stack import Stack, setting
 from support.wait import wait_until
 
-OLD = 10_000
+OLD = 6_000
 LEFT = "SELECT COUNT(*) FROM entregas WHERE terminada_en < UTC_TIMESTAMP(3) - INTERVAL 30 DAY"
 # As many attempts as counted, for every delivery.
 WITHOUT_EVIDENCE = ("SELECT COUNT(*) FROM entregas e WHERE intentos <> (SELECT COUNT(*) FROM intentos_entrega i"
@@ -106,12 +106,12 @@ def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, st
     """Either a delivery is gone, or it is sent again with all that is known of it."""
     hook = entity.register()
     stack.stop("dispatcher")
-    add_old(root, hook, 8000, 100, "fallida")
+    add_old(root, hook, 3000, 100, "fallida")
     stack.start("dispatcher")
-    wait_until(lambda: int(root(LEFT)[0][0]) < 7500, 20, "the purge to be at work")
+    wait_until(lambda: int(root(LEFT)[0][0]) < 2700, 20, "the purge to be at work")
     replay = in_background(stack.admin, "delivery", "retry", "--webhook", hook.id, "--since", "2000-01-01T00:00:00Z")
     replayed = replay.result(60)["reintentadas"]
-    assert 0 < replayed < 7500
+    assert 0 < replayed < 2700
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == replayed, 60, "the replayed ones to arrive")
     wait_until(lambda: int(root("SELECT COUNT(*) FROM entregas")[0][0]) == replayed, 60, "the others to be gone")
     assert root(WITHOUT_EVIDENCE) == [["0"]] and root("SELECT MIN(intentos) FROM entregas") == [["2"]]

@@ -30,9 +30,12 @@ LONGER = [pytest.param(name, marks=pytest.mark.skipif(not os.environ.get("TEST_L
 
 @pytest.mark.parametrize("name", ["throughput", "latency", *LONGER])
 def test_a_benchmark(name, tmp_path):
-    process = start(name, *SMALL, "--output", tmp_path)
+    """A target that is not met is the status only if asked: 300 notifications are over before their rate can be what the
+    throughput's wants."""
+    check = name == "throughput"
+    process = start(name, *SMALL, "--output", tmp_path, *["--check"] * check)
     output, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
+    assert process.returncode == (3 if check else 0) and ("NOT MET" in output or not check), errors
     report = json.loads(Path(tmp_path, f"{name}.json").read_text())
     assert report["name"] == name and report["facts"]["machine"]["cores"] >= 1
     assert report["facts"]["innodb_flush_log_at_trx_commit"] == "1", "durable commits"
@@ -40,13 +43,6 @@ def test_a_benchmark(name, tmp_path):
     assert report["targets"] and report["met"] == all(target["met"] for target in report["targets"])
     for text in [FIGURE[name], *(target["name"] for target in report["targets"])]:
         assert text in output
-
-
-def test_a_target_that_is_not_met_is_the_status_only_if_asked(tmp_path):
-    """300 notifications are over before their rate can be what the target wants."""
-    process = start("throughput", *SMALL, "--output", tmp_path, "--check")
-    output, _ = process.communicate(timeout=300)
-    assert "NOT MET" in output and process.returncode == 3
 
 
 @pytest.mark.parametrize("name", ["nothing", "throughput,latency"])
