@@ -1,6 +1,8 @@
-"""Fixtures. One stack serves every test: each test makes an entity of its own."""
+"""Fixtures. One stack serves every test (with pytest-xdist, one for each worker): each test makes an entity of its own."""
+import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,9 +21,15 @@ SHORT = setting(
     delivery_retry_schedule="300ms,600ms,900ms", delivery_allowed_networks="127.0.0.0/8")
 
 
-def pytest_configure():
-    # Like Ctrl-C: the fixtures still take their stacks down.
-    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", returncode=130))
+def pytest_configure(config):
+    """SIGTERM is like Ctrl-C: the fixtures still take their stacks down. With workers, those are theirs."""
+    has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    signal.signal(signal.SIGTERM, end_workers if has_workers else signal.default_int_handler)
+
+
+def end_workers(*_):
+    """This process ends when they have ended. They are its only children."""
+    subprocess.run(["pkill", "-TERM", "-P", str(os.getpid())])
 
 
 @pytest.fixture(scope="session")

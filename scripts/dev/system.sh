@@ -23,7 +23,7 @@ run_system() {
     say "the system tests are SKIPPED: $obstacle"
     return
   }
-  local PYTHON_SUITES=(tests/system/debian)
+  local PYTHON_SUITES=(tests/system/debian) PYTEST_WORKERS=() # one machine, chapter after chapter
   SYSTEM_IMAGE=$IMAGE SYSTEM_PACKAGE=$package run_python system "$@"
 }
 

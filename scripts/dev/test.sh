@@ -4,6 +4,8 @@
 SUITES='unit store python system mysql fuzz sanitizers'
 TEST_TARGETS=(unit_tests store_tests)
 PYTHON_SUITES=(tests)
+# The tests wait more than they compute: a file to a worker at a time, each worker with a stack of its own.
+PYTEST_WORKERS=(-n 2 --dist loadfile)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py)
 FUZZ_SECONDS=30 # each target
 SUITE_SUFFIX=''
@@ -99,19 +101,21 @@ run_store() (
   run_boost store "$1"
 ) || true
 
-# run_python NAME [PYTEST ARGUMENTS], with the programs of DEV_PRESET.
+# run_python NAME [PYTEST ARGUMENTS], with the programs of DEV_PRESET. One after another what was asked for by name, and what
+# takes minutes: it tells how it gets on.
 run_python() {
-  local suite=$1$SUITE_SUFFIX status=0 argument suites=("${PYTHON_SUITES[@]}")
+  local suite=$1$SUITE_SUFFIX status=0 argument suites=("${PYTHON_SUITES[@]}") workers=("${PYTEST_WORKERS[@]}")
   shift
+  [[ -z ${TEST_LONG:-} ]] || workers=()
   for argument in "$@"; do
-    [[ ! -e ${argument%%::*} ]] || suites=() # paths were given: only those
+    [[ ! -e ${argument%%::*} ]] || suites=() workers=() # paths were given: only those
   done
   say "test suite $suite"
   (
     cd "$ROOT" || exit 1
     export DEV_NO_BUILD=1 TEST_LONG TEST_CLUSTER
     unset DEV_DIR DEV_PORT
-    exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${suites[@]}" "$@"
+    exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${workers[@]}" "${suites[@]}" "$@"
   ) &
   # Told to stop, it must still take its stacks down: it is told too, and waited for.
   # shellcheck disable=SC2064
