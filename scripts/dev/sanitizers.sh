@@ -1,9 +1,11 @@
 # shellcheck shell=bash
 # The suites under sanitizers, for `test --long`: what is fast has AddressSanitizer on unit and store tests already; here
-# ThreadSanitizer on them, and both on the HTTP tests, with the programs built so. A report fails the suite, wherever it
-# was written from: tests do not see that a process that they stop has something to say.
+# ThreadSanitizer on them, and both on the HTTP tests and on deliveries, with the programs built so. A report fails the
+# suite, wherever it was written from: tests do not see that a process that they stop has something to say.
 
-SANITIZED_TESTS=tests/http
+SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)
+# For whatever is started from here with the programs of that preset.
+[[ ${TSAN_OPTIONS:-} == *suppressions=* ]] || export TSAN_OPTIONS=${TSAN_OPTIONS:-}:suppressions=$ROOT/tests/tsan.suppressions
 
 build_sanitized() {
   build_preset asan "${TEST_TARGETS[@]}" "${PROGRAMS[@]}"
@@ -15,7 +17,7 @@ run_sanitized() {
   run_boost unit tsan
   run_store tsan
   for preset in asan tsan; do
-    DEV_PRESET=$preset run_watched "python-$preset" run_python "python-$preset" "$SANITIZED_TESTS"
+    DEV_PRESET=$preset run_watched "python-$preset" run_python "python-$preset" "${SANITIZED_TESTS[@]}"
   done
 }
 
