@@ -9,6 +9,7 @@ cluster_usage() {
 Usage: ./dev cluster COMMAND      a stack like that of `./dev up` in .dev/cluster, on a database cluster on loopback
 
   galera              start three MariaDB nodes with Galera (db1, db2, db3), and the service before them
+  group-replication   the same with three MySQL nodes (Debian unstable's: see DEV_DATABASE), each of them a primary
   status              one line for each part
   kill NODE [-9]      end a node (or another part) and wait for its end
   start NODE          start it again: it takes what it missed from the others, or, without its folder, everything
@@ -18,7 +19,8 @@ Usage: ./dev cluster COMMAND      a stack like that of `./dev up` in .dev/cluste
   thaw NODE           let it run on
   sql NODE [TEXT]     SQL as root on that node
   env, admin ARG…, pids PART, logs PART [-f], down      as without `cluster`
-  test galera         the delivery engine while nodes are killed, cut off, frozen and brought back (minutes)
+  test KIND           galera or group-replication: the delivery engine while nodes are killed, cut off, frozen and
+                      brought back (minutes)
 
 DEV_DIR and DEV_PORT choose the folder (.dev/cluster) and the port (8443).
 HELP
@@ -30,11 +32,11 @@ is_cluster() { [[ -s $DEV_DIR/cluster/kind ]]; }
 # shellcheck disable=SC2317 # they take the place of functions that others call
 use_cluster() {
   is_cluster || return 0
-  DATABASE_PARTS=("${GALERA_NODES[@]}")
+  DATABASE_PARTS=("${NODES[@]}")
   PARTS=("${DATABASE_PARTS[@]}" fcgi dispatcher nginx)
   DB_CLIENT_HOSTS=(localhost 127.0.0.1)
   db_socket() { node_socket "$(first_node || printf db1)"; }
-  start_database() { start_galera; }
+  start_database() { engine start; }
   database_address() { printf 'hosts = %s\n' "$(node_addresses 1)"; }
 }
 
@@ -43,22 +45,24 @@ command_cluster() {
   shift || true
   case $verb in
     -h | --help | help) cluster_usage ;;
-    galera) cluster_up "$verb" ;;
+    galera | group-replication) cluster_up "$verb" ;;
     test) cluster_test "$@" ;;
     status | down | env | admin | kill | start | pids | logs) "command_$verb" "$@" ;;
     cut | rejoin | freeze | thaw | sql) node_verb "$verb" "$@" ;;
-    group-replication) usage_error "'cluster $verb' does not exist yet" ;;
     *) usage_error "unknown command 'cluster $verb' (./dev cluster --help lists them)" ;;
   esac
 }
 
 cluster_up() {
+  local kind
   [[ ! -d $DEV_DIR/db ]] || die "$DEV_DIR holds a stack with one server: choose another folder with DEV_DIR"
+  kind=$(cluster_kind) || kind=$1
+  [[ $kind == "$1" ]] || die "$DEV_DIR holds a cluster of $kind: choose another folder with DEV_DIR"
   (
     lock_stack
     mkdir -p "$DEV_DIR/cluster"
-    install_galera
     printf '%s\n' "$1" >"$DEV_DIR/cluster/kind"
+    engine install
   ) || exit 1
   use_cluster
   command_up
@@ -67,28 +71,21 @@ cluster_up() {
 node_verb() {
   local verb=$1 node=${2:-}
   shift 2 || true
-  [[ " ${GALERA_NODES[*]} " == *" $node "* ]] || usage_error "'$node' is no node: ${GALERA_NODES[*]}"
+  [[ " ${NODES[*]} " == *" $node "* ]] || usage_error "'$node' is no node: ${NODES[*]}"
   [[ -n $(part_pids "$node") ]] || die "$node is not running"
   case $verb in
-    cut) node_client "$node" -e "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'" ;;
-    rejoin) node_client "$node" -e "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'" ;;
+    cut | rejoin) engine "$verb" "$node" ;;
     freeze) signal_part "$node" STOP ;;
-    thaw) signal_part "$node" CONT ;;
+    thaw) signal_part "$node" CONT ;; # it is part of the cluster again once `status` says so
     sql) node_client "$node" -N -B "$DB_NAME" ${1:+-e "$*"} ;;
   esac
 }
 
-# A node that came back this way is part of the cluster again once `status` says so.
-signal_part() {
-  local pid
-  for pid in $(part_pids "$1"); do kill "-$2" "$pid"; done
-}
-
 cluster_test() {
-  [[ ${1:-} == galera && $# -eq 1 ]] || usage_error "'cluster test' takes galera"
+  [[ $# -eq 1 && ($1 == galera || $1 == group-replication) ]] || usage_error "'cluster test' takes galera or group-replication"
   build_programs
   install_packages "${TEST_PACKAGES[@]}"
-  install_galera
+  "${1//-/_}_install"
   cd "$ROOT" || exit 1
   export DEV_NO_BUILD=1 TEST_CLUSTER=$1
   unset DEV_DIR DEV_PORT

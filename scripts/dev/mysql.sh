@@ -32,13 +32,16 @@ make_mysql_tree() {
   as_root mv "$new" "$MYSQL_TREE"
 }
 
-# As choose_server. No second protocol, and no binary log, which MariaDB has not by default either.
-choose_mysqld() {
+# mysqld_command OPTION…: the server's command in the array SERVER; the options, which begin with where defaults are, come first.
+mysqld_command() {
   local libraries
   libraries=$MYSQL_TREE/usr/lib/$(uname -m)-linux-gnu
-  SERVER=("$libraries"/ld-linux-*.so.? --library-path "$libraries" "$MYSQL_TREE/usr/sbin/mysqld" --no-defaults
+  SERVER=("$libraries"/ld-linux-*.so.? --library-path "$libraries" "$MYSQL_TREE/usr/sbin/mysqld" "$@"
     --basedir="$MYSQL_TREE/usr" --lc-messages-dir="$MYSQL_TREE/usr/share/mysql" --secure-file-priv=
     --character-sets-dir="$MYSQL_TREE/usr/share/mysql/charsets" --plugin-dir="$MYSQL_TREE/usr/lib/mysql/plugin"
-    --mysqlx=OFF --skip-log-bin)
+    --mysqlx=OFF)
   ((EUID != 0)) || SERVER+=(--user=root)
 }
+
+# As choose_server. No second protocol, and no binary log, which MariaDB has not by default either.
+choose_mysqld() { mysqld_command --no-defaults --skip-log-bin; }

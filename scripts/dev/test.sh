@@ -35,7 +35,7 @@ command_test() {
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
   ! is_wanted unit || run_boost unit asan
   ! is_wanted store || run_store asan
-  ! is_wanted python || TEST_LONG=$long TEST_CLUSTER=${long:+galera} run_python python "${pytest_arguments[@]}"
+  ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" run_python python "${pytest_arguments[@]}"
   [[ -z $system ]] || run_system "$system" "${pytest_arguments[@]}"
   ! is_wanted fuzz || run_fuzz
   ! is_wanted sanitizers || run_sanitized
@@ -59,7 +59,7 @@ prepare_tests() {
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${TEST_TARGETS[@]}"
   ! { is_wanted python || is_wanted mysql; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
-  [[ -z $long ]] || ! is_wanted python || install_galera
+  [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install; }
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
 }

@@ -1,6 +1,6 @@
 """The kill test on a cluster: two dispatchers on two nodes, while nodes die, are cut off, freeze and come back.
 
-`./dev cluster test galera` and `./dev test --long` run it. The random choices come from a seed that is printed; TEST_SEED gives it again.
+`./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. The random choices come from a seed that is printed; TEST_SEED gives it again.
 """
 import contextlib
 import os
@@ -16,8 +16,7 @@ from support.cluster import LEASE, NODES, ClusterArena
 from support.customer import Customer
 from support.wait import wait_until
 
-pytestmark = pytest.mark.skipif(not os.environ.get("TEST_CLUSTER"), reason="./dev cluster test galera")
-
+KINDS = os.environ.get("TEST_CLUSTER", "").split()  # none: the test is skipped
 FAIL_OVER = 10  # seconds
 NOTIFICATIONS = int(os.environ.get("TEST_NOTIFICATIONS") or 2_000)
 
@@ -67,10 +66,11 @@ def plan_of(choose: random.Random, waits: list) -> list:
     return plan
 
 
-def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys):
+@pytest.mark.parametrize("kind", KINDS)
+def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys, kind):
     seed = int(os.environ.get("TEST_SEED") or random.SystemRandom().randrange(10**9))
-    with capsys.disabled(), ClusterArena(seed, os.environ["TEST_CLUSTER"]) as arena:
-        print(f"\nTEST_SEED={seed}", flush=True)
+    with capsys.disabled(), ClusterArena(seed, kind) as arena:
+        print(f"\n{kind}: TEST_SEED={seed}", flush=True)
         customer = Customer(Entity(arena.stack, arena.receiver))
         with arena.second(database_hosts=arena.stack.hosts_from(1)):
             assert len({node for node, _ in arena.sessions()}) == 2, "the dispatchers are on one node"
@@ -82,7 +82,7 @@ def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys):
         print(f"seed {seed}: {arena.ledger.report(verdict)}")
         print("  until every dispatcher was at work on another node: " + ", ".join(f"{what} {node} {s:.1f} s" for s, what, node in waits))
         print(f"  {customer.report()}")
-        print("  " + ", ".join(f"{name} {arena.counter(name)}" for name in ("wsrep_local_cert_failures", "wsrep_local_bf_aborts")))
+        print(f"  conflicts that the nodes counted since they last began: {arena.conflicts()}")
         assert verdict.problems == [] and verdict.notifications >= NOTIFICATIONS
         assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "written by nobody"
         assert max(seconds for seconds, *_ in waits) < FAIL_OVER and customer.longest_s < FAIL_OVER

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from support.arena import DISPATCHERS, SETTINGS, Arena
@@ -13,13 +14,39 @@ from support.wait import wait_until
 NODES = ("db1", "db2", "db3")
 LEASE = 30  # seconds: outlasts a fail-over and a node's return
 RETURN = 120  # seconds, for a node to be part of the cluster again
-NOT_READY = 1047
+NOT_READY = (1047, 3796, 3797)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What its nodes are asked. `state` gives a row: whether the node takes work, and how many nodes it sees."""
+
+    causal: str
+    state: str
+    conflicts: str  # transactions that a node refused at their COMMIT, or ended for another's, since it began
+
+
+ENGINES = {
+    "galera": Engine(
+        causal="SET SESSION wsrep_sync_wait = 1",
+        state="SELECT SUM(variable_name = 'wsrep_ready' AND variable_value = 'ON' OR variable_name = 'wsrep_local_state' AND"
+              " variable_value = '4') = 2, SUM(IF(variable_name = 'wsrep_cluster_size', variable_value, 0))"
+              " FROM information_schema.global_status",
+        conflicts="SELECT SUM(variable_value) FROM information_schema.global_status"
+                  " WHERE variable_name IN ('wsrep_local_cert_failures', 'wsrep_local_bf_aborts')"),
+    "group-replication": Engine(
+        causal="SET SESSION group_replication_consistency = 'BEFORE'",
+        state="SELECT SUM(member_id = @@server_uuid AND member_state = 'ONLINE') AND NOT @@super_read_only,"
+              " SUM(member_state = 'ONLINE') FROM performance_schema.replication_group_members",
+        conflicts="SELECT count_conflicts_detected FROM performance_schema.replication_group_member_stats"
+                  " WHERE member_id = @@server_uuid"),
+}
 
 
 class ClusterStack(Stack):
     def __init__(self, kind: str):
         super().__init__(SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1s"))
-        self.kind = kind
+        self.kind, self.engine = kind, ENGINES[kind]
 
     def up(self) -> "ClusterStack":
         try:
@@ -36,7 +63,7 @@ class ClusterStack(Stack):
     def session(self, node: str, user: str = "root", password: str = "") -> SqlSession:
         """One whose reads see what was committed on any node."""
         session = SqlSession(self.socket(node), self.env["DB_NAME"], user, password)
-        session("SET SESSION wsrep_sync_wait = 1")
+        session(self.engine.causal)
         return session
 
     def socket(self, node: str) -> str:
@@ -44,20 +71,18 @@ class ClusterStack(Stack):
 
     def ready(self, node: str) -> bool:
         """Whether it takes work; also of a node that does not answer at all."""
-        status = self._status(node)
-        return status.get("wsrep_ready") == "ON" and status.get("wsrep_local_state") == "4"
+        return self._state(node)[0] == "1"
 
     def whole(self) -> bool:
         """Whether each node takes work and sees all: one that wakes up takes some seconds to know that it was missed."""
-        return all(self.ready(node) and self._status(node).get("wsrep_cluster_size") == str(len(NODES)) for node in NODES)
+        return all(self._state(node) == ["1", str(len(NODES))] for node in NODES)
 
-    def _status(self, node: str) -> dict:
+    def _state(self, node: str) -> list[str]:
         query = ["mariadb", "--no-defaults", "--connect-timeout=2", f"--socket={self.socket(node)}", "--user=root", "-NB", "-e",
-                 "SHOW GLOBAL STATUS LIKE 'wsrep_%'"]
+                 self.engine.state]
         with contextlib.suppress(subprocess.TimeoutExpired):
-            lines = subprocess.run(query, capture_output=True, text=True, timeout=5).stdout.splitlines()
-            return dict(line.split("\t", 1) for line in lines if "\t" in line)
-        return {}
+            return subprocess.run(query, capture_output=True, text=True, timeout=5).stdout.split() or ["0", "0"]
+        return ["0", "0"]
 
     def hosts_from(self, number: int) -> str:
         """database.hosts, beginning with another node."""
@@ -78,7 +103,7 @@ class Root:
                 self._session = self._session or self._open_session()
                 return self._session(statement)
             except (SqlError, OSError) as error:
-                if isinstance(error, SqlError) and error.code not in (*GONE, NOT_READY):
+                if isinstance(error, SqlError) and error.code not in (*GONE, *NOT_READY):
                     raise
                 self.close()
         raise AssertionError("no node answers")
@@ -140,14 +165,14 @@ class ClusterArena(Arena):
         found = subprocess.run(["ss", "-Htnp", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
         return "apientidades-di" not in found.stdout
 
-    def counter(self, name: str) -> int:
-        """A status variable of the nodes, summed up. Counts of before a node's restart are lost."""
-        total = 0
+    def conflicts(self) -> list[int]:
+        """Of each node. Those of before its restart are lost."""
+        found = []
         for node in NODES:
             session = self.stack.session(node)
-            total += int(session(f"SHOW GLOBAL STATUS LIKE '{name}'")[0][1])
+            found.append(int(session(self.stack.engine.conflicts)[0][0]))
             session.close()
-        return total
+        return found
 
     @contextlib.contextmanager
     def without(self, node: str):
