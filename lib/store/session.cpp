@@ -27,13 +27,17 @@ namespace {
 constexpr int connect_timeout_s = 3;  // the connector's own default is none
 
 /// The connection is of no further use: lost, killed, out of step, or to a server that cannot write.
-/// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100: the same of
-/// Group Replication.
-constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290, 1836, 1927, 2002,
-                                          2003, 2005, 2006, 2013, 2014, 2026, 2055, 3032, 3100, 4031};
+/// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
+/// 3798: the same of Group Replication.
+constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290,
+                                          1836, 1927, 2002, 2003, 2005, 2006, 2013, 2014,
+                                          2026, 2055, 3032, 3100, 3796, 3797, 3798, 4031};
 /// The queue's conflicts, and certification failures of clusters (1213 at any statement, COMMIT included;
 /// 3101): the whole transaction may be run again.
 constexpr std::array conflict_codes = {1020, 1213, 3101};
+/// 1180 again: Group Replication's node let a transaction of another node go first, and did not leave.
+constexpr int commit_code = 1180;
+constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
 constexpr int lock_timeout_code = 1205;
 constexpr int duplicate_key_code = 1062;
 constexpr int tls_code = 2026;
@@ -62,12 +66,21 @@ std::string_view remedy(int code) {
 
 bool contains(const auto& codes, int code) { return std::ranges::find(codes, code) != codes.end(); }
 
+bool is_conflict(int code, std::string_view message) {
+  return contains(conflict_codes, code) ||
+         (code == commit_code && message.find(overruled_at_commit) != std::string_view::npos);
+}
+
+bool is_unavailable(int code, std::string_view message) {
+  return contains(unavailable_codes, code) && !is_conflict(code, message);
+}
+
 [[noreturn]] void throw_translated(int code, const std::string& message) {
   const std::string text =
       "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
-  if (contains(unavailable_codes, code)) throw Unavailable(code, text);
+  if (is_unavailable(code, message)) throw Unavailable(code, text);
   if (code == lock_timeout_code) throw LockTimeout(code, text);
-  if (contains(conflict_codes, code)) throw Conflict(code, text);
+  if (is_conflict(code, message)) throw Conflict(code, text);
   if (code == duplicate_key_code) throw DuplicateKey(code, text);
   throw DatabaseError(code, text);
 }
@@ -198,7 +211,7 @@ struct Session::Impl {
       connect();
       return call();
     } catch (const sql::SQLException& error) {
-      if (connection && contains(unavailable_codes, error.getErrorCode())) lose();
+      if (connection && is_unavailable(error.getErrorCode(), error.what())) lose();
       throw_translated(error.getErrorCode(), error.what());
     }
   }
@@ -246,7 +259,8 @@ void Session::Impl::require_member() {
     const std::string causal = causal_reads(variables);
     if (causal.empty()) return;
     execute(causal);
-    const std::unique_ptr<sql::ResultSet> caught_up(statement->executeQuery("SELECT 1"));
+    execute("START TRANSACTION");  // waits until it has caught up; Group Replication lets a SELECT 1 pass
+    execute("COMMIT");
   } catch (const sql::SQLException& error) {
     throw Unavailable(error.getErrorCode(),
                       std::string("not a working node of its cluster: ") + error.what());

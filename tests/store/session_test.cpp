@@ -117,6 +117,23 @@ BOOST_AUTO_TEST_CASE(a_deadlock_runs_the_whole_transaction_again) {
   BOOST_CHECK_EQUAL(list_entities(database.session).at(0).name, "una!");
 }
 
+BOOST_AUTO_TEST_CASE(a_transaction_that_a_cluster_refused_is_told_from_a_node_that_has_left_it) {
+  Database database;
+  const auto fail = [&](int code, const std::string& text) {
+    database.session.execute("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = " + std::to_string(code) +
+                             ", MESSAGE_TEXT = '" + text + "'");
+  };
+  const std::string overruled = "Got error 149 - \"Lock deadlock; Retry transaction\" during COMMIT";
+  BOOST_CHECK_THROW(fail(1213, "Deadlock found"), Conflict);
+  BOOST_CHECK_THROW(fail(3101, "Plugin instructed the server to rollback"), Conflict);
+  BOOST_CHECK_THROW(fail(1180, overruled), Conflict);
+  BOOST_CHECK(database.session.connected());
+  for (const int left : {1180, 1047, 3100, 3796, 3797, 3798}) {
+    BOOST_CHECK_THROW(fail(left, "Got error 5 during COMMIT"), Unavailable);
+    BOOST_CHECK(!database.session.connected());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(no_server_is_unavailable) {
   auto settings = server("x");
   settings.socket = "/nonexistent/socket";
