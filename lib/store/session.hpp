@@ -107,8 +107,9 @@ struct SessionOptions {
 
 /// One connection, used by one thread at a time. It connects at first use and, after a loss, again at the
 /// next one. Every connection is UTC, READ COMMITTED, strict and utf8mb4; with tls_ca, verified TLS or an
-/// error. Of several servers (hosts.hpp) it stays with the one that works, takes only one that is writable
-/// and in the majority of its cluster, and reads what was committed on any node before.
+/// error. A transaction without a statement for 4 s is ended by the server, and the connection with it
+/// (MariaDB). Of several servers (hosts.hpp) it stays with the one that works, takes only one that is
+/// writable and in the majority of its cluster, and reads what was committed on any node before.
 class Session {
  public:
   /// Throws platform::FileError when there is a password file that cannot be read.

@@ -81,6 +81,21 @@ BOOST_AUTO_TEST_CASE(a_lost_connection_is_replaced_at_the_next_use_with_its_sett
   BOOST_CHECK(rows.at(0).text(1).find("STRICT_ALL_TABLES") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_vanished_host_has_locked_is_taken_back_by_the_server) {
+  Database database;
+  const auto limit = database.session.query("SHOW VARIABLES LIKE 'idle_transaction_timeout'");
+  if (limit.empty()) return;  // MySQL has none
+  BOOST_CHECK_EQUAL(limit.at(0).text(1), "4");
+  add_entity(database.session, 1, "una");
+  Session other = database.connect();
+  other.execute("SET SESSION idle_transaction_timeout = 1");
+  other.execute("START TRANSACTION");
+  other.update("UPDATE entidades SET nombre = 'otra' WHERE id = 1");
+  // Waits for the row for less than lock_wait_s.
+  BOOST_CHECK_EQUAL(database.session.update("UPDATE entidades SET nombre = 'mía' WHERE id = 1"), 1U);
+  BOOST_CHECK_THROW(other.execute("COMMIT"), Unavailable);
+}
+
 BOOST_AUTO_TEST_CASE(reads_are_read_committed_so_that_no_gap_lock_blocks_a_writer) {
   Database database;
   Session reader = database.connect();
