@@ -5,7 +5,6 @@ As a command, `machine.py --try IMAGE` tells by its exit status, and the last li
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shutil
 import signal
@@ -16,9 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from support.network import enter_network  # noqa: E402
 from support.wait import wait_until  # noqa: E402
 
-CLONE_NEWNET = 0x40000000
 CGROUPS = Path("/sys/fs/cgroup")
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                "DEBIAN_FRONTEND": "noninteractive"}
@@ -95,10 +94,10 @@ class Machine:
     def enter_network(self) -> None:
         """Sockets that this thread, and those it starts, make from now on are on the machine's own loopback."""
         with open(f"/proc/{self.pid}/ns/net", "rb") as network:
-            _set_network(network.fileno())
+            enter_network(network.fileno())
 
     def leave_network(self) -> None:
-        _set_network(self._outside)
+        enter_network(self._outside)
 
     def reboot(self) -> None:
         """Down in good order, and up again. Afterwards it has another network: enter that one."""
@@ -129,12 +128,6 @@ class Machine:
                     os.kill(leader, signal.SIGKILL)
             self._nspawn.kill()
             self._nspawn.wait(30)
-
-
-def _set_network(descriptor: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.setns(descriptor, CLONE_NEWNET) != 0:
-        raise OSError(ctypes.get_errno(), "setns")
 
 
 def main() -> int:

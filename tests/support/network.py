@@ -3,6 +3,7 @@ can be put, and an /etc/resolv.conf that names a DNS server of ours. What is sen
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 from support.wait import wait_until
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes"
+CLONE_NEWNET = 0x40000000
 SETUP = """
 set -e
 ip link set lo up
@@ -33,6 +35,13 @@ def why_not() -> str:
     trial = subprocess.run(["unshare", "-mn", "sh", "-c", "ip link set lo up && mount --bind /etc/hosts /etc/resolv.conf"],
                            capture_output=True, text=True)
     return "" if trial.returncode == 0 else f"namespaces are not permitted here: {trial.stderr.strip()}"
+
+
+def enter_network(descriptor: int) -> None:
+    """Sockets that this thread, and those it starts, make from now on are in that namespace; so are programs."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(descriptor, CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
 
 
 class Network:
