@@ -12,7 +12,7 @@ make_certificates() {
     make_authority "$folder"
     make_certificate "$folder" server 'DNS:localhost,IP:127.0.0.1,IP:::1'
     make_certificate "$folder" receiver 'DNS:localhost,DNS:*.receptor.test,IP:127.0.0.1'
-    make_certificate "$folder" database 'DNS:localhost'
+    make_certificate "$folder" database "DNS:localhost${DEV_DB_ADDRESS:+,IP:$DEV_DB_ADDRESS}"
   ) || die "openssl could not make the certificates"
 }
 

@@ -21,6 +21,7 @@ Usage: ./dev cluster COMMAND      a stack like that of `./dev up` in .dev/cluste
   env, admin ARG…, pids PART, logs PART [-f], down      as without `cluster`
   test KIND           galera or group-replication: the delivery engine while nodes are killed, cut off, frozen and
                       brought back (minutes)
+  test hosts          requests and deliveries while application hosts (network namespaces; needs root) are cut off and lost (minutes)
 
 DEV_DIR and DEV_PORT choose the folder (.dev/cluster) and the port (8443).
 HELP
@@ -82,7 +83,8 @@ node_verb() {
 }
 
 cluster_test() {
-  [[ $# -eq 1 && ($1 == galera || $1 == group-replication) ]] || usage_error "'cluster test' takes galera or group-replication"
+  [[ ${1:-} != hosts ]] || hosts_test "${@:2}"
+  [[ $# -eq 1 && ($1 == galera || $1 == group-replication) ]] || usage_error "'cluster test' takes galera, group-replication or hosts"
   build_programs
   install_packages "${TEST_PACKAGES[@]}"
   "${1//-/_}_install"

@@ -71,7 +71,7 @@ choose_network() {
   NETWORK=(--skip-networking)
   [[ -n $port ]] || return 0
   make_certificates
-  NETWORK=(--bind-address=127.0.0.1 --port="$port" --ssl-ca="$DEV_DIR/certs/ca.pem"
+  NETWORK=(--bind-address="${DEV_DB_ADDRESS:-127.0.0.1}" --port="$port" --ssl-ca="$DEV_DIR/certs/ca.pem"
     --ssl-cert="$DEV_DIR/certs/database.pem" --ssl-key="$DEV_DIR/certs/database.key")
 }
 
@@ -122,7 +122,7 @@ SQL
 
 db_client_hosts() {
   printf '%s\n' "${DB_CLIENT_HOSTS[@]}"
-  [[ -z $(db_port) ]] || echo 127.0.0.1
+  [[ -z $(db_port) ]] || if [[ -n ${DEV_DB_ADDRESS:-} ]]; then echo %; else echo 127.0.0.1; fi
 }
 
 # For another host as sql/grants/README.md says.

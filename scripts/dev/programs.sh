@@ -36,7 +36,7 @@ database_address() {
   if [[ -z $(db_port) ]]; then
     printf 'socket = %s\n' "$(db_socket)"
   else
-    printf 'hosts = localhost:%s\ntls_ca = %s\n' "$(db_port)" "$DEV_DIR/certs/ca.pem"
+    printf 'hosts = %s:%s\ntls_ca = %s\n' "${DEV_DB_ADDRESS:-localhost}" "$(db_port)" "$DEV_DIR/certs/ca.pem"
   fi
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Every suite in one command. tally.py adds the counts up; a suite that cannot run counts as a failure.
 
-SUITES='unit store python system mysql fuzz sanitizers'
+SUITES='unit store python system mysql fuzz sanitizers hosts'
 TEST_TARGETS=(unit_tests store_tests)
 PYTHON_SUITES=(tests)
 # The tests wait more than they compute: a file to a worker at a time, each worker with a stack of its own.
@@ -9,6 +9,7 @@ PYTEST_WORKERS=(-n 2 --dist loadfile)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py)
 FUZZ_SECONDS=30 # each target
 SUITE_SUFFIX=''
+PYTHON_RUNNER=() # what pytest runs in
 
 command_test() {
   local only='' long='' system='' mysql='' pytest_arguments=()
@@ -36,6 +37,7 @@ command_test() {
   ! is_wanted unit || run_boost unit asan
   ! is_wanted store || run_store asan
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" run_python python "${pytest_arguments[@]}"
+  ! is_wanted hosts || run_hosts
   [[ -z $system ]] || run_system "$system" "${pytest_arguments[@]}"
   ! is_wanted fuzz || run_fuzz
   ! is_wanted sanitizers || run_sanitized
@@ -46,7 +48,7 @@ command_test() {
 # is_wanted SUITE, by the `only`, `long` and `mysql` of command_test.
 is_wanted() {
   case $1 in
-    fuzz | sanitizers) [[ $only == "$1" || -z $only && -n $long ]] ;;
+    fuzz | sanitizers | hosts) [[ $only == "$1" || -z $only && -n $long ]] ;;
     mysql) [[ $only == mysql || -z $only && -n $mysql ]] ;;
     *) [[ -z $only || $only == "$1" ]] ;;
   esac
@@ -58,7 +60,7 @@ prepare_tests() {
   install_database
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${TEST_TARGETS[@]}"
-  ! { is_wanted python || is_wanted mysql; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  ! { is_wanted python || is_wanted mysql || is_wanted hosts; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
   [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install; }
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
@@ -115,7 +117,7 @@ run_python() {
     cd "$ROOT" || exit 1
     export DEV_NO_BUILD=1 TEST_LONG TEST_CLUSTER
     unset DEV_DIR DEV_PORT
-    exec "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${workers[@]}" "${suites[@]}" "$@"
+    exec "${PYTHON_RUNNER[@]}" "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${workers[@]}" "${suites[@]}" "$@"
   ) &
   # Told to stop, it must still take its stacks down: it is told too, and waited for.
   # shellcheck disable=SC2064

@@ -44,15 +44,17 @@ class Arena:
         with self._closing:
             self._closing.callback(self.stack.down)
             self.stack.up()
-            certificate = self.stack.env["RECEIVER_CERT"], self.stack.env["RECEIVER_KEY"]
-            self.receiver = self._closing.enter_context(
-                Receiver(*certificate, addresses=("127.0.0.1", "127.0.0.2"), on_request=lambda r: self._arrived.add(r.id)))
+            self.receiver = self._closing.enter_context(self._open_receiver(("127.0.0.1", "127.0.0.2")))
             self.root = self.connect()
             self.writer = Writer(self._connect_evaluation, self.ledger)
             self._closing.callback(self.writer.close)
             audiences = [self.audience(hooks=2), self.audience(hooks=1)]
             self.traffic = [self._traffic(audiences) for _ in range(2)]  # who commit in another order than they insert
             self._closing = self._closing.pop_all()
+
+    def _open_receiver(self, addresses) -> Receiver:
+        certificate = self.stack.env["RECEIVER_CERT"], self.stack.env["RECEIVER_KEY"]
+        return Receiver(*certificate, addresses=addresses, on_request=lambda r: self._arrived.add(r.id))
 
     def __enter__(self) -> "Arena":
         return self

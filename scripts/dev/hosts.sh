@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# The tests on several application hosts. Each host is a network namespace, inside a namespace of networks, processes and
+# mounts of their own: all of it ends with the tests, however they end, and nothing of it is seen or reached from outside.
+
+HOSTS_SECONDS=900
+HOSTS_PACKAGES=(iproute2 util-linux libnginx-mod-stream)
+HOSTS_NAMESPACES=(unshare --mount --net --pid --fork --kill-child --mount-proc)
+# unshare itself does not mind SIGTERM: `timeout` passes it to what runs in there, and kills what does not end.
+HOSTS_RUNNER=(timeout -k 30 "$HOSTS_SECONDS" "${HOSTS_NAMESPACES[@]}" sh -c 'mount -t tmpfs tmpfs /run && "$@"' hosts)
+HOSTS_TRIAL='mount -t tmpfs tmpfs /run && ip netns add one && ip -n one link add cable type veth peer name other &&
+  ip -n one link add lan type bridge && ip -n one link set cable master lan up'
+
+# Why they cannot run here, one line; nothing when they can.
+hosts_obstacle() {
+  local found
+  ((EUID == 0)) || { echo 'only root may make network namespaces'; return; }
+  (install_packages "${HOSTS_PACKAGES[@]}") >&2 || { echo "apt-get cannot install ${HOSTS_PACKAGES[*]}"; return; }
+  found=$("${HOSTS_NAMESPACES[@]}" sh -c "$HOSTS_TRIAL" 2>&1) ||
+    printf 'network namespaces with veth and bridge are not permitted here: %s\n' "$(tail -n 1 <<<"$found")"
+}
+
+# ./dev cluster test hosts [PYTEST ARGUMENTS]
+hosts_test() {
+  local obstacle
+  build_programs
+  install_packages "${TEST_PACKAGES[@]}"
+  obstacle=$(hosts_obstacle)
+  [[ -z $obstacle ]] || die "the tests on several hosts cannot run here: $obstacle"
+  cd "$ROOT" || exit 1
+  export DEV_NO_BUILD=1 TEST_HOSTS=1
+  unset DEV_DIR DEV_PORT
+  exec "${HOSTS_RUNNER[@]}" "$PYTHON" -m pytest -q -s -p no:cacheprovider tests/cluster/test_hosts.py "$@"
+}
+
+# Among the suites of ./dev test --long.
+run_hosts() {
+  local obstacle
+  obstacle=$(hosts_obstacle)
+  if [[ -n $obstacle ]]; then
+    say "the tests on several hosts are SKIPPED: $obstacle"
+    return
+  fi
+  local PYTHON_SUITES=(tests/cluster/test_hosts.py) PYTHON_RUNNER=("${HOSTS_RUNNER[@]}")
+  local -x TEST_HOSTS=1
+  run_python hosts
+}

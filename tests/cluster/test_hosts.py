@@ -1,0 +1,215 @@
+"""Several application hosts: one nginx, two FastCGI pools, two dispatchers; a host is cut off and returns, and one is lost.
+
+`./dev cluster test hosts` and `./dev test --long` run it, in namespaces of their own (scripts/dev/hosts.sh). The random choices
+come from a seed that is printed; TEST_SEED gives it again.
+"""
+import os
+import random
+import threading
+import time
+
+import pytest
+
+from support import faults
+from support.actors import BASE, Entity
+from support.arena import BLOCKED_EVERY, LEASE, Stopwatch
+from support.hosts import BOUND, HostsArena
+from support.visitor import Visitor, judge
+from support.wait import wait_until
+
+pytestmark = pytest.mark.skipif(not os.environ.get("TEST_HOSTS"), reason="./dev cluster test hosts")
+
+CUT = LEASE + 28  # longer than the lease and than every time-out on the way
+RETURN = 45  # a dispatcher waits 30 s for the answer to a statement, and tries again after up to 5 s
+IDLE_TRANSACTION = 4  # after which the database takes back what a silent one has locked
+
+
+def unplugged(arena, visitors):
+    box = arena.hosts["b"].box
+    return cut_off(arena, visitors, arena.hosts["b"], box.unplug, box.plug_in)
+
+
+def dropped(arena, visitors):
+    box = arena.hosts["a"].box
+    return cut_off(arena, visitors, arena.hosts["a"], box.drop, box.pass_on)
+
+
+def without_database(arena, visitors):
+    return cut_from_database(arena, visitors, arena.hosts["b"])
+
+
+def powered_off(arena, visitors):
+    return power_off(arena, visitors, arena.hosts["b"])
+
+
+@pytest.mark.parametrize("fault", [unplugged, dropped, without_database, powered_off])
+def test_requests_and_deliveries_go_on(fault, capsys):
+    seed = int(os.environ.get("TEST_SEED") or random.SystemRandom().randrange(10**9))
+    with capsys.disabled(), HostsArena(seed) as arena:
+        print(f"\n{fault.__name__}: TEST_SEED={seed}", flush=True)
+        visitors = [Visitor(Entity(arena.stack, arena.receiver)) for _ in range(4)]
+        arena.start_traffic()
+        for visitor in visitors:
+            visitor.start()
+        for host in arena.hosts.values():
+            arena.wait_at_work(host, 30)
+        began = time.monotonic()
+        seen, told = fault(arena, visitors)
+        arena.ledger.fault(fault.__name__, seen, began)
+        for visitor in visitors:
+            visitor.stop()
+        arena.stop_traffic()
+        verdict = arena.ledger.judge(arena.finish(), arena.receiver.requests())
+        asked = [one for visitor in visitors for one in visitor.asked]
+        print(f"  {told}\n  {arena.ledger.report(verdict)}\n  {len(asked)} API requests,"
+              f" {sum(one.refused for one in asked)} refused, the longest {max(one.seconds for one in asked):.1f} s", flush=True)
+        assert verdict.problems == []
+        assert judge(visitors, arena.root("SELECT url, COUNT(*) FROM webhooks GROUP BY url")) == []
+        assert max(one.seconds for one in asked) < BOUND
+
+
+def cut_off(arena, visitors, host, cut, restore):
+    """Whoever had a request at that host at this moment gets one error for it, within BOUND; every later one is answered."""
+    in_course = InCourse(arena, host)
+    faults.moment(arena)
+    seen = arena.in_flight()
+    cut()
+    cut_at = time.monotonic()
+    seen |= arena.in_flight()  # what it claimed meanwhile
+    in_course.go_on()
+    taken = Stopwatch()
+    arena.progress()
+    going_on = taken.seconds
+    wait_until(lambda: taken.seconds > CUT and all(v.alive() for v in visitors) and arena.traffic_alive(), CUT + 5, "the cut to last", every=0.1)
+    seen |= arena.in_flight(expiring=True)
+    restore()
+    back = arena.wait_at_work(host, RETURN)
+    in_course.check()
+    require_only_those_in_course(visitors, cut_at)
+    return seen, f"the others went on after {going_on:.1f} s, it was at work {back:.1f} s after its return"
+
+
+def require_only_those_in_course(visitors, cut_at: float) -> None:
+    for visitor in visitors:
+        later = visitor.refusals(cut_at)
+        assert later == [], f"refused, though they began after the cut: {later}"
+        assert len(visitor.refusals(cut_at - BOUND, cut_at)) <= 1
+
+
+class Held:
+    """A registration that waits in some pool for a row that another session has locked."""
+
+    def __init__(self, arena: HostsArena, entity: Entity, number: int):
+        self._entity, self._seconds = entity, Stopwatch()
+        self.url = f"https://en-curso-{entity.id}-{number}.receptor.test/"
+        self.status, self.seconds = 0, 0.0
+        self.lock = arena.connect()
+        self.lock("START TRANSACTION")
+        self.lock(f"SELECT 1 FROM entidades WHERE id = {entity.id} FOR UPDATE")
+        self._thread = threading.Thread(target=self._post, daemon=True)
+        self._thread.start()
+
+    def _post(self) -> None:
+        self.status = self._entity.api("POST", BASE, json_body={"url": self.url, "eventos": ["incidencia.cerrada"]}).status
+        self.seconds = self._seconds.seconds
+
+    def join(self) -> None:
+        self._thread.join(BOUND)
+
+
+BLOCKED = ("SELECT p.host FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id"
+           " WHERE p.user = 'apientidades_api' AND t.trx_state = 'LOCK WAIT'")
+HELD, TRIES = 4, 5  # an entity may have five webhooks
+
+
+class InCourse:
+    """Registrations in the middle of their transactions, in both pools, while a host is cut off."""
+
+    def __init__(self, arena: HostsArena, host):
+        self._arena, self._place = arena, f"{host.database_address}:"
+        entities = [Entity(arena.stack, arena.receiver) for _ in range(HELD)]
+        spread = any(self._spread(entities, number) for number in range(TRIES))
+        assert spread, f"{HELD} requests at once, {TRIES} times, and never some at each host"
+
+    def _spread(self, entities: list[Entity], number: int) -> bool:
+        """Whether it was so that some are at that host and some are not; otherwise they have ended."""
+        self._held = [Held(self._arena, entity, number) for entity in entities]
+        places = wait_until(lambda: len(found := self._arena.root(BLOCKED)) >= HELD and found, 4, "registrations in course",
+                            every=BLOCKED_EVERY)
+        self.there = sum(place.startswith(self._place) for place, in places)
+        if 0 < self.there < HELD:
+            return True
+        self.go_on()
+        for one in self._held:
+            one.join()
+        return False
+
+    def go_on(self) -> None:
+        for one in self._held:
+            one.lock.close()
+
+    def check(self) -> None:
+        """Those at the host that was cut off got an error, in time; the others are registered; none is so twice."""
+        for one in self._held:
+            one.join()
+        statuses = sorted(one.status for one in self._held)
+        assert statuses == [201] * (HELD - self.there) + [504] * self.there, statuses
+        assert max(one.seconds for one in self._held) < BOUND
+        for one in self._held:
+            count = self._arena.value(f"SELECT COUNT(*) FROM webhooks WHERE url = '{one.url}'")
+            assert count == (one.status == 201), f"{one.url}: {one.status}, and {count} in the table"
+
+
+def cut_from_database(arena, visitors, host):
+    """Its pool says so, in time, and serves again by itself."""
+    faults.moment(arena)
+    seen = arena.in_flight()
+    host.box.unplug("data")
+    cut_at, taken = time.monotonic(), Stopwatch()
+    seen |= arena.in_flight()  # what it claimed meanwhile
+    health = {}
+
+    def asked_long_enough():
+        for visitor in visitors:
+            visitor.alive()
+        one = Stopwatch()
+        status = arena.stack.api("GET", "/apientidades/salud").status
+        health[status] = max(health.get(status, 0), one.seconds)
+        return taken.seconds > CUT / 2 and arena.traffic_alive()
+
+    wait_until(asked_long_enough, CUT, "the cut to last", every=0.2)
+    assert set(health) == {200, 503}, health
+    seen |= arena.in_flight(expiring=True)
+    restored_at = time.monotonic()
+    host.box.plug_in("data")
+    arena.wait_at_work(host, RETURN)
+    wait_until(lambda: all(not v.refusals(time.monotonic() - 5) for v in visitors), BOUND + 5, "the refusals to end", every=0.2)
+    refused = [one for v in visitors for one in v.refusals(cut_at)]
+    assert refused, "a host without a database refused nothing"
+    last = max(one.began + one.seconds for one in refused)
+    return seen, (f"health answered {', '.join(f'{status} in {s:.1f} s' for status, s in sorted(health.items()))} at most;"
+                  f" refusals took up to {max(one.seconds for one in refused):.1f} s, the last {last - restored_at:.1f} s after its return")
+
+
+def power_off(arena, visitors, host):
+    """In the middle of a transaction that has rows locked: the database takes them back, and another host goes on."""
+    with arena.held_by(host) as (id, _, answer):
+        other = arena.connect()
+        other("START TRANSACTION")
+        faults.lock(other, "entregas", id)
+        answer()
+        arena.wait_blocked()
+        seen = arena.in_flight()
+        host.power_off()
+        cut_at = time.monotonic()
+        taken = Stopwatch()
+        other.close()
+        assert id in seen
+    delivered = f"SELECT COUNT(*) FROM entregas WHERE id = {id} AND estado = 'entregada'"
+    wait_until(lambda: arena.traffic_alive() and arena.value(delivered), LEASE + IDLE_TRANSACTION + 5, "another host to take over", every=0.1)
+    taken_over = taken.seconds
+    arena.progress()
+    time_out = time.monotonic() + BOUND
+    wait_until(lambda: time.monotonic() > time_out and all(v.alive() for v in visitors), BOUND + 5, "requests to be answered", every=0.2)
+    require_only_those_in_course(visitors, cut_at)
+    return seen, f"what it had locked was delivered by the other after {taken_over:.1f} s"

@@ -1,0 +1,245 @@
+"""One nginx before two application hosts, each with a FastCGI pool and a dispatcher of its own; a database and receivers on
+machines of their own. The configurations of nginx are those of packaging/examples, with other addresses and paths."""
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from fakes.certificates import issue
+from fakes.receiver import Receiver, self_signed
+from support.arena import SETTINGS, Arena, Stopwatch, end
+from support.lan import Box, Lan, demolish
+from support.network import enter_network
+from support.stack import ROOT, Stack, setting
+from support.wait import wait_until
+from support.writer import Audience
+
+EXAMPLES = ROOT / "packaging/examples"
+MODULE = "load_module /usr/lib/nginx/modules/ngx_stream_module.so;"
+LINK_NAME = "pools.apientidades.internal"
+FRONT, DATABASE = 10, 20  # numbers in their networks
+NUMBERS = {"a": 11, "b": 12}
+RECEIVERS = {"a": 31, "b": 32}  # the address that each host's dispatcher dials
+DATABASE_PORT = 3306
+POOL_PROCESSES = 2
+BOUND = 35  # seconds in which every request is answered: nginx waits 30 s for an answer that does not come
+
+
+class HostsStack(Stack):
+    """`./dev up` on the database's machine makes database, programs and configuration; then the rest moves out."""
+
+    def __init__(self):
+        self._outside = Path("/proc/thread-self/ns/net").open("rb")
+        self.lan, self.data = Lan("lan", 0), Lan("data", 1)
+        self.front, self.database, self.receivers = Box("front"), Box("database"), Box("receivers")
+        self.lan.attach(self.front, FRONT)
+        self.lan.attach(self.receivers, *RECEIVERS.values())
+        self.data.attach(self.database, DATABASE)
+        self.hosts: dict[str, Host] = {}
+        self._closing = contextlib.ExitStack()
+        super().__init__({
+            **SETTINGS, **setting(delivery_allowed_networks="198.18.0.0/24", metrics_queue_interval="1s"),
+            "DEV_DB_ADDRESS": self.data.address(DATABASE), "DEV_DB_PORT": str(DATABASE_PORT)}, folder="/run/stack")
+
+    def dev(self, *arguments, **how):
+        with self.at(self.database):
+            return super().dev(*arguments, **how)
+
+    @contextlib.contextmanager
+    def at(self, box: Box):
+        """This thread in a machine, and then in the front's again, where the clients are."""
+        box.enter()
+        try:
+            yield
+        finally:
+            self.front.enter()
+
+    def up(self) -> "HostsStack":
+        Path(self.folder).mkdir(exist_ok=True)
+        try:
+            self.dev("up", timeout=300)
+            self._move_out()
+            self.attach()
+            self.api = self.client(timeout=BOUND)
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def _move_out(self) -> None:
+        commands = {part: self.command_of(part) for part in ("fcgi", "dispatcher")}
+        for part in ("nginx", "fcgi", "dispatcher"):
+            self.stop(part)
+        link = Link(Path(self.folder, "link"))
+        for name in NUMBERS:
+            self.hosts[name] = Host(name, self, commands, link)
+        self._start_front(link)
+        wait_until(lambda: all(host.ready() for host in self.hosts.values()), 30, "the hosts to be ready")
+
+    def _start_front(self, link: "Link") -> None:
+        main, socket_path = Path(self.folder, "nginx/nginx.conf"), Path(self.folder, "run/fcgi.sock")
+        socket_path.unlink()  # the pool's that was
+        example = link.fill("front").replace("/run/apientidades-pools/fcgi.sock", str(socket_path))
+        for host in self.hosts.values():
+            example = example.replace(f"198.18.0.{host.number}:", f"{host.address}:")
+        main.write_text(f"{MODULE}\n{main.read_text()}{example}")
+        command = self.front.command("/usr/sbin/nginx", "-e", f"{self.folder}/log/front.log", "-c", main)
+        process = subprocess.Popen(command, start_new_session=True)
+        self._closing.callback(end_process, process)
+
+    def down(self) -> None:
+        if self.evaluation:
+            self.evaluation.close()
+        for host in self.hosts.values():
+            host.close()
+        self._closing.close()
+        self.dev("down", check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        enter_network(self._outside.fileno())
+        self._outside.close()
+        demolish()
+
+
+class Link:
+    """Certificates for the way between the front and the pools."""
+
+    def __init__(self, folder: Path):
+        folder.mkdir()
+        self.folder, self.authority = folder, self_signed(folder, "authority")
+        self.certificates = {"front": issue(folder, self.authority, "front", "front.apientidades.internal"),
+                             "pool": issue(folder, self.authority, "pool", LINK_NAME)}
+
+    def fill(self, which: str) -> str:
+        """An example of ours with the paths of these."""
+        text = (EXAMPLES / f"hosts-{which}.conf").read_text()
+        for name, (certificate, key) in self.certificates.items():
+            text = text.replace(f"/etc/apientidades/tls/{name}.pem", certificate).replace(f"/etc/apientidades/tls/{name}.key", key)
+        return text.replace("/etc/apientidades/tls/pools-ca.pem", self.authority[0])
+
+
+class Host:
+    def __init__(self, name: str, stack: HostsStack, commands: dict, link: Link):
+        self.name, self.number, self.stack = name, NUMBERS[name], stack
+        self.box = Box(name)
+        stack.lan.attach(self.box, self.number)
+        stack.data.attach(self.box, self.number)
+        self.address, self.database_address = stack.lan.address(self.number), stack.data.address(self.number)
+        self.receiver_address = stack.lan.address(RECEIVERS[name])
+        self.folder = Path(stack.folder, f"host-{name}")
+        self.folder.mkdir()
+        self._processes: list[subprocess.Popen] = []
+        self._start_pool(*commands["fcgi"])
+        self._start("dispatcher", *commands["dispatcher"])
+        self._start_nginx(link)
+
+    def _start(self, log: str, command: list, environment: dict | None = None, **how) -> None:
+        own = setting(metrics_api_file=str(self.folder / "metrics"), delivery_host_overrides=f"*.receptor.test={self.receiver_address}")
+        with (self.folder / f"{log}.log").open("ab") as file:
+            self._processes.append(subprocess.Popen(
+                self.box.command(*command), stdout=file, stderr=file, start_new_session=True,
+                env=environment and {**environment, **own}, **{"stdin": subprocess.DEVNULL, **how}))
+
+    def _start_pool(self, command: list, environment: dict) -> None:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.folder / "fcgi.sock"))
+            listener.listen(4096)
+            for _ in range(POOL_PROCESSES):
+                self._start("fcgi", command, environment, stdin=listener)
+
+    def _start_nginx(self, link: Link) -> None:
+        front = self.stack.lan.address(FRONT)
+        example = link.fill("pool").replace("/run/apientidades/fcgi.sock", str(self.folder / "fcgi.sock"))
+        example = example.replace("listen 198.18.0.11:", f"listen {self.address}:").replace("allow 198.18.0.10;", f"allow {front};")
+        log = f"log_format line '$status $bytes_sent'; access_log {self.folder}/access.log line;"
+        main = f"{MODULE}\nuser root;\ndaemon off;\npid {self.folder}/nginx.pid;\nevents {{ worker_connections 4096; }}\n"
+        configuration = self.folder / "nginx.conf"
+        configuration.write_text(main + example.replace("stream {", "stream {\n    " + log, 1))
+        self._start("nginx", ["/usr/sbin/nginx", "-e", self.folder / "nginx.log", "-c", configuration])
+
+    def ready(self) -> bool:
+        assert self.alive(), f"a process of host {self.name} has ended: {self.last_words()}"
+        return self.log("fcgi").count(" ready ") == POOL_PROCESSES and " ready " in self.log("dispatcher")
+
+    def log(self, part: str) -> str:
+        file = self.folder / f"{part}.log"
+        return file.read_text() if file.exists() else ""
+
+    def last_words(self) -> str:
+        return " | ".join(line for part in ("fcgi", "dispatcher", "nginx") for line in self.log(part).splitlines()[-3:])
+
+    def alive(self) -> bool:
+        """Whether everything that was started runs on."""
+        return all(process.poll() is None for process in self._processes)
+
+    def served(self) -> int:
+        """Requests that its pool has answered."""
+        return sum(not line.endswith(" 0") for line in self.log("access").splitlines())
+
+    def power_off(self) -> None:
+        """Without a word to anyone."""
+        self.box.unplug()
+        for process in self._processes:
+            for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    end(int(child), signal.SIGKILL)
+            end(process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        for process in self._processes:
+            end_process(process)
+
+
+def end_process(process: subprocess.Popen) -> None:
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+class HostsArena(Arena):
+    def __init__(self, seed: int):
+        self.quiet_ones: list[Audience] = []
+        super().__init__(seed, HostsStack())
+
+    @property
+    def hosts(self) -> dict[str, Host]:
+        return self.stack.hosts
+
+    def _open_receiver(self, addresses) -> Receiver:
+        with self.stack.at(self.stack.receivers):
+            return super()._open_receiver([host.receiver_address for host in self.hosts.values()])
+
+    def delivered_by(self, host: Host) -> int:
+        return sum(r.local_address == host.receiver_address for r in self.receiver.requests())
+
+    def wait_at_work(self, host: Host, patience: float) -> float:
+        """Seconds until both its pool and its dispatcher have done something more."""
+        taken, served, delivered = Stopwatch(), host.served(), self.delivered_by(host)
+        wait_until(lambda: host.served() > served and self.delivered_by(host) > delivered, patience,
+                   f"host {host.name} to serve and to deliver", every=0.1)
+        assert host.alive(), f"a process of host {host.name} has ended: {host.last_words()}"
+        return taken.seconds
+
+    @contextlib.contextmanager
+    def held_by(self, host: Host):
+        """Like held(), of a delivery that this host's dispatcher has in flight."""
+        while True:
+            with self.held() as (id, webhook, answer):
+                if self._holder(webhook) == host.receiver_address:
+                    yield id, webhook, answer
+                    return
+                answer()
+
+    def _holder(self, webhook: int) -> str:
+        path = next(hook.path for audience in self.quiet_ones for hook in audience.hooks if hook.id == webhook)
+        return self.receiver.requests(path)[-1].local_address
+
+    def quiet(self) -> Audience:
+        self.quiet_ones.append(super().quiet())
+        return self.quiet_ones[-1]

@@ -1,0 +1,85 @@
+"""Machines as network namespaces, each with a cable to one bridge or more. For whoever has namespaces of networks, mounts
+and processes of their own (scripts/dev/hosts.sh): they end with them, and nothing of it is reached from outside."""
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from support.network import enter_network
+
+HUB = "hub"  # has the bridges and nothing else
+
+
+def ip(*words) -> str:
+    result = subprocess.run(["ip", *map(str, words)], capture_output=True, text=True)
+    assert result.returncode == 0, f"{' '.join(result.args)}: {result.stderr.strip()}"
+    return result.stdout
+
+
+def demolish() -> None:
+    """Every machine and every bridge; what runs there must have ended."""
+    for name in ip("netns", "list").split("\n"):
+        if name:
+            ip("netns", "delete", name.split()[0])
+
+
+class Lan:
+    """A bridge: 198.18.NUMBER.0/24, of the range for tests between networks (RFC 2544)."""
+
+    def __init__(self, name: str, number: int):
+        self.name, self._number = name, number
+        if not Path("/run/netns", HUB).exists():
+            ip("netns", "add", HUB)
+        ip("-n", HUB, "link", "add", name, "type", "bridge")
+        ip("-n", HUB, "link", "set", name, "up")
+
+    def address(self, number: int) -> str:
+        return f"198.18.{self._number}.{number}"
+
+    def attach(self, box: "Box", *numbers: int) -> None:
+        cable = f"{box.name}-{self.name}"
+        ip("-n", HUB, "link", "add", cable, "type", "veth", "peer", "name", self.name, "netns", box.name)
+        ip("-n", HUB, "link", "set", cable, "master", self.name, "up")
+        for number in numbers:
+            ip("-n", box.name, "address", "add", f"{self.address(number)}/24", "dev", self.name)
+        ip("-n", box.name, "link", "set", self.name, "up")
+        box.cables[self.name] = cable
+
+
+class Box:
+    """A machine: whatever it runs sees its network alone."""
+
+    def __init__(self, name: str):
+        self.name, self.cables = name, {}  # lan -> the cable's end at its bridge
+        ip("netns", "add", name)
+        ip("-n", name, "link", "set", "lo", "up")
+
+    def command(self, *words) -> list[str]:
+        return ["nsenter", f"--net=/run/netns/{self.name}", *map(str, words)]
+
+    def enter(self) -> None:
+        """This thread, and those that it starts, are in it from now on."""
+        with Path("/run/netns", self.name).open("rb") as network:
+            enter_network(network.fileno())
+
+    # What can happen to its cables. Neither side is told: no packet says that the other one is gone.
+
+    def unplug(self, *lans: str) -> None:
+        for lan in lans or self.cables:
+            ip("-n", HUB, "link", "set", self.cables[lan], "down")
+
+    def plug_in(self, *lans: str) -> None:
+        for lan in lans or self.cables:
+            ip("-n", HUB, "link", "set", self.cables[lan], "up")
+
+    def drop(self, *lans: str) -> None:
+        """As a firewall would: the link is up, and nothing passes."""
+        self._forward("disabled", lans)
+
+    def pass_on(self, *lans: str) -> None:
+        self._forward("forwarding", lans)
+
+    def _forward(self, state: str, lans) -> None:
+        number = {"disabled": 0, "forwarding": 3}[state]
+        for lan in lans or self.cables:
+            ip("-n", HUB, "link", "set", self.cables[lan], "type", "bridge_slave", "state", number)

@@ -1,0 +1,109 @@
+"""A client that asks without pause, and a book of every request: what was answered, how long it took, what came of it."""
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from dataclasses import dataclass
+
+from support.actors import BASE, Entity
+
+AWAY = (502, 503, 504)
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    method: str
+    status: int
+    began: float  # time.monotonic()
+    seconds: float
+
+    @property
+    def refused(self) -> bool:
+        return self.status in AWAY
+
+
+class Visitor:
+    """A thread of an entity's. Every registration has a URL of its own, so that what happened twice is seen in the table."""
+
+    def __init__(self, entity: Entity, pause: float = 0.02):
+        self.entity = entity
+        self.asked: list[Asked] = []
+        self.urls: dict[str, int] = {}  # URL of a registration -> its status
+        self._unknown: set[int] = set()  # whose DELETE was refused: it may have happened
+        self._pause, self._stop = pause, threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="visitor", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(90)
+        self.alive()
+
+    def alive(self) -> bool:
+        """True; raises what ended the thread."""
+        if self._error:
+            raise self._error
+        return True
+
+    def refusals(self, since: float, until: float = float("inf")) -> list[Asked]:
+        """Of the requests that began then."""
+        return [one for one in list(self.asked) if since <= one.began < until and one.refused]
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._round()
+                self._stop.wait(self._pause)
+        except BaseException as error:
+            self._error = error
+
+    def _round(self) -> None:
+        url = f"https://visita-{next(_numbers)}.receptor.test/"
+        made = self._ask("POST", BASE, 201, json_body={"url": url, "eventos": ["incidencia.cerrada"]})
+        self.urls[url] = made.status if made else 0
+        listed = self._listed()
+        if listed is not None and made:
+            assert [made.json()["id"]] == [one["id"] for one in listed if one["url"] == url], f"{url} is not listed"
+        for one in listed or []:
+            self._delete(one["id"])
+
+    def _listed(self) -> list | None:
+        answer = self._ask("GET", BASE, 200)
+        return answer and answer.json()
+
+    def _delete(self, id: int) -> None:
+        while not self._stop.is_set():
+            if self._ask("DELETE", f"{BASE}/{id}", 200, *([404] if id in self._unknown else [])):
+                self._unknown.discard(id)
+                return
+            self._unknown.add(id)
+
+    def _ask(self, method: str, path: str, *wanted: int, **how):
+        """None: refused."""
+        began = time.monotonic()
+        response = self.entity.api(method, path, **how)
+        self.asked.append(Asked(method, response.status, began, time.monotonic() - began))
+        assert response.status in (*wanted, *AWAY), f"{method} {path}: {response}"
+        if response.status in AWAY:
+            response.message  # of the shape that errors have
+            return None
+        return response
+
+
+def judge(visitors: list[Visitor], rows: list[list[str]]) -> list[str]:
+    """What is wrong with `rows`: URL and how many there are, of every registration that there ever was."""
+    counts = {url: int(count) for url, count in rows}
+    problems = []
+    for visitor in visitors:
+        for url, status in visitor.urls.items():
+            count = counts.get(url, 0)
+            if count > 1:
+                problems.append(f"{url} was registered {count} times")
+            if status == 201 and count != 1:
+                problems.append(f"{url} was answered 201, and is not there")
+    return problems
