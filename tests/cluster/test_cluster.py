@@ -47,7 +47,7 @@ def disturb(arena, node, what, waits: list) -> dict:
         arena.hang_up(node)
         arena.root.close()  # it may be on that node
         arena.progress()
-        wait_until(lambda: arena.left(node), LEASE, f"the dispatchers to leave {node}", every=0.1)
+        wait_until(lambda: arena.left(node, taken), LEASE, f"the dispatchers to leave {node}", every=0.1)
         away = taken.seconds
         waits.append((away, what.__name__, node))
         arena.flow(20)
