@@ -87,18 +87,20 @@ void Observation::listen() {
   }
 }
 
-/// What it took.
+/// What it took; nothing if it failed: a database that was away for long is looked at again as soon as ever.
 Observation::Span Observation::look() {
   const auto start = Clock::now();
   try {
     queue_ = store::queue_status(session_, count_limit);
-    show(*queue_, Clock::now() - start);
+    const auto cost = Clock::now() - start;
+    show(*queue_, cost);
+    return cost;
   } catch (const std::exception&) {  // noted by `errors_`
     session_.disconnect();
     queue_.reset();
     forget();
+    return {};
   }
-  return Clock::now() - start;
 }
 
 void Observation::show(const store::QueueStatus& queue, Span cost) const {
