@@ -29,7 +29,7 @@ Slots::Outcome outcome_of(Ending ending) {
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-           store::Session settlements, const platform::Log& log, const Metrics& metrics)
+           const platform::Log& log, const Metrics& metrics)
     : settings_(settings.delivery),
       key_file_(settings.secrets.key_file),
       keys_(std::move(keys)),
@@ -40,7 +40,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       upkeep_(settings, log, metrics),
       lookout_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
-      settler_(settings.delivery, std::move(settlements), log, metrics),
+      outcomes_(settings.delivery, log, metrics),
       sender_(settings.delivery, attempts_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
@@ -74,15 +74,13 @@ bool Loop::round() {
 }
 
 bool Loop::work() {
-  bool busy = collect();
-  heed_wakes();
+  collect();
+  bool busy = duty("settle", [this] { return settle(); });
   duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
   const bool was_paused = lookout_.paused();
   duty("look", [this] { return lookout_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
   if (lookout_.paused() && !was_paused) sender_.return_waiting();
-  // Who fetches faster than it records would hold more and more in memory, under leases that run out.
-  const bool keeps_up = settler_.waiting() < 2 * std::size_t{settings_.max_in_flight};
-  if (!lookout_.paused() && !settler_.refused() && keeps_up) busy = take_in() || busy;
+  if (!lookout_.paused() && !outcomes_.refused()) busy = take_in() || busy;
   return busy;
 }
 
@@ -127,7 +125,7 @@ bool Loop::duty(std::string_view name, F&& body) {
 void Loop::show() const {
   metrics_.rounds.add();
   metrics_.in_flight.set(slots_.in_flight());
-  metrics_.unsettled.set(static_cast<double>(settler_.waiting()));
+  metrics_.unsettled.set(static_cast<double>(outcomes_.waiting()));
   metrics_.database_up.set(away_ ? 0 : 1);
   metrics_.paused.set(lookout_.paused() ? 1 : 0);
 }
@@ -148,54 +146,49 @@ Milliseconds Loop::until_next_look() const {
                     std::min(Lookout::longest_interval(settings_.poll_interval), watchdog_.interval()));
 }
 
-/// The watchdog is told that all three threads go on.
-void Loop::go_on() {
-  watchdog_.feed_if({sender_.pulse(), settler_.pulse()}, std::chrono::steady_clock::now());
-}
+/// The watchdog is told that both threads go on.
+void Loop::go_on() { watchdog_.feed_if(sender_.pulse(), std::chrono::steady_clock::now()); }
 
-/// Until an attempt has ended or was recorded, one of these descriptors is readable, or the time is up.
+/// Until an attempt has ended, one of these descriptors is readable, or the time is up.
 void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
-  std::array<pollfd, 4> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{settler_.fd(), POLLIN, 0},
-                                    pollfd{signals[0], POLLIN, 0}, pollfd{signals[1], POLLIN, 0}};
-  // While the database is away, attempts that end must not make every wait for it a try at once.
-  if (away_) descriptors[0].fd = descriptors[1].fd = -1;
+  std::array<pollfd, 3> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{signals[0], POLLIN, 0},
+                                    pollfd{signals[1], POLLIN, 0}};
+  // While the database is away, results that cannot be settled must not turn the wait into a spin.
+  if (away_) descriptors[0].fd = -1;
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
 /// Takes what the network has finished: from here on it waits to be settled, and its slot is free.
-bool Loop::collect() {
-  auto attempts = attempts_.take();
+void Loop::collect() {
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& attempt : attempts) {
+  for (const auto& attempt : attempts_.take()) {
     slots_.give_back(attempt.delivery.webhook, outcome_of(attempt.ending), now);
     lookout_.entities().relieve(attempt.delivery.entity);
+    outcomes_.add(attempt);
   }
-  const bool any = !attempts.empty();
-  settler_.add(std::move(attempts));
-  return any;
 }
 
-void Loop::heed_wakes() {
+bool Loop::settle() {
+  const bool any = outcomes_.settle(session_);
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& wake : settler_.take_wakes()) lookout_.webhooks().waits(wake.webhook, now + wake.wait);
+  for (const auto& wake : outcomes_.take_wakes()) lookout_.webhooks().waits(wake.webhook, now + wake.wait);
+  return any;
 }
 
 void Loop::send(Shipment shipment) {
   const auto keys = keys_.current();
   std::vector<Request> requests;
-  std::vector<store::LeasedDelivery> unreadable;
   for (auto& delivery : shipment.deliveries) {
     const auto webhook = delivery.webhook;
     const auto& [target, probing] = shipment.destinations.at(webhook);
     auto request =
         prepare_request(delivery, target, *keys, platform::utc_now(), shipment.leased_at + settings_.lease);
     if (!request) {
-      unreadable.push_back(delivery);
+      outcomes_.hold(delivery);
       continue;
     }
     requests.push_back(std::move(*request));
   }
-  settler_.hold(std::move(unreadable));
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
   const auto now = std::chrono::steady_clock::now();
   for (const auto& request : requests) {
@@ -212,13 +205,18 @@ void Loop::drain() {
   const auto deadline = std::chrono::steady_clock::now() + settings_.timeout + drain_margin;
   for (;;) {
     collect();
-    heed_wakes();
+    try {
+      duty("settle", [this] { return settle(); });
+      report_back();
+    } catch (const store::Unavailable& error) {
+      report_away(error);
+    }
     show();
-    const bool done = slots_.in_flight() == 0 && settler_.waiting() == 0;
+    const bool done = slots_.in_flight() == 0 && outcomes_.waiting() == 0;
     if (done || std::chrono::steady_clock::now() >= deadline) break;
-    wait(settings_.poll_interval);
+    wait(away_ ? away_wait : settings_.poll_interval);
   }
-  const auto left = slots_.in_flight() + settler_.waiting();
+  const auto left = slots_.in_flight() + outcomes_.waiting();
   if (left > 0)
     log_.warning("stopped without settling everything: it is attempted again after its lease",
                  {{"deliveries", left}});
