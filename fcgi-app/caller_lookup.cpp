@@ -49,12 +49,13 @@ std::optional<store::Caller> CallerLookup::find(const store::TokenHash& hash) {
   if (asking_) own.changed.wait(lock, [&] { return own.state != Request::State::waiting; });
   if (own.state != Request::State::answered) {
     asking_ = true;
-    if (std::chrono::steady_clock::now() - last_end_ < rush) let_others_come(lock);
-    const auto asked = take();
+    const bool rushed = std::chrono::steady_clock::now() - last_end_ < rush;
+    if (rushed && waiting_.size() < most_at_once) let_others_come(lock);
+    const auto batch = take();
     lock.unlock();
-    const auto away = ask(asked);
+    const auto away = ask(batch.all());
     lock.lock();
-    finish(asked, away);
+    finish(batch.all(), away);
     last_end_ = std::chrono::steady_clock::now();
   }
   lock.unlock();
@@ -85,11 +86,13 @@ std::size_t CallerLookup::waiting() {
 }
 
 /// The oldest ones; whose turn it is, is one of them.
-std::vector<CallerLookup::Request*> CallerLookup::take() {
-  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), most_at_once));
-  std::vector<Request*> taken(waiting_.begin(), end);
+CallerLookup::Batch CallerLookup::take() {
+  Batch batch;
+  batch.size = std::min(waiting_.size(), most_at_once);
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(batch.size);
+  std::copy(waiting_.begin(), end, batch.requests.begin());
   waiting_.erase(waiting_.begin(), end);
-  return taken;
+  return batch;
 }
 
 /// The error if the database is away.
@@ -99,17 +102,31 @@ std::exception_ptr CallerLookup::ask(std::span<Request* const> asked) {
     return error;
   };
   try {
-    std::vector<store::TokenHash> hashes;
-    hashes.reserve(asked.size());
-    for (const Request* request : asked) hashes.push_back(request->hash);
-    auto callers = read(session_, hashes);
-    for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->caller = std::move(callers.at(i));
+    answer(asked);
   } catch (const store::Unavailable&) {
     return fail(std::current_exception());
   } catch (...) {
-    fail(std::current_exception());
+    if (asked.size() == 1) {
+      fail(std::current_exception());
+      return nullptr;
+    }
+    // A row of one entity that cannot be read is no error of the others.
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (const auto away = ask(asked.subspan(i, 1))) {
+        for (Request* request : asked.subspan(i)) request->error = away;
+        return away;
+      }
+    }
   }
   return nullptr;
+}
+
+void CallerLookup::answer(std::span<Request* const> asked) {
+  std::vector<store::TokenHash> hashes;
+  hashes.reserve(asked.size());
+  for (const Request* request : asked) hashes.push_back(request->hash);
+  auto callers = read(session_, hashes);
+  for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->caller = std::move(callers.at(i));
 }
 
 void CallerLookup::finish(std::span<Request* const> asked, const std::exception_ptr& away) {

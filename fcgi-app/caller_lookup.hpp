@@ -1,6 +1,7 @@
 // Who calls, asked of the database for several requests at once.
 #pragma once
 
+#include <array>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -15,10 +16,10 @@
 
 namespace api {
 
-/// One for all threads of a process. A look-up that finds none running goes to the database at once; those
-/// that come meanwhile wait for it to end and then go together, as one statement, since most of a look-up's
-/// cost is that of a statement, whatever it asks. Nothing is kept: every request is judged by a read that
-/// began after it came.
+/// One for all threads of a process. A look-up that finds none running goes to the database at once, or,
+/// within a millisecond of the last one, after a fifth of one; those that come meanwhile wait for it to end
+/// and then go together, as one statement, since most of a look-up's cost is that of a statement, whatever it
+/// asks. Nothing is kept: every request is judged by a read that began after it came.
 class CallerLookup {
  public:
   using Callers = std::vector<std::optional<store::Caller>>;
@@ -29,8 +30,8 @@ class CallerLookup {
   explicit CallerLookup(store::Session session, FindCallers find_callers = store::find_callers)
       : session_(std::move(session)), find_callers_(std::move(find_callers)) {}
 
-  /// nullopt: nobody's token. Throws store::DatabaseError to all whom the statement was for, and, when the
-  /// database is away, to all who wait: they would learn the same, but later.
+  /// nullopt: nobody's token. Throws store::Unavailable to all who wait, since they would learn the same, but
+  /// later; any other error, of the database or of an entity's rows, to those alone whom it concerns.
   std::optional<store::Caller> find(const store::TokenHash& hash);
 
   /// At once and on `session`, for who goes on to write with it: a connection that was lost is thereby found
@@ -46,8 +47,15 @@ class CallerLookup {
   /// Again on a new connection when the old one turns out to be lost: a restart of the database server must
   /// not cost a client an error. Only a read may be repeated so.
   Callers read(store::Session& session, std::span<const store::TokenHash> hashes) const;
-  std::vector<Request*> take();
+  /// So many as go together; nothing that allocates, since an exception here would leave the others waiting.
+  struct Batch {
+    std::array<Request*, most_at_once> requests{};
+    std::size_t size = 0;
+    std::span<Request* const> all() const { return {requests.data(), size}; }
+  };
+  Batch take();
   std::exception_ptr ask(std::span<Request* const> asked);
+  void answer(std::span<Request* const> asked);
   void finish(std::span<Request* const> asked, const std::exception_ptr& away);
 
   store::Session session_;  // of whose turn it is

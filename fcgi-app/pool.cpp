@@ -10,6 +10,7 @@
 #include <csignal>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "fcgi-app/fastcgi.hpp"
 #include "platform/service_manager.hpp"
@@ -22,8 +23,14 @@ namespace {
 
 constexpr int report_interval_ms = 2000;
 
-store::Session make_session(const platform::Settings& settings, const Shared& shared) {
-  return {settings.database, shared.observation.errors.observed({"apientidades_api"})};
+store::Session make_session(const platform::Settings& settings, const Shared& shared,
+                            store::SessionOptions options = {.program_user = "apientidades_api"}) {
+  return {settings.database, shared.observation.errors.observed(std::move(options))};
+}
+
+/// Of the reads that all threads share: while it is silent, all of them wait.
+store::Session make_lookup_session(const platform::Settings& settings, const Shared& shared) {
+  return make_session(settings, shared, {.program_user = "apientidades_api", .read_timeout_s = 5});
 }
 
 std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared,
@@ -162,7 +169,7 @@ void run_pool(int listener_fd, const platform::Settings& settings, Shared& share
   constexpr int arenas = 2;
   ::mallopt(M_ARENA_MAX, arenas);  // before there are threads
   prepare_fastcgi(listener_fd);
-  CallerLookup callers(make_session(settings, shared));
+  CallerLookup callers(make_lookup_session(settings, shared));
   auto services = make_services(settings, shared, callers);
   Workers workers(services, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});

@@ -43,7 +43,8 @@ std::vector<ConfigKey> database_keys() {
 std::vector<ConfigKey> service_keys() {
   return {
       {{"api.threads", "16", "1 to 256",
-        "worker threads of each FastCGI process, with one database session each"},
+        "worker threads of each FastCGI process, with one database session each and one for the reads of "
+        "all"},
        [](Settings& s, Text t) { s.api.threads = static_cast<unsigned>(read_number(t, 1, 256)); }},
       {{"secrets.key_file", "/etc/apientidades/secrets.keys", "absolute path",
         "keys that seal the webhooks' secrets: lines id:base64 of 32 bytes, the first is current; when not "
@@ -55,7 +56,8 @@ std::vector<ConfigKey> service_keys() {
 
 std::vector<ConfigKey> delivery_keys() {
   return {
-      {{"delivery.poll_interval", "50ms", "duration, 1ms to 1m", "pause between looks at the queue; twice that when nothing has come for 5 s"},
+      {{"delivery.poll_interval", "50ms", "duration, 1ms to 1m",
+        "pause between looks at the queue; twice that when nothing has come for 5 s"},
        [](Settings& s, Text t) { s.delivery.poll_interval = read_duration(t, 1ms, 1min); }},
       {{"delivery.max_in_flight", "512", "1 to 10000", "attempts in flight in one dispatcher"},
        [](Settings& s, Text t) {

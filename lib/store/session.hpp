@@ -42,8 +42,8 @@ struct DuplicateKey : DatabaseError {
   using DatabaseError::DatabaseError;
 };
 
-/// A parameter of a prepared statement. Binary values travel as hex (`UNHEX(?)`, `HEX(column)`): connection
-/// charsets cannot touch them.
+/// A parameter of a prepared statement. Binary values travel as hex (`UNHEX(?)`), where connection charsets
+/// cannot touch them; columns of a binary type come back as they are.
 class Parameter {
  public:
   enum class Kind { null, integer, unsigned_integer, text };
