@@ -40,7 +40,7 @@ run_hosts() {
     say "the tests on several hosts are SKIPPED: $obstacle"
     return
   fi
-  local PYTHON_SUITES=(tests/cluster/test_hosts.py) PYTHON_RUNNER=("${HOSTS_RUNNER[@]}")
+  local PYTHON_SUITES=(tests/cluster/test_hosts.py) PYTEST_WORKERS=() PYTHON_RUNNER=("${HOSTS_RUNNER[@]}")
   local -x TEST_HOSTS=1
   run_python hosts
 }
