@@ -72,14 +72,11 @@ class Box:
         for lan in lans or self.cables:
             ip("-n", HUB, "link", "set", self.cables[lan], "up")
 
-    def drop(self, *lans: str) -> None:
-        """As a firewall would: the link is up, and nothing passes."""
-        self._forward("disabled", lans)
+    def drop(self) -> None:
+        """As a firewall would: the links are up, and nothing passes."""
+        for cable in self.cables.values():
+            ip("-n", HUB, "link", "set", cable, "nomaster")
 
-    def pass_on(self, *lans: str) -> None:
-        self._forward("forwarding", lans)
-
-    def _forward(self, state: str, lans) -> None:
-        number = {"disabled": 0, "forwarding": 3}[state]
-        for lan in lans or self.cables:
-            ip("-n", HUB, "link", "set", self.cables[lan], "type", "bridge_slave", "state", number)
+    def pass_on(self) -> None:
+        for lan, cable in self.cables.items():
+            ip("-n", HUB, "link", "set", cable, "master", lan)
