@@ -15,7 +15,7 @@ from bench.report import Report, Target, number, progress
 from bench.service import EVENT, Service
 
 DEFAULTS = {"rounds": 5, "seconds": 3, "requests": 1_000_000}
-IDLE_SECONDS = 5  # after which a handler process has given back what it does not need
+IDLE_SECONDS = 50  # after which a handler process has given back what it does not need
 READERS = 100  # entities with five webhooks each
 HELLO, COMMIT = "hello (control)", "commit (control)"
 LIST = "GET /webhooks"
@@ -103,11 +103,11 @@ class Bench:
         done, samples = 0, []
         while done < requests:
             done += self._load("list", {})["requests"]
-            if done < requests and done < (len(samples) + 1) * requests / 10:
-                continue
-            time.sleep(IDLE_SECONDS)
-            samples.append((done, self.resident()))
-            progress(f"{done:,} of {requests:,} requests, {number(samples[-1][1])} MiB resident")
+            if done >= requests or done >= requests / 10 and not samples:
+                progress(f"{done:,} of {requests:,} requests; idle for {IDLE_SECONDS} s")
+                time.sleep(IDLE_SECONDS)
+                samples.append((done, self.resident()))
+            progress(f"{done:,} of {requests:,} requests, {number(self.resident())} MiB resident")
         return samples
 
 

@@ -71,7 +71,7 @@ void prepare_fastcgi(int listener_fd) {
 }
 
 void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(const Request&)>& respond,
-                   const platform::Log& log, platform::Pulse& pulse) {
+                   const std::function<void()>& rest, const platform::Log& log, platform::Pulse& pulse) {
   const ConnectionWait connection(listener_fd, stop_fd);
   FCGX_Request fcgi;
   if (FCGX_InitRequest(&fcgi, listener_fd, FCGI_FAIL_ACCEPT_ON_INTR) != 0)
@@ -79,7 +79,10 @@ void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(co
   while (connection.wait()) {
     pulse.beat();
     const int result = FCGX_Accept_r(&fcgi);
-    if (result == -EAGAIN) continue;  // another thread was faster, or nobody came
+    if (result == -EAGAIN) {  // another thread was faster, or nobody came
+      rest();
+      continue;
+    }
     if (result < 0) {
       log.error("accept failed", {{"error", std::generic_category().message(-result)}});
       pause_after_error(stop_fd);

@@ -74,19 +74,19 @@ class Memory {
  public:
   explicit Memory(const Observation& seen) : seen_(seen) {}
 
+  /// At once, and again when the threads have given back their sessions too.
   void tidy() {
+    constexpr unsigned sessions_closed = 40'000 / report_interval_ms;
     const std::uint64_t answered = seen_.answered;
-    if (answered == answered_ && answered != tidied_) {
-      ::malloc_trim(0);
-      tidied_ = answered;
-    }
+    idle_looks_ = answered == answered_ ? idle_looks_ + 1 : 0;
     answered_ = answered;
+    if (idle_looks_ == 1 || idle_looks_ == sessions_closed) ::malloc_trim(0);
   }
 
  private:
   const Observation& seen_;
   std::uint64_t answered_ = 0;  // when it was looked at last
-  std::uint64_t tidied_ = 0;
+  unsigned idle_looks_ = 0;     // since then without another one
 };
 
 class Workers {
@@ -124,7 +124,8 @@ class Workers {
   void work(Service& service, int listener_fd, const Shared& shared, const platform::StopSignal& stop) {
     try {
       const auto respond = [&service](const Request& request) { return service.respond(request); };
-      serve_fastcgi(listener_fd, stop.fd(), respond, shared.log, pulse_);
+      const auto rest = [&service] { service.rest(); };
+      serve_fastcgi(listener_fd, stop.fd(), respond, rest, shared.log, pulse_);
     } catch (const std::exception& e) {
       shared.log.error("worker failed", {{"error", e.what()}});
       failed_ = true;

@@ -42,6 +42,11 @@ bool is_json(std::string_view content_type) {
 Service::Service(const Shared& shared, CallerLookup& callers, store::Session session)
     : shared_(shared), callers_(callers), log_(shared.log.with_own_lock()), session_(std::move(session)) {}
 
+void Service::rest() {
+  constexpr std::chrono::seconds kept(30);
+  if (session_.connected() && std::chrono::steady_clock::now() - used_ >= kept) session_.disconnect();
+}
+
 Response Service::respond(const Request& request) {
   switch (request.purpose) {
     case Purpose::health:
@@ -122,10 +127,15 @@ store::Caller Service::authenticate(const Request& request) {
   const webhook::Credentials credentials = webhook::parse_authorization(request.authorization);
   if (!credentials.present) throw Unauthorized::no_credentials();
   if (!credentials.hash) throw Unauthorized::invalid_token();
-  auto caller = request.method == "GET" ? callers_.find(*credentials.hash)
-                                        : callers_.find_alone(session_, *credentials.hash);
+  auto caller = find_caller(request.method, *credentials.hash);
   if (!caller) throw Unauthorized::invalid_token();
   return std::move(*caller);
+}
+
+std::optional<store::Caller> Service::find_caller(std::string_view method, const store::TokenHash& hash) {
+  if (method == "GET") return callers_.find(hash);
+  used_ = std::chrono::steady_clock::now();
+  return callers_.find_alone(session_, hash);
 }
 
 void Service::log_access(const Trace& trace, int status, std::chrono::microseconds duration) const {

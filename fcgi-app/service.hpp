@@ -34,6 +34,11 @@ class Service {
   /// `callers`, as `shared`, is all threads' and outlives this.
   Service(const Shared& shared, CallerLookup& callers, store::Session session);
 
+  /// For when no request comes: a session that has written nothing for 30 s is given back to the database,
+  /// and its memory to this host. A few kilobytes for each prepared statement, in every thread, are not for
+  /// ever.
+  void rest();
+
   /// Never throws for what a client or the database does; whatever goes wrong is a response.
   Response respond(const Request& request);
 
@@ -52,12 +57,14 @@ class Service {
   Response answer(Trace& trace);
   Response perform(Trace& trace);
   store::Caller authenticate(const Request& request);
+  std::optional<store::Caller> find_caller(std::string_view method, const store::TokenHash& hash);
   void log_access(const Trace& trace, int status, std::chrono::microseconds duration) const;
 
   const Shared& shared_;
   CallerLookup& callers_;
   platform::Log log_;
-  store::Session session_;
+  store::Session session_;  // of writes
+  platform::MonotonicTime used_{};
 };
 
 /// `application/json` with any parameters (RFC 9110 section 8.3.1); the case does not matter. Pure.

@@ -1,9 +1,12 @@
 """What a request costs the database: counted in the server's own general log."""
+import os
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from support.actors import BASE
+from support.wait import wait_until
 
 READS = 100  # more than there are threads: some serve several
 
@@ -50,3 +53,18 @@ def test_who_is_refused_costs_one_round_trip_at_most(stack, statements, token, e
     sessions = statements(lambda: stack.api("GET", BASE, token))
     commands = [command for session in sessions for command, _ in session]
     assert commands.count("Execute") == executed
+
+
+@pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="half a minute of rest: --long")
+def test_a_pool_at_rest_keeps_no_sessions_but_one(entity, stack):
+    """One in each process, of the reads that its threads share."""
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda _: entity.api("DELETE", f"{BASE}/1"), range(READS)))
+
+    def sessions() -> int:
+        return int(stack.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'apientidades_api'")[0][0])
+
+    processes = len(stack.pids("fcgi"))
+    assert sessions() > processes
+    wait_until(lambda: sessions() <= processes, 60, "the sessions to be given back", every=0.5)
+    assert entity.api("DELETE", f"{BASE}/1").status == 404, "and a new one is made"
