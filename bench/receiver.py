@@ -144,6 +144,10 @@ class Watch:
     def connections(self) -> int:
         return self._last["connections"] - self._before["connections"]
 
+    def await_arrivals(self, count: int, timeout: float) -> None:
+        """Until so many have come. To ask the database all the while whether it has settled them cost it a tenth."""
+        wait_until(lambda: self.arrived >= count, timeout, f"{count:,} requests to arrive", every=0.01)
+
     def _look(self) -> None:
         while not self._end.wait(0.01):
             self._note(self.receiver.counts())

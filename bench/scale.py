@@ -92,6 +92,7 @@ def round_of(service: Service, receiver: Receiver, options) -> float:
     last = service.last("entregas")
     with Watch(receiver) as watch:
         service.start_dispatcher()
+        watch.await_arrivals(options.notifications, options.settle_timeout)
         settled_at = service.wait_settled(options.settle_timeout, last)
     service.stop_dispatcher()
     delivered = service.count("entregas", f"id > {last} AND estado = 'entregada'")

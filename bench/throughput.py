@@ -58,6 +58,7 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
         dispatchers = [service.start_dispatcher()]
         for _ in range(1, options.dispatchers):
             dispatchers.append(others.enter_context(service.stack.second_dispatcher()).pid)
+        watch.await_arrivals(options.notifications, options.settle_timeout)
         settled_at = service.wait_settled(options.settle_timeout)
         used = usage.read(sender=sum(map(machine.cpu_seconds, dispatchers)))
         started_at = machine.started(dispatchers[0])
