@@ -24,24 +24,19 @@ struct Candidate {
 };
 
 std::vector<Candidate> find_candidates(Session& session, const std::vector<ClaimRequest>& requests) {
-  static const std::string sql = union_all(
+  constexpr std::string_view sql =
       "SELECT id, webhook_id, " STORE_EPOCH_MS(
           "proximo_intento") " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente'"
                              " AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)"
-                             " ORDER BY proximo_intento, id LIMIT ?",
-      webhooks_per_statement);
+                             " ORDER BY proximo_intento, id LIMIT ?";
+  std::vector<Seek> seeks;
+  seeks.reserve(requests.size());
+  for (const auto& request : requests)
+    seeks.push_back({Parameter(request.webhook), Parameter(request.from), Parameter(request.limit)});
+  const Seek none{Parameter(-1), Parameter(UtcTime{}), Parameter(0)};
   std::vector<Candidate> result;
-  for (std::size_t first = 0; first < requests.size(); first += webhooks_per_statement) {
-    std::vector<Parameter> parameters;
-    for (std::size_t i = first; i < first + webhooks_per_statement; ++i) {
-      const ClaimRequest request = i < requests.size() ? requests[i] : ClaimRequest{-1, 0};
-      parameters.emplace_back(request.webhook);
-      parameters.emplace_back(request.from);
-      parameters.emplace_back(request.limit);
-    }
-    for (const auto& row : session.run_query(sql, parameters))
-      result.push_back({row.integer(0), row.integer(1), row.time(2)});
-  }
+  for (const auto& row : query_seeks(session, sql, seeks, none, webhooks_per_statement))
+    result.push_back({row.integer(0), row.integer(1), row.time(2)});
   return result;
 }
 

@@ -41,11 +41,11 @@ void reject(Session& session, const std::vector<RejectedNotification>& rejected)
 
 void mark_processed(Session& session, const std::vector<NotificationId>& processed) {
   if (processed.empty()) return;
-  const auto changed = session.update(
-      "UPDATE " STORE_JSON_IDS
-      " j STRAIGHT_JOIN notificaciones_pendientes n ON n.id = j.id"
-      " SET n.estado = 'procesada', n.terminada_en = UTC_TIMESTAMP(3) WHERE n.estado = 'pendiente'",
-      json::dump(ids_of(processed)));
+  // Of one table: a join with JSON_TABLE notes its rows in a temporary table before it updates them.
+  const auto changed = update_ids(session,
+                                  "UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY)"
+                                  " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id IN",
+                                  processed, "AND estado = 'pendiente'");
   if (changed != processed.size()) throw Conflict(0, "a notification was taken by another dispatcher");
 }
 
@@ -89,25 +89,19 @@ std::vector<BornDelivery> read_leased(Session& session, const Expansion& expansi
 }  // namespace
 
 std::vector<PendingNotification> take_pending(Session& session, const std::vector<TakeRequest>& requests) {
-  static const std::string sql = union_all(
+  constexpr std::string_view sql =
       "SELECT id, entidad_id, evento, datos, " STORE_EPOCH_MS(
           "ocurrida_en") " FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
                          " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?"
-                         " FOR UPDATE SKIP LOCKED",
-      entities_per_statement);
+                         " FOR UPDATE SKIP LOCKED";
+  std::vector<Seek> seeks;
+  seeks.reserve(requests.size());
+  for (const auto& request : requests)
+    seeks.push_back({Parameter(request.entity), Parameter(request.after), Parameter(request.limit)});
+  const Seek none{Parameter(0), Parameter(0), Parameter(0)};
   std::vector<PendingNotification> result;
-  for (std::size_t first = 0; first < requests.size(); first += entities_per_statement) {
-    std::vector<Parameter> parameters;
-    for (std::size_t i = first; i < first + entities_per_statement; ++i) {
-      const TakeRequest request = i < requests.size() ? requests[i] : TakeRequest{0, 0, 0};
-      parameters.emplace_back(request.entity);
-      parameters.emplace_back(request.after);
-      parameters.emplace_back(request.limit);
-    }
-    for (const auto& row : session.run_query(sql, parameters)) {
-      result.push_back({row.integer(0), row.integer(1), row.text(2), row.text(3), row.optional_time(4)});
-    }
-  }
+  for (const auto& row : query_seeks(session, sql, seeks, none, entities_per_statement))
+    result.push_back({row.integer(0), row.integer(1), row.text(2), row.text(3), row.optional_time(4)});
   return result;
 }
 

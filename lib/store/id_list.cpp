@@ -24,18 +24,27 @@ std::string list_sql(std::string_view before, std::string_view item, std::size_t
   return sql;
 }
 
+/// For each chunk of `values`, what `run` makes of its statement and parameters.
+template <class Run>
+void for_each_chunk(std::string_view before, std::string_view item, std::span<const Parameter> values,
+                    std::string_view after, Run&& run) {
+  for (std::size_t first = 0; first < values.size(); first += longest_list) {
+    const auto chunk = values.subspan(first, std::min(longest_list, values.size() - first));
+    std::vector<Parameter> parameters(chunk.begin(), chunk.end());
+    parameters.resize(std::bit_ceil(chunk.size()), chunk.back());
+    run(list_sql(before, item, parameters.size(), after), parameters);
+  }
+}
+
 }  // namespace
 
 Rows query_list(Session& session, std::string_view before, std::string_view item,
                 std::span<const Parameter> values, std::string_view after) {
   Rows result;
-  for (std::size_t first = 0; first < values.size(); first += longest_list) {
-    const auto chunk = values.subspan(first, std::min(longest_list, values.size() - first));
-    std::vector<Parameter> parameters(chunk.begin(), chunk.end());
-    parameters.resize(std::bit_ceil(chunk.size()), chunk.back());
-    auto rows = session.run_query(list_sql(before, item, parameters.size(), after), parameters);
-    result.insert(result.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
-  }
+  for_each_chunk(before, item, values, after,
+                 [&](const std::string& sql, const std::vector<Parameter>& parameters) {
+                   std::ranges::move(session.run_query(sql, parameters), std::back_inserter(result));
+                 });
   return result;
 }
 
@@ -43,6 +52,17 @@ Rows query_ids(Session& session, std::string_view before, const std::vector<std:
                std::string_view after) {
   const std::vector<Parameter> values(ids.begin(), ids.end());
   return query_list(session, before, "?", values, after);
+}
+
+std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
+                         std::string_view after) {
+  const std::vector<Parameter> values(ids.begin(), ids.end());
+  std::uint64_t changed = 0;
+  for_each_chunk(before, "?", values, after,
+                 [&](const std::string& sql, const std::vector<Parameter>& parameters) {
+                   changed += session.run_update(sql, parameters);
+                 });
+  return changed;
 }
 
 }  // namespace store

@@ -17,8 +17,10 @@ namespace store {
 Rows query_list(Session& session, std::string_view before, std::string_view item,
                 std::span<const Parameter> values, std::string_view after);
 
-/// The same for ids, each a `?`.
+/// The same for ids, each a `?`; the second changes rows, and counts those that it changed.
 Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
                std::string_view after);
+std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
+                         std::string_view after);
 
 }  // namespace store

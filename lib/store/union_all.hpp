@@ -4,17 +4,21 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "store/session.hpp"
 
 namespace store {
 
-/// `(one) UNION ALL (one) …`. Shorter requests are padded by their caller, so that it is prepared once.
-inline std::string union_all(std::string_view one, std::size_t times) {
-  std::string all;
-  for (std::size_t i = 0; i < times; ++i) {
-    if (i > 0) all += " UNION ALL ";
-    all.append("(").append(one).append(")");
-  }
-  return all;
-}
+/// `(one) UNION ALL (one) …`.
+std::string union_all(std::string_view one, std::size_t times);
+
+/// The parameters of one seek.
+using Seek = std::vector<Parameter>;
+
+/// The rows of `one` for each of `seeks`, in their order; at most `most`, a power of two, in a statement. It
+/// is padded to a power of two with `none`, which finds nothing, so that few statements are ever prepared.
+Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
+                 std::size_t most);
 
 }  // namespace store
