@@ -1,4 +1,5 @@
-// What goes to the network and what comes back: plain values between the database's thread and the network's.
+// What goes to the network and what comes back: plain values between the threads of the database and the
+// network's.
 #pragma once
 
 #include <optional>

@@ -25,6 +25,7 @@ store::Settlement describe(const Attempt& attempt) {
   store::Settlement result;
   result.id = attempt.delivery.id;
   result.webhook = attempt.delivery.webhook;
+  result.entity = attempt.delivery.entity;
   result.lease = attempt.delivery.lease;
   result.test = attempt.delivery.test;
   result.attempts = attempt.delivery.attempts;
@@ -63,6 +64,7 @@ store::Settlement hold_unreadable(const store::LeasedDelivery& delivery) {
   store::Settlement result;
   result.id = delivery.id;
   result.webhook = delivery.webhook;
+  result.entity = delivery.entity;
   result.lease = delivery.lease;
   result.test = delivery.test;
   result.state = store::SettledState::held;

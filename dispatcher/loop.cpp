@@ -29,7 +29,7 @@ Slots::Outcome outcome_of(Ending ending) {
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-           const platform::Log& log, const Metrics& metrics)
+           store::Session settlements, const platform::Log& log, const Metrics& metrics)
     : settings_(settings.delivery),
       key_file_(settings.secrets.key_file),
       keys_(std::move(keys)),
@@ -40,7 +40,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       upkeep_(settings, log, metrics),
       lookout_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
-      outcomes_(settings.delivery, log, metrics),
+      settler_(settings.delivery, std::move(settlements), log, metrics),
       sender_(settings.delivery, attempts_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
@@ -75,13 +75,22 @@ bool Loop::round() {
 
 bool Loop::work() {
   collect();
-  bool busy = duty("settle", [this] { return settle(); });
-  duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
+  const bool settled = heed_settled();
+  // Nor are leases ended, or rows moved, under outcomes that cannot be written.
+  if (!settler_.away())
+    duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
   const bool was_paused = lookout_.paused();
   duty("look", [this] { return lookout_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
   if (lookout_.paused() && !was_paused) sender_.return_waiting();
-  if (!lookout_.paused() && !outcomes_.refused()) busy = take_in() || busy;
-  return busy;
+  const bool taken = may_start() && take_in();
+  return taken || settled;
+}
+
+/// Who fetches what cannot be recorded, or faster than it is, would hold more and more in memory, under
+/// leases that run out.
+bool Loop::may_start() const {
+  return !lookout_.paused() && !settler_.stuck() &&
+         settler_.backlog() < 2 * std::size_t{settings_.max_in_flight};
 }
 
 /// Claims what waits and expands what is new. Whoever went second last time goes first: neither can take
@@ -125,8 +134,8 @@ bool Loop::duty(std::string_view name, F&& body) {
 void Loop::show() const {
   metrics_.rounds.add();
   metrics_.in_flight.set(slots_.in_flight());
-  metrics_.unsettled.set(static_cast<double>(outcomes_.waiting()));
-  metrics_.database_up.set(away_ ? 0 : 1);
+  metrics_.unsettled.set(static_cast<double>(settler_.waiting()));
+  metrics_.database_up.set(away_ || settler_.away() ? 0 : 1);
   metrics_.paused.set(lookout_.paused() ? 1 : 0);
 }
 
@@ -146,50 +155,59 @@ Milliseconds Loop::until_next_look() const {
                     std::min(Lookout::longest_interval(settings_.poll_interval), watchdog_.interval()));
 }
 
-/// The watchdog is told that both threads go on.
-void Loop::go_on() { watchdog_.feed_if(sender_.pulse(), std::chrono::steady_clock::now()); }
+/// The watchdog is told that all three threads go on.
+void Loop::go_on() {
+  watchdog_.feed_if({sender_.pulse(), settler_.pulse()}, std::chrono::steady_clock::now());
+}
 
-/// Until an attempt has ended, one of these descriptors is readable, or the time is up.
+/// Until an attempt has ended or was recorded, one of these descriptors is readable, or the time is up.
 void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
-  std::array<pollfd, 3> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{signals[0], POLLIN, 0},
-                                    pollfd{signals[1], POLLIN, 0}};
-  // While the database is away, results that cannot be settled must not turn the wait into a spin.
-  if (away_) descriptors[0].fd = -1;
+  std::array<pollfd, 4> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{settler_.fd(), POLLIN, 0},
+                                    pollfd{signals[0], POLLIN, 0}, pollfd{signals[1], POLLIN, 0}};
+  // While the database is away, attempts that end must not make every wait for it a try at once.
+  if (away_) descriptors[0].fd = descriptors[1].fd = -1;
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
-/// Takes what the network has finished: from here on it waits to be settled, and its slot is free.
+/// Takes what the network has finished: from here on it waits to be written down.
 void Loop::collect() {
+  auto attempts = attempts_.take();
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& attempt : attempts_.take()) {
-    slots_.give_back(attempt.delivery.webhook, outcome_of(attempt.ending), now);
-    lookout_.entities().relieve(attempt.delivery.entity);
-    outcomes_.add(attempt);
-  }
+  for (const auto& attempt : attempts)
+    slots_.ended(attempt.delivery.webhook, outcome_of(attempt.ending), now);
+  settler_.add(std::move(attempts));
 }
 
-bool Loop::settle() {
-  const bool any = outcomes_.settle(session_);
+/// True: something was settled, and its webhooks may have more.
+bool Loop::heed_settled() {
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& wake : outcomes_.take_wakes()) lookout_.webhooks().waits(wake.webhook, now + wake.wait);
-  return any;
+  const auto done = settler_.take_done();
+  for (const auto& [webhook, entity, wait] : done) {
+    slots_.settled(webhook);
+    lookout_.entities().relieve(entity);
+    if (wait) lookout_.webhooks().waits(webhook, now + *wait);
+  }
+  return !done.empty();
 }
 
 void Loop::send(Shipment shipment) {
   const auto keys = keys_.current();
   std::vector<Request> requests;
+  std::vector<store::LeasedDelivery> unreadable;
   for (auto& delivery : shipment.deliveries) {
     const auto webhook = delivery.webhook;
     const auto& [target, probing] = shipment.destinations.at(webhook);
     auto request =
         prepare_request(delivery, target, *keys, platform::utc_now(), shipment.leased_at + settings_.lease);
     if (!request) {
-      outcomes_.hold(delivery);
+      unreadable.push_back(std::move(delivery));
       continue;
     }
     requests.push_back(std::move(*request));
   }
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
+  for (const auto& delivery : unreadable) slots_.take_unsent(delivery.webhook);
+  settler_.hold(std::move(unreadable));
   const auto now = std::chrono::steady_clock::now();
   for (const auto& request : requests) {
     const auto webhook = request.delivery.webhook;
@@ -203,20 +221,17 @@ void Loop::drain() {
   log_.info("stopping: nothing more is started", {{"in_flight", slots_.in_flight()}});
   sender_.stop_starting();
   const auto deadline = std::chrono::steady_clock::now() + settings_.timeout + drain_margin;
+  away_ = false;  // from here on only the settler asks the database
   for (;;) {
     collect();
-    try {
-      duty("settle", [this] { return settle(); });
-      report_back();
-    } catch (const store::Unavailable& error) {
-      report_away(error);
-    }
+    heed_settled();
     show();
-    const bool done = slots_.in_flight() == 0 && outcomes_.waiting() == 0;
+    go_on();
+    const bool done = slots_.in_flight() == 0 && settler_.waiting() == 0;
     if (done || std::chrono::steady_clock::now() >= deadline) break;
-    wait(away_ ? away_wait : settings_.poll_interval);
+    wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
-  const auto left = slots_.in_flight() + outcomes_.waiting();
+  const auto left = slots_.in_flight() + settler_.waiting();
   if (left > 0)
     log_.warning("stopped without settling everything: it is attempted again after its lease",
                  {{"deliveries", left}});

@@ -1,4 +1,5 @@
-// The database's thread: rounds of settle, claim, expand and upkeep (design section 2, "A row to a POST").
+// The thread that fetches from the database: rounds of upkeep, claim and expand; what becomes of what it
+// sends is written down by the settler (design section 2, "A row to a POST").
 //
 // It promises: what was sent is settled, also after the database was away; what is not settled within its
 // lease is attempted again; no transaction is open while anything is sent.
@@ -12,13 +13,13 @@
 #include "lookout.hpp"
 #include "mailbox.hpp"
 #include "metrics.hpp"
-#include "outcomes.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
 #include "platform/reload_signal.hpp"
 #include "platform/stop_signal.hpp"
 #include "platform/watchdog.hpp"
 #include "sender.hpp"
+#include "settler.hpp"
 #include "slots.hpp"
 #include "store/session.hpp"
 #include "upkeep.hpp"
@@ -29,8 +30,9 @@ namespace dispatcher {
 class Loop {
  public:
   /// `metrics` outlives it.
+  /// Of the two sessions, one fetches what is to be sent, the other writes down what became of it.
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-       const platform::Log& log, const Metrics& metrics);
+       store::Session settlements, const platform::Log& log, const Metrics& metrics);
 
   /// Waits for the database; then until `stop`, and drains: starts nothing more, settles what is in flight,
   /// gives back the rest. `reload` reads secrets.key_file again.
@@ -45,7 +47,8 @@ class Loop {
   void go_on();
 
   void collect();
-  bool settle();
+  bool heed_settled();
+  bool may_start() const;
   bool take_in();
   using Source = Shipment (Intake::*)(store::Session&, Lookout&, const Slots&);
   bool take_in(std::string_view name, Source source);
@@ -66,7 +69,7 @@ class Loop {
   Upkeep upkeep_;
   Lookout lookout_;
   Intake intake_;
-  Outcomes outcomes_;
+  Settler settler_;
   Mailbox<Attempt> attempts_;
   Sender sender_;
   platform::Watchdog watchdog_;

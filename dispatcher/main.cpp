@@ -25,13 +25,14 @@ int run(const platform::Config& config) {
   const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
   dispatcher::Observation observation(settings, log);
-  dispatcher::Loop loop(
-      settings, webhook::read_key_file(settings.secrets.key_file),
-      store::Session(
-          settings.database,
-          observation.errors().observed(
-              {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1})),
-      log, observation.metrics());
+  const auto session = [&] {
+    return store::Session(
+        settings.database,
+        observation.errors().observed(
+            {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1}));
+  };
+  dispatcher::Loop loop(settings, webhook::read_key_file(settings.secrets.key_file), session(), session(),
+                        log, observation.metrics());
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
   observation.start(stop);

@@ -23,8 +23,8 @@ platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(
 }  // namespace
 
 Outcomes::Outcomes(const platform::DeliverySettings& settings, const platform::Log& log,
-                   const Metrics& metrics)
-    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()) {}
+                   const Metrics& metrics, platform::Pulse& pulse)
+    : settings_(settings), log_(log), metrics_(metrics), pulse_(pulse), random_(std::random_device{}()) {}
 
 void Outcomes::add(const Attempt& attempt) {
   if (attempt.ending != Ending::not_started) metrics_.count_attempt(attempt);
@@ -34,6 +34,7 @@ void Outcomes::add(const Attempt& attempt) {
     // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
     log_.error("this host could not make an attempt (descriptors, memory, delivery.ca_file?)",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
+    done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, {}});
   } else {
     const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
     unsettled_.push_back(classify(attempt, settings_, chance, platform::utc_now()));
@@ -54,29 +55,46 @@ void Outcomes::hold(const store::LeasedDelivery& delivery) {
 }
 
 bool Outcomes::settle(store::Session& session) {
-  if (!unreleased_.empty()) {
-    store::release_leases(session, unreleased_);
-    for (const auto& delivery : unreleased_) wakes_.push_back({delivery.webhook, {}});
-    unreleased_.clear();
-  }
+  const bool released = release(session);
   const auto now = monotonic_now();
-  if (refused_ && now < next_try_) return false;
+  if (refused_ && now < next_try_) return released;
   if (!set_aside_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
-  bool any = false;
-  for (auto batch = next_batch(now); !batch.empty(); batch = next_batch(now)) {
-    const auto done = write(session, batch);
-    if (done.empty()) break;
-    any = true;
-    refused_ = false;
-    std::set<store::DeliveryId> ids;
-    for (const auto& settlement : done) {
-      ids.insert(settlement.id);
-      if (settlement.state == store::SettledState::retry)
-        wakes_.push_back({settlement.webhook, settlement.wait});
-    }
-    std::erase_if(unsettled_, [&](const auto& settlement) { return ids.contains(settlement.id); });
+  const auto batch = next_batch(now);
+  if (batch.empty()) return released;
+  const auto aside_before = set_aside_.size();
+  const auto done = write(session, batch);
+  if (!done.empty()) refused_ = false;
+  finish(done);
+  return released || !done.empty() || set_aside_.size() > aside_before;
+}
+
+bool Outcomes::release(store::Session& session) {
+  if (unreleased_.empty()) return false;
+  store::release_leases(session, unreleased_);
+  for (const auto& delivery : unreleased_)
+    done_.push_back({delivery.webhook, delivery.entity, platform::Milliseconds{}});
+  unreleased_.clear();
+  return true;
+}
+
+void Outcomes::finish(const Batch& batch) {
+  // One delivery may be here twice: its lease ended while the database was away, and it was sent again.
+  std::set<std::pair<store::DeliveryId, std::uint64_t>> attempts;
+  for (const auto& settlement : batch) {
+    attempts.emplace(settlement.id, settlement.lease);
+    const bool again = settlement.state == store::SettledState::retry;
+    done_.push_back(
+        {settlement.webhook, settlement.entity, again ? std::optional(settlement.wait) : std::nullopt});
   }
-  return any;
+  std::erase_if(unsettled_, [&](const auto& settlement) {
+    return attempts.contains({settlement.id, settlement.lease});
+  });
+}
+
+std::size_t Outcomes::set_aside() const {
+  if (set_aside_.empty()) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(
+      unsettled_, [this](const auto& settlement) { return set_aside_.contains(settlement.webhook); }));
 }
 
 /// The oldest, without those of webhooks that are set aside.
@@ -107,6 +125,7 @@ void Outcomes::set_aside(store::WebhookId webhook) { set_aside_[webhook] = monot
 
 /// Those that are done with: written, or given up.
 Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
+  pulse_.beat();
   try {
     report(store::settle(session, batch, settings_.disable_after));
     for (const auto& settlement : batch) {
@@ -118,13 +137,27 @@ Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
     throw;
   } catch (const store::LockTimeout& error) {
     log_.warning("somebody holds a row of a webhook: outcomes wait", {{"error", error.what()}});
-    return write_by_webhook(session, batch);
+    return write_unlocked(session, batch);
   } catch (const store::Conflict&) {
     throw;
   } catch (const store::DatabaseError& error) {
     log_.error("outcomes cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
     return write_one_by_one(session, batch);
   }
+}
+
+/// Those whose rows somebody holds are set aside at once and together: a wait for each would hold up all.
+Outcomes::Batch Outcomes::write_unlocked(store::Session& session, const Batch& batch) {
+  const auto unlocked = store::find_unlocked(session, batch);
+  Batch rest;
+  for (const auto& settlement : batch) {
+    if (unlocked.contains(settlement.webhook))
+      rest.push_back(settlement);
+    else
+      set_aside(settlement.webhook);
+  }
+  if (rest.size() == batch.size()) return write_by_webhook(session, batch);
+  return rest.empty() ? Batch{} : write(session, rest);
 }
 
 Outcomes::Batch Outcomes::write_by_webhook(store::Session& session, const Batch& batch) {
@@ -157,6 +190,7 @@ Outcomes::Batch Outcomes::write_one_by_one(store::Session& session, const Batch&
   Batch done;
   Batch refused;
   for (const auto& settlement : batch) {
+    pulse_.beat();
     try {
       report(store::settle(session, {settlement}, settings_.disable_after));
       done.push_back(settlement);

@@ -2,10 +2,11 @@
 //
 // It promises: an outcome is kept until it is written, while the database is away and while it refuses all.
 // One that it refuses among others that it takes, and a row that somebody holds, keep no other from being
-// written.
+// written. Used by one thread.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "metrics.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
+#include "platform/watchdog.hpp"
 #include "store/session.hpp"
 #include "store/settlement.hpp"
 
@@ -21,35 +23,42 @@ namespace dispatcher {
 
 class Outcomes {
  public:
-  /// `metrics` outlives it.
-  Outcomes(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
+  /// `metrics` and `pulse` outlive it; the latter is beaten before all that may wait for somebody's lock.
+  Outcomes(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
+           platform::Pulse& pulse);
 
   void add(const Attempt& attempt);
   /// Its secret cannot be read: it is held, without an attempt.
   void hold(const store::LeasedDelivery& delivery);
 
-  /// Writes them down in batches; what could not be written stays. True: something was written. Throws
-  /// store::Unavailable and store::Conflict.
+  /// Writes a batch of them down; what could not be written stays. True: it got on, and there may be more.
+  /// Throws store::Unavailable and store::Conflict.
   bool settle(store::Session& session);
 
   /// The database takes none of them: nothing more should be started.
   bool refused() const { return refused_; }
 
-  /// When deliveries that were given back or failed are due again, from now on; each is told once.
-  struct Wake {
+  /// What is done with: written down, given back, given up or no outcome at all. Each is told once.
+  struct Done {
     store::WebhookId webhook;
-    platform::Milliseconds wait;
+    store::EntityId entity;
+    std::optional<platform::Milliseconds> wait;  // the delivery is due again after that, from now on
   };
-  std::vector<Wake> take_wakes() { return std::exchange(wakes_, {}); }
+  std::vector<Done> take_done() { return std::exchange(done_, {}); }
 
   std::size_t waiting() const { return unsettled_.size() + unreleased_.size(); }
+  /// Of them, those that wait for a row that somebody holds, or that was refused.
+  std::size_t set_aside() const;
 
  private:
   using Batch = std::vector<store::Settlement>;
   Batch next_batch(platform::MonotonicTime now) const;
   Batch write(store::Session& session, const Batch& batch);
+  Batch write_unlocked(store::Session& session, const Batch& batch);
   Batch write_by_webhook(store::Session& session, const Batch& batch);
   Batch write_one_by_one(store::Session& session, const Batch& batch);
+  bool release(store::Session& session);
+  void finish(const Batch& batch);
   void set_aside(store::WebhookId webhook);
   void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
   void report(const store::SettleResult& result) const;
@@ -58,10 +67,11 @@ class Outcomes {
   platform::DeliverySettings settings_;
   platform::Log log_;
   const Metrics& metrics_;
+  platform::Pulse& pulse_;
   std::mt19937_64 random_;
   Batch unsettled_;
   std::vector<store::LeasedDelivery> unreleased_;  // never started
-  std::vector<Wake> wakes_;
+  std::vector<Done> done_;
   std::map<store::WebhookId, platform::MonotonicTime> set_aside_;  // until when, at most
   platform::MonotonicTime next_bring_back_{};
   std::map<store::DeliveryId, unsigned> refusals_;  // of those that were alone

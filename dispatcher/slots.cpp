@@ -26,7 +26,7 @@ unsigned Slots::available(const Use& use, bool probing, unsigned taken, unsigned
   const bool scarce = in_flight_ + taken_in_all >= total_ / 2;
   if (scarce && use.in_flight > 0 && now - use.progress > stalled_after) return 0;
   const unsigned limit = scarce ? window_of(use, now) : per_webhook_;
-  const unsigned own = less(probing ? 1 : limit, use.in_flight + taken);
+  const unsigned own = less(probing ? 1 : limit, use.in_flight + use.unsettled + taken);
   const unsigned result = std::min(own, less(free(), taken_in_all));
   if (!probing) return result;
   return std::min(result, less(std::max(1U, total_ / 2), probes_ + probes_taken));
@@ -47,12 +47,13 @@ void Slots::take(store::WebhookId webhook, bool probing, platform::MonotonicTime
   }
 }
 
-void Slots::give_back(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now) {
+void Slots::ended(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now) {
   const auto used = webhooks_.find(webhook);
   if (used == webhooks_.end() || used->second.in_flight == 0) return;
   auto& use = used->second;
   --in_flight_;
   --use.in_flight;
+  ++use.unsettled;
   if (use.probes > 0) {
     --use.probes;
     --probes_;
@@ -63,6 +64,11 @@ void Slots::give_back(store::WebhookId webhook, Outcome outcome, platform::Monot
   } else if (outcome == Outcome::failed) {
     use.window = first_window;
   }
+}
+
+void Slots::settled(store::WebhookId webhook) {
+  const auto used = webhooks_.find(webhook);
+  if (used != webhooks_.end() && used->second.unsettled > 0) --used->second.unsettled;
 }
 
 unsigned Slots::Plan::available(store::WebhookId webhook, bool probing) const {

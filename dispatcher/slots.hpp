@@ -19,8 +19,13 @@ class Slots {
   /// hold at most half of the total.
   unsigned available(store::WebhookId webhook, bool probing, platform::MonotonicTime now) const;
   void take(store::WebhookId webhook, bool probing, platform::MonotonicTime now);
+  /// A delivery that is not sent, but has an outcome to be written down, takes one of its webhook's own.
+  void take_unsent(store::WebhookId webhook) { ++webhooks_[webhook].unsettled; }
   enum class Outcome { answered, failed, not_started };
-  void give_back(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now);
+  /// The attempt is over: somebody else may start one. Its webhook has its own slot back once it is
+  /// `settled`, or what it was told (429, say) would not be known when the next one starts.
+  void ended(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now);
+  void settled(store::WebhookId webhook);
 
   unsigned in_flight() const { return in_flight_; }
   unsigned free() const { return full() ? 0 : total_ - in_flight_; }
@@ -45,6 +50,7 @@ class Slots {
  private:
   struct Use {
     unsigned in_flight = 0;
+    unsigned unsettled = 0;  // ended, and not written down yet
     unsigned probes = 0;
     unsigned window = 0;                 // how many it has earned
     platform::MonotonicTime progress{};  // its last answer, or its first attempt since nothing was in flight

@@ -2,6 +2,7 @@
 
 #include <systemd/sd-daemon.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "platform/service_manager.hpp"
@@ -31,8 +32,9 @@ bool Watchdog::feed(MonotonicTime now) {
   return true;
 }
 
-bool Watchdog::feed_if(const Pulse& other, MonotonicTime now) {
-  return limit_ && other.age(now) < *limit_ / 2 && feed(now);
+bool Watchdog::feed_if(std::initializer_list<std::reference_wrapper<const Pulse>> others, MonotonicTime now) {
+  const auto goes_on = [&](const Pulse& other) { return other.age(now) < *limit_ / 2; };
+  return limit_ && std::ranges::all_of(others, goes_on) && feed(now);
 }
 
 Milliseconds Watchdog::interval() const { return limit_ ? *limit_ / 4 : std::chrono::hours(1); }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <initializer_list>
 #include <optional>
 
 #include "platform/clock.hpp"
@@ -31,8 +33,8 @@ class Watchdog {
   /// Says that work goes on (WATCHDOG=1), but no oftener than it must: call it at every turn. True when it
   /// said so.
   bool feed(MonotonicTime now);
-  /// As above, unless `other` has stood still for half of the limit.
-  bool feed_if(const Pulse& other, MonotonicTime now);
+  /// As above, unless one of `others` has stood still for half of the limit.
+  bool feed_if(std::initializer_list<std::reference_wrapper<const Pulse>> others, MonotonicTime now);
 
   /// How long a thread that feeds may wait: a quarter of the limit; an hour when nobody watches.
   Milliseconds interval() const;

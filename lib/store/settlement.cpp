@@ -287,9 +287,11 @@ std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement
   std::vector<DeliveryId> ids;
   ids.reserve(deliveries.size());
   for (const auto& [id, webhook] : deliveries) ids.push_back(id);
-  for (const auto id : locked("SELECT webhook_id FROM webhook_ejecuciones WHERE webhook_id IN",
-                              {result.begin(), result.end()}))
-    result.erase(id);
+  // The webhooks' own rows too: a settlement reads them under a lock, for the foreign key.
+  for (const auto* sql : {"SELECT webhook_id FROM webhook_ejecuciones WHERE webhook_id IN",
+                          "SELECT id FROM webhooks WHERE id IN"}) {
+    for (const auto id : locked(sql, {result.begin(), result.end()})) result.erase(id);
+  }
   for (const auto id : locked("SELECT id FROM entregas WHERE id IN", ids)) result.erase(deliveries.at(id));
   return result;
 }

@@ -21,6 +21,7 @@ enum class SettledState {
 struct Settlement {
   DeliveryId id = 0;
   WebhookId webhook = 0;
+  EntityId entity = 0;  // whose webhook it is
   std::uint64_t lease = 0;
   SettledState state = SettledState::delivered;
   unsigned failures = 0;          // for the schedule, this one included

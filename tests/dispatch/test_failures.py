@@ -185,6 +185,19 @@ def test_429_rests_the_whole_webhook(entity, receiver, stack):
     assert all(r.monotonic_ns - first.monotonic_ns > 1.9e9 for r in later)
 
 
+def test_a_backlog_asks_one_that_wants_rest_no_oftener_than_it_has_slots(entity, receiver, stack):
+    """Those that were in flight together are all answered with 429; none is started after the first was written down."""
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "60"}))
+    stack.admin("queue", "pause")
+    for _ in range(60):
+        entity.notify()
+    stack.admin("queue", "resume")
+    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 429, what="the 429 in the listing")
+    assert 1 <= len(receiver.requests(hook.path)) <= 10
+    holds_for(1, lambda: len(receiver.requests(hook.path)) <= 10, "no more while it rests")
+
+
 def test_410_deactivates_and_enable_releases(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=410), Behaviour())

@@ -62,6 +62,27 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
     assert len(receiver.requests(hooks[0].path)) == 21, "and nothing twice"
 
 
+def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stack, root):
+    """What was sent and cannot be written down is its webhook's affair, however few slots all have together."""
+    entities = [new_entity() for _ in range(8)]
+    hooks = [entity.register() for entity in entities]
+    for entity in entities:
+        entity.notify()
+    wait_until(lambda: sum(delivered(stack, hooks)) == 8, what="the first ones")
+    held, free = hooks[:6], hooks[6:]
+    with stack.dispatcher_with(**setting(delivery_max_in_flight="4")):
+        ids = ",".join(str(hook.id) for hook in held)
+        root(f"START TRANSACTION; SELECT 1 FROM webhook_ejecuciones WHERE webhook_id IN ({ids}) FOR UPDATE")
+        for _ in range(20):
+            for entity in entities:
+                entity.notify()
+        wait_until(lambda: delivered(stack, free) == [21, 21], 15, "those whose rows nobody holds")
+        assert all(len(receiver.requests(hook.path)) <= 1 + 10 for hook in held), "no more than a webhook's own slots"
+        root("ROLLBACK")
+        wait_until(lambda: delivered(stack, hooks) == [21] * 8, 30, "the rest")
+    assert all(len(receiver.requests(hook.path)) == 21 for hook in hooks), "and nothing twice"
+
+
 def test_a_long_queue_of_slow_answers_gets_connections(entity, receiver):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(delay=0.1))

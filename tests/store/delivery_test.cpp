@@ -355,7 +355,8 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
   settle(session, {settlements[0]}, Milliseconds(0));
   Session other = database.connect();
   for (const auto* sql :
-       {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE"}) {
+       {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE",
+        "SELECT 1 FROM webhooks FOR UPDATE"}) {
     other.execute("START TRANSACTION");
     other.query(sql);
     BOOST_CHECK(!unlocked());

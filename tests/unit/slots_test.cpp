@@ -20,11 +20,17 @@ void take(Slots& slots, store::WebhookId id, bool probing, unsigned times = 1) {
   for (unsigned i = 0; i < times; ++i) slots.take(id, probing, start);
 }
 
+/// Over, and written down.
+void give_back(Slots& slots, store::WebhookId id, Outcome outcome, MonotonicTime now) {
+  slots.ended(id, outcome, now);
+  slots.settled(id);
+}
+
 /// It has answered so often that its window is at its limit.
 void warm_up(Slots& slots, store::WebhookId id = webhook) {
   for (int i = 0; i < 20; ++i) {
     slots.take(id, false, start);
-    slots.give_back(id, Outcome::answered, start);
+    give_back(slots, id, Outcome::answered, start);
   }
 }
 
@@ -45,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_has_its_own_limit) {
   take(slots, webhook, false);
   BOOST_TEST(slots.available(webhook, false, start) == 0U);
   BOOST_TEST(slots.available(2, false, start) == 3U);  // and holds up no other
-  slots.give_back(webhook, Outcome::answered, start);
+  give_back(slots, webhook, Outcome::answered, start);
   BOOST_TEST(slots.available(webhook, false, start) == 1U);
 }
 
@@ -53,12 +59,12 @@ BOOST_AUTO_TEST_CASE(when_slots_are_scarce_it_begins_with_two_and_earns_one_with
   auto slots = scarce(100, 10);
   BOOST_TEST(slots.available(webhook, false, start) == 2U);
   take(slots, webhook, false, 2);
-  slots.give_back(webhook, Outcome::answered, start);
+  give_back(slots, webhook, Outcome::answered, start);
   BOOST_TEST(slots.available(webhook, false, start) == 2U);  // three, one in flight
-  slots.give_back(webhook, Outcome::not_started, start);     // tells nothing
+  give_back(slots, webhook, Outcome::not_started, start);    // tells nothing
   BOOST_TEST(slots.available(webhook, false, start) == 3U);
   take(slots, webhook, false);
-  slots.give_back(webhook, Outcome::failed, start);
+  give_back(slots, webhook, Outcome::failed, start);
   BOOST_TEST(slots.available(webhook, false, start) == 2U);
   warm_up(slots);
   BOOST_TEST(slots.available(webhook, false, start) == 10U);
@@ -83,7 +89,7 @@ BOOST_AUTO_TEST_CASE(when_slots_are_scarce_one_that_does_not_answer_gets_no_more
   take(slots, webhook, false, 2);
   BOOST_TEST(slots.available(webhook, false, at(1000)) == 8U);
   BOOST_TEST(slots.available(webhook, false, at(1001)) == 0U);
-  slots.give_back(webhook, Outcome::answered, at(5000));
+  give_back(slots, webhook, Outcome::answered, at(5000));
   BOOST_TEST(slots.available(webhook, false, at(5001)) == 9U);
 }
 
@@ -105,7 +111,7 @@ BOOST_AUTO_TEST_CASE(all_together_have_a_limit) {
   BOOST_TEST(slots.available(2, false, start) == 0U);
   BOOST_TEST(slots.available(3, false, start) == 0U);
   BOOST_TEST(slots.available(3, true, start) == 0U);
-  slots.give_back(1, Outcome::answered, start);
+  give_back(slots, 1, Outcome::answered, start);
   BOOST_TEST(!slots.full());
   BOOST_TEST(slots.available(3, false, start) == 1U);
 }
@@ -121,7 +127,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_has_one_in_flight) {
   BOOST_TEST(slots.available(webhook, true, start) == 1U);
   take(slots, webhook, true);
   BOOST_TEST(slots.available(webhook, true, start) == 0U);
-  slots.give_back(webhook, Outcome::failed, start);
+  give_back(slots, webhook, Outcome::failed, start);
   BOOST_TEST(slots.available(webhook, true, start) == 1U);
 }
 
@@ -129,9 +135,9 @@ BOOST_AUTO_TEST_CASE(one_that_begins_to_fail_with_several_in_flight_gets_no_more
   Slots slots(100, 10);
   take(slots, webhook, false, 2);
   BOOST_TEST(slots.available(webhook, true, start) == 0U);
-  slots.give_back(webhook, Outcome::failed, start);
+  give_back(slots, webhook, Outcome::failed, start);
   BOOST_TEST(slots.available(webhook, true, start) == 0U);
-  slots.give_back(webhook, Outcome::failed, start);
+  give_back(slots, webhook, Outcome::failed, start);
   BOOST_TEST(slots.available(webhook, true, start) == 1U);
 }
 
@@ -144,7 +150,7 @@ BOOST_AUTO_TEST_CASE(all_that_probe_hold_half_of_the_total) {
   BOOST_TEST(slots.available(4, false, start) == 2U);
   take(slots, 4, false, 3);
   BOOST_TEST(slots.full());
-  slots.give_back(1, Outcome::failed, start);
+  give_back(slots, 1, Outcome::failed, start);
   BOOST_TEST(slots.available(3, true, start) == 1U);
 }
 
@@ -163,11 +169,46 @@ BOOST_AUTO_TEST_CASE(what_is_given_back_is_free_again) {
     take(slots, 1, false, 2);
     take(slots, 2, true);
     BOOST_TEST(slots.in_flight() == 4U);
-    for (const store::WebhookId id : {1, 2, 1, 1}) slots.give_back(id, Outcome::failed, start);
+    for (const store::WebhookId id : {1, 2, 1, 1}) give_back(slots, id, Outcome::failed, start);
     BOOST_TEST(slots.in_flight() == 0U);
     BOOST_TEST(slots.available(1, false, start) == 4U);
     BOOST_TEST(slots.available(3, true, start) == 1U);
   }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_over_is_its_webhook_s_until_it_is_written_down) {
+  Slots slots(2, 2);
+  take(slots, webhook, false, 2);
+  BOOST_TEST(slots.full());
+  slots.ended(webhook, Outcome::answered, start);
+  BOOST_TEST(slots.in_flight() == 1U);
+  BOOST_TEST(slots.available(webhook, false, start) == 0U);
+  BOOST_TEST(slots.available(2, false, start) == 1U);  // others do not wait for that
+  slots.settled(webhook);
+  BOOST_TEST(slots.available(webhook, false, start) == 1U);
+  slots.settled(webhook);  // the other one is still in flight
+  BOOST_TEST(slots.available(webhook, false, start) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_probes_does_not_ask_again_before_the_answer_is_written_down) {
+  Slots slots(100, 10);
+  take(slots, webhook, true);
+  slots.ended(webhook, Outcome::answered, start);
+  BOOST_TEST(slots.available(webhook, true, start) == 0U);
+  slots.settled(webhook);
+  BOOST_TEST(slots.available(webhook, true, start) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_sent_takes_of_its_webhook_s_own_and_of_no_other_s) {
+  Slots slots(1, 2);
+  slots.take_unsent(webhook);
+  BOOST_TEST(slots.in_flight() == 0U);
+  BOOST_TEST(slots.available(webhook, false, start) == 1U);
+  BOOST_TEST(slots.available(2, false, start) == 1U);
+  slots.settled(webhook);
+  slots.take_unsent(webhook);
+  slots.take_unsent(webhook);
+  BOOST_TEST(slots.available(webhook, false, start) == 0U);
 }
 
 // More than was available: it must not come out as four thousand million free ones.
@@ -182,9 +223,10 @@ BOOST_AUTO_TEST_CASE(what_was_taken_beyond_the_limits_leaves_none) {
 
 BOOST_AUTO_TEST_CASE(giving_back_what_was_never_taken_changes_nothing) {
   Slots slots(4, 2);
-  slots.give_back(webhook, Outcome::answered, start);
+  give_back(slots, webhook, Outcome::answered, start);
   take(slots, webhook, false);
-  slots.give_back(2, Outcome::answered, start);
+  slots.settled(webhook);
+  give_back(slots, 2, Outcome::answered, start);
   BOOST_TEST(slots.in_flight() == 1U);
   BOOST_TEST(slots.available(webhook, false, start) == 1U);
 }

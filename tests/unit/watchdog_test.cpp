@@ -23,10 +23,10 @@ BOOST_AUTO_TEST_CASE(it_is_not_fed_when_the_other_thread_stands_still) {
   Watchdog watchdog(8s);
   const Pulse other;
   const auto now = std::chrono::steady_clock::now();
-  BOOST_TEST(watchdog.feed_if(other, now));
-  BOOST_TEST(watchdog.feed_if(other, now + 3s));
-  BOOST_TEST(!watchdog.feed_if(other, now + 5s));
-  BOOST_TEST(!watchdog.feed_if(other, now + 60s));
+  BOOST_TEST(watchdog.feed_if({other}, now));
+  BOOST_TEST(watchdog.feed_if({other, other}, now + 3s));
+  BOOST_TEST(!watchdog.feed_if({other}, now + 5s));
+  BOOST_TEST(!watchdog.feed_if({other}, now + 60s));
 }
 
 BOOST_AUTO_TEST_CASE(a_beat_makes_a_pulse_young_again) {
@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(nobody_watches) {
   Watchdog watchdog(std::nullopt);
   const auto now = std::chrono::steady_clock::now();
   BOOST_TEST(!watchdog.feed(now));
-  BOOST_TEST(!watchdog.feed_if(Pulse(), now));
+  const Pulse other;
+  BOOST_TEST(!watchdog.feed_if({other}, now));
   BOOST_TEST((watchdog.interval() == 1h));
 }
 

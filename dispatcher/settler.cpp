@@ -1,0 +1,115 @@
+#include "settler.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace dispatcher {
+
+namespace {
+
+using platform::Milliseconds;
+
+constexpr Milliseconds away_wait{500};  // between tries while the database is away
+constexpr Milliseconds retry_wait{50};  // while something waits that could not be written
+constexpr Milliseconds pulse_wait{1000};
+
+}  // namespace
+
+Settler::Settler(const platform::DeliverySettings& settings, store::Session session, const platform::Log& log,
+                 const Metrics& metrics)
+    : log_(log.with_own_lock()),
+      session_(std::move(session)),
+      outcomes_(settings, log_, metrics, pulse_),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Settler::~Settler() {
+  thread_.request_stop();
+  items_.wake();
+}
+
+void Settler::add(std::vector<Attempt> attempts) {
+  submit({std::make_move_iterator(attempts.begin()), std::make_move_iterator(attempts.end())});
+}
+
+void Settler::hold(std::vector<store::LeasedDelivery> deliveries) {
+  submit({std::make_move_iterator(deliveries.begin()), std::make_move_iterator(deliveries.end())});
+}
+
+void Settler::submit(std::vector<Item> items) {
+  submitted_ += items.size();
+  items_.put(std::move(items));
+}
+
+// What is taken is counted as unsettled before it is no longer counted as submitted: whoever reads in between
+// counts it twice, and never not at all.
+std::size_t Settler::waiting() const {
+  const std::size_t submitted = submitted_;
+  return submitted + unsettled_;
+}
+
+std::size_t Settler::backlog() const {
+  const std::size_t aside = aside_;
+  const auto all = waiting();
+  return all - std::min(all, aside);
+}
+
+void Settler::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    pulse_.beat();
+    take();
+    const bool got_on = settle();
+    publish();
+    if (got_on || stop.stop_requested()) continue;
+    wait(away_ ? away_wait : outcomes_.waiting() > 0 ? retry_wait : pulse_wait, !away_);
+  }
+}
+
+void Settler::take() {
+  const auto items = items_.take();
+  for (const auto& item : items) {
+    if (const auto* attempt = std::get_if<Attempt>(&item))
+      outcomes_.add(*attempt);
+    else
+      outcomes_.hold(std::get<store::LeasedDelivery>(item));
+  }
+  unsettled_ = outcomes_.waiting();
+  submitted_ -= items.size();
+}
+
+/// True when it got on, and there may be more to do at once. Whatever goes wrong, the outcomes stay and are
+/// tried again.
+bool Settler::settle() {
+  try {
+    const bool got_on = outcomes_.settle(session_);
+    if (away_.exchange(false)) log_.info("outcomes are recorded again");
+    return got_on;
+  } catch (const store::Unavailable& error) {
+    if (!away_.exchange(true))
+      log_.warning("outcomes wait for the database",
+                   {{"count", outcomes_.waiting()}, {"error", error.what()}});
+  } catch (const store::Conflict& error) {
+    log_.info("others were faster; trying again", {{"duty", "settle"}, {"error", error.what()}});
+  } catch (const std::exception& error) {
+    log_.error("a duty failed and will be tried again", {{"duty", "settle"}, {"error", error.what()}});
+    session_.disconnect();  // whatever state it is in
+    away_ = true;
+  }
+  return false;
+}
+
+void Settler::publish() {
+  refused_ = outcomes_.refused();
+  aside_ = outcomes_.set_aside();
+  unsettled_ = outcomes_.waiting();
+  done_.put(outcomes_.take_done());
+}
+
+void Settler::wait(Milliseconds longest, bool for_more) const {
+  pollfd more{for_more ? items_.fd() : -1, POLLIN, 0};
+  ::poll(&more, 1, static_cast<int>(longest.count()));
+}
+
+}  // namespace dispatcher

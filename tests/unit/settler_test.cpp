@@ -1,0 +1,73 @@
+// What the settler promises without a database: nothing is dropped, and nobody waits for it.
+#include "settler.hpp"
+
+#include <poll.h>
+
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+using dispatcher::Attempt;
+using dispatcher::Ending;
+using dispatcher::Settler;
+
+namespace {
+
+Attempt ended(Ending ending) {
+  Attempt attempt;
+  attempt.ending = ending;
+  attempt.status = 200;
+  return attempt;
+}
+
+platform::DatabaseSettings nobody() {
+  platform::DatabaseSettings settings;
+  settings.socket = "/nonexistent/apientidades.sock";
+  return settings;
+}
+
+struct Fixture {
+  const platform::Log log{platform::LogLevel::error};
+  const dispatcher::Metrics metrics;
+  platform::DeliverySettings settings;
+  Settler settler{settings, store::Session(nobody(), {"nobody"}), log, metrics};
+
+  /// Until the thread has had what was given to it.
+  void await_try() const {
+    const auto given = std::chrono::steady_clock::now();
+    while (settler.pulse().age(given).count() >= 0) std::this_thread::yield();
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(settler, Fixture)
+
+BOOST_AUTO_TEST_CASE(outcomes_wait_for_the_database) {
+  settler.add({ended(Ending::answered), ended(Ending::connection_failed), ended(Ending::not_started)});
+  BOOST_TEST(settler.waiting() == 3U);  // at once, though the thread may not have seen them
+  settler.hold({store::LeasedDelivery{}});
+  while (!settler.away()) std::this_thread::yield();
+  BOOST_TEST(settler.stuck());
+  await_try();
+  BOOST_TEST(settler.waiting() == 4U);
+  BOOST_TEST(settler.backlog() == 4U);
+  BOOST_TEST(settler.take_done().empty());
+}
+
+// Its webhook's slot would never come back.
+BOOST_AUTO_TEST_CASE(what_this_host_could_not_attempt_is_done_with_and_no_outcome) {
+  auto attempt = ended(Ending::local_failure);
+  attempt.delivery.webhook = 7;
+  attempt.delivery.entity = 5;
+  settler.add({attempt});
+  pollfd readable{settler.fd(), POLLIN, 0};
+  BOOST_TEST(::poll(&readable, 1, 10'000) == 1);
+  const auto done = settler.take_done();
+  BOOST_REQUIRE_EQUAL(done.size(), 1U);
+  BOOST_TEST(done.front().webhook == 7);
+  BOOST_TEST(done.front().entity == 5);
+  BOOST_TEST(!done.front().wait.has_value());
+  BOOST_TEST(settler.waiting() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
