@@ -354,9 +354,8 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
   BOOST_CHECK(unlocked());  // it has no row in webhook_ejecuciones yet
   settle(session, {settlements[0]}, Milliseconds(0));
   Session other = database.connect();
-  for (const auto* sql :
-       {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE",
-        "SELECT 1 FROM webhooks FOR UPDATE"}) {
+  for (const auto* sql : {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE",
+                          "SELECT 1 FROM webhooks FOR UPDATE"}) {
     other.execute("START TRANSACTION");
     other.query(sql);
     BOOST_CHECK(!unlocked());
