@@ -66,6 +66,7 @@ Upkeep::Span Upkeep::turn(store::Session& session, Duty& duty) {
     rest_for(finished ? std::max(duty.interval, duty.thrift * duty.cost) : Span{});
     if (finished) duty.cost = {};
   } catch (const store::Unavailable&) {
+    rest_for(std::min<Span>(duty.interval, failure_rest));  // not its fault
     throw;
   } catch (const store::Conflict& error) {
     log_.info("others were faster; trying again", {{"duty", duty.name}, {"error", error.what()}});

@@ -8,6 +8,7 @@ import pytest
 
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE
+from support.metrics import observed_dispatcher
 from support.stack import free_port, setting
 from support.wait import wait_until
 
@@ -89,6 +90,22 @@ def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, address
     assert {r.id: r.body for r in first} == {r.id: r.body for r in again}
     waited = (min(r.monotonic_ns for r in again) - max(r.monotonic_ns for r in first)) / 1e9
     assert LEASE - 3 < waited < LEASE + 4, f"a lease of {LEASE} s, not {waited}"
+
+
+def test_leases_are_recovered_as_soon_as_the_database_is_back(entity, receiver, stack):
+    hook = entity.register(["evaluacion.abierta"])
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    stack.wait_delivery(delivery, "entregada")
+    with observed_dispatcher(stack) as scrape:
+        failures = lambda: scrape().value("apientidades_database_errors_total", kind="unavailable")
+        before = failures()
+        stack.stop("db", "-9")
+        wait_until(lambda: failures() >= before + 5, what="every duty to have met with that")
+        stack.start("db")
+        stack.connect_evaluation()
+        stack.sql("UPDATE entregas SET estado = 'en_curso', terminada_en = NULL, arriendo = 1,"
+                  f" arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR WHERE id = {delivery}")
+        receiver.wait(hook.path, 2, 5)
 
 
 def test_a_stale_owner_changes_nothing(entity, addresses, stack):
