@@ -50,7 +50,8 @@ std::string to_cgi(const Response& response) {
   std::string text = "Status: " + std::to_string(response.status) + ' ';
   text.reserve(256 + response.body.size());
   text += reason_phrase(response.status);
-  text.append("\r\nContent-Type: ").append(response.content_type).append("\r\n");
+  text.append("\r\nContent-Type: ").append(response.content_type);
+  text.append("\r\nContent-Length: ").append(std::to_string(response.body.size())).append("\r\n");
   for (const Header& header : response.headers) text += header.name + ": " + header.value + "\r\n";
   text += "\r\n";
   text += response.body;

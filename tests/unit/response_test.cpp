@@ -7,14 +7,15 @@ BOOST_AUTO_TEST_SUITE(response)
 BOOST_AUTO_TEST_CASE(is_written_as_cgi_asks) {
   const api::Response response{201, R"({"id":1})", {}};
   BOOST_TEST(api::to_cgi(response) ==
-             "Status: 201 Created\r\nContent-Type: application/json; charset=utf-8\r\n\r\n{\"id\":1}");
+             "Status: 201 Created\r\nContent-Type: application/json; charset=utf-8\r\n"
+             "Content-Length: 8\r\n\r\n{\"id\":1}");
 }
 
 BOOST_AUTO_TEST_CASE(more_headers_follow_the_type) {
   const api::Response response{405, "{}", {{"Allow", "GET, POST"}, {"Retry-After", "5"}}};
   BOOST_TEST(api::to_cgi(response) ==
              "Status: 405 Method Not Allowed\r\nContent-Type: application/json; charset=utf-8\r\n"
-             "Allow: GET, POST\r\nRetry-After: 5\r\n\r\n{}");
+             "Content-Length: 2\r\nAllow: GET, POST\r\nRetry-After: 5\r\n\r\n{}");
 }
 
 BOOST_AUTO_TEST_CASE(every_status_in_use_has_its_phrase) {
