@@ -142,8 +142,7 @@ class Arena:
     def held(self):
         """A delivery in flight at a receiver that does not answer yet; yields its id, its webhook's, and what makes the
         receiver answer. It is not the first of its webhook."""
-        hook = wait_until(self._hold, 60, "a delivery to be held")
-        id = self.value(f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'")
+        hook, id = wait_until(self._hold, 60, "a delivery to be held")
 
         def answer():
             self.receiver.release(hook.path)
@@ -154,8 +153,8 @@ class Arena:
         finally:
             self._let_go(hook)
 
-    def _hold(self) -> Webhook | None:
-        """None: it came so late that its time-out might be near."""
+    def _hold(self) -> tuple[Webhook, int] | None:
+        """A webhook and its delivery. None: it came so late that its time-out might be near."""
         audience = self.quiet()
         hook = audience.hooks[0]
         self.writer.write(audience)
@@ -163,12 +162,12 @@ class Arena:
         wait_until(lambda: self.value(settled) == 1, 30, "the first delivery of a webhook")
         self.receiver.behave(hook.path, Behaviour(hold=True))
         self.writer.write(audience)
-        try:
+        with contextlib.suppress(AssertionError):
             wait_until(lambda: self.receiver.in_flight(hook.path) == 1, TIMEOUT / 2)
-            return hook
-        except AssertionError:
-            self._let_go(hook)
-            return None
+            for id, in self.root(f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"):
+                return hook, int(id)
+        self._let_go(hook)
+        return None
 
     def _let_go(self, hook: Webhook) -> None:
         self.receiver.release(hook.path)

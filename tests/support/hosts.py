@@ -26,6 +26,7 @@ NUMBERS = {"a": 11, "b": 12}
 RECEIVERS = {"a": 31, "b": 32}  # the address that each host's dispatcher dials
 DATABASE_PORT = 3306
 POOL_PROCESSES = 2
+TRIES = 30  # until one of two hosts has taken a delivery
 BOUND = 35  # seconds in which every request is answered: nginx waits 30 s for an answer that does not come
 
 
@@ -229,12 +230,13 @@ class HostsArena(Arena):
     @contextlib.contextmanager
     def held_by(self, host: Host):
         """Like held(), of a delivery that this host's dispatcher has in flight."""
-        while True:
+        for _ in range(TRIES):
             with self.held() as (id, webhook, answer):
                 if self._holder(webhook) == host.receiver_address:
                     yield id, webhook, answer
                     return
                 answer()
+        raise AssertionError(f"host {host.name} took none of {TRIES} deliveries")
 
     def _holder(self, webhook: int) -> str:
         path = next(hook.path for audience in self.quiet_ones for hook in audience.hooks if hook.id == webhook)

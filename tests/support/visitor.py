@@ -1,6 +1,8 @@
 """A client that asks without pause, and a book of every request: what was answered, how long it took, what came of it."""
 from __future__ import annotations
 
+import contextlib
+import http.client
 import itertools
 import threading
 import time
@@ -9,6 +11,7 @@ from dataclasses import dataclass
 from support.actors import BASE, Entity
 
 AWAY = (502, 503, 504)
+BROKEN_OFF = 0  # in place of a status: the answer has no end
 _numbers = itertools.count(1)
 
 
@@ -21,7 +24,10 @@ class Asked:
 
     @property
     def refused(self) -> bool:
-        return self.status in AWAY
+        return self.status in (BROKEN_OFF, *AWAY)
+
+    def in_course(self, moment: float) -> bool:
+        return self.began < moment < self.began + self.seconds
 
 
 class Visitor:
@@ -50,9 +56,9 @@ class Visitor:
             raise self._error
         return True
 
-    def refusals(self, since: float, until: float = float("inf")) -> list[Asked]:
+    def refusals(self, since: float = 0) -> list[Asked]:
         """Of the requests that began then."""
-        return [one for one in list(self.asked) if since <= one.began < until and one.refused]
+        return [one for one in list(self.asked) if since <= one.began and one.refused]
 
     def _run(self) -> None:
         try:
@@ -85,9 +91,12 @@ class Visitor:
 
     def _ask(self, method: str, path: str, *wanted: int, **how):
         """None: refused."""
-        began = time.monotonic()
-        response = self.entity.api(method, path, **how)
-        self.asked.append(Asked(method, response.status, began, time.monotonic() - began))
+        began, response = time.monotonic(), None
+        with contextlib.suppress(http.client.IncompleteRead):
+            response = self.entity.api(method, path, **how)
+        self.asked.append(Asked(method, response.status if response else BROKEN_OFF, began, time.monotonic() - began))
+        if response is None:
+            return None
         assert response.status in (*wanted, *AWAY), f"{method} {path}: {response}"
         if response.status in AWAY:
             response.message  # of the shape that errors have
