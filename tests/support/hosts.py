@@ -60,15 +60,12 @@ class HostsStack(Stack):
             self.front.enter()
 
     def up(self) -> "HostsStack":
+        """Whether it succeeds or not, down() is its caller's, and once."""
         Path(self.folder).mkdir(exist_ok=True)
-        try:
-            self.dev("up", timeout=300)
-            self._move_out()
-            self.attach()
-            self.api = self.client(timeout=BOUND)
-        except BaseException:
-            self.down()
-            raise
+        self.dev("up", timeout=300)
+        self._move_out()
+        self.attach()
+        self.api = self.client(timeout=BOUND)
         return self
 
     def _move_out(self) -> None:
