@@ -58,11 +58,13 @@ bool Outcomes::settle(store::Session& session) {
   const bool released = release(session);
   const auto now = monotonic_now();
   if (refused_ && now < next_try_) return released;
+  std::erase_if(set_aside_, [&](const auto& aside) { return now >= aside.second; });
   if (!set_aside_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
-  const auto batch = next_batch(now);
+  const auto batch = next_batch();
   if (batch.empty()) return released;
   const auto aside_before = set_aside_.size();
-  const auto done = write(session, batch);
+  // Where some rows are held, more may be: looking costs less than a second's wait.
+  const auto done = write(session, set_aside_.empty() ? batch : keep_unlocked(session, batch));
   if (!done.empty()) refused_ = false;
   finish(done);
   return released || !done.empty() || set_aside_.size() > aside_before;
@@ -98,12 +100,11 @@ std::size_t Outcomes::set_aside() const {
 }
 
 /// The oldest, without those of webhooks that are set aside.
-Outcomes::Batch Outcomes::next_batch(platform::MonotonicTime now) const {
+Outcomes::Batch Outcomes::next_batch() const {
   Batch batch;
   for (const auto& settlement : unsettled_) {
     if (batch.size() == batch_size) break;
-    const auto aside = set_aside_.find(settlement.webhook);
-    if (aside == set_aside_.end() || now >= aside->second) batch.push_back(settlement);
+    if (!set_aside_.contains(settlement.webhook)) batch.push_back(settlement);
   }
   return batch;
 }
@@ -118,13 +119,20 @@ void Outcomes::bring_back_unlocked(store::Session& session, platform::MonotonicT
       aside.push_back(settlement);
   }
   if (aside.empty()) return;
-  for (const auto webhook : store::find_unlocked(session, aside)) set_aside_.erase(webhook);
+  const auto unlocked = store::find_unlocked(session, aside);
+  for (const auto& settlement : aside) {
+    if (unlocked.contains(settlement.webhook))
+      set_aside_.erase(settlement.webhook);
+    else
+      set_aside(settlement.webhook);
+  }
 }
 
 void Outcomes::set_aside(store::WebhookId webhook) { set_aside_[webhook] = monotonic_now() + aside_for; }
 
 /// Those that are done with: written, or given up.
 Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
+  if (batch.empty()) return {};
   pulse_.beat();
   try {
     report(store::settle(session, batch, settings_.disable_after));
@@ -137,7 +145,8 @@ Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
     throw;
   } catch (const store::LockTimeout& error) {
     log_.warning("somebody holds a row of a webhook: outcomes wait", {{"error", error.what()}});
-    return write_unlocked(session, batch);
+    const auto rest = keep_unlocked(session, batch);
+    return rest.size() < batch.size() ? write(session, rest) : write_by_webhook(session, batch);
   } catch (const store::Conflict&) {
     throw;
   } catch (const store::DatabaseError& error) {
@@ -146,8 +155,8 @@ Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
   }
 }
 
-/// Those whose rows somebody holds are set aside at once and together: a wait for each would hold up all.
-Outcomes::Batch Outcomes::write_unlocked(store::Session& session, const Batch& batch) {
+/// Without those whose rows somebody holds, which are set aside together: a wait for each would hold up all.
+Outcomes::Batch Outcomes::keep_unlocked(store::Session& session, const Batch& batch) {
   const auto unlocked = store::find_unlocked(session, batch);
   Batch rest;
   for (const auto& settlement : batch) {
@@ -156,8 +165,7 @@ Outcomes::Batch Outcomes::write_unlocked(store::Session& session, const Batch& b
     else
       set_aside(settlement.webhook);
   }
-  if (rest.size() == batch.size()) return write_by_webhook(session, batch);
-  return rest.empty() ? Batch{} : write(session, rest);
+  return rest;
 }
 
 Outcomes::Batch Outcomes::write_by_webhook(store::Session& session, const Batch& batch) {

@@ -52,9 +52,9 @@ class Outcomes {
 
  private:
   using Batch = std::vector<store::Settlement>;
-  Batch next_batch(platform::MonotonicTime now) const;
+  Batch next_batch() const;
   Batch write(store::Session& session, const Batch& batch);
-  Batch write_unlocked(store::Session& session, const Batch& batch);
+  Batch keep_unlocked(store::Session& session, const Batch& batch);
   Batch write_by_webhook(store::Session& session, const Batch& batch);
   Batch write_one_by_one(store::Session& session, const Batch& batch);
   bool release(store::Session& session);

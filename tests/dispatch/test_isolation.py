@@ -71,8 +71,9 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
     wait_until(lambda: sum(delivered(stack, hooks)) == 8, what="the first ones")
     held, free = hooks[:6], hooks[6:]
     with stack.dispatcher_with(**setting(delivery_max_in_flight="4")):
-        ids = ",".join(str(hook.id) for hook in held)
-        root(f"START TRANSACTION; SELECT 1 FROM webhook_ejecuciones WHERE webhook_id IN ({ids}) FOR UPDATE")
+        root("START TRANSACTION")
+        for hook in held:  # one by one: all at once would be a scan, which locks the others' rows too
+            root(f"SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
         for _ in range(20):
             for entity in entities:
                 entity.notify()
