@@ -9,10 +9,6 @@ namespace dispatcher {
 
 namespace {
 
-bool asks_to_wait(const Attempt& attempt) {
-  return attempt.ending == Ending::answered && (attempt.status == 429 || attempt.status == 503);
-}
-
 std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
                                                   const platform::DeliverySettings& settings,
                                                   platform::UtcTime now) {
@@ -37,6 +33,10 @@ store::Settlement describe(const Attempt& attempt) {
 }
 
 }  // namespace
+
+bool asks_to_wait(const Attempt& attempt) {
+  return attempt.ending == Ending::answered && (attempt.status == 429 || attempt.status == 503);
+}
 
 store::Settlement classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                            platform::UtcTime now) {

@@ -7,6 +7,9 @@
 
 namespace dispatcher {
 
+/// Answered with 429 or 503.
+bool asks_to_wait(const Attempt& attempt);
+
 /// `chance` in [0, 1) places the retry within its jitter; `now` is for a Retry-After given as a date.
 /// Not for Ending::not_started, which is no attempt.
 store::Settlement classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,

@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 
+#include "classify.hpp"
 #include "platform/service_manager.hpp"
 #include "request.hpp"
 #include "store/arrival.hpp"
@@ -21,9 +22,11 @@ using platform::Milliseconds;
 constexpr Milliseconds away_wait{500};      // between tries while the database is away
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, for the last settlements
 
-Slots::Outcome outcome_of(Ending ending) {
-  if (ending == Ending::not_started || ending == Ending::local_failure) return Slots::Outcome::not_started;
-  return ending == Ending::answered ? Slots::Outcome::answered : Slots::Outcome::failed;
+Slots::Outcome outcome_of(const Attempt& attempt) {
+  using enum Slots::Outcome;
+  if (attempt.ending == Ending::not_started || attempt.ending == Ending::local_failure) return not_started;
+  if (attempt.ending != Ending::answered) return failed;
+  return asks_to_wait(attempt) ? asked_to_wait : answered;
 }
 
 }  // namespace
@@ -173,8 +176,7 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
 void Loop::collect() {
   auto attempts = attempts_.take();
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& attempt : attempts)
-    slots_.ended(attempt.delivery.webhook, outcome_of(attempt.ending), now);
+  for (const auto& attempt : attempts) slots_.ended(attempt.delivery.webhook, outcome_of(attempt), now);
   settler_.add(std::move(attempts));
 }
 

@@ -1,6 +1,7 @@
 #include "outcomes.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "classify.hpp"
@@ -12,11 +13,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto aside_for = 5s;              // a webhook whose row somebody holds,
-constexpr auto between_looks = 100ms;       // or until it is free
+constexpr auto aside_for = 5s;              // a webhook whose row somebody holds, or that was refused,
+constexpr auto between_looks = 100ms;       // or until the row is free
 constexpr auto refused_for = 1s;            // between tries while all are refused
-constexpr std::size_t enough_to_tell = 20;  // refused one after another: all are
-constexpr unsigned most_refusals = 3;       // of one that is alone
+constexpr std::size_t enough_to_tell = 20;  // refused, and none taken since: all are
 
 platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
@@ -55,35 +55,45 @@ void Outcomes::hold(const store::LeasedDelivery& delivery) {
 }
 
 bool Outcomes::settle(store::Session& session) {
-  const bool released = release(session);
   const auto now = monotonic_now();
-  if (refused_ && now < next_try_) return released;
-  std::erase_if(set_aside_, [&](const auto& aside) { return now >= aside.second; });
+  std::erase_if(set_aside_, [&](const auto& aside) { return now >= aside.second.until; });
   if (!set_aside_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
-  const auto batch = next_batch();
-  if (batch.empty()) return released;
-  const auto aside_before = set_aside_.size();
-  // Where some rows are held, more may be: looking costs less than a second's wait.
-  const auto done = write(session, set_aside_.empty() ? batch : keep_unlocked(session, batch));
-  if (!done.empty()) refused_ = false;
-  finish(done);
-  return released || !done.empty() || set_aside_.size() > aside_before;
+  bool got_on = false;
+  if (!refused_ || now >= next_try_) {
+    const auto batch = next_batch();
+    const auto aside_before = set_aside_.size();
+    // Where some rows are held, more may be: looking costs less than a second's wait.
+    got_on = write(session, set_aside_.empty() ? batch : keep_unlocked(session, batch));
+    got_on = got_on || set_aside_.size() > aside_before;
+  }
+  return release(session, now) || got_on;
 }
 
-bool Outcomes::release(store::Session& session) {
-  if (unreleased_.empty()) return false;
-  store::release_leases(session, unreleased_);
-  for (const auto& delivery : unreleased_)
-    done_.push_back({delivery.webhook, delivery.entity, platform::Milliseconds{}});
-  unreleased_.clear();
-  return true;
+/// True: some were given back.
+bool Outcomes::release(store::Session& session, platform::MonotonicTime now) {
+  if (unreleased_.empty() || now < next_release_) return false;
+  next_release_ = now + refused_for;
+  const auto held = store::release_leases(session, unreleased_);
+  next_release_ = held.empty() ? platform::MonotonicTime{} : now + between_looks;
+  std::set<std::pair<store::DeliveryId, std::uint64_t>> left;
+  for (const auto& delivery : held) left.emplace(delivery.id, delivery.lease);
+  for (const auto& delivery : unreleased_) {
+    if (!left.contains({delivery.id, delivery.lease}))
+      done_.push_back({delivery.webhook, delivery.entity, platform::Milliseconds{}});
+  }
+  const bool any = held.size() < unreleased_.size();
+  unreleased_ = held;
+  return any;
 }
 
+/// Written, or given up.
 void Outcomes::finish(const Batch& batch) {
   // One delivery may be here twice: its lease ended while the database was away, and it was sent again.
   std::set<std::pair<store::DeliveryId, std::uint64_t>> attempts;
   for (const auto& settlement : batch) {
     attempts.emplace(settlement.id, settlement.lease);
+    set_aside_.erase(settlement.webhook);
+    refusals_.erase(settlement.id);
     const bool again = settlement.state == store::SettledState::retry;
     done_.push_back(
         {settlement.webhook, settlement.entity, again ? std::optional(settlement.wait) : std::nullopt});
@@ -109,38 +119,43 @@ Outcomes::Batch Outcomes::next_batch() const {
   return batch;
 }
 
+void Outcomes::set_aside(store::WebhookId webhook, bool held) {
+  set_aside_[webhook] = {monotonic_now() + aside_for, held};
+}
+
 /// As soon as nobody holds their rows any more: the lease of what has been delivered goes on.
 void Outcomes::bring_back_unlocked(store::Session& session, platform::MonotonicTime now) {
   next_bring_back_ = now + between_looks;
-  Batch aside;
+  Batch held;
   for (const auto& settlement : unsettled_) {
-    if (aside.size() < batch_size && set_aside_.contains(settlement.webhook) &&
-        !refusals_.contains(settlement.id))
-      aside.push_back(settlement);
+    const auto aside = set_aside_.find(settlement.webhook);
+    if (held.size() < batch_size && aside != set_aside_.end() && aside->second.held)
+      held.push_back(settlement);
   }
-  if (aside.empty()) return;
-  const auto unlocked = store::find_unlocked(session, aside);
-  for (const auto& settlement : aside) {
-    if (unlocked.contains(settlement.webhook))
-      set_aside_.erase(settlement.webhook);
-    else
-      set_aside(settlement.webhook);
-  }
+  if (held.empty()) return;
+  for (const auto& settlement : held) set_aside_.erase(settlement.webhook);
+  keep_unlocked(session, held);
 }
 
-void Outcomes::set_aside(store::WebhookId webhook) { set_aside_[webhook] = monotonic_now() + aside_for; }
+/// Without those whose rows somebody holds, which are set aside together: a wait for each would hold up all.
+Outcomes::Batch Outcomes::keep_unlocked(store::Session& session, const Batch& batch) {
+  const auto unlocked = store::find_unlocked(session, batch);
+  Batch rest;
+  for (const auto& settlement : batch) {
+    if (unlocked.contains(settlement.webhook))
+      rest.push_back(settlement);
+    else
+      set_aside(settlement.webhook, true);
+  }
+  return rest;
+}
 
-/// Those that are done with: written, or given up.
-Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
-  if (batch.empty()) return {};
+/// True: some of them are done with.
+bool Outcomes::write(store::Session& session, const Batch& batch) {
+  if (batch.empty()) return false;
   pulse_.beat();
   try {
     report(store::settle(session, batch, settings_.disable_after));
-    for (const auto& settlement : batch) {
-      set_aside_.erase(settlement.webhook);
-      refusals_.erase(settlement.id);
-    }
-    return batch;
   } catch (const store::Unavailable&) {
     throw;
   } catch (const store::LockTimeout& error) {
@@ -153,75 +168,66 @@ Outcomes::Batch Outcomes::write(store::Session& session, const Batch& batch) {
     log_.error("outcomes cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
     return write_one_by_one(session, batch);
   }
+  ++written_;
+  refused_ = false;
+  finish(batch);
+  return true;
 }
 
-/// Without those whose rows somebody holds, which are set aside together: a wait for each would hold up all.
-Outcomes::Batch Outcomes::keep_unlocked(store::Session& session, const Batch& batch) {
-  const auto unlocked = store::find_unlocked(session, batch);
-  Batch rest;
-  for (const auto& settlement : batch) {
-    if (unlocked.contains(settlement.webhook))
-      rest.push_back(settlement);
-    else
-      set_aside(settlement.webhook);
-  }
-  return rest;
-}
-
-Outcomes::Batch Outcomes::write_by_webhook(store::Session& session, const Batch& batch) {
+/// Somebody holds a row, and it is not seen which. It ends with the first that waits in vain: a second has
+/// passed, and the rest has its turn in the next batch.
+bool Outcomes::write_by_webhook(store::Session& session, const Batch& batch) {
   std::map<store::WebhookId, Batch> groups;
   for (const auto& settlement : batch) groups[settlement.webhook].push_back(settlement);
   if (groups.size() == 1) {
-    set_aside(batch.front().webhook);
-    return {};
+    set_aside(batch.front().webhook, false);
+    return false;
   }
-  Batch done;
+  bool any = false;
   for (const auto& [webhook, group] : groups) {
-    const auto written = write(session, group);
-    done.insert(done.end(), written.begin(), written.end());
+    if (!write(session, group)) break;
+    any = true;
   }
-  return done;
+  return any;
 }
 
-/// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
-/// When all are, it is not their fault: they are kept.
-Outcomes::Batch Outcomes::write_one_by_one(store::Session& session, const Batch& batch) {
-  if (batch.size() == 1) {
-    const auto& settlement = batch.front();
-    set_aside(settlement.webhook);
-    if (++refusals_[settlement.id] < most_refusals) return {};
-    log_.error("an outcome is given up: the delivery is attempted again after its lease",
-               {{"delivery", settlement.id}});
-    refusals_.erase(settlement.id);
-    return batch;
-  }
-  Batch done;
-  Batch refused;
+bool Outcomes::write_one_by_one(store::Session& session, const Batch& batch) {
+  bool any = false;
   for (const auto& settlement : batch) {
     pulse_.beat();
     try {
       report(store::settle(session, {settlement}, settings_.disable_after));
-      done.push_back(settlement);
+      ++written_;
+      refused_ = false;
+      finish({settlement});
+      any = true;
     } catch (const store::Unavailable&) {
       throw;
     } catch (const store::Conflict&) {
-      set_aside(settlement.webhook);
+      set_aside(settlement.webhook, false);
     } catch (const store::DatabaseError&) {
-      refused.push_back(settlement);
+      any = refuse(settlement) || any;
+      if (refused_) break;
     }
-    if (done.empty() && refused.size() == enough_to_tell) break;
   }
-  if (done.empty()) {
-    refused_ = !refused.empty();
-    next_try_ = monotonic_now() + refused_for;
-    return {};
-  }
-  for (const auto& settlement : refused) {
+  return any;
+}
+
+/// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
+/// When all are, it is not their fault: they are kept. True: given up.
+bool Outcomes::refuse(const store::Settlement& settlement) {
+  set_aside(settlement.webhook, false);
+  const auto written_before = refusals_.try_emplace(settlement.id, written_).first->second;
+  if (written_ > written_before) {
     log_.error("an outcome is given up: the delivery is attempted again after its lease",
                {{"delivery", settlement.id}});
+    finish({settlement});
+    return true;
   }
-  done.insert(done.end(), refused.begin(), refused.end());
-  return done;
+  const auto since = std::ranges::count(refusals_ | std::views::values, written_);
+  refused_ = static_cast<std::size_t>(since) >= enough_to_tell;
+  next_try_ = monotonic_now() + refused_for;
+  return false;
 }
 
 void Outcomes::report(const store::SettleResult& result) const {

@@ -1,7 +1,7 @@
 // What became of attempts, from the network back to the database.
 //
 // It promises: an outcome is kept until it is written, while the database is away and while it refuses all.
-// One that it refuses among others that it takes, and a row that somebody holds, keep no other from being
+// Those that it refuses while it takes others, and rows that somebody holds, keep no other from being
 // written. Used by one thread.
 #pragma once
 
@@ -52,15 +52,21 @@ class Outcomes {
 
  private:
   using Batch = std::vector<store::Settlement>;
+  /// A webhook whose outcomes wait apart.
+  struct Aside {
+    platform::MonotonicTime until;  // at most
+    bool held;                      // somebody was seen to hold its rows: until nobody does
+  };
   Batch next_batch() const;
-  Batch write(store::Session& session, const Batch& batch);
+  bool write(store::Session& session, const Batch& batch);
+  bool write_by_webhook(store::Session& session, const Batch& batch);
+  bool write_one_by_one(store::Session& session, const Batch& batch);
   Batch keep_unlocked(store::Session& session, const Batch& batch);
-  Batch write_by_webhook(store::Session& session, const Batch& batch);
-  Batch write_one_by_one(store::Session& session, const Batch& batch);
-  bool release(store::Session& session);
-  void finish(const Batch& batch);
-  void set_aside(store::WebhookId webhook);
   void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
+  void set_aside(store::WebhookId webhook, bool held);
+  bool refuse(const store::Settlement& settlement);
+  void finish(const Batch& batch);
+  bool release(store::Session& session, platform::MonotonicTime now);
   void report(const store::SettleResult& result) const;
   void log_attempt(const Attempt& attempt, const store::Settlement& settlement) const;
 
@@ -71,10 +77,12 @@ class Outcomes {
   std::mt19937_64 random_;
   Batch unsettled_;
   std::vector<store::LeasedDelivery> unreleased_;  // never started
+  platform::MonotonicTime next_release_{};
   std::vector<Done> done_;
-  std::map<store::WebhookId, platform::MonotonicTime> set_aside_;  // until when, at most
+  std::map<store::WebhookId, Aside> set_aside_;
   platform::MonotonicTime next_bring_back_{};
-  std::map<store::DeliveryId, unsigned> refusals_;  // of those that were alone
+  std::uint64_t written_ = 0;                            // batches so far
+  std::map<store::DeliveryId, std::uint64_t> refusals_;  // what was refused, and `written_` at that time
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_
 };

@@ -15,6 +15,8 @@ using platform::Milliseconds;
 constexpr Milliseconds away_wait{500};  // between tries while the database is away
 constexpr Milliseconds retry_wait{50};  // while something waits that could not be written
 constexpr Milliseconds pulse_wait{1000};
+constexpr Milliseconds trusted_for{1000};     // a connection that has been used
+constexpr Milliseconds between_looks{10000};  // at one that has not
 
 }  // namespace
 
@@ -57,13 +59,21 @@ std::size_t Settler::backlog() const {
 }
 
 void Settler::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    pulse_.beat();
-    take();
-    const bool got_on = settle();
-    publish();
-    if (got_on || stop.stop_requested()) continue;
-    wait(away_ ? away_wait : outcomes_.waiting() > 0 ? retry_wait : pulse_wait, !away_);
+  try {
+    while (!stop.stop_requested()) {
+      pulse_.beat();
+      take();
+      const bool got_on = settle();
+      publish();
+      if (got_on || stop.stop_requested()) continue;
+      wait(away_ || failed_          ? away_wait
+           : outcomes_.waiting() > 0 ? retry_wait
+                                     : pulse_wait,
+           !away_ && !failed_);
+    }
+  } catch (const std::exception& error) {  // no memory: the program ends, and says why
+    log_.error("the thread that records outcomes has failed", {{"error", error.what()}});
+    throw;
   }
 }
 
@@ -82,26 +92,47 @@ void Settler::take() {
 /// True when it got on, and there may be more to do at once. Whatever goes wrong, the outcomes stay and are
 /// tried again.
 bool Settler::settle() {
+  failed_ = false;
   try {
+    look_alive();
     const bool got_on = outcomes_.settle(session_);
-    if (away_.exchange(false)) log_.info("outcomes are recorded again");
+    if (got_on) used_ = std::chrono::steady_clock::now();
+    // After an absence only once all is written: leases are not recovered, meanwhile, under what comes next.
+    const bool caught_up = !got_on || outcomes_.waiting() == outcomes_.set_aside();
+    if (away_ && caught_up) {
+      away_ = false;
+      log_.info("outcomes are recorded again");
+    }
     return got_on;
   } catch (const store::Unavailable& error) {
     if (!away_.exchange(true))
-      log_.warning("outcomes wait for the database",
-                   {{"count", outcomes_.waiting()}, {"error", error.what()}});
+      log_.warning("outcomes cannot be recorded; trying again until the database is back",
+                   {{"waiting", outcomes_.waiting()}, {"error", error.what()}});
   } catch (const store::Conflict& error) {
     log_.info("others were faster; trying again", {{"duty", "settle"}, {"error", error.what()}});
   } catch (const std::exception& error) {
     log_.error("a duty failed and will be tried again", {{"duty", "settle"}, {"error", error.what()}});
     session_.disconnect();  // whatever state it is in
-    away_ = true;
+    failed_ = true;
   }
   return false;
 }
 
+/// A connection that was closed for being idle is made again without a word, before an outcome needs it; a
+/// node that is gone is left.
+void Settler::look_alive() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!away_ && now - used_ < (outcomes_.waiting() > 0 ? trusted_for : between_looks)) return;
+  try {
+    session_.query("SELECT 1");
+  } catch (const store::Unavailable&) {
+    session_.query("SELECT 1");
+  }
+  used_ = now;
+}
+
 void Settler::publish() {
-  refused_ = outcomes_.refused();
+  refused_ = outcomes_.refused() || failed_;
   aside_ = outcomes_.set_aside();
   unsettled_ = outcomes_.waiting();
   done_.put(outcomes_.take_done());

@@ -31,7 +31,7 @@ class Settler {
 
   /// What was added or held and is done with; each comes out once.
   std::vector<Outcomes::Done> take_done() { return done_.take(); }
-  /// Readable when there is something to take, or what follows has changed.
+  /// Readable when there is something to take.
   int fd() const { return done_.fd(); }
 
   /// Of what was added and held, how much is not written; never too little.
@@ -50,6 +50,7 @@ class Settler {
   void run(const std::stop_token& stop);
   void take();
   bool settle();
+  void look_alive();
   void publish();
   void wait(platform::Milliseconds longest, bool for_more) const;
 
@@ -62,8 +63,10 @@ class Settler {
   std::atomic<std::size_t> submitted_ = 0;  // and not taken yet
   std::atomic<std::size_t> unsettled_ = 0;
   std::atomic<std::size_t> aside_ = 0;
-  std::atomic<bool> refused_ = false;  // by the database, one and all
+  std::atomic<bool> refused_ = false;  // by the database, one and all, or nobody knows why
   std::atomic<bool> away_ = false;     // the database, or a connection to it, at the last try
+  bool failed_ = false;                // the last try, by an error of no known kind
+  platform::MonotonicTime used_{};     // the session
   std::jthread thread_;                // last: it uses the rest
 };
 

@@ -23,6 +23,7 @@ unsigned Slots::window_of(const Use& use, platform::MonotonicTime now) const {
 
 unsigned Slots::available(const Use& use, bool probing, unsigned taken, unsigned taken_in_all,
                           unsigned probes_taken, platform::MonotonicTime now) const {
+  if (use.in_doubt) return 0;
   const bool scarce = in_flight_ + taken_in_all >= total_ / 2;
   if (scarce && use.in_flight > 0 && now - use.progress > stalled_after) return 0;
   const unsigned limit = scarce ? window_of(use, now) : per_webhook_;
@@ -54,11 +55,12 @@ void Slots::ended(store::WebhookId webhook, Outcome outcome, platform::Monotonic
   --in_flight_;
   --use.in_flight;
   ++use.unsettled;
+  use.in_doubt = use.in_doubt || outcome == Outcome::failed || outcome == Outcome::asked_to_wait;
   if (use.probes > 0) {
     --use.probes;
     --probes_;
   }
-  if (outcome == Outcome::answered) {
+  if (outcome == Outcome::answered || outcome == Outcome::asked_to_wait) {
     use.progress = now;
     use.window = std::min(per_webhook_, use.window + 1);
   } else if (outcome == Outcome::failed) {
@@ -68,7 +70,8 @@ void Slots::ended(store::WebhookId webhook, Outcome outcome, platform::Monotonic
 
 void Slots::settled(store::WebhookId webhook) {
   const auto used = webhooks_.find(webhook);
-  if (used != webhooks_.end() && used->second.unsettled > 0) --used->second.unsettled;
+  if (used == webhooks_.end() || used->second.unsettled == 0) return;
+  if (--used->second.unsettled == 0) used->second.in_doubt = false;
 }
 
 unsigned Slots::Plan::available(store::WebhookId webhook, bool probing) const {

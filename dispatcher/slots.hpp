@@ -21,9 +21,15 @@ class Slots {
   void take(store::WebhookId webhook, bool probing, platform::MonotonicTime now);
   /// A delivery that is not sent, but has an outcome to be written down, takes one of its webhook's own.
   void take_unsent(store::WebhookId webhook) { ++webhooks_[webhook].unsettled; }
-  enum class Outcome { answered, failed, not_started };
+  enum class Outcome {
+    answered,
+    asked_to_wait,  // 429 or 503
+    failed,
+    not_started,
+  };
   /// The attempt is over: somebody else may start one. Its webhook has its own slot back once it is
-  /// `settled`, or what it was told (429, say) would not be known when the next one starts.
+  /// `settled`, and none at all before that when it was asked to wait, or failed: how long it is to rest is
+  /// not known yet.
   void ended(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now);
   void settled(store::WebhookId webhook);
 
@@ -51,6 +57,7 @@ class Slots {
   struct Use {
     unsigned in_flight = 0;
     unsigned unsettled = 0;  // ended, and not written down yet
+    bool in_doubt = false;   // one of those failed, or was asked to wait
     unsigned probes = 0;
     unsigned window = 0;                 // how many it has earned
     platform::MonotonicTime progress{};  // its last answer, or its first attempt since nothing was in flight

@@ -1,28 +1,53 @@
 #include "store/lease.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
-#include "store/json_rows.hpp"
+#include "store/id_list.hpp"
 
 namespace store {
 
-namespace json = webhook::json;
+namespace {
 
-// Due again, and as long as before: so it comes before what fell due later. What was claimed was due, so a
-// later time is that of a clock that has gone back.
-#define DUE "e.proximo_intento = LEAST(e.proximo_intento, UTC_TIMESTAMP(3))"
+/// Due again, and as long as before: so it comes before what fell due later. What was claimed was due, so a
+/// later time is that of a clock that has gone back. By key alone: a join might read, and wait for, all rows.
+constexpr std::string_view make_due =
+    "UPDATE entregas FORCE INDEX (PRIMARY) SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,"
+    " proximo_intento = LEAST(proximo_intento, UTC_TIMESTAMP(3)) WHERE id IN";
 
-void release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {
-  if (deliveries.empty()) return;
-  json::Array rows;
-  for (const auto& delivery : deliveries)
-    rows.push_back(json::Array{delivery.id, std::to_string(delivery.lease)});
-  session.update(
-      "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]')) j"
-      " STRAIGHT_JOIN entregas e ON e.id = j.id"
-      " SET e.estado = 'pendiente', e.arriendo = NULL, e.arriendo_hasta = NULL, " DUE
-      " WHERE e.arriendo = j.lease",
-      json::dump(rows));
+/// Those under the lease that is theirs here, by `rows`: an id and a token each.
+std::vector<LeasedDelivery> under_lease(const std::vector<LeasedDelivery>& deliveries, const Rows& rows) {
+  std::map<DeliveryId, std::uint64_t> leases;
+  for (const auto& row : rows) leases.emplace(row.integer(0), row.unsigned_integer(1));
+  std::vector<LeasedDelivery> result;
+  std::ranges::copy_if(deliveries, std::back_inserter(result), [&](const auto& delivery) {
+    const auto lease = leases.find(delivery.id);
+    return lease != leases.end() && lease->second == delivery.lease;
+  });
+  return result;
+}
+
+std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
+  std::vector<DeliveryId> ids;
+  for (const auto& delivery : deliveries) ids.push_back(delivery.id);
+  std::ranges::sort(ids);
+  return ids;
+}
+
+}  // namespace
+
+std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {
+  constexpr auto* leased = "SELECT id, arriendo FROM entregas WHERE id IN";
+  if (deliveries.empty()) return {};
+  return transaction(session, [&] {
+    const auto ids = ids_of(deliveries);
+    const auto ours = under_lease(
+        deliveries, query_ids(session, leased, ids, "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED"));
+    update_ids(session, make_due, ids_of(ours), "");
+    // Those given back are no longer under their lease.
+    return under_lease(deliveries, query_ids(session, leased, ids, "AND estado = 'en_curso'"));
+  });
 }
 
 std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
@@ -37,12 +62,7 @@ std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
                                          limit)) {
       expired.push_back(row.integer(0));
     }
-    if (expired.empty()) return 0;
-    return session.update(
-        "UPDATE " STORE_JSON_IDS
-        " j STRAIGHT_JOIN entregas e ON e.id = j.id SET e.estado = 'pendiente', e.arriendo = NULL,"
-        " e.arriendo_hasta = NULL, " DUE " WHERE e.arriendo_hasta < UTC_TIMESTAMP(3)",
-        json::dump(json::Array(expired.begin(), expired.end())));
+    return update_ids(session, make_due, expired, "AND arriendo_hasta < UTC_TIMESTAMP(3)");
   });
 }
 

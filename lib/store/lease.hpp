@@ -36,8 +36,8 @@ struct LeasedDelivery {
 };
 
 /// Gives back what was claimed and not started: due again at once. Those that are no longer under the lease
-/// stay as they are.
-void release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
+/// stay as they are. Waits for nobody: those whose row somebody holds are returned, still to be given back.
+std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
 
 /// Leases whose owner let them expire: pendiente again, the schedule where it was. At most `limit`; how many.
 std::uint64_t recover_expired_leases(Session& session, unsigned limit);

@@ -185,13 +185,16 @@ void record_executions(Session& session, const std::map<WebhookId, Execution>& e
 std::vector<WebhookId> deactivate(Session& session, const Batch& settlements,
                                   const std::map<WebhookId, Execution>& executions,
                                   platform::Milliseconds disable_after) {
-  std::set<WebhookId> deactivated;
+  std::set<WebhookId> gone;  // by id: everybody locks in the same order
   for (const auto* settlement : settlements) {
-    if (settlement->gone &&
-        session.update(
+    if (settlement->gone) gone.insert(settlement->webhook);
+  }
+  std::set<WebhookId> deactivated;
+  for (const auto webhook : gone) {
+    if (session.update(
             "UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL",
-            disabled_by_gone, settlement->webhook) == 1) {
-      deactivated.insert(settlement->webhook);
+            disabled_by_gone, webhook) == 1) {
+      deactivated.insert(webhook);
     }
   }
   for (const auto& [webhook, execution] : executions) {
@@ -276,23 +279,29 @@ std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement
     deliveries.emplace(settlement.id, settlement.webhook);
     result.insert(settlement.webhook);
   }
+  constexpr auto* for_change = "FOR UPDATE SKIP LOCKED";
+  // A settlement reads the webhooks' own rows, for the foreign key. Each server has its own words for it, and
+  // takes those of the other for a comment.
+  constexpr auto* for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
   /// What of `ids` exists, and is skipped because somebody has it.
-  const auto locked = [&](std::string_view sql, const std::vector<std::int64_t>& ids) {
+  const auto locked = [&](std::string_view sql, const std::vector<std::int64_t>& ids, std::string_view lock) {
     std::set<std::int64_t> found;
+    // Also what somebody has inserted and not committed. For one statement: not for more ids than it takes.
+    session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
     for (const auto& row : query_ids(session, sql, ids, "")) found.insert(row.integer(0));
-    for (const auto& row : query_ids(session, sql, ids, "FOR UPDATE SKIP LOCKED"))
-      found.erase(row.integer(0));
+    for (const auto& row : query_ids(session, sql, ids, lock)) found.erase(row.integer(0));
     return found;
   };
+  const std::vector<WebhookId> webhooks(result.begin(), result.end());
+  for (const auto id :
+       locked("SELECT webhook_id FROM webhook_ejecuciones WHERE webhook_id IN", webhooks, for_change))
+    result.erase(id);
+  for (const auto id : locked("SELECT id FROM webhooks WHERE id IN", webhooks, for_share)) result.erase(id);
   std::vector<DeliveryId> ids;
   ids.reserve(deliveries.size());
   for (const auto& [id, webhook] : deliveries) ids.push_back(id);
-  // The webhooks' own rows too: a settlement reads them under a lock, for the foreign key.
-  for (const auto* sql : {"SELECT webhook_id FROM webhook_ejecuciones WHERE webhook_id IN",
-                          "SELECT id FROM webhooks WHERE id IN"}) {
-    for (const auto id : locked(sql, {result.begin(), result.end()})) result.erase(id);
-  }
-  for (const auto id : locked("SELECT id FROM entregas WHERE id IN", ids)) result.erase(deliveries.at(id));
+  for (const auto id : locked("SELECT id FROM entregas WHERE id IN", ids, for_change))
+    result.erase(deliveries.at(id));
   return result;
 }
 

@@ -52,8 +52,8 @@ struct SettleResult {
 SettleResult settle(Session& session, const std::vector<Settlement>& settlements,
                     platform::Milliseconds disable_after);
 
-/// Of the webhooks of `settlements`, those of which no row that settle() writes is locked by somebody at this
-/// moment. Waits for nobody.
+/// Of the webhooks of `settlements` (at most 512), those of which no row that settle() writes is locked by
+/// somebody at this moment. Waits for nobody.
 std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement>& settlements);
 
 }  // namespace store

@@ -19,9 +19,10 @@ Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>
                  std::size_t most) {
   Rows result;
   for (std::size_t first = 0; first < seeks.size();) {
-    // Down to a power of two while that fills the statement; what is left over is padded.
+    // A little padding costs less than another round trip, and much of it more.
     const auto left = std::min(seeks.size() - first, most);
-    const auto size = left < 4 ? std::bit_ceil(left) : std::bit_floor(left);
+    const auto padded = std::bit_ceil(left);
+    const auto size = left >= padded - padded / 4 ? padded : std::bit_floor(left);
     std::vector<Parameter> parameters;
     for (std::size_t i = first; i < first + size; ++i) {
       const auto& seek = i < seeks.size() ? seeks[i] : none;

@@ -157,6 +157,22 @@ BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
   BOOST_CHECK_EQUAL(only().state, "entregada");
 }
 
+BOOST_AUTO_TEST_CASE(a_lease_whose_row_somebody_holds_is_still_to_be_released) {
+  queue_one();
+  queue_one();
+  const auto leased = claim_some(2);
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM entregas WHERE id = ? FOR UPDATE", leased[0].id);
+  const auto held = release_leases(session, leased);
+  BOOST_REQUIRE_EQUAL(held.size(), 1U);
+  BOOST_CHECK_EQUAL(held[0].id, leased[0].id);
+  BOOST_CHECK_EQUAL(claim_one().id, leased[1].id);
+  other.execute("ROLLBACK");
+  BOOST_CHECK(release_leases(session, held).empty());
+  BOOST_CHECK_EQUAL(claim_one().id, leased[0].id);
+}
+
 BOOST_AUTO_TEST_CASE(released_leases_are_due_at_once) {
   queue_one();
   const auto leased = claim_one();
@@ -362,6 +378,22 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
     other.execute("ROLLBACK");
     BOOST_CHECK(unlocked());
   }
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM webhooks LOCK IN SHARE MODE");
+  BOOST_CHECK(unlocked());  // a settlement reads it, too
+  other.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
+  queue_one();
+  const auto leased = claim_some(1);
+  const std::vector<Settlement> settlements{delivered(leased[0])};
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.update("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES (?, '')", webhook.id);
+  BOOST_CHECK(!find_unlocked(session, settlements).contains(webhook.id));
+  other.execute("ROLLBACK");
+  BOOST_CHECK(find_unlocked(session, settlements).contains(webhook.id));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

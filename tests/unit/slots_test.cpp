@@ -190,6 +190,21 @@ BOOST_AUTO_TEST_CASE(what_is_over_is_its_webhook_s_until_it_is_written_down) {
   BOOST_TEST(slots.available(webhook, false, start) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(who_was_asked_to_wait_or_failed_starts_nothing_before_that_is_written_down) {
+  for (const auto outcome : {Outcome::asked_to_wait, Outcome::failed}) {
+    Slots slots(100, 10);
+    take(slots, webhook, false, 3);
+    slots.ended(webhook, outcome, start);
+    slots.ended(webhook, Outcome::answered, start);
+    BOOST_TEST(slots.available(webhook, false, start) == 0U);
+    BOOST_TEST(slots.available(2, false, start) == 10U);
+    slots.settled(webhook);
+    BOOST_TEST(slots.available(webhook, false, start) == 0U);  // nobody knows which of the two that was
+    slots.settled(webhook);
+    BOOST_TEST(slots.available(webhook, false, start) == 9U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_that_probes_does_not_ask_again_before_the_answer_is_written_down) {
   Slots slots(100, 10);
   take(slots, webhook, true);

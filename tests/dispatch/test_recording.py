@@ -1,0 +1,96 @@
+"""What became of attempts is written down whatever becomes of some of them: it has a session of its own."""
+import pytest
+
+from dispatch.test_isolation import delivered
+from dispatch.test_poison import refused
+from fakes.receiver import Behaviour
+from support.sql import SqlSession
+from support.wait import wait_until
+
+
+@pytest.fixture
+def root(stack):
+    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    yield session
+    session.close()
+
+
+def logs(stack) -> str:
+    return stack.dev("logs", "dispatcher").stdout
+
+
+def test_what_was_never_started_and_is_held_keeps_no_outcome(new_entity, receiver, stack, root):
+    dark, other = new_entity(), new_entity()
+    hook, free = dark.register(), other.register()
+    other.notify()
+    wait_until(lambda: delivered(stack, [free]) == [1], what="the first one")
+    receiver.behave(hook.path, Behaviour(hold=True))
+    for _ in range(10):
+        dark.notify()
+    leased = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"
+    wait_until(lambda: int(stack.value(leased)) == 10, what="all to be leased")
+    root("START TRANSACTION")
+    root(f"SELECT 1 FROM entregas WHERE webhook_id = {hook.id} ORDER BY id DESC LIMIT 1 FOR UPDATE")
+    stack.admin("queue", "pause")
+    wait_until(lambda: int(stack.value(leased)) < 10, what="those in the queue to be given back")
+    stack.admin("queue", "resume")
+    for _ in range(5):
+        other.notify()
+    wait_until(lambda: delivered(stack, [free]) == [6], 5, "the others' outcomes")
+    root("ROLLBACK")
+    receiver.behave(hook.path, Behaviour())
+    receiver.release(hook.path)
+    wait_until(lambda: delivered(stack, [hook]) == [10], 30, "the rest")
+
+
+def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity, stack, root):
+    hook = entity.register()
+    with stack.dispatcher_with():
+        entity.notify()
+        wait_until(lambda: delivered(stack, [hook]) == [1], what="the first one")
+
+        def idle() -> list:
+            return root("SELECT id FROM information_schema.processlist WHERE user = 'apientidades_dispatcher' AND time >= 2")
+
+        wait_until(lambda: idle(), 10, "a session to idle")
+        for (session,) in idle():
+            root(f"KILL {session}")
+        entity.notify()
+        wait_until(lambda: delivered(stack, [hook]) == [2], what="the next one")
+        assert "outcomes cannot be recorded" not in logs(stack)
+
+
+def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhooks_only(new_entity, stack, root):
+    entities = [new_entity() for _ in range(10)]
+    hooks = [entity.register() for entity in entities]
+    other = new_entity()
+    free = other.register()
+    root("START TRANSACTION")
+    root("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES "
+         + ", ".join(f"({hook.id}, '')" for hook in hooks))
+    stack.admin("queue", "pause")
+    for entity in entities:
+        entity.notify()
+    other.notify()
+    stack.admin("queue", "resume")
+    wait_until(lambda: delivered(stack, [free]) == [1], 6, "the one that nobody holds")
+    other.notify()
+    wait_until(lambda: delivered(stack, [free]) == [2], 6, "its next one")
+    root("ROLLBACK")
+    wait_until(lambda: delivered(stack, hooks) == [1] * 10, 30, "the rest")
+
+
+def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack):
+    entity, other = new_entity(), new_entity()
+    hook, free = entity.register(), other.register()
+    with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
+        stack.admin("queue", "pause")
+        entity.notify()
+        entity.notify()
+        stack.admin("queue", "resume")
+        receiver.wait(hook.path, 2)
+        wait_until(lambda: "cannot be recorded" in logs(stack), what="the refusal")
+        other.notify()
+        wait_until(lambda: delivered(stack, [free]) == [1], 5, "another's outcome")
+        wait_until(lambda: logs(stack).count("an outcome is given up") >= 2, 20, "them to be given up, the others being taken")
+    wait_until(lambda: delivered(stack, [hook]) == [2], 60, "their next attempts, after the leases")
