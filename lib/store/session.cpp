@@ -32,10 +32,10 @@ constexpr const char* idle_transaction_limit = "/*M! idle_transaction_timeout = 
 
 /// The connection is of no further use: lost, killed, out of step, or to a server that cannot write.
 /// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
-/// 3798: the same of Group Replication.
-constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290,
-                                          1836, 1927, 2002, 2003, 2005, 2006, 2013, 2014,
-                                          2026, 2055, 3032, 3100, 3796, 3797, 3798, 4031};
+/// 3798, 3799: the same of Group Replication.
+constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290, 1836,
+                                          1927, 2002, 2003, 2005, 2006, 2013, 2014, 2026, 2055,
+                                          3032, 3100, 3796, 3797, 3798, 3799, 4031};
 /// The queue's conflicts, and certification failures of clusters (1213 at any statement, COMMIT included;
 /// 3101): the whole transaction may be run again.
 constexpr std::array conflict_codes = {1020, 1213, 3101};

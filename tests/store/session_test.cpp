@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_transaction_that_a_cluster_refused_is_told_from_a_node_th
   BOOST_CHECK_THROW(fail(3101, "Plugin instructed the server to rollback"), Conflict);
   BOOST_CHECK_THROW(fail(1180, overruled), Conflict);
   BOOST_CHECK(database.session.connected());
-  for (const int left : {1180, 1047, 3100, 3796, 3797, 3798}) {
+  for (const int left : {1180, 1047, 3100, 3796, 3797, 3798, 3799}) {
     BOOST_CHECK_THROW(fail(left, "Got error 5 during COMMIT"), Unavailable);
     BOOST_CHECK(!database.session.connected());
   }

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 from support.actors import BASE, Entity
 
@@ -53,6 +54,10 @@ class Customer:
     def _listed(self) -> list[int]:
         return [webhook["id"] for webhook in self._ask("GET", BASE, {200}).json()]
 
+    def _logged(self, response) -> list[str]:
+        lines = Path(self._entity.stack.folder, "log/fcgi.log").read_text().splitlines()
+        return [line for line in lines if f"request={response.headers.get('x-request-id')}" in line]
+
     def _ask(self, method: str, path: str, wanted: set, repeat: bool = True, **how):
         """None: refused, and not to be repeated."""
         began = time.monotonic()
@@ -62,7 +67,7 @@ class Customer:
             if response.status in wanted:
                 self.answered += 1
                 return response
-            assert response.status in (502, 503, 504), f"{method} {path}: {response}"
+            assert response.status in (502, 503, 504), f"{method} {path}: {response} {self._logged(response)}"
             self.refused += 1
             if not repeat:
                 return None
