@@ -1,10 +1,11 @@
-"""The kill test on a cluster: two dispatchers on two nodes, while nodes die, are cut off, freeze and come back.
+"""The kill test on a cluster: two dispatchers on two nodes, while nodes die, are cut off, freeze and come back; at last all die.
 
 `./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. The random choices come from a seed that is printed; TEST_SEED gives it again.
 """
 import contextlib
 import os
 import random
+import signal
 import time
 
 import pytest
@@ -55,6 +56,27 @@ def disturb(arena, node, what, waits: list) -> dict:
     return seen if away > LEASE - 5 else {}
 
 
+def kill_all(arena, waits: list) -> dict:
+    """Every node at once, with SIGKILL. The command that makes a cluster finds the node to begin with."""
+    faults.moment(arena)
+    pids = [pid for node in NODES for pid in arena.stack.pids(node)]
+    seen, taken = arena.in_flight(), Stopwatch()
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    arena.root.close()
+    wait_until(lambda: health(arena) == 503, FAIL_OVER, "the API to say that it has no database")
+    arena.stack.dev("cluster", arena.stack.kind, timeout=300)
+    wait_until(lambda: arena.stack.whole() and health(arena) == 200, FAIL_OVER, "the cluster and the API to be whole")
+    seen |= arena.in_flight()
+    arena.progress()
+    waits.append(taken.seconds)
+    return seen if taken.seconds > LEASE - 5 else {}
+
+
+def health(arena) -> int:
+    return arena.stack.api("GET", "/apientidades/salud").status
+
+
 def plan_of(choose: random.Random, waits: list) -> list:
     """(name, fault) in random order: every kind on every node, and dispatchers."""
     def of_node(what, node):
@@ -75,12 +97,19 @@ def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys, kind):
         with arena.second(database_hosts=arena.stack.hosts_from(1)):
             assert len({node for node, _ in arena.sessions()}) == 2, "the dispatchers are on one node"
             waits: list = []
-            run(arena, customer, plan_of(arena.random, waits))
+            arena.start_traffic()
+            customer.start()
+            run(arena, plan_of(arena.random, waits))
+            customer.stop()
+            returns: list = []
+            run(arena, [("kill_all_nodes", lambda arena: kill_all(arena, returns))])
+            arena.stop_traffic()
             rows = arena.finish()
             arena.stack.stop("dispatcher")
         verdict = arena.ledger.judge(rows, arena.receiver.requests())
         print(f"seed {seed}: {arena.ledger.report(verdict)}")
         print("  until every dispatcher was at work on another node: " + ", ".join(f"{what} {node} {s:.1f} s" for s, what, node in waits))
+        print(f"  from the end of all nodes until deliveries were settled again: {returns[0]:.1f} s")
         print(f"  {customer.report()}")
         print(f"  conflicts that the nodes counted since they last began: {arena.conflicts()}")
         assert verdict.problems == [] and verdict.notifications >= NOTIFICATIONS
@@ -88,10 +117,8 @@ def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys, kind):
         assert max(seconds for seconds, *_ in waits) < FAIL_OVER and customer.longest_s < FAIL_OVER
 
 
-def run(arena, customer, plan) -> None:
+def run(arena, plan) -> None:
     clock = Stopwatch()
-    arena.start_traffic()
-    customer.start()
     for number, (name, fault) in enumerate(plan, 1):
         while arena.ledger.count < NOTIFICATIONS * number / len(plan):
             arena.flow(10)
@@ -99,5 +126,3 @@ def run(arena, customer, plan) -> None:
         done = arena.ledger.fault(name, fault(arena), began)
         print(f"{clock.seconds:6.1f} s  {number}/{len(plan)} {name}: {done.ended - done.began:.1f} s,"
               f" {len(done.in_flight)} in flight, {arena.ledger.count} notifications so far", flush=True)
-    customer.stop()
-    arena.stop_traffic()
