@@ -15,8 +15,14 @@ def root(stack):
     session.close()
 
 
-def logs(stack) -> str:
-    return stack.dev("logs", "dispatcher").stdout
+@pytest.fixture
+def logged(stack):
+    """What the dispatcher has logged since the test began."""
+    def text() -> str:
+        return stack.dev("logs", "dispatcher").stdout
+
+    before = len(text())
+    return lambda: text()[before:]
 
 
 def test_what_was_never_started_and_is_held_keeps_no_outcome(new_entity, receiver, stack, root):
@@ -43,7 +49,7 @@ def test_what_was_never_started_and_is_held_keeps_no_outcome(new_entity, receive
     wait_until(lambda: delivered(stack, [hook]) == [10], 30, "the rest")
 
 
-def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity, stack, root):
+def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity, stack, root, logged):
     hook = entity.register()
     with stack.dispatcher_with():
         entity.notify()
@@ -57,7 +63,7 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
             root(f"KILL {session}")
         entity.notify()
         wait_until(lambda: delivered(stack, [hook]) == [2], what="the next one")
-        assert "outcomes cannot be recorded" not in logs(stack)
+        assert "outcomes cannot be recorded" not in logged()
 
 
 def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhooks_only(new_entity, stack, root):
@@ -80,7 +86,7 @@ def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhook
     wait_until(lambda: delivered(stack, hooks) == [1] * 10, 30, "the rest")
 
 
-def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack):
+def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged):
     entity, other = new_entity(), new_entity()
     hook, free = entity.register(), other.register()
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
@@ -89,8 +95,8 @@ def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack):
         entity.notify()
         stack.admin("queue", "resume")
         receiver.wait(hook.path, 2)
-        wait_until(lambda: "cannot be recorded" in logs(stack), what="the refusal")
+        wait_until(lambda: "cannot be recorded" in logged(), what="the refusal")
         other.notify()
         wait_until(lambda: delivered(stack, [free]) == [1], 5, "another's outcome")
-        wait_until(lambda: "an outcome is given up" in logs(stack), 20, "one that was refused before others were taken")
+        wait_until(lambda: "an outcome is given up" in logged(), 20, "one that was refused before others were taken")
     wait_until(lambda: delivered(stack, [hook]) == [2], 60, "their next attempts, after the leases")
