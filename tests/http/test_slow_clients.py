@@ -86,7 +86,7 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
         headers = wires(20, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
         bodies = wires(20, head(entity.token, "POST", "Content-Length: 100", "Content-Type: application/json") + b"{")
         reader = opened.enter_context(stack.api.wire())
-        reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # for a few: each is a TLS record of 10 KB
         reader.send(head(entity.token) * 1500)  # 15 MB of answers, which nobody reads
         waiting = [wire.socket for wire in headers + bodies] + silent
         with dribbling([wire.socket for wire in headers], threading.Event()):
