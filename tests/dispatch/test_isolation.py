@@ -115,6 +115,20 @@ def test_outcomes_that_are_all_refused_are_kept(entity, receiver, stack):
     assert len(receiver.requests(hook.path)) == 10, "nothing is sent again"
 
 
+def test_outcomes_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
+    """The first attempts to write them fail, whichever they are: those of two rounds, but for the last few."""
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    with stack.dispatcher_with(**setting(delivery_lease="60s")):
+        with refused(stack, "intentos_entrega", "(@veces := COALESCE(@veces, 0) + 1) <= 15"):
+            for _ in range(10):
+                entity.notify()
+            receiver.wait(hook.path, 10)
+            receiver.release(hook.path)
+            wait_until(lambda: delivered(stack, [hook]) == [10], 30, "all to be recorded")
+    assert len(receiver.requests(hook.path)) == 10, "nothing is sent again"
+
+
 def test_a_pause_returns_what_waits_for_a_connection(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))
