@@ -48,6 +48,7 @@ class Settler {
 
   void submit(std::vector<Item> items);
   void run(const std::stop_token& stop);
+  void gather(platform::MonotonicTime last_start) const;
   void take();
   bool settle();
   void look_alive();
