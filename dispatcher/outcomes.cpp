@@ -1,7 +1,6 @@
 #include "outcomes.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "classify.hpp"
@@ -224,7 +223,7 @@ bool Outcomes::refuse(const store::Settlement& settlement) {
     finish({settlement});
     return true;
   }
-  const auto since = std::ranges::count(refusals_ | std::views::values, written_);
+  const auto since = std::ranges::count(refusals_, written_, &decltype(refusals_)::value_type::second);
   refused_ = static_cast<std::size_t>(since) >= enough_to_tell;
   next_try_ = monotonic_now() + refused_for;
   return false;

@@ -30,6 +30,7 @@ std::vector<LeasedDelivery> under_lease(const std::vector<LeasedDelivery>& deliv
 
 std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
   std::vector<DeliveryId> ids;
+  ids.reserve(deliveries.size());
   for (const auto& delivery : deliveries) ids.push_back(delivery.id);
   std::ranges::sort(ids);
   return ids;
