@@ -22,6 +22,11 @@ using platform::Milliseconds;
 constexpr Milliseconds away_wait{500};      // between tries while the database is away
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, for the last settlements
 
+/// Of several servers, one that is frozen is left in time only if both sessions notice it side by side.
+Milliseconds between_looks(const platform::DatabaseSettings& database) {
+  return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
+}
+
 Slots::Outcome outcome_of(const Attempt& attempt) {
   using enum Slots::Outcome;
   if (attempt.ending == Ending::not_started || attempt.ending == Ending::local_failure) return not_started;
@@ -43,7 +48,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       upkeep_(settings, log, metrics),
       lookout_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
-      settler_(settings.delivery, std::move(settlements), log, metrics),
+      settler_(settings.delivery, std::move(settlements), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {

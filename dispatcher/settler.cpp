@@ -16,15 +16,15 @@ constexpr Milliseconds away_wait{500};  // between tries while the database is a
 constexpr Milliseconds retry_wait{50};  // while something waits that could not be written
 constexpr Milliseconds pulse_wait{1000};
 constexpr Milliseconds between_settlements{12};
-constexpr std::size_t enough = 250;           // outcomes, not to wait for more
-constexpr Milliseconds trusted_for{1000};     // a connection that has been used
-constexpr Milliseconds between_looks{10000};  // at one that has not
+constexpr std::size_t enough = 250;        // outcomes, not to wait for more
+constexpr Milliseconds trusted_for{1000};  // a connection that has been used
 
 }  // namespace
 
-Settler::Settler(const platform::DeliverySettings& settings, store::Session session, const platform::Log& log,
-                 const Metrics& metrics)
-    : log_(log.with_own_lock()),
+Settler::Settler(const platform::DeliverySettings& settings, store::Session session,
+                 Milliseconds between_looks, const platform::Log& log, const Metrics& metrics)
+    : between_looks_(between_looks),
+      log_(log.with_own_lock()),
       session_(std::move(session)),
       outcomes_(settings, log_, metrics, pulse_),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -138,7 +138,7 @@ bool Settler::settle() {
 /// node that is gone is left.
 void Settler::look_alive() {
   const auto now = std::chrono::steady_clock::now();
-  if (!away_ && now - used_ < (outcomes_.waiting() > 0 ? trusted_for : between_looks)) return;
+  if (!away_ && now - used_ < (outcomes_.waiting() > 0 ? trusted_for : between_looks_)) return;
   try {
     session_.query("SELECT 1");
   } catch (const store::Unavailable&) {

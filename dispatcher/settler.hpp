@@ -17,9 +17,9 @@ namespace dispatcher {
 
 class Settler {
  public:
-  /// `metrics` outlives it.
-  Settler(const platform::DeliverySettings& settings, store::Session session, const platform::Log& log,
-          const Metrics& metrics);
+  /// `metrics` outlives it. A session without work is looked at every `between_looks`.
+  Settler(const platform::DeliverySettings& settings, store::Session session,
+          platform::Milliseconds between_looks, const platform::Log& log, const Metrics& metrics);
   /// What is not written yet is attempted again after its lease.
   ~Settler();
   Settler(const Settler&) = delete;
@@ -55,6 +55,7 @@ class Settler {
   void publish();
   void wait(platform::Milliseconds longest, bool for_more) const;
 
+  platform::Milliseconds between_looks_;
   platform::Log log_;
   platform::Pulse pulse_;
   store::Session session_;

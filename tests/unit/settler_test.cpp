@@ -29,7 +29,7 @@ struct Fixture {
   const platform::Log log{platform::LogLevel::error};
   const dispatcher::Metrics metrics;
   platform::DeliverySettings settings;
-  Settler settler{settings, store::Session(nobody(), {"nobody"}), log, metrics};
+  Settler settler{settings, store::Session(nobody(), {"nobody"}), std::chrono::seconds(10), log, metrics};
 
   /// Until the thread has had what was given to it.
   void await_try() const {
