@@ -165,8 +165,9 @@ class ClusterArena(Arena):
         that is still open. The one for metrics may lie idle for long, and notices later."""
         port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
         found = subprocess.run(["ss", "-HOtnpi", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
-        ages = [int(re.search(r"lastsnd:(\d+)", line)[1]) / 1e3 for line in found.stdout.splitlines() if "apientidades-di" in line]
-        return all(age > since.seconds + 0.3 for age in ages)
+        sent = [re.search(r"lastsnd:(\d+)", line) for line in found.stdout.splitlines() if "apientidades-di" in line]
+        # ss does not print it when that is this very millisecond.
+        return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def conflicts(self) -> list[int]:
         """Of each node. Those of before its restart are lost."""
