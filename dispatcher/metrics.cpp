@@ -54,7 +54,7 @@ std::vector<Metric> counters() {
        "refused (anything else).",
        series("kind", {store::error_kinds.begin(), store::error_kinds.end()})},
       {Kind::counter, "apientidades_rounds_total",
-       "Rounds of the database's thread: it stands still, it is stuck."},
+       "Rounds of the loop, which fetches from the database: it stands still, it is stuck."},
   };
 }
 

@@ -15,14 +15,11 @@
 #include "resolver.hpp"
 #include "route.hpp"
 #include "transfer.hpp"
+#include "transport.hpp"
 
 namespace dispatcher {
 
 namespace {
-
-struct MultiDeleter {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
 
 /// Once in a process, before any thread uses libcurl.
 void initialise_curl() {
@@ -55,17 +52,7 @@ class Sender::Impl {
         routes_(settings_.host_overrides),
         resolver_(lookup_patience(settings_), poller_) {
     initialise_curl();
-    multi_.reset(curl_multi_init());
-    if (!multi_) throw std::runtime_error("libcurl cannot make a multi handle");
-    const auto in_flight = static_cast<long>(settings_.max_in_flight);
-    curl_multi_setopt(
-        multi_.get(), CURLMOPT_MAXCONNECTS,
-        static_cast<long>(connections_for(settings_.max_in_flight)));  // kept, idle ones included
-    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, in_flight);
-    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &watch_socket);
-    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &set_timer);
-    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
+    transport_ = std::make_unique<Transport>(settings_.max_in_flight, poller_);
     thread_ = std::jthread([this](const std::stop_token& abandon) { run(abandon); });
   }
 
@@ -73,7 +60,7 @@ class Sender::Impl {
     thread_.request_stop();
     submitted_.wake();
     if (thread_.joinable()) thread_.join();
-    for (const auto& transfer : transfers_) curl_multi_remove_handle(multi_.get(), transfer->handle());
+    for (const auto& transfer : transfers_) transport_->remove(transfer->handle(), key_of(*transfer));
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -100,59 +87,26 @@ class Sender::Impl {
       start_submitted();
       open_more();
       start_resolved();
-      if (timer_ && monotonic_now() >= *timer_) act(CURL_SOCKET_TIMEOUT, 0);
+      transport_->process_overdue();
       finish_done();
       attempts_.put(std::exchange(ended_, {}));
       for (const auto& event : poller_.wait(longest_wait())) {
-        if (event.fd != submitted_.fd() && !resolver_.process(event)) act(event.fd, ready_mask(event));
+        if (event.fd != submitted_.fd() && !resolver_.process(event)) transport_->process(event);
       }
       resolver_.process_overdue();
     }
   }
 
-  static int ready_mask(const Poller::Event& event) {
-    return (event.read ? CURL_CSELECT_IN : 0) | (event.write ? CURL_CSELECT_OUT : 0) |
-           (event.error ? CURL_CSELECT_ERR : 0);
-  }
-
-  /// Lets libcurl go on with a socket, or with what is due. Not curl_multi_perform: it looks at every
-  /// transfer each time.
-  void act(curl_socket_t socket, int mask) {
-    if (socket == CURL_SOCKET_TIMEOUT) timer_.reset();
-    int running = 0;
-    curl_multi_socket_action(multi_.get(), socket, mask, &running);
-  }
-
-  static int watch_socket(CURL* /*handle*/, curl_socket_t socket, int what, void* data,
-                          void* /*socket_data*/) {
-    auto& poller = static_cast<Impl*>(data)->poller_;
-    if (what == CURL_POLL_REMOVE) {
-      poller.forget(socket);
-      return 0;
-    }
-    try {
-      poller.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
-      return 0;
-    } catch (const std::system_error&) {
-      return -1;  // no exception may pass through libcurl
-    }
-  }
-
-  static int set_timer(CURLM* /*multi*/, long milliseconds, void* data) {
-    auto& timer = static_cast<Impl*>(data)->timer_;
-    if (milliseconds < 0) {
-      timer.reset();
-    } else {
-      timer = monotonic_now() + platform::Milliseconds(milliseconds);
-    }
-    return 0;
+  /// A webhook's requests follow each other on its connections.
+  static std::uint64_t key_of(const Transfer& transfer) {
+    return static_cast<std::uint64_t>(transfer.webhook());
   }
 
   /// Until libcurl's timer, a lane or a lookup is due, at most a second.
   platform::Milliseconds longest_wait() const {
     constexpr platform::Milliseconds longest{1000};
     auto next = monotonic_now() + longest;
-    if (timer_) next = std::min(next, *timer_);
+    if (const auto timer = transport_->next_timeout()) next = std::min(next, *timer);
     if (const auto overdue = lanes_.next_overdue()) next = std::min(next, *overdue);
     if (const auto lookup = resolver_.next_timeout()) next = std::min(next, monotonic_now() + *lookup);
     const auto wait = std::chrono::ceil<platform::Milliseconds>(next - monotonic_now());
@@ -243,7 +197,7 @@ class Sender::Impl {
   bool prepare(Transfer& transfer, Job job, const Route& route, const Addresses& addresses) {
     try {
       transfer.begin(std::move(job), route, addresses);
-      return curl_multi_add_handle(multi_.get(), transfer.handle()) == CURLM_OK;
+      return transport_->add(transfer.handle(), key_of(transfer));
     } catch (const std::exception&) {
       return false;
     }
@@ -263,12 +217,7 @@ class Sender::Impl {
   }
 
   void finish_done() {
-    int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
-      if (message->msg != CURLMSG_DONE) continue;
-      CURL* handle = message->easy_handle;
-      const CURLcode code = message->data.result;  // the message dies with the removal
-      curl_multi_remove_handle(multi_.get(), handle);
+    for (const auto& [handle, code] : transport_->take_ended()) {
       auto& transfer = Transfer::of(handle);
       if (const auto took = transfer.connecting_time()) lanes_.connection_made(*took);
       finish(end(transfer, code), code == CURLE_OK);
@@ -297,9 +246,8 @@ class Sender::Impl {
   Routes routes_;
   Resolver resolver_;
   std::unordered_map<std::string, std::vector<Job>> waiting_;  // for the addresses of a host, by its name
-  std::optional<platform::MonotonicTime> timer_;  // when libcurl wants to be called, whatever the sockets do
-  unsigned sockets_ = 0;                          // open, in use or kept
-  std::unique_ptr<CURLM, MultiDeleter> multi_;    // calls the two above also as it is destroyed
+  unsigned sockets_ = 0;                                       // open, in use or kept
+  std::unique_ptr<Transport> transport_;  // closes its connections as it is destroyed, which counts above
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // of transfers_
   Lanes lanes_{settings_.max_in_flight / 2};
