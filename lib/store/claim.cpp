@@ -26,7 +26,7 @@ struct Candidate {
 std::vector<Candidate> find_candidates(Session& session, const std::vector<ClaimRequest>& requests) {
   constexpr std::string_view sql =
       "SELECT id, webhook_id, " STORE_EPOCH_MS(
-          "proximo_intento") " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente'"
+          "proximo_intento") " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente'"
                              " AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)"
                              " ORDER BY proximo_intento, id LIMIT ?";
   std::vector<Seek> seeks;
@@ -86,15 +86,17 @@ json::Array lock_candidates(Session& session, const std::vector<DeliveryId>& can
 /// Leases what is held and cancels what belongs to a cancelled notification; the ids leased, as JSON.
 std::string lease_held(Session& session, const json::Array& held, const Lease& lease) {
   std::string ids = json::dump(held);
-  const auto cancelled = session.update("UPDATE " STORE_JSON_IDS
-                                        " j STRAIGHT_JOIN entregas e ON e.id = j.id JOIN "
-                                        "notificaciones_pendientes n ON n.id = e.notificacion_id"
-                                        " SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3) "
-                                        "WHERE n.estado = 'cancelada' AND e.estado = 'pendiente'",
-                                        ids);
+  const auto cancelled =
+      session.update("UPDATE " STORE_JSON_IDS
+                     " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id JOIN "
+                     "notificaciones_pendientes n ON n.id = e.notificacion_id"
+                     " SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3) "
+                     "WHERE n.estado = 'cancelada' AND e.estado = 'pendiente'",
+                     ids);
   const auto leased = session.update(
       "UPDATE " STORE_JSON_IDS
-      " j STRAIGHT_JOIN entregas e ON e.id = j.id SET e.estado = 'en_curso', e.arriendo = ?,"
+      " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET e.estado = 'en_curso', "
+      "e.arriendo = ?,"
       " e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND WHERE e.estado = 'pendiente'",
       ids, lease.token, std::int64_t{lease.duration.count()} * 1000);
   if (leased + cancelled != held.size()) throw Conflict(0, "a delivery was claimed by another dispatcher");
@@ -107,7 +109,8 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids
        session.query("SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, "
                      "n.evento, " STORE_EPOCH_MS("n.ocurrida_en") ", " STORE_EPOCH_MS(
                          "e.creada_en") ", n.datos, e.intentos, e.paso, n.origen = 'prueba'"
-                                        " FROM " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e ON e.id = j.id"
+                                        " FROM " STORE_JSON_IDS
+                                        " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id"
                                         " JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
                                         " WHERE e.arriendo = ? ORDER BY e.proximo_intento, e.id",
                      ids, lease.token)) {

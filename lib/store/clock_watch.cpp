@@ -34,7 +34,7 @@ std::uint64_t shorten_leases(Session& session, Milliseconds lease) {
                                 " MICROSECOND ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED",
                                 lease);
     return session.update("UPDATE " STORE_JSON_IDS
-                          " j STRAIGHT_JOIN entregas e ON e.id = j.id"
+                          " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id"
                           " SET e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND",
                           ids, microseconds(lease));
   });
@@ -56,7 +56,7 @@ std::uint64_t shorten_rests(Session& session, Milliseconds rest) {
 /// On to the next webhook with something pending; done when there is none.
 void next_webhook(Session& session, ClockMending& mending) {
   const auto rows = session.query("SELECT webhook_id, " STORE_EPOCH_MS("UTC_TIMESTAMP(3)")
-                                  " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente'"
+                                  " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente'"
                                   " AND webhook_id > ? ORDER BY webhook_id LIMIT 1",
                                   mending.webhook);
   if (rows.empty()) {
@@ -74,7 +74,7 @@ Rows lock_waiting(Session& session, const ClockMending& mending) {
   return session.query(
       "SELECT id, " STORE_EPOCH_MS(
           "proximo_intento") ", paso, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento)"
-                             " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente' AND"
+                             " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente' AND"
                              " webhook_id = ? AND proximo_intento >= ? AND (proximo_intento > ? OR id > ?)"
                              " ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED",
       mending.webhook, mending.due, mending.due, mending.delivery, batch_rows);
@@ -90,7 +90,7 @@ std::uint64_t shorten_waits(Session& session, const platform::DeliverySettings& 
   if (late.empty()) return 0;
   return session.update(
       "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', bound BIGINT PATH '$[1]')) j"
-      " STRAIGHT_JOIN entregas e ON e.id = j.id"
+      " STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id"
       " SET e.proximo_intento = UTC_TIMESTAMP(3) + INTERVAL FLOOR(RAND() * j.bound) MICROSECOND",
       json::dump(late));
 }

@@ -83,7 +83,7 @@ std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId
   // A subquery, because an UPDATE of a join takes no LIMIT.
   const auto failed = in_batches(session, [&] {
     return session.update(
-        "UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id JOIN (SELECT id FROM entregas WHERE estado "
+        "UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id JOIN (SELECT id FROM entregas WHERE espera "
         "= 'fallida'"
         " AND webhook_id = ? AND creada_en >= ? ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = "
         "e.id " REPLAY " WHERE e.estado = 'fallida'",
@@ -92,7 +92,7 @@ std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId
   // Those that wait for a retry need not wait any longer.
   const auto waiting = in_batches(session, [&] {
     return session.update(
-        "UPDATE entregas SET paso = 0, proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente' AND "
+        "UPDATE entregas SET paso = 0, proximo_intento = UTC_TIMESTAMP(3) WHERE espera = 'pendiente' AND "
         "webhook_id = ?"
         " AND creada_en >= ? AND paso > 0 ORDER BY proximo_intento, id LIMIT ?",
         webhook, since, batch_rows);

@@ -6,4 +6,4 @@
 /// that state.
 #define STORE_EXISTS_DELIVERY(webhook_id, state)                                                   \
   "(SELECT 1 FROM entregas d FORCE INDEX (entregas_por_reclamar) WHERE d.webhook_id = " webhook_id \
-  " AND d.estado = " state " LIMIT 1) IS NOT NULL"
+  " AND d.espera = " state " LIMIT 1) IS NOT NULL"

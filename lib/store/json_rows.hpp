@@ -1,6 +1,7 @@
 // Many rows in one parameter: a JSON array that the statement reads with JSON_TABLE (MariaDB 10.6, MySQL 8),
-// so a statement is prepared once whatever the size of its batch. Join it first with STRAIGHT_JOIN: the other
-// table is then sought by key.
+// so a statement is prepared once whatever the size of its batch. Join it first with STRAIGHT_JOIN, and what
+// is changed with FORCE INDEX (PRIMARY): of a few rows MariaDB would read all, and wait for those that
+// somebody holds.
 #pragma once
 
 #include "webhook/json.hpp"

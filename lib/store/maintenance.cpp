@@ -26,7 +26,7 @@ std::string_view state_of(const ReconcileWalk& walk) { return walk.held ? "reten
 /// The next webhook with something in that state.
 std::optional<WebhookId> next_webhook(Session& session, const ReconcileWalk& walk) {
   const auto rows = session.query(
-      "SELECT webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = ? AND webhook_id > "
+      "SELECT webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = ? AND webhook_id > "
       "?"
       " ORDER BY webhook_id LIMIT 1",
       state_of(walk), walk.after);
@@ -70,15 +70,16 @@ std::uint64_t change_batch(Session& session, WebhookId webhook, std::string_view
   return transaction(session, [&]() -> std::uint64_t {
     json::Array ids;
     for (const auto& row :
-         session.query("SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = ? AND"
+         session.query("SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = ? AND"
                        " webhook_id = ? ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED",
                        state, webhook, batch_rows)) {
       ids.emplace_back(row.integer(0));
     }
     if (ids.empty()) return 0;
-    return session.update(
-        "UPDATE " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e ON e.id = j.id SET " + std::string(change),
-        json::dump(ids));
+    return session.update("UPDATE " STORE_JSON_IDS
+                          " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET " +
+                              std::string(change),
+                          json::dump(ids));
   });
 }
 

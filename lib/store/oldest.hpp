@@ -7,7 +7,7 @@
 /// SQL text: when the first of a webhook's pending deliveries is due, or NULL.
 #define STORE_FIRST_DUE(webhook_id)                                               \
   "(SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)" \
-  " WHERE d.estado = 'pendiente' AND d.webhook_id = " webhook_id                  \
+  " WHERE d.espera = 'pendiente' AND d.webhook_id = " webhook_id                  \
   " ORDER BY d.webhook_id, d.proximo_intento LIMIT 1)"
 
 /// SQL text: when an entity's first pending notification happened, or NULL.

@@ -11,12 +11,15 @@ namespace store {
 namespace {
 
 constexpr std::string_view notifications =
-    "notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)";
-constexpr std::string_view deliveries = "entregas FORCE INDEX (entregas_por_reclamar)";
+    "notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = ";
+constexpr std::string_view deliveries = "entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = ";
+constexpr std::string_view in_flight =
+    "entregas FORCE INDEX (entregas_arriendos_vencidos) WHERE arriendo_hasta > ";
 
-/// `, (SELECT COUNT(*) …)`; one that is limited has a parameter.
-std::string count_of(std::string_view table, std::string_view state, bool limited) {
-  const std::string rows = std::string(table) + " WHERE estado = '" + std::string(state) + "'";
+/// `, (SELECT COUNT(*) …)` of the rows of `table` that fit its last comparison; one that is limited has a
+/// parameter.
+std::string count_of(std::string_view table, std::string_view value, bool limited) {
+  const std::string rows = std::string(table) + "'" + std::string(value) + "'";
   return limited ? " (SELECT COUNT(*) FROM (SELECT 1 FROM " + rows + " LIMIT ?) c),"
                  : " (SELECT COUNT(*) FROM " + rows + "),";
 }
@@ -26,7 +29,7 @@ std::string count_of(std::string_view table, std::string_view state, bool limite
 /// without its age.)
 std::string status_statement(bool limited) {
   return "SELECT" + count_of(notifications, "pendiente", limited) +
-         count_of(deliveries, "pendiente", limited) + count_of(deliveries, "en_curso", limited) +
+         count_of(deliveries, "pendiente", limited) + count_of(in_flight, "1970-01-01", limited) +
          count_of(deliveries, "retenida", limited) + count_of(deliveries, "fallida", limited) +
          count_of(notifications, "rechazada", limited) +
          " GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN(" STORE_FIRST_OCCURRED("t.id")

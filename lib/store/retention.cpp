@@ -103,8 +103,9 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
   const std::string text = as_json(ids);
   session.update("DELETE i FROM " STORE_JSON_IDS " j STRAIGHT_JOIN intentos_entrega i ON i.entrega_id = j.id",
                  text);
-  const auto removed =
-      session.update("DELETE e FROM " STORE_JSON_IDS " j STRAIGHT_JOIN entregas e ON e.id = j.id", text);
+  const auto removed = session.update("DELETE e FROM " STORE_JSON_IDS
+                                      " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id",
+                                      text);
   std::set<std::int64_t> theirs;
   for (const auto& row : locked)
     if (table.expired(row)) theirs.insert(row.integer(3));

@@ -59,7 +59,7 @@ std::uint64_t update_delivered(Session& session, const Batch& batch) {
   if (rows.empty()) return 0;
   return session.update(
       "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',"
-      " status INT PATH '$[2]')) j STRAIGHT_JOIN entregas e ON e.id = j.id"
+      " status INT PATH '$[2]')) j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id"
       " SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,"
       " e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3)"
       " WHERE e.estado = 'en_curso' AND e.arriendo = j.lease",
@@ -85,7 +85,8 @@ std::uint64_t update_others(Session& session, const Batch& batch) {
       "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',"
       " state VARCHAR(10) PATH '$[2]', step INT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH "
       "'$[5]',"
-      " error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]')) j STRAIGHT_JOIN entregas e ON e.id = j.id"
+      " error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]')) j STRAIGHT_JOIN entregas e FORCE INDEX "
+      "(PRIMARY) ON e.id = j.id"
       " SET e.estado = j.state, e.intentos = e.intentos + j.attempted, e.paso = j.step,"
       " e.proximo_intento = IF(j.state = 'pendiente', UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND,"
       "  e.proximo_intento),"

@@ -23,7 +23,7 @@ std::vector<Parameter> bounds_of(const std::vector<Gap>& gaps) {
 QueueGlance glance_at_queue(Session& session) {
   const auto rows = session.query(
       "SELECT EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'),"
-      " EXISTS (SELECT 1 FROM entregas WHERE estado = 'pendiente'),"
+      " EXISTS (SELECT 1 FROM entregas WHERE espera = 'pendiente'),"
       " (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");
   const auto& row = rows.at(0);
   return {row.boolean(0), row.boolean(1), row.integer(2)};
@@ -56,7 +56,7 @@ std::vector<WaitingWebhook> find_waiting_webhooks(Session& session, const std::v
   static const std::string sql = union_all(
       "SELECT webhook_id, " STORE_EPOCH_MS("proximo_intento") ", TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), "
       "proximo_intento) DIV 1000 FROM entregas FORCE INDEX (entregas_por_reclamar)"
-      " WHERE estado = 'pendiente' AND webhook_id >= ? AND webhook_id <= ? ORDER BY webhook_id, proximo_intento LIMIT 1",
+      " WHERE espera = 'pendiente' AND webhook_id >= ? AND webhook_id <= ? ORDER BY webhook_id, proximo_intento LIMIT 1",
       gaps_per_search);
   std::vector<WaitingWebhook> result;
   for (const auto& row : session.run_query(sql, bounds_of(gaps)))

@@ -150,7 +150,7 @@ std::uint64_t cancel_waiting(Session& session, WebhookId id, std::string_view st
   return in_batches(session, [&] {
     return session.update(
         "UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
-        " WHERE estado = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
+        " WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
         state, id, batch_rows);
   });
 }
@@ -174,7 +174,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   result.released = in_batches(session, [&] {
     return session.update(
         "UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)"
-        " WHERE estado = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
+        " WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
         id, batch_rows);
   });
   return result;

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   const auto candidates = [&] {
     BOOST_TEST(
         session
-            .query("SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente'"
+            .query("SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente'"
                    " AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)"
                    " ORDER BY proximo_intento, id LIMIT 10",
                    busy.id, UtcTime{})
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(the_plans_use_the_indexes_made_for_them) {
     BOOST_TEST(plan.at(0).extra.find("filesort") == std::string::npos);
   };
   check(
-      "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE estado = 'pendiente' AND webhook_id "
+      "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente' AND webhook_id "
       "= 1"
       " AND proximo_intento BETWEEN '2026-01-01' AND UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT 10",
       "entregas_por_reclamar");

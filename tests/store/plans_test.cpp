@@ -119,7 +119,7 @@ void operate(Session& session, WebhookId webhook) {
   const auto id_of = [&](std::string_view what) {
     return session.query("SELECT MIN(id) FROM " + std::string(what)).at(0).integer(0);
   };
-  const auto failed = id_of("entregas WHERE estado = 'fallida'");
+  const auto failed = id_of("entregas WHERE espera = 'fallida'");
   const auto rejected = id_of("notificaciones_pendientes WHERE estado = 'rechazada'");
   find_notification(session, rejected);
   find_delivery(session, failed);

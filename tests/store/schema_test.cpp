@@ -1,5 +1,6 @@
 // What the schema refuses, whoever writes; and the migrations that make it.
 #include <boost/test/unit_test.hpp>
+#include <map>
 #include <thread>
 
 #include "database.hpp"
@@ -92,6 +93,26 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
   BOOST_CHECK_THROW(database.session.update("UPDATE entregas SET estado = 'entregada'"), DatabaseError);
   BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET activo = FALSE"), DatabaseError);
   BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET plaza = 6"), DatabaseError);
+}
+
+// So the end of an attempt changes no entry of that index.
+BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebody_looks_for_it) {
+  Database database;
+  add_webhook(database.session, 7);
+  insert_notification(database.session, 7);
+  expand(database.session);
+  const std::map<std::string, std::string> searched{{"pendiente", "pendiente"}, {"en_curso", "-"},
+                                                    {"entregada", "-"},         {"fallida", "fallida"},
+                                                    {"cancelada", "-"},         {"retenida", "retenida"}};
+  for (const auto& [state, found] : searched) {
+    database.session.update(
+        "UPDATE entregas SET estado = ?, arriendo = IF(estado = 'en_curso', 1, NULL), arriendo_hasta ="
+        " IF(estado = 'en_curso', UTC_TIMESTAMP(3), NULL),"
+        " terminada_en = IF(estado IN ('entregada', 'fallida', 'cancelada'), UTC_TIMESTAMP(3), NULL)",
+        state);
+    BOOST_TEST(database.session.query("SELECT COALESCE(espera, '-') FROM entregas").at(0).text(0) == found,
+               state);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
