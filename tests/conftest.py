@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from fakes.receiver import Receiver, self_signed  # noqa: E402
 from support.actors import Entity  # noqa: E402
+from support.sql import SqlSession  # noqa: E402
 from support.stack import Stack, setting  # noqa: E402
 
 # Retries within a test's patience. The lease is the shortest that the time-out allows.
@@ -61,3 +62,11 @@ def new_entity(stack, receiver):
 @pytest.fixture
 def entity(new_entity):
     return new_entity()
+
+
+@pytest.fixture
+def root(stack):
+    """A session of the database's root that answers at once."""
+    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    yield session
+    session.close()

@@ -6,7 +6,6 @@ import pytest
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE, Entity
 from support.faketime import WallClock, old_certificates
-from support.sql import SqlSession
 from support.stack import Stack, setting
 from support.wait import holds_for, wait_until
 
@@ -111,10 +110,8 @@ def jumping_database(stack, tmp_path_factory):
 
 
 @pytest.fixture
-def root(stack, jumping_database):
-    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
-    yield session
-    session.close()
+def root(jumping_database, root):
+    return root
 
 
 @pytest.fixture

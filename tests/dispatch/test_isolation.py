@@ -3,16 +3,8 @@ import pytest
 
 from dispatch.test_poison import refused
 from fakes.receiver import Behaviour
-from support.sql import SqlSession
 from support.stack import setting
 from support.wait import wait_until
-
-
-@pytest.fixture
-def root(stack):
-    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
-    yield session
-    session.close()
 
 
 def delivered(stack, hooks) -> list[int]:

@@ -6,16 +6,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.locks import in_background, wait_row_lock
-from support.sql import SqlSession
 from support.wait import wait_until
-
-
-@pytest.fixture
-def root(stack):
-    """A session of the database's root that answers at once."""
-    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
-    yield session
-    session.close()
 
 
 @pytest.fixture

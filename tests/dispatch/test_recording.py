@@ -1,18 +1,13 @@
 """What became of attempts is written down whatever becomes of some of them: it has a session of its own."""
+import contextlib
+
 import pytest
 
 from dispatch.test_isolation import delivered
 from dispatch.test_poison import refused
 from fakes.receiver import Behaviour
-from support.sql import SqlSession
-from support.wait import wait_until
-
-
-@pytest.fixture
-def root(stack):
-    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
-    yield session
-    session.close()
+from support.sql import SqlError
+from support.wait import holds_for, wait_until
 
 
 @pytest.fixture
@@ -23,6 +18,36 @@ def logged(stack):
 
     before = len(text())
     return lambda: text()[before:]
+
+
+def sessions(root, idle_s: int = 0) -> list[str]:
+    """Of the dispatcher: those that have been idle for so long."""
+    return [id for id, in root("SELECT id FROM information_schema.processlist WHERE user = 'apientidades_dispatcher'"
+                               f" AND time >= {idle_s}")]
+
+
+def kill(root, ids: list[str]):
+    for id in ids:
+        with contextlib.suppress(SqlError):  # it has ended by itself
+            root(f"KILL {id}")
+
+
+@pytest.fixture
+def one_session_only(stack, root):
+    """The dispatcher gets no second session: the one that fetches is there at once, the one that records is refused."""
+    def limit(count: int):
+        root(f"ALTER USER 'apientidades_dispatcher'@'localhost' WITH MAX_USER_CONNECTIONS {count}")
+
+    @contextlib.contextmanager
+    def limited():
+        limit(1)
+        try:
+            kill(root, sessions(root))
+            yield
+        finally:
+            limit(0)
+
+    return limited
 
 
 def test_what_was_never_started_and_is_held_keeps_no_outcome(new_entity, receiver, stack, root):
@@ -55,15 +80,28 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
         entity.notify()
         wait_until(lambda: delivered(stack, [hook]) == [1], what="the first one")
 
-        def idle() -> list:
-            return root("SELECT id FROM information_schema.processlist WHERE user = 'apientidades_dispatcher' AND time >= 2")
-
-        wait_until(lambda: idle(), 10, "a session to idle")
-        for (session,) in idle():
-            root(f"KILL {session}")
+        wait_until(lambda: sessions(root, 2), 10, "a session to idle")
+        kill(root, sessions(root, 2))
         entity.notify()
         wait_until(lambda: delivered(stack, [hook]) == [2], what="the next one")
         assert "outcomes cannot be recorded" not in logged()
+
+
+def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity, receiver, stack, root, logged, one_session_only):
+    hook = entity.register()
+    entity.notify()
+    wait_until(lambda: delivered(stack, [hook]) == [1], what="the first one")
+    with one_session_only():
+        wait_until(lambda: len(sessions(root)) == 1, what="one session")
+        entity.notify()
+        receiver.wait(hook.path, 2)
+        wait_until(lambda: "outcomes cannot be recorded" in logged(), what="the refusal")
+        for _ in range(5):
+            entity.notify()
+        holds_for(1.5, lambda: len(receiver.requests(hook.path)) == 2, "nothing more being sent")
+    wait_until(lambda: delivered(stack, [hook]) == [7], 20, "the rest")
+    assert len(receiver.requests(hook.path)) == 7, "none twice"
+    assert "outcomes are recorded again" in logged()
 
 
 def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhooks_only(new_entity, stack, root):

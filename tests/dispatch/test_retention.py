@@ -31,13 +31,11 @@ def receiver(stack):
 
 
 @pytest.fixture
-def root(stack):
-    """A session of the database's root; the queue is empty."""
-    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+def root(root):
+    """The queue is empty."""
     for table in ("intentos_entrega", "entregas", "notificaciones_pendientes"):
-        session(f"DELETE FROM {table}")
-    yield session
-    session.close()
+        root(f"DELETE FROM {table}")
+    return root
 
 
 @pytest.fixture
