@@ -3,8 +3,11 @@
 
 namespace dispatcher {
 
+/// Each keeps as many connections as there may be attempts in flight: all of these can be to one webhook.
+constexpr unsigned multi_handles = 4;
+
 /// Connections that libcurl may hold with `max_in_flight` attempts, idle ones included.
-constexpr unsigned connections_for(unsigned max_in_flight) { return 4 * max_in_flight; }
+constexpr unsigned connections_for(unsigned max_in_flight) { return multi_handles * max_in_flight; }
 
 /// Raises the process's soft limit to the hard one. Throws platform::ConfigError when that is too little for
 /// max_in_flight: a lack of descriptors would otherwise look like receivers that cannot be reached.

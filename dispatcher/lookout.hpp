@@ -1,4 +1,4 @@
-// Finds out who waits, within a small share of the database thread's time.
+// Finds out who waits, within a small share of the loop's time.
 //
 // It promises: whatever is pending is found, whoever wrote it and when, also what was committed late,
 // replayed, released or recovered; with nothing pending, a look is one cheap statement.

@@ -8,12 +8,13 @@ namespace dispatcher {
 
 namespace {
 
-/// Each may keep as many connections as there are attempts in flight: all of these may be to one webhook.
-constexpr unsigned multi_handles = connections_for(1);
-
 struct MultiDeleter {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
+
+/// Keys that follow each other, or come in steps (ids of a cluster do), fall to all multi handles alike
+/// (Fibonacci hashing).
+std::uint64_t spread(std::uint64_t key) { return key * 0x9E3779B97F4A7C15U >> 32; }
 
 platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
@@ -89,6 +90,8 @@ Transport::Transport(unsigned max_in_flight, Poller& poller) {
 }
 
 Transport::~Transport() = default;
+
+Transport::Multi& Transport::of(std::uint64_t key) { return *multis_[spread(key) % multis_.size()]; }
 
 bool Transport::add(CURL* handle, std::uint64_t key) {
   return curl_multi_add_handle(of(key).handle(), handle) == CURLM_OK;

@@ -45,7 +45,7 @@ class Transport {
  private:
   class Multi;
 
-  Multi& of(std::uint64_t key) { return *multis_[key % multis_.size()]; }
+  Multi& of(std::uint64_t key);
 
   std::vector<Multi*> owners_;  // of multis_, by socket; calls of their destructors come by here
   std::vector<std::unique_ptr<Multi>> multis_;

@@ -1,7 +1,7 @@
 // The duties of upkeep, each at its own pace by the monotonic clock. One that fails is told in the log and
 // waits; the others have their turn all the same.
 //
-// A turn takes the database's thread for some 10 to 30 ms, and then all of upkeep rests in proportion: it has
+// A turn takes the loop for some 10 to 30 ms, and then all of upkeep rests in proportion: it has
 // a fifth of the thread's time at most while there is something to deliver, and nearly none when there is
 // nothing to keep up.
 #pragma once

@@ -88,8 +88,8 @@ std::string lease_held(Session& session, const json::Array& held, const Lease& l
   std::string ids = json::dump(held);
   const auto cancelled =
       session.update("UPDATE " STORE_JSON_IDS
-                     " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id JOIN "
-                     "notificaciones_pendientes n ON n.id = e.notificacion_id"
+                     " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id STRAIGHT_JOIN "
+                     "notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id"
                      " SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3) "
                      "WHERE n.estado = 'cancelada' AND e.estado = 'pendiente'",
                      ids);

@@ -46,10 +46,11 @@ std::uint64_t shorten_rests(Session& session, Milliseconds rest) {
                                 "SELECT webhook_id FROM webhook_ejecuciones WHERE descansa_hasta >"
                                 " UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND LIMIT ? FOR UPDATE SKIP LOCKED",
                                 rest);
-    return session.update("UPDATE " STORE_JSON_IDS
-                          " j STRAIGHT_JOIN webhook_ejecuciones x ON x.webhook_id = j.id"
-                          " SET x.descansa_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND",
-                          ids, microseconds(rest));
+    return session.update(
+        "UPDATE " STORE_JSON_IDS
+        " j STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id"
+        " SET x.descansa_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND",
+        ids, microseconds(rest));
   });
 }
 

@@ -89,7 +89,7 @@ std::uint64_t remove_notifications(Session& session, const RetentionSettings& re
   const auto ids = expired_ids(notifications(retention), locked);
   if (ids.empty()) return 0;
   return session.update("DELETE n FROM " STORE_JSON_IDS
-                        " j STRAIGHT_JOIN notificaciones_pendientes n ON n.id = j.id",
+                        " j STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id",
                         as_json(ids));
 }
 
@@ -101,7 +101,8 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
   const auto ids = expired_ids(table, locked);
   if (ids.empty()) return 0;
   const std::string text = as_json(ids);
-  session.update("DELETE i FROM " STORE_JSON_IDS " j STRAIGHT_JOIN intentos_entrega i ON i.entrega_id = j.id",
+  session.update("DELETE i FROM " STORE_JSON_IDS
+                 " j STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = j.id",
                  text);
   const auto removed = session.update("DELETE e FROM " STORE_JSON_IDS
                                       " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id",
@@ -119,9 +120,12 @@ std::uint64_t remove_webhooks(Session& session, const RetentionSettings& retenti
   const auto ids = expired_ids(webhooks(retention), locked);
   if (ids.empty()) return 0;
   const std::string text = as_json(ids);
-  session.update(
-      "DELETE x FROM " STORE_JSON_IDS " j STRAIGHT_JOIN webhook_ejecuciones x ON x.webhook_id = j.id", text);
-  return session.update("DELETE w FROM " STORE_JSON_IDS " j STRAIGHT_JOIN webhooks w ON w.id = j.id", text);
+  session.update("DELETE x FROM " STORE_JSON_IDS
+                 " j STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id",
+                 text);
+  return session.update("DELETE w FROM " STORE_JSON_IDS
+                        " j STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id",
+                        text);
 }
 
 Table deliveries(const RetentionSettings& retention) {

@@ -22,7 +22,8 @@ std::uint64_t take_test_turn(Session& session, EntityId entity, std::uint64_t li
   }
   if (!ended.empty()) {
     session.update("DELETE p FROM " STORE_JSON_IDS
-                   " j STRAIGHT_JOIN pruebas_pendientes p ON p.entidad_id = ? AND p.entrega_id = j.id",
+                   " j STRAIGHT_JOIN pruebas_pendientes p FORCE INDEX (PRIMARY) ON p.entidad_id = ? AND "
+                   "p.entrega_id = j.id",
                    webhook::json::dump(ended), entity);
   }
   return pending < limit ? limit - pending : 0;
