@@ -31,18 +31,16 @@ std::vector<store::EntityId> entities_of(const std::vector<store::TakeRequest>& 
 
 /// Tells the agenda how far each entity was expanded.
 void note_expanded(EntityAgenda& agenda, const std::vector<store::TakeRequest>& requests,
-                   const std::vector<store::PendingNotification>& taken, const ExpansionPlan& plan) {
+                   const store::Taken& taken, const ExpansionPlan& plan) {
   std::map<store::EntityId, store::NotificationId> last_taken;
-  std::map<store::EntityId, unsigned> counts;
-  for (const auto& notification : taken) {
-    last_taken[notification.entity] = notification.id;
-    ++counts[notification.entity];
-  }
+  for (const auto& notification : taken.notifications) last_taken[notification.entity] = notification.id;
   for (const auto& request : requests) {
     const auto done = plan.done.find(request.entity);
-    const bool all_done = counts[request.entity] == 0 ||
-                          (done != plan.done.end() && done->second == last_taken[request.entity]);
-    if (all_done && counts[request.entity] < request.limit) {
+    const auto last = last_taken.find(request.entity);
+    const bool all_done =
+        last == last_taken.end() || (done != plan.done.end() && done->second == last->second);
+    const auto found = taken.found.find(request.entity);
+    if (all_done && (found == taken.found.end() || found->second < request.limit)) {
       agenda.finished(request.entity);
       continue;
     }
@@ -237,14 +235,14 @@ Shipment Intake::expand_carefully(store::Session& session, Lookout& lookout,
 Shipment Intake::expand(store::Session& session, Lookout& lookout,
                         const std::vector<store::TakeRequest>& requests, const Slots& slots, Ahead ahead) {
   const auto lease = new_lease();
-  std::vector<store::PendingNotification> taken;
+  store::Taken taken;
   std::map<store::EntityId, store::Recipient> recipients;
   ExpansionPlan plan;
   const auto leased_at = monotonic_now();
   const auto born = store::transaction(session, [&] {
     taken = store::take_pending(session, requests);
     recipients = store::load_recipients(session, entities_of(requests));
-    plan = plan_expansion(taken, recipients, Slots::Plan(slots, leased_at), ahead);
+    plan = plan_expansion(taken.notifications, recipients, Slots::Plan(slots, leased_at), ahead);
     return store::write_expansion(session, plan.expansion, lease);
   });
   for (const auto& [id, reason] : plan.expansion.rejected) {
@@ -257,7 +255,7 @@ Shipment Intake::expand(store::Session& session, Lookout& lookout,
   for (const auto& delivery : plan.expansion.deliveries) {
     if (delivery.state == store::BornState::pending) lookout.webhooks().waits(delivery.webhook, leased_at);
   }
-  auto shipment = ship(born, taken, recipients, lease.token);
+  auto shipment = ship(born, taken.notifications, recipients, lease.token);
   shipment.leased_at = leased_at;
   shipment.worked = !plan.done.empty();
   return shipment;

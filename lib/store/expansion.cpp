@@ -88,21 +88,36 @@ std::vector<BornDelivery> read_leased(Session& session, const Expansion& expansi
 
 }  // namespace
 
-std::vector<PendingNotification> take_pending(Session& session, const std::vector<TakeRequest>& requests) {
+Taken take_pending(Session& session, const std::vector<TakeRequest>& requests) {
+  // Found without a lock, locked by key: a locking read that comes to the end of an entity's rows goes on to
+  // the next live entry of the index, and locks every dead one between; past those that a backup's snapshot
+  // keeps, for seconds.
   constexpr std::string_view sql =
-      "SELECT id, entidad_id, evento, datos, " STORE_EPOCH_MS(
-          "ocurrida_en") " FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
-                         " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?"
-                         " FOR UPDATE SKIP LOCKED";
+      "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
+      " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
   std::vector<Seek> seeks;
   seeks.reserve(requests.size());
   for (const auto& request : requests)
     seeks.push_back({Parameter(request.entity), Parameter(request.after), Parameter(request.limit)});
   const Seek none{Parameter(0), Parameter(0), Parameter(0)};
-  std::vector<PendingNotification> result;
-  for (const auto& row : query_seeks(session, sql, seeks, none, entities_per_statement))
-    result.push_back({row.integer(0), row.integer(1), row.text(2), row.text(3), row.optional_time(4)});
-  return result;
+  Taken taken;
+  std::vector<NotificationId> ids;
+  for (const auto& row : query_seeks(session, sql, seeks, none, entities_per_statement)) {
+    ids.push_back(row.integer(0));
+    ++taken.found[row.integer(1)];
+  }
+  std::map<NotificationId, PendingNotification> locked;
+  for (const auto& row :
+       query_ids(session,
+                 "SELECT id, entidad_id, evento, datos, " STORE_EPOCH_MS(
+                     "ocurrida_en") " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN",
+                 ids, "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED"))
+    locked.emplace(row.integer(0), PendingNotification{row.integer(0), row.integer(1), row.text(2),
+                                                       row.text(3), row.optional_time(4)});
+  for (const auto id : ids) {
+    if (auto found = locked.extract(id)) taken.notifications.push_back(std::move(found.mapped()));
+  }
+  return taken;
 }
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {

@@ -27,9 +27,13 @@ struct TakeRequest {
   NotificationId after;  // only what has a higher id: past what is known to be done
   unsigned limit;        // 1 or more
 };
-/// The oldest pending notifications of each entity, locked, by entity in the order given and by id; those
-/// that somebody else holds are skipped.
-std::vector<PendingNotification> take_pending(Session& session, const std::vector<TakeRequest>& requests);
+struct Taken {
+  std::vector<PendingNotification> notifications;  // locked, by entity in the order given and by id
+  std::map<EntityId, unsigned>
+      found;  // how many of each were looked at: fewer than its limit, and it has no more
+};
+/// The oldest pending notifications of each entity; those that somebody else holds are found and not taken.
+Taken take_pending(Session& session, const std::vector<TakeRequest>& requests);
 
 struct Subscriber {
   Target target;

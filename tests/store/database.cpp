@@ -104,7 +104,7 @@ std::vector<BornDelivery> expand(Session& session, BornState state, const Lease&
     const auto entities = waiting_entities(session);
     std::vector<TakeRequest> requests;
     for (const auto entity : entities) requests.push_back({entity, 0, 1000});
-    const auto pending = take_pending(session, requests);
+    const auto pending = take_pending(session, requests).notifications;
     const auto recipients = load_recipients(session, entities);
     Expansion expansion;
     for (const auto& notification : pending) {

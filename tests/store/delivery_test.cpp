@@ -41,8 +41,9 @@ BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_sk
   BOOST_CHECK((waiting_entities(session) == std::vector<EntityId>{3, 5, 9}));
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  BOOST_CHECK_EQUAL(take_pending(other, {{3, 0, 10}}).size(), 1U);
-  BOOST_CHECK_EQUAL(take_pending(session, {{3, 0, 10}, {9, 0, 10}}).size(), 1U);
+  BOOST_CHECK_EQUAL(take_pending(other, {{3, 0, 10}}).notifications.size(), 1U);
+  BOOST_CHECK_EQUAL(take_pending(session, {{3, 0, 10}, {9, 0, 10}}).notifications.size(), 1U);
+  BOOST_CHECK_EQUAL(take_pending(session, {{3, 0, 10}}).found.at(3), 1U);  // held, and there
   other.execute("ROLLBACK");
 }
 
@@ -302,7 +303,7 @@ BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
       " VALUES (1, 'evaluacion.cerrada', '{}', '2026-00-15')");
-  BOOST_CHECK(!take_pending(session, {{1, 0, 10}}).at(0).occurred.has_value());
+  BOOST_CHECK(!take_pending(session, {{1, 0, 10}}).notifications.at(0).occurred.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(upkeep_waits_for_nobody) {
