@@ -2,8 +2,7 @@
 //
 // Several, because libcurl 7.88 looks through the connections that a multi handle keeps whenever a transfer
 // leaves it: with the 1,900 of a thousand receivers, a twelfth of the dispatcher's processor time. Transfers
-// of one key share connections. Each reads
-// delivery.ca_file for itself, and again after a day.
+// of one key share connections. Each multi handle reads delivery.ca_file for itself, once a day.
 #pragma once
 
 #include <curl/curl.h>

@@ -33,6 +33,7 @@ struct Taken {
       found;  // how many of each were looked at: fewer than its limit, and it has no more
 };
 /// The oldest pending notifications of each entity; those that somebody else holds are found and not taken.
+/// An entity whose oldest `limit` are all held has nothing taken until one is free.
 Taken take_pending(Session& session, const std::vector<TakeRequest>& requests);
 
 struct Subscriber {
