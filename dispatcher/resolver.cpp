@@ -10,6 +10,7 @@
 #include <list>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -44,7 +45,7 @@ struct Stamp {
 };
 
 Stamp stamp_of(const char* path) {
-  struct stat file {};
+  struct stat file;
   if (::stat(path, &file) != 0) return {};
   return {file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
 }
@@ -54,30 +55,58 @@ struct ChannelDeleter {
 };
 using ChannelHandle = std::unique_ptr<std::remove_pointer_t<ares_channel>, ChannelDeleter>;
 
-/// With `wait` milliseconds for the first try of each server; `watch` learns which sockets to poll.
-ChannelHandle open_channel(int wait, ares_sock_state_cb watch, void* watcher) {
+/// How long a try of a server is waited for, in milliseconds.
+struct Waits {
+  int first;
+  int longest;
+};
+
+/// `watch` learns which sockets to poll.
+ChannelHandle open_channel(Waits waits, ares_sock_state_cb watch, void* watcher) {
   std::array<char, 3> files_then_dns{"fb"};
   ares_options options{};
   options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
-  options.timeout = wait;
+  options.timeout = waits.first;
   options.tries = tries;
   options.ndomains = 0;  // an entity's name must never be completed to one of our own network
   options.lookups = files_then_dns.data();
   options.sock_state_cb = watch;
   options.sock_state_cb_data = watcher;
+  int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS | ARES_OPT_LOOKUPS |
+              ARES_OPT_SOCK_STATE_CB;
+#ifdef ARES_OPT_MAXTIMEOUTMS
+  // From 1.31 on a server is waited for five times as long as it has taken of late, up to 5 s.
+  options.maxtimeout = waits.longest;
+  given |= ARES_OPT_MAXTIMEOUTMS;
+#endif
+#ifdef ARES_OPT_QUERY_CACHE
+  // From 1.31 on answers are kept for up to an hour, failures too.
+  options.qcache_max_ttl = 0;
+  given |= ARES_OPT_QUERY_CACHE;
+#endif
+#ifdef ARES_OPT_UDP_MAX_QUERIES
+  // From 1.20 on an answer that is no message costs all that asked by the same socket a try.
+  options.udp_max_queries = 1;
+  given |= ARES_OPT_UDP_MAX_QUERIES;
+#endif
   ares_channel channel = nullptr;
-  require(ares_init_options(&channel, &options,
-                            ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
-                                ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB));
+  require(ares_init_options(&channel, &options, given));
   return ChannelHandle(channel);
 }
 
 int count_servers(ares_channel channel) {
+  int count = 0;
+#if ARES_VERSION >= 0x011800  // 1.24, which deprecates the other
+  const std::unique_ptr<char, decltype(&ares_free_string)> servers(ares_get_servers_csv(channel),
+                                                                   ares_free_string);
+  const std::string_view list = servers ? servers.get() : "";
+  if (!list.empty()) count = 1 + static_cast<int>(std::ranges::count(list, ','));
+#else
   ares_addr_port_node* servers = nullptr;
   require(ares_get_servers_ports(channel, &servers));
   const std::unique_ptr<ares_addr_port_node, decltype(&ares_free_data)> owner(servers, ares_free_data);
-  int count = 0;
   for (const auto* server = servers; server != nullptr; server = server->next) ++count;
+#endif
   return std::max(count, 1);
 }
 
@@ -86,10 +115,11 @@ class Channel {
  public:
   Channel(Milliseconds patience, Poller& poller) : poller_(poller), stamp_(stamp_of(configuration)) {
     // Its servers must be known before the wait can be chosen that lets every try have its time.
-    const auto servers = count_servers(open_channel(1, nullptr, nullptr).get());
-    const auto parts = servers * ((1 << tries) - 1);
-    const auto wait = std::max<std::int64_t>(patience.count() / parts, 1);
-    handle_ = open_channel(static_cast<int>(wait), &Channel::watch, this);
+    const auto servers = count_servers(open_channel({1, 1}, nullptr, nullptr).get());
+    const auto part = [&](int parts) {
+      return static_cast<int>(std::max<std::int64_t>(patience.count() / (servers * parts), 1));
+    };
+    handle_ = open_channel({part((1 << tries) - 1), part(tries)}, &Channel::watch, this);
   }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
