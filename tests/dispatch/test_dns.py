@@ -178,6 +178,31 @@ def test_a_failed_lookup_is_not_remembered(world):
     assert [a["error"] for a in world.stack.attempts(delivery)] == [UNRESOLVED, ""]
 
 
+def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
+    """Though its zone says for how long that may be believed: c-ares 1.34 would, for up to an hour."""
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({})
+    delivery = world.stack.delivery_id(entity.notify(), hook.id)
+    wait_until(lambda: entity.listed(hook)["ultimoError"] == UNRESOLVED, what="a failed lookup")
+    world.dns.say({host_of(hook): {"a": [PUBLIC]}})
+    world.stack.wait_delivery(delivery, "entregada")
+
+
+def test_a_server_that_was_slow_is_not_waited_for_longer(world):
+    """c-ares 1.34 would wait for five times as long as it has taken of late, whatever a lookup may take."""
+    entity = world.entity()
+    slow = [entity.register([event]) for event in EVENTS[:4]]
+    stalled = entity.register([EVENTS[4]])
+    world.dns.say({host_of(hook): {"a": [PUBLIC], "fault": "slow"} for hook in slow} | {host_of(stalled): {"fault": "stall"}})
+    world.network.use_dns("127.0.0.1")  # what was known of the server is forgotten
+    for hook, event in zip(slow, EVENTS):
+        world.stack.wait_delivery(world.stack.delivery_id(entity.notify(event), hook.id), "entregada")
+    delivery = world.stack.delivery_id(entity.notify(EVENTS[4]), stalled.id)
+    wait_until(lambda: entity.listed(stalled)["ultimoError"] == UNRESOLVED, what="a failed lookup")
+    assert world.stack.attempts(delivery)[0]["duracion_ms"] <= 1300, "delivery.connect_timeout is 1 s here"
+
+
 def test_webhooks_of_one_host_share_a_lookup_and_a_stall_delays_nobody(world):
     entity, other = world.entity(), world.entity()
     stalled, quick = other.register(["evaluacion.cerrada"]), other.register(["evaluacion.abierta"])

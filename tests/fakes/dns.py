@@ -3,7 +3,8 @@ namespace's 127.0.0.1:53; what it answers is read from a JSON file at every ques
 
     {"name.example.com": {"a": ["192.88.1.1"], "aaaa": [], "cname": "", "ttl": 60, "fault": "", "then": {…}}}
 
-`then` is what it answers from the next question for the same type on; a name that is not in the file does not exist.
+`then` is what it answers from the next question for the same type on; a name that is not in the file does not exist, which
+may be believed for NEGATIVE_TTL seconds.
 Every question is written, a line each, to the log.
 """
 from __future__ import annotations
@@ -23,6 +24,7 @@ FAULTS = {
     "refused": "answers REFUSED",
     "stall": "never answers",
     "stall_aaaa": "never answers for AAAA",
+    "slow": "answers after SLOW_S",
     "garbage": "answers bytes that are no message, with the right id",
     "noise": "answers bytes of any kind",
     "truncated": "says over UDP that the answer is truncated; over TCP it is whole",
@@ -32,7 +34,9 @@ FAULTS = {
     "wrong_name": "answers another question",
     "loop": "a name that points to itself",
 }
-A, CNAME, AAAA = 1, 5, 28
+SLOW_S = 0.2
+NEGATIVE_TTL = 300
+A, CNAME, SOA, AAAA = 1, 5, 6, 28
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
 
 
@@ -65,15 +69,21 @@ def records(name: str, kind: int, entry: dict) -> list[bytes]:
     return found
 
 
-def header(id: bytes, flags: int, answers: int, rcode: int = NOERROR) -> bytes:
-    return id + struct.pack("!HHHHH", 0x8180 | flags | rcode, 1, answers, 0, 0)
+def header(id: bytes, flags: int, answers: int, rcode: int = NOERROR, authorities: int = 0) -> bytes:
+    return id + struct.pack("!HHHHH", 0x8180 | flags | rcode, 1, answers, authorities, 0)
+
+
+def does_not_exist(id: bytes, question: bytes) -> bytes:
+    start = encode_name("ns.example.com") + encode_name("admin.example.com")
+    authority = record("example.com", SOA, NEGATIVE_TTL, start + struct.pack("!IIIII", 1, 3600, 600, 86400, NEGATIVE_TTL))
+    return header(id, 0, 0, NXDOMAIN, authorities=1) + question + authority
 
 
 def answer(message: bytes, entry: dict | None, tcp: bool = False) -> bytes | None:
     """The reply to a question; None: there is none."""
     id, (name, kind, question) = message[:2], read_question(message)
     if entry is None:
-        return header(id, 0, 0, NXDOMAIN) + question
+        return does_not_exist(id, question)
     fault = entry.get("fault", "")
     if fault and fault not in FAULTS:
         raise ValueError(f"unknown fault {fault!r}")
@@ -117,16 +127,22 @@ class Zone:
             entry, turn = entry["then"], turn - 1
         return entry
 
-    def reply(self, message: bytes, tcp: bool = False) -> bytes | None:
+    def reply(self, message: bytes, send, tcp: bool = False):
+        """`send` gets the answer, if there is one; perhaps later, from another thread."""
         name, kind, _ = read_question(message)
-        return answer(message, self.entry(name, kind), tcp)
+        entry = self.entry(name, kind)
+        if (reply := answer(message, entry, tcp)) is None:
+            return
+        if entry and entry.get("fault") == "slow":
+            threading.Timer(SLOW_S, send, [reply]).start()
+        else:
+            send(reply)
 
 
 def serve_udp(server: socket.socket, zone: Zone):
     while True:
         message, client = server.recvfrom(4096)
-        if (reply := zone.reply(message)) is not None:
-            server.sendto(reply, client)
+        zone.reply(message, lambda reply, client=client: server.sendto(reply, client))
 
 
 def serve_tcp(server: socket.socket, zone: Zone):
@@ -138,8 +154,7 @@ def serve_connection(connection: socket.socket, zone: Zone):
     with connection, connection.makefile("rb") as stream:
         while len(size := stream.read(2)) == 2:
             message = stream.read(struct.unpack("!H", size)[0])
-            if (reply := zone.reply(message, tcp=True)) is not None:
-                connection.sendall(struct.pack("!H", len(reply)) + reply)
+            zone.reply(message, lambda reply: connection.sendall(struct.pack("!H", len(reply)) + reply), tcp=True)
 
 
 def main():

@@ -63,7 +63,7 @@ class Network:
         self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
 
     def start(self, arguments, **how) -> subprocess.Popen:
-        command = ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--", *map(str, arguments)]
+        command = ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--root", "--", *map(str, arguments)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **how)
         self._stack.callback(end, process)
         return process
