@@ -40,6 +40,9 @@ constexpr const char* credentials =
     "url: no puede llevar usuario ni contraseña; use secreto para verificar los avisos";
 constexpr const char* bad_host =
     "url: el nombre de host no es válido; escriba un nombre de dominio público completo";
+constexpr const char* bad_ipv4 =
+    "url: un host que acaba en un número se toma por una dirección IPv4; escríbala como cuatro números "
+    "decimales de 0 a 255, sin ceros a la izquierda, o use un nombre de dominio público";
 constexpr const char* bad_port = "url: el puerto debe ser un número de 1 a 65535";
 constexpr const char* not_public =
     "url: no puede apuntar a una dirección local, privada o reservada; use un nombre de dominio público";
@@ -116,7 +119,7 @@ void require_port(std::string_view port) {
 
 /// What libcurl will dial for a URL.
 struct Dialled {
-  std::string host;  // brackets kept; IPv4 in dotted form whatever its spelling
+  std::string host;  // brackets kept
   std::uint16_t port;
 };
 
@@ -167,10 +170,10 @@ bool is_name(std::string_view host) {
   return host.size() <= longest && std::all_of(labels.begin(), labels.end(), is_label);
 }
 
-/// `7`, `0x7f` (in lower case): some resolver may take a name that ends so for an IPv4 address; no real
-/// domain does.
-bool ends_in_number(std::string_view name) {
-  const std::string_view last = labels_of(name).back();
+/// `7`, `0x7f`: some reader takes a host that ends so for an IPv4 address (https://url.spec.whatwg.org/, ends
+/// in a number); no real domain does.
+bool ends_in_number(std::string_view host) {
+  const std::string last = lower(labels_of(host).back());
   return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
 }
 
@@ -192,19 +195,29 @@ std::optional<IpAddress> bracketed_address(std::string_view host) {
   return IpAddress::parse(host.substr(1, host.size() - 2));
 }
 
+/// An address in its usual spelling; nullopt for a name. IPv4 has many more: 010.8.8.8 is 8.8.8.8 to some
+/// and 10.8.8.8 to others, and which of them libcurl reads changes with its version (7.88 reads 0X7F.1, 8.14
+/// does not).
+std::optional<IpAddress> written_address(const std::string& host) {
+  if (auto v6 = bracketed_address(host)) return v6;
+  require(is_name(host), bad_host);
+  if (!ends_in_number(host)) return std::nullopt;
+  auto v4 = IpAddress::parse(host);
+  require(v4.has_value(), bad_ipv4);
+  return v4;
+}
+
 /// Compares how we and libcurl read the host, and refuses what must not be dialled; returns it without
 /// brackets.
-std::string judge_host(const std::string& written, const std::string& dialled,
-                       const std::vector<HostOverride>& overrides) {
-  const auto v6 = bracketed_address(written);
-  const auto address = v6 ? bracketed_address(dialled) : IpAddress::parse(dialled);
+std::string judge_host(const std::string& written, const std::optional<IpAddress>& address,
+                       const std::string& dialled, const std::vector<HostOverride>& overrides) {
   if (address) {
-    require(!v6 || *address == *v6, bad_host);
+    require((address->v6 ? bracketed_address(dialled) : IpAddress::parse(dialled)) == address, bad_host);
     require(is_public_address(*address), not_public);
     return address->to_string();
   }
   std::string name = lower(dialled);
-  require(name == lower(written) && !ends_in_number(name), bad_host);
+  require(name == lower(written), bad_host);
   require(find_override(name, overrides) != nullptr || !is_private_name(name), not_public);
   return name;
 }
@@ -218,11 +231,11 @@ TargetUrl judge(std::string_view url, const std::vector<HostOverride>& overrides
   parts.host = to_punycode(parts.host);
   // The root's dot names the same host; without it every later comparison is plain.
   if (parts.host.ends_with('.')) parts.host.pop_back();
-  require(bracketed_address(parts.host) || is_name(parts.host), bad_host);
+  const auto address = written_address(parts.host);
   const std::string text = std::string(scheme) + parts.host + parts.port + parts.tail;
   require_length(text, too_long_stored);
   const Dialled dial = dialled(text);
-  return {text, judge_host(parts.host, dial.host, overrides), dial.port};
+  return {text, judge_host(parts.host, address, dial.host, overrides), dial.port};
 }
 
 }  // namespace

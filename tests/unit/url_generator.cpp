@@ -197,11 +197,16 @@ std::string UrlGenerator::spell_number(std::uint32_t value) {
 }
 
 /// In one to four parts, the last of which holds the rest.
-std::string UrlGenerator::spell_v4(std::uint32_t address) {
+std::string UrlGenerator::spell_unusually(std::uint32_t address) {
   const unsigned parts = one_in(2) ? 4 : 1 + static_cast<unsigned>(below(4));
   std::string text;
   for (unsigned i = 0; i + 1 < parts; ++i) text += spell_number(address >> (24 - 8 * i) & 0xff) + ".";
   text += spell_number(parts == 1 ? address : address & (0xffffffffU >> 8 * (parts - 1)));
+  return text;
+}
+
+std::string UrlGenerator::spell_v4(const IpAddress& address) {
+  std::string text = one_in(2) ? address.to_string() : spell_unusually(number_of(address));
   return one_in(8) ? text + "." : text;
 }
 
@@ -226,7 +231,7 @@ std::string UrlGenerator::spell_v6(const IpAddress& address) {
 }
 
 std::string UrlGenerator::spell(const IpAddress& address) {
-  return address.v6 ? spell_v6(address) : spell_v4(number_of(address));
+  return address.v6 ? spell_v6(address) : spell_v4(address);
 }
 
 std::string UrlGenerator::name() {
@@ -274,11 +279,12 @@ GeneratedUrl UrlGenerator::next() {
   std::string host = is_address ? spell(chosen) : name();
   if (one_in(2)) {
     const std::string text = "https://" + host + std::string(pick(endings));
-    return {text, is_address ? std::optional(chosen) : std::nullopt};
+    const bool usual = chosen.v6 || host == chosen.to_string() || host == chosen.to_string() + ".";
+    return {text, is_address ? std::optional(chosen) : std::nullopt, usual};
   }
   if (one_in(3)) host = disguised(std::move(host));
   std::string text = (one_in(3) ? std::string(pick(prefixes)) : "https://") + host;
   text += one_in(3) ? pick(suffixes) : pick(endings);
   for (std::uint64_t times = below(3); times > 0; --times) text = mutated(std::move(text));
-  return {text, std::nullopt};
+  return {text, std::nullopt, false};
 }

@@ -18,8 +18,10 @@ bool is_public_by_the_registries(const platform::IpAddress& address);
 
 struct GeneratedUrl {
   std::string text;
-  /// The URL is nothing but a spelling of this address, so that it must be accepted if it is public.
+  /// The URL is nothing but a spelling of this address, which must be accepted if it is public and `usual`:
+  /// the only spelling of IPv4 that all readers read alike, any of IPv6.
   std::optional<platform::IpAddress> plain;
+  bool usual;
 };
 
 class UrlGenerator {
@@ -34,7 +36,8 @@ class UrlGenerator {
 
   platform::IpAddress address();
   std::string spell(const platform::IpAddress& address);
-  std::string spell_v4(std::uint32_t address);
+  std::string spell_unusually(std::uint32_t address);
+  std::string spell_v4(const platform::IpAddress& address);
   std::string spell_v6(const platform::IpAddress& address);
   std::string spell_number(std::uint32_t value);
   std::string name();
