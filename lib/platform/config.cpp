@@ -1,6 +1,7 @@
 #include "platform/config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 
@@ -47,8 +48,28 @@ std::string shown(Config& config, std::string_view name) {
   return key + " = " + value + " (" + source + ")";
 }
 
+/// As database.hosts writes them, with or without a port.
+bool is_loopback_address(std::string_view host) {
+  return std::ranges::any_of(std::array<std::string_view, 2>{"127.0.0.1", "[::1]"},
+                             [host](std::string_view address) {
+                               return host == address || host.starts_with(std::string(address) + ":");
+                             });
+}
+
+/// From 3.4 on (Debian 13) libmariadb does not compare the names in a certificate with these two addresses; a
+/// tunnel to another machine may end there. Every other name and address it does.
+void require_verifiable_hosts(Config& config) {
+  const auto& database = config.settings.database;
+  if (!database.tls_ca.empty() && std::ranges::any_of(database.hosts, is_loopback_address))
+    throw_config_error(
+        shown(config, "database.hosts") +
+        " must name the server as its certificate does, not by 127.0.0.1 or [::1] (localhost, say, or a "
+        "name in /etc/hosts), for database.tls_ca to verify it");
+}
+
 /// What no key can judge by itself.
 void check_together(Config& config) {
+  require_verifiable_hosts(config);
   constexpr Milliseconds margin{10000};
   const auto& delivery = config.settings.delivery;
   if (delivery.lease < delivery.timeout + margin)

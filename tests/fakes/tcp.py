@@ -1,4 +1,4 @@
-"""Servers that go wrong before HTTP. Each is a context manager that gives its port on 127.0.0.1."""
+"""Servers that go wrong before HTTP. Each is a context manager that gives its port, on 127.0.0.1."""
 from __future__ import annotations
 
 import contextlib
@@ -22,9 +22,9 @@ def black_hole():
 
 
 @contextlib.contextmanager
-def tcp_server(serve):
+def tcp_server(serve, address="127.0.0.1"):
     """serve(connection) for every connection, in a thread each; its port."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server((address, 0)) as server:
         def accept():
             with contextlib.suppress(OSError):
                 while True:
@@ -40,6 +40,23 @@ def tcp_server(serve):
         finally:
             server.shutdown(socket.SHUT_RDWR)
             thread.join()
+
+
+def forward_to(port):
+    """The end of a tunnel to that port of 127.0.0.1."""
+    def pump(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def serve(connection):
+        with socket.create_connection(("127.0.0.1", port)) as server:
+            answers = threading.Thread(target=pump, args=(server, connection), daemon=True)
+            answers.start()
+            pump(connection, server)
+            answers.join()
+    return serve
 
 
 def say_nothing(connection):

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from fakes.receiver import Receiver, self_signed
-from fakes.tcp import tcp_server
+from fakes.tcp import forward_to, tcp_server
 from support.actors import Entity
 from support.stack import Stack, free_port, setting
 
@@ -61,7 +61,16 @@ def test_a_server_of_another_authority_is_refused(remote, tmp_path):
 
 
 def test_a_server_of_another_name_is_refused(remote, port):
-    assert "database.hosts" in refused(remote, database_hosts=f"127.0.0.1:{port}")
+    """Its certificate is for localhost."""
+    with tcp_server(forward_to(port), "127.0.0.2") as tunnel:
+        assert "database.hosts" in refused(remote, database_hosts=f"127.0.0.2:{tunnel}")
+
+
+def test_an_address_whose_name_would_not_be_verified_stops_the_start(remote, port):
+    """libmariadb 3.4 accepts a certificate of any name from 127.0.0.1."""
+    result = list_entities(remote, database_hosts=f"127.0.0.1:{port}")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "database.hosts" in result.stderr and "database.tls_ca" in result.stderr
 
 
 def test_an_expired_certificate_is_refused(remote):

@@ -258,6 +258,21 @@ BOOST_AUTO_TEST_CASE(a_message_is_one_line_whatever_was_given) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_verified_server_is_named_as_its_certificate_does) {
+  const auto with_tls = [](const std::string& hosts) {
+    return "[database]\nhosts = " + hosts + "\ntls_ca = /ca.pem\n";
+  };
+  for (const auto* hosts :
+       {"127.0.0.1", "127.0.0.1:3307", "[::1]", "[::1]:3307", "db.example.org, 127.0.0.1"})
+    BOOST_TEST(config_failure({.file = with_tls(hosts)})
+                   .starts_with("database.hosts = " + std::string(hosts) + " ("),
+               hosts);
+  for (const auto* hosts :
+       {"localhost", "127.0.0.10", "127.0.0.2:3307", "[::1:1]:3307", "127.0.0.1.example.org"})
+    BOOST_CHECK_NO_THROW(load({.file = with_tls(hosts)}));
+  BOOST_CHECK_NO_THROW(load({.file = "[database]\nhosts = 127.0.0.1\n"}));
+}
+
 BOOST_AUTO_TEST_CASE(the_lease_outlasts_the_attempt) {
   BOOST_TEST(config_failure({.file = "[delivery]\nlease = 24s\n"}).starts_with("delivery.lease = 24s ("));
   BOOST_TEST(
