@@ -97,9 +97,8 @@ void Outcomes::finish(const Batch& batch) {
     done_.push_back(
         {settlement.webhook, settlement.entity, again ? std::optional(settlement.wait) : std::nullopt});
   }
-  std::erase_if(unsettled_, [&](const auto& settlement) {
-    return attempts.contains({settlement.id, settlement.lease});
-  });
+  const auto decided = [&](const auto& kept) { return attempts.contains({kept.id, kept.lease}); };
+  std::erase_if(unsettled_, decided);
 }
 
 std::size_t Outcomes::set_aside() const {

@@ -40,7 +40,7 @@ std::string header_of(std::string_view layout) {
 }
 
 bool has(int fd, const std::string& header, std::size_t size) {
-  struct stat status {};
+  struct stat status;
   if (::fstat(fd, &status) != 0 || static_cast<std::size_t>(status.st_size) != size) return false;
   std::string found(header.size(), '\0');
   return ::pread(fd, found.data(), found.size(), 0) == static_cast<ssize_t>(found.size()) && found == header;

@@ -122,8 +122,10 @@ std::vector<ConfigKey> retention_keys() {
   };
 }
 
+using Limit = unsigned LimitSettings::*;
+
 ConfigKey limit_key(const std::string& name, const std::string& default_value, const std::string& description,
-                    unsigned LimitSettings::*limit) {
+                    Limit limit) {
   constexpr unsigned most = 1000000;
   return {{"limits." + name, default_value, "0 to 1000000", description + "; 0: no limit"},
           [limit](Settings& s, Text t) { s.limits.*limit = static_cast<unsigned>(read_number(t, 0, most)); }};

@@ -54,7 +54,7 @@ bool under_journal() { return std::getenv("JOURNAL_STREAM") != nullptr; }
 /// (systemd.exec(5)).
 bool stderr_is_journal() {
   const char* const stream = std::getenv("JOURNAL_STREAM");
-  struct stat status {};
+  struct stat status;
   if (stream == nullptr || ::fstat(STDERR_FILENO, &status) != 0) return false;
   return stream == std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
 }

@@ -64,9 +64,8 @@ BOOST_AUTO_TEST_CASE(a_key_is_freed_by_a_rejection_and_taken_again_by_a_retry) {
   Database database;
   insert(database.session, "evaluacion.abierta", "{}", "k");
   const auto id = database.session.last_insert_id();
-  transaction(database.session, [&] {
-    write_expansion(database.session, {{}, {{id, "datos.titulo: falta"}}, {}}, {});
-  });
+  const Expansion rejection{{}, {{id, "datos.titulo: falta"}}, {}};
+  transaction(database.session, [&] { write_expansion(database.session, rejection, {}); });
   insert(database.session, "evaluacion.abierta", "{}", "k");
   BOOST_CHECK_THROW(retry_notification(database.session, id), DuplicateKey);
   BOOST_CHECK(discard_notification(database.session, id) == NotificationChange::done);

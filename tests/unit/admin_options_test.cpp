@@ -65,9 +65,8 @@ BOOST_AUTO_TEST_CASE(abbreviations_are_not_guessed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_mistyped_option_is_answered_with_the_nearest) {
-  BOOST_TEST(refusal([] {
-               parse({"--entiyt", "7"});
-             }) == "unknown option '--entiyt': did you mean '--entity'?");
+  const auto message = refusal([] { parse({"--entiyt", "7"}); });
+  BOOST_TEST(message == "unknown option '--entiyt': did you mean '--entity'?");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_is_named) {
@@ -89,10 +88,8 @@ BOOST_AUTO_TEST_CASE(ids_are_positive_integers) {
   for (const std::string text : {"0", "-1", "1.5", "x", "", " 1", "0x1", "9223372036854775808"}) {
     BOOST_TEST_CONTEXT("'" << text << "'") {
       BOOST_TEST(contains(refusal([&] { parse({"--entity=1", text}).required_id(); }), "ID must be"));
-      BOOST_TEST(contains(refusal([&] {
-                            Arguments({{"entity", text}}, false).id("entity");
-                          }),
-                          "--entity must be"));
+      const Arguments option({{"entity", text}}, false);
+      BOOST_TEST(contains(refusal([&] { option.id("entity"); }), "--entity must be"));
     }
   }
 }

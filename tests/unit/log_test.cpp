@@ -58,7 +58,7 @@ int private_journal() {
 }
 
 void name_stderr_as_the_journal() {
-  struct stat status {};
+  struct stat status;
   ::fstat(STDERR_FILENO, &status);
   const auto name = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
   ::setenv("JOURNAL_STREAM", name.c_str(), 1);

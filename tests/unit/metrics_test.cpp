@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(processes_count_together_and_a_killed_one_takes_nothing_wit
 BOOST_AUTO_TEST_CASE(the_file_is_its_owners_alone) {
   const unit::TemporaryFolder folder;
   const Table table(example(), folder.path() + "/metrics");
-  struct stat status {};
+  struct stat status;
   BOOST_REQUIRE(::stat((folder.path() + "/metrics").c_str(), &status) == 0);
   BOOST_TEST((status.st_mode & 0777) == 0600);
 }
