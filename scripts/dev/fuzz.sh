@@ -64,17 +64,13 @@ fuzz_advice() {
   say "see it again: $program $input"
 }
 
-# A case for each target, as the other suites report theirs.
+# A case for each target.
 run_fuzz() {
-  local target failed=0 cases=''
+  local target failed=0 status cases=''
   for target in "${FUZZ_TARGETS[@]}"; do
-    if fuzz_one "$target" "$FUZZ_SECONDS"; then
-      cases+="<testcase name=\"$target\"/>"
-    else
-      cases+="<testcase name=\"$target\"><failure/></testcase>"
-      failed=1
-    fi
+    status=0
+    fuzz_one "$target" "$FUZZ_SECONDS" || status=1 failed=1
+    cases+=$(case_of "$target" "$status")
   done
-  printf '<testsuite name="fuzz">%s</testsuite>\n' "$cases" >"$RESULTS/fuzz.xml"
-  printf '%s\n' "$failed" >"$RESULTS/fuzz.status"
+  write_suite fuzz "$failed" "$cases"
 }

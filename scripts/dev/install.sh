@@ -8,6 +8,7 @@ RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl
 TEST_PACKAGES=(python3-pytest python3-pytest-xdist faketime iproute2 prometheus mariadb-client)
 BENCH_PACKAGES=(wrk)
 PACKAGE_PACKAGES=(dpkg-dev file gzip lintian)
+FRESH_PACKAGES=(debootstrap util-linux git)
 SYSTEM_PACKAGES=(debootstrap systemd-container util-linux)
 LINT_PACKAGES=(clang-format clang-tidy shellcheck)
 

@@ -1,35 +1,66 @@
 # shellcheck shell=bash
-# The Debian package, by CPack, and what lintian thinks of it.
+# The Debian package of a release, by CPack, and what lintian thinks of it.
 
 command_package() {
-  local version=''
+  local version='' release=''
   while (($#)); do
     case $1 in
       --version)
-        [[ ${2:-} =~ ^[0-9][A-Za-z0-9.+~]*$ ]] || usage_error "--version takes a Debian version, like 0.0.9"
+        [[ ${2:-} =~ ^[0-9][A-Za-z0-9.+]*$ ]] || usage_error "--version takes a version without the release's ending, like 0.0.9"
         version=$2
         shift
         ;;
-      *) usage_error "'package' takes --version V, not '$1'" ;;
+      --release)
+        require_release "${2:-}"
+        release=$2
+        shift
+        ;;
+      *) usage_error "'package' takes --version V and --release R, not '$1'" ;;
     esac
     shift
   done
+  if [[ -n $release && $release != "$(host_release)" ]]; then
+    package_in_fresh "$release" "$version"
+  else
+    package_here "$version"
+  fi
+}
+
+package_here() {
   install_packages "${BUILD_PACKAGES[@]}" "${PACKAGE_PACKAGES[@]}"
   build_preset release "${PROGRAMS[@]}" manuals
-  make_package "$version"
+  make_package "$1"
 }
+
+# package_in_fresh RELEASE [VERSION]: on a system of that release; on the one of the tests, when there is one.
+package_in_fresh() {
+  local release=$1 version=$2 obstacle built result
+  obstacle=$(fresh_obstacle)
+  [[ -z $obstacle ]] || die "a package of Debian ${DEBIAN[$release]} cannot be built here: $obstacle"
+  [[ -d $FRESH/$release ]] || make_fresh "$release"
+  built=$(in_fresh "$release" ./dev package ${version:+--version "$version"}) || exit 1
+  mkdir -p "$ROOT/build/package"
+  result=$ROOT/build/package/${built##*/}
+  cp "$FRESH/$release$built" "$result"
+  printf '%s\n' "$result"
+}
+
+# The end of the package's version, which says of which release it is.
+version_ending() { sed -n 's/^set(CPACK_DEBIAN_PACKAGE_VERSION ".*\(~deb[0-9]*\)")$/\1/p' "$ROOT/build/release/CPackConfig.cmake"; }
 
 # make_package [VERSION]: prints its path. Another version is for tests of upgrades: the programs keep their own.
 make_package() {
-  local version=$1 folder=$ROOT/build/package log=$ROOT/build/package.log package
+  local version=$1 folder=$ROOT/build/package/cpack log=$ROOT/build/package.log package
   rm -rf "$folder" && mkdir -p "$folder"
   # Debian's umask, whatever the caller's: what is installed must be readable.
-  (umask 022 && cd "$folder" && cpack --config "$ROOT/build/release/CPackConfig.cmake" -B "$folder" ${version:+-R "$version"}) \
+  (umask 022 && cd "$folder" && cpack --config "$ROOT/build/release/CPackConfig.cmake" -B "$folder" \
+    ${version:+-D "CPACK_DEBIAN_PACKAGE_VERSION=$version$(version_ending)"}) \
     >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "cpack failed (all of it: $log)"; }
-  rm -rf "$folder/_CPack_Packages"
-  package=$(find "$folder" -name '*.deb')
+  package=$(find "$folder" -maxdepth 1 -name '*.deb')
   lintian --no-cfg --fail-on error --tag-display-limit 0 "$package" >"$log" 2>&1 ||
     { cat "$log" >&2; die "lintian finds errors in $package"; }
   say "lintian: $(grep -c '^W:' "$log") warnings ($log)"
-  printf '%s\n' "$package"
+  mv "$package" "$ROOT/build/package/"
+  rm -rf "$folder"
+  printf '%s\n' "$ROOT/build/package/${package##*/}"
 }

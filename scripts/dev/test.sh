@@ -1,8 +1,10 @@
 # shellcheck shell=bash
 # Every suite in one command. tally.py adds the counts up; a suite that cannot run counts as a failure.
 
-SUITES='unit store python system mysql fuzz sanitizers hosts'
+SUITES='unit store python system upgrade mysql fuzz sanitizers hosts'
 TEST_TARGETS=(unit_tests store_tests)
+# With the programs themselves, so that warnings, which are errors in that preset, are looked for in all that is ours.
+CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
 # The tests wait more than they compute: a file to a worker at a time, each worker with a stack of its own.
 PYTEST_WORKERS=(-n 2 --dist loadfile)
@@ -12,15 +14,22 @@ SUITE_SUFFIX=''
 PYTHON_RUNNER=() # what pytest runs in
 
 command_test() {
-  local only='' long='' system='' mysql='' pytest_arguments=()
+  local only='' long='' system='' mysql='' release='' other='' arguments=("$@") pytest_arguments=()
   while (($#)); do
     case $1 in
       -h | --help) usage && return ;;
       --long) long=1 ;;
       --system | --system-if-possible) system=$1 ;;
       --mysql) mysql=1 ;;
+      --other-release | --other-release-if-possible) other=$1 ;;
+      --release)
+        require_release "${2:-}"
+        release=$2
+        shift
+        ;;
       --only)
-        (($# > 1)) || usage_error "--only takes one of: $SUITES"
+        (($# > 1)) || usage_error "--only takes one or more of: $SUITES"
+        require_suites "$2"
         only=$2
         shift
         ;;
@@ -28,38 +37,87 @@ command_test() {
     esac
     shift
   done
-  [[ " $SUITES " == *" ${only:-unit} "* ]] || usage_error "--only takes one of: $SUITES; not '$only'"
-  [[ $only != system ]] || system=--system
-  prepare_tests "$only" "$long" "$mysql"
-
   RESULTS=$ROOT/build/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
+  if [[ -n $release ]]; then
+    test_on_release
+  else
+    test_here
+    [[ -z $other ]] || test_other_release
+  fi
+  "$PYTHON" "$ROOT/scripts/dev/tally.py" "$RESULTS"
+}
+
+require_suites() {
+  local suite
+  for suite in ${1//,/ }; do
+    [[ " $SUITES " == *" $suite "* ]] || usage_error "--only takes one or more of: $SUITES; not '$suite'"
+  done
+  [[ -n $1 ]] || usage_error "--only takes one or more of: $SUITES"
+}
+
+# With the variables of command_test, as the next two.
+test_here() {
+  local how=${system:---system}
+  is_tested_release "$(host_release)" ||
+    say "this is neither Debian 12 nor 13: untested; warnings do not stop the build, and what fails may be the machine's"
+  prepare_tests
   ! is_wanted unit || run_boost unit asan
   ! is_wanted store || run_store asan
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" run_python python "${pytest_arguments[@]}"
   ! is_wanted hosts || run_hosts
-  [[ -z $system ]] || run_system "$system" "${pytest_arguments[@]}"
+  ! is_wanted system || run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
+  ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
   ! is_wanted fuzz || run_fuzz
   ! is_wanted sanitizers || run_sanitized
   ! is_wanted mysql || run_on_mysql "${pytest_arguments[@]}"
-  "$PYTHON" "$ROOT/scripts/dev/tally.py" "$RESULTS"
 }
 
-# is_wanted SUITE, by the `only`, `long` and `mysql` of command_test.
+# What the system tests boot is not inside the fresh system but beside it.
+test_on_release() {
+  local obstacle how=${system:---system} inside=() argument
+  obstacle=$(fresh_obstacle)
+  [[ -z $obstacle ]] || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $obstacle"
+  for argument in "${arguments[@]}"; do
+    [[ $argument == --system* ]] || inside+=("$argument")
+  done
+  run_fresh "$release" "${inside[@]}"
+  ! is_wanted system || run_system "$how" "$release" "${pytest_arguments[@]}"
+}
+
+# Of the other release the demo and the shorter suites, and its package with --system.
+test_other_release() {
+  local obstacle release
+  release=$(other_release)
+  obstacle=$(fresh_obstacle)
+  if [[ -n $obstacle ]]; then
+    [[ $other == --other-release-if-possible ]] || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $obstacle"
+    say "the tests on a Debian ${DEBIAN[$release]} are SKIPPED: $obstacle"
+    return
+  fi
+  run_fresh "$release" --only unit,store
+  [[ -z $system ]] || { run_system "$system" "$release" && run_upgrade "$system"; }
+}
+
+# is_wanted SUITE, by the `only`, `long`, `system` and `mysql` of command_test.
 is_wanted() {
+  if [[ -n $only ]]; then
+    [[ ,$only, == *",$1,"* ]]
+    return
+  fi
   case $1 in
-    fuzz | sanitizers | hosts) [[ $only == "$1" || -z $only && -n $long ]] ;;
-    mysql) [[ $only == mysql || -z $only && -n $mysql ]] ;;
-    *) [[ -z $only || $only == "$1" ]] ;;
+    fuzz | sanitizers | hosts) [[ -n $long ]] ;;
+    system) [[ -n $system ]] ;;
+    upgrade) false ;; # takes the packages of both releases
+    mysql) [[ -n $mysql ]] ;;
   esac
 }
 
 prepare_tests() {
-  local only=$1 long=$2 mysql=$3
   install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
   install_database
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
-  ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${TEST_TARGETS[@]}"
+  ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${CHECKED_TARGETS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
   [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install; }
   ! is_wanted fuzz || build_fuzz_targets
@@ -76,6 +134,17 @@ run_on_mysql() {
 
 # A suite's results have its own name under AddressSanitizer, and say the preset of another, and MySQL.
 suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
+
+# write_suite NAME STATUS CASES: the results of what is no Boost.Test and no pytest, as theirs.
+write_suite() {
+  printf '<testsuite name="%s">%s</testsuite>\n' "$1" "$3" >"$RESULTS/$1.xml"
+  printf '%s\n' "$2" >"$RESULTS/$1.status"
+}
+
+# case_of NAME STATUS
+case_of() {
+  if [[ $2 == 0 ]]; then printf '<testcase name="%s"/>' "$1"; else printf '<testcase name="%s"><failure/></testcase>' "$1"; fi
+}
 
 # run_boost NAME PRESET: counts by its JUnit report and its exit status, which tells of a crash.
 run_boost() {

@@ -1,6 +1,7 @@
 """The package on a Debian of its own, with a real systemd: installed once, and then lived with, in the order of the files.
 
-`./dev test --system` builds image and package and says where they are; without that nothing here is run."""
+`./dev test --system` builds image and package and says where they are; without that nothing here is run. `./dev test --only upgrade`
+brings the package of the next release besides, and runs that file alone."""
 import os
 import tempfile
 from pathlib import Path
@@ -12,6 +13,8 @@ from support.machine import Machine
 
 if "SYSTEM_PACKAGE" not in os.environ:
     collect_ignore_glob = ["test_*.py"]
+elif "SYSTEM_NEXT_PACKAGE" not in os.environ:
+    collect_ignore = ["test_next_release.py"]
 
 FIGURES: list[str] = []
 

@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# The Debian releases that the project is tested on, and minimal systems of them, made by debootstrap from the mirror that this
+# machine's apt uses.
+
+declare -A DEBIAN=([bookworm]=12 [trixie]=13)
+
+host_release() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
+
+is_tested_release() { [[ -n ${1:-} && -n ${DEBIAN[$1]:-} ]]; }
+
+other_release() { if [[ $(host_release) == trixie ]]; then echo bookworm; else echo trixie; fi; }
+
+require_release() {
+  is_tested_release "${1:-}" || usage_error "--release takes one of: $(printf '%s\n' "${!DEBIAN[@]}" | sort | tr '\n' ' ')"
+}
+
+# make_debian FOLDER RELEASE PACKAGE,…: made aside and moved, so that what is there is whole. (set -e would not hold in here: callers
+# test its status.)
+make_debian() {
+  local folder=$1 release=$2 packages=$3
+  local -x http_proxy='' https_proxy=''
+  eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
+  [[ -n $http_proxy ]] || unset http_proxy
+  [[ -n $https_proxy ]] || unset https_proxy
+  mkdir -p "${folder%/*}"
+  rm -rf --one-file-system "$folder.new"
+  debootstrap --variant=minbase --include="$packages" "$release" "$folder.new" "$(debian_mirror)" </dev/null &&
+    debian_sources "$release" >"$folder.new/etc/apt/sources.list" &&
+    { apt-config dump | grep -i '::proxy' >"$folder.new/etc/apt/apt.conf.d/99proxy" || true; } &&
+    apt_in "$folder.new" update &&
+    mv "$folder.new" "$folder" && return
+  rm -rf --one-file-system "$folder.new"
+  return 1
+}
+
+# targets FORMAT: of Debian's own archives, as this machine's apt has last seen them.
+targets() { apt-get indextargets --format "$1" 'Created-By: Packages' 'Origin: Debian' | sort -u; }
+
+debian_mirror() {
+  local found
+  # shellcheck disable=SC2016
+  found=$(targets '$(CODENAME) $(REPO_URI)' | awk -v release="$(host_release)" '$1 == release && $2 ~ /^https?:/ { print $2; exit }')
+  printf '%s\n' "${found:-http://deb.debian.org/debian}"
+}
+
+# debian_sources RELEASE: this machine's, with that release in place of its own.
+debian_sources() {
+  local release=$1 host found
+  host=$(host_release)
+  # shellcheck disable=SC2016
+  found=$(targets 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' | sed -n "s/^\(deb http[^ ]* \)$host\(-[a-z]*\)\{0,1\} /\1$release\2 /p")
+  printf '%s\n' "${found:-deb $(debian_mirror) $release main}"
+}
+
+# apt_in FOLDER ARGUMENT…: with this machine's network.
+apt_in() {
+  local folder=$1
+  shift
+  rm -f "$folder/etc/resolv.conf"
+  cp /etc/resolv.conf "$folder/etc/resolv.conf"
+  DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$folder" apt-get -q -y "$@" </dev/null
+}
