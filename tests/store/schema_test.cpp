@@ -1,6 +1,7 @@
 // What the schema refuses, whoever writes; and the migrations that make it.
 #include <boost/test/unit_test.hpp>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "database.hpp"
@@ -38,6 +39,17 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_json_or_too_long_fails_at_the_insert) {
     BOOST_CHECK_THROW(insert(database.session, "evaluacion.abierta", data), DatabaseError);
   }
   BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "\"" + std::string(65534, 'a') + "\""));
+}
+
+// Servers' defaults fold case, and differ: utf8mb4_general_ci, from MariaDB 11.5 on utf8mb4_uca1400_ai_ci.
+BOOST_AUTO_TEST_CASE(no_text_has_the_collation_that_a_server_prefers) {
+  Database database;
+  std::set<std::string> collations;
+  for (const auto& row :
+       database.session.query("SELECT DISTINCT collation_name FROM information_schema.columns WHERE"
+                              " table_schema = DATABASE() AND collation_name IS NOT NULL"))
+    collations.insert(row.text(0));
+  BOOST_TEST((collations == std::set<std::string>{"ascii_bin", "utf8mb4_bin"}));
 }
 
 BOOST_AUTO_TEST_CASE(data_are_kept_byte_for_byte) {
