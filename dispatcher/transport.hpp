@@ -1,8 +1,9 @@
 // The transfers under way and their sockets, over several of libcurl's multi handles.
 //
 // Several, because libcurl 7.88 looks through the connections that a multi handle keeps whenever a transfer
-// leaves it: with the 1,900 of a thousand receivers, a twelfth of the dispatcher's processor time. Transfers
-// of one key share connections. Each multi handle reads delivery.ca_file for itself, once a day.
+// leaves it: with the 1,900 of a thousand receivers, a twelfth of the dispatcher's processor time. With 8.14
+// one multi handle would do (docs/decisions.md, Debian 12 and 13). Transfers of one key share connections.
+// Each multi handle reads delivery.ca_file for itself, once a day.
 #pragma once
 
 #include <curl/curl.h>

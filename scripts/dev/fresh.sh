@@ -5,6 +5,7 @@
 
 FRESH=$ROOT/.dev/fresh
 FRESH_TREE=/root/apientidades
+declare -A FRESH_MADE # by release: in this run
 FRESH_NAMESPACES=(unshare --mount --propagation private --pid --fork --kill-child)
 # shellcheck disable=SC2016
 FRESH_ENTER='root=$1 tree=$2 && shift 2 && mount --bind "$root" "$root" && cd "$root" && mount -t proc proc proc &&
@@ -30,6 +31,7 @@ make_fresh() {
     tail -n 10 "$log" >&2
     die "a fresh Debian ${DEBIAN[$release]} could not be made (all of it: $log)"
   }
+  FRESH_MADE[$release]=1
 }
 
 fill_fresh() {
@@ -54,8 +56,9 @@ run_fresh() {
   say "./dev demo on a fresh Debian ${DEBIAN[$release]}"
   in_fresh "$release" ./dev demo || status=$?
   write_suite "demo-$release" "$status" "$(case_of demo "$status")"
+  say "unless all passes, what runs there stays in $FRESH/$release$FRESH_TREE"
   say "./dev test $* on a fresh Debian ${DEBIAN[$release]}"
-  in_fresh "$release" ./dev test "$@" || say "what failed stays in $FRESH/$release$FRESH_TREE"
+  in_fresh "$release" ./dev test "$@" || true # it is in the results
   collect_fresh "$release"
 }
 

@@ -32,16 +32,17 @@ package_here() {
   make_package "$1"
 }
 
-# package_in_fresh RELEASE [VERSION]: on a system of that release; on the one of the tests, when there is one.
+# package_in_fresh RELEASE [VERSION]: on a fresh system of that release; on that of the tests, where they have just made one.
 package_in_fresh() {
-  local release=$1 version=$2 obstacle built result
+  local release=$1 version=$2 obstacle built result tests=${FRESH_MADE[$1]:-}
   obstacle=$(fresh_obstacle)
   [[ -z $obstacle ]] || die "a package of Debian ${DEBIAN[$release]} cannot be built here: $obstacle"
-  [[ -d $FRESH/$release ]] || make_fresh "$release"
+  [[ -n $tests ]] || make_fresh "$release"
   built=$(in_fresh "$release" ./dev package ${version:+--version "$version"}) || exit 1
   mkdir -p "$ROOT/build/package"
   result=$ROOT/build/package/${built##*/}
   cp "$FRESH/$release$built" "$result"
+  [[ -n $tests ]] || remove_fresh "$release"
   printf '%s\n' "$result"
 }
 

@@ -46,6 +46,7 @@ command_test() {
     [[ -z $other ]] || test_other_release
   fi
   "$PYTHON" "$ROOT/scripts/dev/tally.py" "$RESULTS"
+  for release in "${!FRESH_MADE[@]}"; do remove_fresh "$release"; done
 }
 
 require_suites() {
