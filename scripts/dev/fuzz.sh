@@ -2,7 +2,7 @@
 # The fuzz targets (docs/fuzzing.md): short in `test --long`, as long as wanted with `fuzz`. What they learn stays in
 # .dev/fuzz/TARGET and is where the next run begins.
 
-FUZZ_PACKAGES=(clang libclang-rt-14-dev) # the second has libFuzzer
+FUZZ_PACKAGES=(clang libclang-rt-dev) # the second has libFuzzer
 FUZZ_TARGETS=(url json event_data config request)
 FUZZ_FOLDER=$ROOT/.dev/fuzz
 FUZZ_MEMORY_MB=1024

@@ -14,7 +14,7 @@ SUITE_SUFFIX=''
 PYTHON_RUNNER=() # what pytest runs in
 
 command_test() {
-  local only='' long='' system='' mysql='' release='' other='' arguments=("$@") pytest_arguments=()
+  local only='' long='' system='' mysql='' release='' other='' pytest_arguments=()
   while (($#)); do
     case $1 in
       -h | --help) usage && return ;;
@@ -76,14 +76,14 @@ test_here() {
 
 # What the system tests boot is not inside the fresh system but beside it.
 test_on_release() {
-  local obstacle how=${system:---system} inside=() argument
+  local obstacle how=${system:---system} inside
   obstacle=$(fresh_obstacle)
   [[ -z $obstacle ]] || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $obstacle"
-  for argument in "${arguments[@]}"; do
-    [[ $argument == --system* ]] || inside+=("$argument")
-  done
-  run_fresh "$release" "${inside[@]}"
+  inside=$(tr , '\n' <<<"$only" | grep -vx 'system\|upgrade' | paste -sd ,)
+  [[ -n $only && -z $inside ]] ||
+    run_fresh "$release" ${long:+--long} ${mysql:+--mysql} ${inside:+--only "$inside"} "${pytest_arguments[@]}"
   ! is_wanted system || run_system "$how" "$release" "${pytest_arguments[@]}"
+  ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
 
 # Of the other release the demo and the shorter suites, and its package with --system.
