@@ -18,11 +18,12 @@ constexpr int guard_s = 300;
 
 constexpr std::string_view create_tables[] = {
     "CREATE TABLE IF NOT EXISTS migraciones (numero INT NOT NULL PRIMARY KEY, nombre VARCHAR(200) NOT NULL,"
-    " huella CHAR(64) CHARACTER SET ascii NOT NULL, aplicada_en DATETIME(3) NOT NULL DEFAULT "
+    " huella CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, aplicada_en DATETIME(3) NOT NULL "
+    "DEFAULT "
     "(UTC_TIMESTAMP(3)))"
     " ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
     "CREATE TABLE IF NOT EXISTS migracion_guardia (id TINYINT NOT NULL PRIMARY KEY, duena CHAR(32) CHARACTER "
-    "SET ascii NULL,"
+    "SET ascii COLLATE ascii_bin NULL,"
     " hasta DATETIME(3) NULL) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
     "INSERT IGNORE INTO migracion_guardia (id) VALUES (1)"};
 
