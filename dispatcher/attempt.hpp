@@ -11,11 +11,11 @@
 
 namespace dispatcher {
 
-/// A POST ready to be sent.
+/// A POST to be sent: signed when it is (headers_of), since receivers refuse what was signed minutes ago.
 struct Request {
   store::LeasedDelivery delivery;
   std::string url;
-  std::vector<std::string> headers;  // `Name: value`
+  std::optional<std::string> secret;  // in clear, as its signatures need it
   std::string body;
   platform::MonotonicTime lease_until;  // by this machine's monotonic clock, counted from before the claim
 };

@@ -204,8 +204,7 @@ void Loop::send(Shipment shipment) {
   for (auto& delivery : shipment.deliveries) {
     const auto webhook = delivery.webhook;
     const auto& [target, probing] = shipment.destinations.at(webhook);
-    auto request =
-        prepare_request(delivery, target, *keys, platform::utc_now(), shipment.leased_at + settings_.lease);
+    auto request = prepare_request(delivery, target, *keys, shipment.leased_at + settings_.lease);
     if (!request) {
       unreadable.push_back(std::move(delivery));
       continue;

@@ -7,8 +7,7 @@
 namespace dispatcher {
 
 std::optional<Request> prepare_request(store::LeasedDelivery delivery, const store::Target& target,
-                                       const webhook::KeyRing& keys, platform::UtcTime now,
-                                       platform::MonotonicTime lease_until) {
+                                       const webhook::KeyRing& keys, platform::MonotonicTime lease_until) {
   std::optional<std::string> secret;
   if (target.secret) {
     secret = keys.open(target.webhook, *target.secret);
@@ -21,13 +20,18 @@ std::optional<Request> prepare_request(store::LeasedDelivery delivery, const sto
   }
   Request request;
   request.url = target.url;
+  request.secret = std::move(secret);
   request.body = webhook::notification_body(delivery.event, delivery.occurred, delivery.data);
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
-  request.headers = webhook::notification_headers(
-      delivery.event, webhook::message_id(delivery.id, delivery.created), seconds, request.body, secret);
   request.lease_until = lease_until;
   request.delivery = std::move(delivery);
   return request;
+}
+
+std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted) {
+  const auto& delivery = request.delivery;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(attempted).time_since_epoch().count();
+  return webhook::notification_headers(delivery.event, webhook::message_id(delivery.id, delivery.created),
+                                       seconds, request.body, request.secret);
 }
 
 }  // namespace dispatcher

@@ -1,4 +1,4 @@
-// Preparing a POST: body, headers, signature. No I/O.
+// Preparing a POST: body, headers, signatures. No I/O.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,11 @@
 namespace dispatcher {
 
 /// nullopt: the webhook's secret, or the data of a test event, cannot be decrypted, so the delivery is held
-/// (never sent unsigned, design 1.3).
+/// (never sent unsigned: docs/delivery.md).
 std::optional<Request> prepare_request(store::LeasedDelivery delivery, const store::Target& target,
-                                       const webhook::KeyRing& keys, platform::UtcTime now,
-                                       platform::MonotonicTime lease_until);
+                                       const webhook::KeyRing& keys, platform::MonotonicTime lease_until);
+
+/// `Name: value`, each; signed at the time of the attempt.
+std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted);
 
 }  // namespace dispatcher

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "request.hpp"
 #include "webhook/address_policy.hpp"
 
 namespace dispatcher {
@@ -237,7 +238,7 @@ void Transfer::set_request() {
   headers_.reset();
   // No 100-continue: it costs a round trip, or a second with receivers that ignore it.
   append(headers_, "Expect:");
-  for (const auto& header : request.headers) append(headers_, header);
+  for (const auto& header : headers_of(request, job_.started)) append(headers_, header);
   set(handle(), CURLOPT_HTTPHEADER, headers_.get());
 }
 
