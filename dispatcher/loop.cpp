@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <thread>
 
 #include "classify.hpp"
 #include "platform/service_manager.hpp"
@@ -132,8 +133,8 @@ bool Loop::duty(std::string_view name, F&& body) {
     log_.info("others were faster; trying again", {{"duty", name}, {"error", error.what()}});
   } catch (const std::exception& error) {
     log_.error("a duty failed and will be tried again", {{"duty", name}, {"error", error.what()}});
-    session_.disconnect();  // whatever state it is in
-    wait(away_wait);
+    session_.disconnect();                   // whatever state it is in
+    std::this_thread::sleep_for(away_wait);  // also under load, when there is always something to wake up for
   }
   return false;
 }
