@@ -56,7 +56,9 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
 
 /// libcurl is about to look a name up by itself, in a thread: it never needs to, and must not.
 int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
-  return static_cast<Progress*>(data)->literal ? 0 : 1;
+  auto& progress = *static_cast<Progress*>(data);
+  progress.refused = !progress.literal;
+  return progress.literal ? 0 : 1;
 }
 
 /// `HTTP/1.1 204 …` -> 204; 0 for anything else.
@@ -154,10 +156,12 @@ Transfer::Transfer(const platform::DeliverySettings& settings, unsigned& sockets
   set_callbacks();
 }
 
-Transfer& Transfer::of(CURL* handle) {
+Transfer& Transfer::of(CURL* handle) { return *find(handle); }
+
+Transfer* Transfer::find(CURL* handle) {
   Transfer* transfer = nullptr;
   curl_easy_getinfo(handle, CURLINFO_PRIVATE, &transfer);
-  return *transfer;
+  return transfer;
 }
 
 void Transfer::append(List& list, const std::string& line) {
@@ -266,7 +270,7 @@ Ending Transfer::ending_of(CURLcode code) const {
     case CURLE_COULDNT_RESOLVE_HOST:
       return Ending::name_unresolved;
     case CURLE_ABORTED_BY_CALLBACK:
-      return Ending::address_refused;
+      return progress_.refused ? Ending::address_refused : Ending::local_failure;
     case CURLE_COULDNT_CONNECT:
       return progress_.refused && !progress_.address ? Ending::address_refused : Ending::connection_failed;
 #if LIBCURL_VERSION_NUM >= 0x080600

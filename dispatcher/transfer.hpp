@@ -32,7 +32,7 @@ struct Progress {
   bool connected = false;      // a connection is ready for the request
   bool answered = false;       // the final header block (status 200 or more) is complete
   bool refused = false;        // an address was not allowed
-  bool local_failure = false;  // this host has no socket left
+  bool local_failure = false;  // this host has no socket, or no memory, left
   bool headers_too_long = false;
 };
 
@@ -58,6 +58,10 @@ class Transfer {
   std::optional<platform::Milliseconds> connecting_time() const;
   /// The transfer that a handle belongs to.
   static Transfer& of(CURL* handle);
+  /// The same; nullptr for a handle of libcurl's own.
+  static Transfer* find(CURL* handle);
+  /// Whatever becomes of it, this host could not do it.
+  void fail_locally() { progress_.local_failure = true; }
 
  private:
   struct HandleDeleter {

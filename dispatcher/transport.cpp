@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "descriptors.hpp"
+#include "transfer.hpp"
 
 namespace dispatcher {
 
@@ -47,8 +48,7 @@ class Transport::Multi {
   const std::optional<platform::MonotonicTime>& timer() const { return timer_; }
 
  private:
-  static int watch_socket(CURL* /*handle*/, curl_socket_t socket, int what, void* data,
-                          void* /*socket_data*/) {
+  static int watch_socket(CURL* handle, curl_socket_t socket, int what, void* data, void* /*socket_data*/) {
     auto& multi = *static_cast<Multi*>(data);
     if (what == CURL_POLL_REMOVE) {
       multi.poller_.forget(socket);
@@ -57,10 +57,12 @@ class Transport::Multi {
     try {
       multi.own(static_cast<std::size_t>(socket));
       multi.poller_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
-      return 0;
     } catch (const std::exception&) {
-      return -1;  // none may pass through libcurl
+      // None may pass through libcurl, nor may it be told: it would end every transfer of the multi handle,
+      // and begin none again. Unwatched, this one ends when its time is up.
+      if (auto* transfer = Transfer::find(handle)) transfer->fail_locally();
     }
+    return 0;
   }
 
   static int set_timer(CURLM* /*multi*/, long milliseconds, void* data) {
