@@ -139,7 +139,6 @@ bool Upkeep::purge(store::Session& session, store::PurgeWalk& walk) {
     log_.info("finished rows past their retention removed", {{"rows", std::exchange(purged_, 0)}});
     next_report_ = Clock::now() + report_interval;
   }
-  if (done) walk.restart();
   return done;
 }
 

@@ -158,6 +158,7 @@ Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
 
 std::uint64_t purge_window(Session& session, const RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window) {
+  if (walk.done()) walk.restart();
   const auto table = table_of(walk, retention);
   const auto rows = session.query(table.rows_after, walk.after.at(walk.table), window);
   // Moved on before anything can fail: what cannot be removed is the next sweep's.

@@ -31,7 +31,8 @@ struct PurgeWalk {
 /// Looks at the next `window` rows, and removes those that are past their retention: finished deliveries with
 /// their attempts and with the notifications that have no other delivery; finished notifications without
 /// deliveries; (only the sweep) deleted webhooks without deliveries. The rows removed, attempts not counted.
-/// What somebody holds at this moment, to replay it say, is skipped.
+/// What somebody holds at this moment, to replay it say, is skipped. A walk that is done begins again. When
+/// the database refuses to remove rows, the walk is past them all the same: they are the next sweep's.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 

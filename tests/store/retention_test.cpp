@@ -69,6 +69,19 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
   BOOST_CHECK_LE(later.windows, 4U);
 }
 
+BOOST_AUTO_TEST_CASE(a_purge_that_was_refused_goes_on_once_it_is_not) {
+  const auto webhook = add_webhook(session, 1);
+  add_finished(webhook.id, 3, 40 * day);
+  delete_webhook(session, webhook.entity, webhook.id);
+  PurgeWalk walk{true};
+  session.execute("SET SESSION TRANSACTION READ ONLY");  // refuses every DELETE
+  for (int turn = 0; turn < 5; ++turn)
+    BOOST_CHECK_THROW(while (true) purge_window(session, retention, walk, 10), DatabaseError);
+  session.execute("SET SESSION TRANSACTION READ WRITE");
+  for (int turn = 0; turn < 9; ++turn) purge_window(session, retention, walk, 10);
+  BOOST_CHECK_EQUAL(count("entregas"), 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_straggler_is_left_by_the_follower_and_taken_by_the_sweep) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 600, 40 * day);
