@@ -287,6 +287,7 @@ std::set<WebhookId> find_unlocked(Session& session, const std::vector<Settlement
   /// What of `ids` exists, and is skipped because somebody has it.
   const auto locked = [&](std::string_view sql, const std::vector<std::int64_t>& ids, std::string_view lock) {
     std::set<std::int64_t> found;
+    if (ids.empty()) return found;  // no statement for which it would be set
     // Also what somebody has inserted and not committed. For one statement: not for more ids than it takes.
     session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
     for (const auto& row : query_ids(session, sql, ids, "")) found.insert(row.integer(0));

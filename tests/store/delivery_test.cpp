@@ -397,4 +397,13 @@ BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
   BOOST_CHECK(find_unlocked(session, settlements).contains(webhook.id));
 }
 
+BOOST_AUTO_TEST_CASE(a_look_for_nothing_leaves_the_isolation_of_the_session_as_it_is) {
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.execute("INSERT INTO entidades (id, nombre) VALUES (99, 'e')");
+  BOOST_CHECK(find_unlocked(session, {}).empty());
+  BOOST_CHECK(session.query("SELECT id FROM entidades WHERE id = 99").empty());
+  other.execute("ROLLBACK");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
