@@ -29,7 +29,7 @@ int run(const platform::Config& config) {
     return store::Session(
         settings.database,
         observation.errors().observed(
-            {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1}));
+            {.program_user = "apientidades_dispatcher", .read_timeout_s = 30, .lock_wait_s = 1}, log));
   };
   dispatcher::Loop loop(settings, webhook::read_key_file(settings.secrets.key_file), session(), session(),
                         log, observation.metrics());

@@ -49,7 +49,7 @@ Observation::Observation(const platform::Settings& settings, const platform::Log
       errors_([this](store::ErrorKind kind) { metrics_.count_error(kind); }),
       session_(settings.database,
                errors_.observed(
-                   {.program_user = "apientidades_dispatcher", .read_timeout_s = 5, .lock_wait_s = 1})) {
+                   {.program_user = "apientidades_dispatcher", .read_timeout_s = 5, .lock_wait_s = 1}, log)) {
   forget();
   listen();
 }

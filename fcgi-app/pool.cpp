@@ -25,7 +25,7 @@ constexpr int report_interval_ms = 2000;
 
 store::Session make_session(const platform::Settings& settings, const Shared& shared,
                             store::SessionOptions options = {.program_user = "apientidades_api"}) {
-  return {settings.database, shared.observation.errors.observed(std::move(options))};
+  return {settings.database, shared.observation.errors.observed(std::move(options), shared.log)};
 }
 
 /// Of the reads that all threads share: while it is silent, all of them wait.

@@ -8,8 +8,11 @@ ErrorKind kind_of(const DatabaseError& error) {
   return ErrorKind::refused;
 }
 
-SessionOptions ErrorNotes::observed(SessionOptions options) {
+SessionOptions ErrorNotes::observed(SessionOptions options, const platform::Log& log) {
   options.on_error = [this](const DatabaseError& error) { note(error); };
+  options.on_skipped = [log](const std::string& error) {
+    log.warning("a database server cannot be used; trying the next one", {{"error", error}});
+  };
   return options;
 }
 

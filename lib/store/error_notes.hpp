@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "platform/log.hpp"
 #include "store/session.hpp"
 
 namespace store {
@@ -25,8 +26,8 @@ class ErrorNotes {
   /// `count` is called for each error, by any thread. Must not throw.
   explicit ErrorNotes(std::function<void(ErrorKind)> count) : count_(std::move(count)) {}
 
-  /// Options of a session whose errors are noted.
-  SessionOptions observed(SessionOptions options);
+  /// Options of a session whose errors are noted, and that tells the log of servers that cannot be used.
+  SessionOptions observed(SessionOptions options, const platform::Log& log);
 
   void note(const DatabaseError& error);
   /// Time and text of the last one, conflicts apart: they are part of the work. Empty: there was none.

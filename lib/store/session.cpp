@@ -311,10 +311,14 @@ void Session::Impl::connect() {
       return;
     } catch (const sql::SQLException& error) {
       lose();
-      if (left == 1) throw_translated(error.getErrorCode(), std::string(error.what()) + " (" + address + ")");
+      const auto text = std::string(error.what()) + " (" + address + ")";
+      if (left == 1) throw_translated(error.getErrorCode(), text);
+      if (options.on_skipped) options.on_skipped(text);
     } catch (const Unavailable& error) {
       lose();
-      if (left == 1) throw Unavailable(error.code, std::string(error.what()) + " (" + address + ")");
+      const auto text = std::string(error.what()) + " (" + address + ")";
+      if (left == 1) throw Unavailable(error.code, text);
+      if (options.on_skipped) options.on_skipped(text);
     } catch (...) {
       lose();
       if (left == 1) throw;

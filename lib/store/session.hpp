@@ -103,6 +103,8 @@ struct SessionOptions {
   int failover_s = 7;
   /// Told of every error but DuplicateKey, before it is thrown, on the session's thread. Must not throw.
   std::function<void(const DatabaseError&)> on_error{};
+  /// Told, of several servers, of each that cannot be used before the next one is tried. Must not throw.
+  std::function<void(const std::string& error)> on_skipped{};
 };
 
 /// One connection, used by one thread at a time. It connects at first use and, after a loss, again at the

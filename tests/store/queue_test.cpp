@@ -65,9 +65,10 @@ BOOST_AUTO_TEST_CASE(a_limited_look_reads_no_more_of_a_deep_queue) {
 }
 
 BOOST_AUTO_TEST_CASE(errors_are_noted_by_kind) {
+  const platform::Log log(platform::LogLevel::error);
   std::map<ErrorKind, int> counts;
   ErrorNotes notes([&](ErrorKind kind) { ++counts[kind]; });
-  Session observed(server(database.name), notes.observed({"root", 30}));
+  Session observed(server(database.name), notes.observed({"root", 30}, log));
   BOOST_CHECK_THROW(observed.query("SELECT 1 FROM ninguna"), DatabaseError);
   BOOST_TEST(counts[ErrorKind::refused] == 1);
   BOOST_TEST(notes.last().find("1146") != std::string::npos);
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(errors_are_noted_by_kind) {
   auto nowhere = server(database.name);
   nowhere.hosts.clear();
   nowhere.socket = "/nonexistent/db.sock";
-  Session lost(nowhere, notes.observed({"root", 30}));
+  Session lost(nowhere, notes.observed({"root", 30}, log));
   BOOST_CHECK_THROW(lost.connect(), Unavailable);
   BOOST_TEST(counts[ErrorKind::unavailable] == 2);
 }

@@ -176,8 +176,12 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
   Database database;
   auto settings = server(database.name);
   settings.hosts = {"127.0.0.1:1", "127.0.0.1:2"};
-  Session session(settings, {"root"});
+  std::vector<std::string> skipped;
+  Session session(
+      settings, {.program_user = "root", .on_skipped = [&](const auto& error) { skipped.push_back(error); }});
   BOOST_CHECK_THROW(session.connect(), Unavailable);
+  BOOST_REQUIRE_EQUAL(skipped.size(), 1U);  // the last one's error is thrown
+  BOOST_CHECK_NE(skipped[0].find("127.0.0.1:1)"), std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_time) {
