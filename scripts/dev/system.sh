@@ -24,7 +24,7 @@ run_upgrade() {
   next=$(command_package --release trixie) || die "no package to end with"
   fetch_dependencies "$how" bookworm "$package" || return 0
   SYSTEM_IMAGE=$(system_image bookworm) SYSTEM_PACKAGE=$package SYSTEM_NEXT_PACKAGE=$next SYSTEM_NEXT_SOURCES=$(debian_sources trixie) \
-    run_on_machine upgrade tests/system/upgrade "$@"
+    run_on_machine upgrade tests/system/debian/test_next_release.py "$@"
 }
 
 # run_on_machine SUITE FOLDER ARGUMENT…
