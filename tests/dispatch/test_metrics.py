@@ -70,9 +70,10 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
     stack.admin("queue", "pause")
     try:
         wait_until(lambda: scrape().value("apientidades_paused") == 1, what="paused")
-        pending = scrape().value("apientidades_queue_notifications", state="pendiente")
         entity.notify(ocurrida_en="2026-01-01 00:00:00")
-        wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending + 1)
+        # Of the table: the gauge is as old as the last look at the queue.
+        pending = int(stack.sql("SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente'")[0][0])
+        wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending, what="the depth")
         wait_until(lambda: scrape().value("apientidades_queue_oldest_seconds", of="notification") > 86400)
     finally:
         stack.admin("queue", "resume")
