@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <random>
-#include <thread>
 
 #include "classify.hpp"
 #include "platform/service_manager.hpp"
@@ -120,21 +119,24 @@ bool Loop::take_in(std::string_view name, Source source) {
   });
 }
 
-/// One duty of a round: what goes wrong in it does not keep the others from their turn. False when it went
-/// wrong.
+/// One duty of a round: what goes wrong in it does not keep the others from their turn, and it has none
+/// itself for a while. False when it went wrong.
 template <class F>
 bool Loop::duty(std::string_view name, F&& body) {
   go_on();
+  const auto now = std::chrono::steady_clock::now();
+  const auto failed = retry_at_.find(name);
+  if (failed != retry_at_.end() && now < failed->second) return false;
   try {
     return body();
   } catch (const store::Unavailable&) {
     throw;
   } catch (const store::Conflict& error) {
-    log_.info("others were faster; trying again", {{"duty", name}, {"error", error.what()}});
+    log_.info("transaction conflict; retrying", {{"duty", name}, {"error", error.what()}});
   } catch (const std::exception& error) {
-    log_.error("a duty failed and will be tried again", {{"duty", name}, {"error", error.what()}});
-    session_.disconnect();                   // whatever state it is in
-    std::this_thread::sleep_for(away_wait);  // also under load, when there is always something to wake up for
+    log_.error("a duty failed; retrying", {{"duty", name}, {"error", error.what()}});
+    session_.disconnect();  // whatever state it is in
+    retry_at_[name] = now + away_wait;
   }
   return false;
 }

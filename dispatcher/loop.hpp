@@ -6,7 +6,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "attempt.hpp"
 #include "intake.hpp"
@@ -42,7 +44,7 @@ class Loop {
   bool round();
   bool work();
   template <class F>
-  bool duty(std::string_view name, F&& body);
+  bool duty(std::string_view name, F&& body);  // `name`: a literal
   void drain();
   void go_on();
 
@@ -73,6 +75,7 @@ class Loop {
   Mailbox<Attempt> attempts_;
   Sender sender_;
   platform::Watchdog watchdog_;
+  std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the duties that failed, by name
   bool expand_first_ = false;  // claims and expansions take turns at the free slots
   bool away_ = false;          // the database, as last reported
   bool idle_ = false;          // the last round found nothing to do
