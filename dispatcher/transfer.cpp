@@ -20,7 +20,7 @@ constexpr long receive_buffer =
     4096;  // bytes of each attempt in flight; answers are short, and their text unread
 
 /// Every candidate address of every name comes by here before it is dialled, whatever its spelling
-/// (design 1.3).
+/// (docs/security.md).
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
   const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
@@ -57,8 +57,9 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
 /// libcurl is about to look a name up by itself, in a thread: it never needs to, and must not.
 int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   auto& progress = *static_cast<Progress*>(data);
-  progress.refused = !progress.literal;
-  return progress.literal ? 0 : 1;
+  if (progress.literal) return 0;
+  progress.refused = true;
+  return 1;
 }
 
 /// `HTTP/1.1 204 …` -> 204; 0 for anything else.

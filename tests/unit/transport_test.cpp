@@ -9,10 +9,15 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <filesystem>
-#include <memory>
+#include <map>
 #include <string>
 
+#include "transfer.hpp"
+
+using dispatcher::Ending;
+using dispatcher::Job;
 using dispatcher::Poller;
+using dispatcher::Transfer;
 using dispatcher::Transport;
 
 namespace {
@@ -72,38 +77,80 @@ class Silence {
   std::string url_;
 };
 
-using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
-
-/// How a request ends that has a moment; -1: it could not even begin.
-int outcome(Transport& transport, Poller& poller, const char* url) {
-  const Easy easy(curl_easy_init(), curl_easy_cleanup);
-  curl_easy_setopt(easy.get(), CURLOPT_URL, url);
-  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");
-  curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy.get(), CURLOPT_TIMEOUT_MS, 100L);
-  if (!transport.add(easy.get(), 1)) return -1;
-  const auto deadline = std::chrono::steady_clock::now() + 5s;
-  for (;;) {
-    transport.process_overdue();
-    if (const auto ended = transport.take_ended(); !ended.empty()) return ended.front().code;
-    BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
-    for (const auto& event : poller.wait(10ms)) transport.process(event);
+/// Requests on their way to a port of this host.
+class Sending {
+ public:
+  Sending() {
+    settings_.allowed_networks = {platform::IpNetwork::parse("127.0.0.1/32").value()};
+    settings_.ca_file = "/etc/ssl/certs/ca-certificates.crt";
+    settings_.timeout = settings_.connect_timeout = 300ms;
   }
-}
+
+  /// Until libcurl has opened its socket.
+  void start(Transfer& transfer, const std::string& url) {
+    const auto before = sockets;
+    Job job;
+    job.request.url = url;
+    job.request.body = "{}";
+    job.started = platform::utc_now();
+    job.since = std::chrono::steady_clock::now();
+    transfer.begin(std::move(job), dispatcher::route_of(url, {}), {});
+    BOOST_REQUIRE(transport_.add(transfer.handle(), 1));
+    go_on_until([&] { return sockets > before; }, [] {});
+  }
+
+  void finish(std::size_t count) {
+    go_on_until([&] { return endings.size() == count; },
+                [&] {
+                  for (const auto& event : poller_.wait(10ms)) transport_.process(event);
+                });
+  }
+
+  const platform::DeliverySettings& settings() const { return settings_; }
+  unsigned sockets = 0;
+  std::map<const Transfer*, Ending> endings;
+
+ private:
+  template <class Done, class Wait>
+  void go_on_until(Done&& done, Wait&& wait) {
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (!done()) {
+      BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
+      transport_.process_overdue();
+      for (const auto& ended : transport_.take_ended()) {
+        auto& transfer = Transfer::of(ended.handle);
+        endings[&transfer] = transfer.end(ended.code).ending;
+      }
+      wait();
+    }
+  }
+
+  platform::DeliverySettings settings_;
+  Poller poller_;
+  Transport transport_{4, poller_};
+};
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(transport)
 
-BOOST_AUTO_TEST_CASE(a_socket_that_cannot_be_watched_costs_its_own_transfer_alone) {
+BOOST_AUTO_TEST_CASE(a_socket_that_cannot_be_watched_costs_its_own_transfer_alone_and_blames_no_receiver) {
   const Silence silence;
-  Poller poller;
-  Transport transport(4, poller);
+  Sending sending;
+  Transfer before(sending.settings(), sending.sockets);
+  Transfer failing(sending.settings(), sending.sockets);
+  Transfer after(sending.settings(), sending.sockets);
+  sending.start(before, silence.url());
   {
     const Failure failure;
-    BOOST_TEST(outcome(transport, poller, silence.url()) == CURLE_OPERATION_TIMEDOUT);
+    sending.start(failing, silence.url());
   }
-  BOOST_TEST(outcome(transport, poller, silence.url()) == CURLE_OPERATION_TIMEDOUT);
+  sending.start(after, silence.url());
+  sending.finish(3);
+  BOOST_TEST((sending.endings.at(&failing) == Ending::local_failure));
+  for (const auto* transfer : {&before, &after})
+    BOOST_TEST((sending.endings.at(transfer) == Ending::timeout ||
+                sending.endings.at(transfer) == Ending::connection_timeout));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
