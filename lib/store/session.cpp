@@ -319,9 +319,10 @@ void Session::Impl::connect() {
       const auto text = std::string(error.what()) + " (" + address + ")";
       if (left == 1) throw Unavailable(error.code, text);
       if (options.on_skipped) options.on_skipped(text);
-    } catch (...) {
+    } catch (const std::exception& error) {
       lose();
       if (left == 1) throw;
+      if (options.on_skipped) options.on_skipped(std::string(error.what()) + " (" + address + ")");
     }
   }
 }

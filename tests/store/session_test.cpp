@@ -1,4 +1,4 @@
-// The traps of Connector/C++ (design section 3), each as it was met.
+// The traps of Connector/C++, each as it was met.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
