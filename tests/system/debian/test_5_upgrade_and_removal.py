@@ -1,4 +1,5 @@
 """Upgrade under load from the package before, removal, installation over what stayed, purge."""
+import re
 import subprocess
 
 import pytest
@@ -12,19 +13,41 @@ LEFT = ("find / -xdev -name '*apientidades*' -not -path '/proc/*' -not -path '/s
         "-not -path '/var/cache/*' -not -path '/var/lib/systemd/*' -not -path '/tmp/*'")
 
 
+def repack(package, folder, version, change):
+    """The same programs as another version, its files changed by change(tree)."""
+    tree = folder / "tree"
+    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    control = tree / "DEBIAN/control"
+    control.write_text(re.sub("^Version: .*", f"Version: {version}", control.read_text(), flags=re.M))
+    change(tree)
+    result = folder / f"apientidades_{version}_amd64.deb"
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, result], check=True, capture_output=True)
+    return result
+
+
 @pytest.fixture(scope="module")
 def next_package(installation, tmp_path_factory):
-    """The same programs as a later version, with one migration more."""
-    folder = tmp_path_factory.mktemp("package")
-    subprocess.run(["dpkg-deb", "-R", installation.package, folder / "tree"], check=True)
-    control = folder / "tree/DEBIAN/control"
-    control.write_text(control.read_text().replace("Version: 0", "Version: 9"))
-    migrations = folder / "tree/usr/share/apientidades/sql/migrations"
-    number = len(list(migrations.iterdir())) + 1
-    (migrations / f"{number:04}_prueba.sql").write_text("CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY);\n")
-    result = folder / "apientidades_9_amd64.deb"
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", folder / "tree", result], check=True, capture_output=True)
-    return result
+    """A later version, with one migration more."""
+    def add_migration(tree):
+        migrations = tree / "usr/share/apientidades/sql/migrations"
+        number = len(list(migrations.iterdir())) + 1
+        (migrations / f"{number:04}_prueba.sql").write_text("CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY);\n")
+
+    return repack(installation.package, tmp_path_factory.mktemp("package"), "9", add_migration)
+
+
+@pytest.fixture(scope="module")
+def first_package(installation, tmp_path_factory):
+    """With the units of 0.1.0, where the socket followed the target itself."""
+    def change_units(tree):
+        units = tree / "usr/lib/systemd/system"
+        (units / "apientidades-listening.target").unlink()
+        for name in ("apientidades-fcgi.socket", "apientidades.target"):
+            text = (units / name).read_text()
+            text = text.replace("StopPropagatedFrom=apientidades-listening.target", "StopPropagatedFrom=apientidades.target")
+            (units / name).write_text(text.replace("Wants=apientidades-listening.target ", "Wants="))
+
+    return repack(installation.package, tmp_path_factory.mktemp("package"), "0.1.0", change_units)
 
 
 def apt(machine, package) -> str:
@@ -56,6 +79,17 @@ def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_
                    60, "all to have stopped")
     finally:
         installation.systemctl("start", "apientidades.target")
+    installation.wait_working()
+
+
+def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(machine, installation, first_package, next_package):
+    apt(machine, first_package)
+    installation.systemctl("stop", "apientidades-listening.target")  # a boot with that version never started it
+    apt(machine, next_package)
+    assert installation.property("apientidades-listening.target", "ActiveState") == "active"
+    installation.systemctl("stop", "apientidades.target")
+    wait_until(lambda: installation.property("apientidades-fcgi.socket", "ActiveState") == "inactive", 60, "the socket to be closed")
+    installation.systemctl("start", "apientidades.target")
     installation.wait_working()
 
 
