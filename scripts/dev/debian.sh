@@ -14,17 +14,16 @@ require_release() {
   is_tested_release "${1:-}" || usage_error "--release takes one of: $(printf '%s\n' "${!DEBIAN[@]}" | sort | tr '\n' ' ')"
 }
 
-# make_debian FOLDER RELEASE PACKAGE,…: made aside and moved, so that what is there is whole. (set -e would not hold in here: callers
-# test its status.)
+# make_debian FOLDER RELEASE PACKAGE,…: made aside and moved, so that what is there is whole, in a mount namespace of its own, so that
+# nothing stays mounted. (set -e would not hold in here: callers test its status.)
 make_debian() {
   local folder=$1 release=$2 packages=$3
   local -x http_proxy='' https_proxy=''
   eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
   [[ -n $http_proxy ]] || unset http_proxy
   [[ -n $https_proxy ]] || unset https_proxy
-  mkdir -p "${folder%/*}"
-  rm -rf --one-file-system "$folder.new"
-  debootstrap --variant=minbase --include="$packages" "$release" "$folder.new" "$(debian_mirror)" </dev/null &&
+  mkdir -p "${folder%/*}" && rm -rf --one-file-system "$folder.new" || return 1
+  unshare --mount --propagation private debootstrap --variant=minbase --include="$packages" "$release" "$folder.new" "$(debian_mirror)" </dev/null &&
     debian_sources "$release" >"$folder.new/etc/apt/sources.list" &&
     { apt-config dump | grep -i '::proxy' >"$folder.new/etc/apt/apt.conf.d/99proxy" || true; } &&
     apt_in "$folder.new" update &&

@@ -5,70 +5,89 @@
 
 FRESH=$ROOT/.dev/fresh
 FRESH_TREE=/root/apientidades
-declare -A FRESH_MADE # by release: in this run
+declare -A FRESH_MADE # by release: in this run, which holds its lock
 FRESH_NAMESPACES=(unshare --mount --propagation private --pid --fork --kill-child)
 # shellcheck disable=SC2016
-FRESH_ENTER='root=$1 tree=$2 && shift 2 && mount --bind "$root" "$root" && cd "$root" && mount -t proc proc proc &&
+FRESH_ENTER='system=$1 tree=$2 && shift 2 && mount --bind "$system" "$system" && cd "$system" && mount -t proc proc proc &&
   mount --rbind /sys sys && mount --rbind /dev dev && mount -t tmpfs tmpfs run && cp /etc/resolv.conf /etc/hosts etc/ &&
   pivot_root . . && umount -l . && exec env -i -C "$tree" HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb ${CI:+CI="$CI"} "$@"'
 
-# Why there can be none here, one line; nothing when there can.
-fresh_obstacle() {
-  local log=$ROOT/build/fresh.log
-  mkdir -p "${log%/*}"
-  ((EUID == 0)) || { echo 'it needs root'; return; }
-  (install_packages "${FRESH_PACKAGES[@]}") >"$log" 2>&1 || { obstacle 'apt-get cannot install what it takes' "$log"; return; }
-  "${FRESH_NAMESPACES[@]}" mount -t tmpfs tmpfs "$ROOT/build" >"$log" 2>&1 || obstacle 'a mount namespace is not permitted' "$log"
-}
-
-# make_fresh RELEASE: from nothing.
-make_fresh() {
-  local release=$1 log=$ROOT/build/fresh.log
+# prepare_fresh RELEASE: makes one, and tries to enter it. False where that cannot be, with the reason in FRESH_OBSTACLE.
+prepare_fresh() {
+  local release=$1 log=$ROOT/build/fresh-$1.log
+  [[ -z ${FRESH_MADE[$release]:-} ]] || return 0
+  mkdir -p "${log%/*}" "$FRESH"
+  FRESH_OBSTACLE='it needs root'
+  ((EUID == 0)) || return 1
+  FRESH_OBSTACLE='apt-get cannot install what it takes'
+  (install_packages "${FRESH_PACKAGES[@]}") >&2 || return 1
+  lock_fresh "$release" || die "another ./dev has been busy with $FRESH/$release for two hours"
   say "making a fresh Debian ${DEBIAN[$release]}, and cloning this tree into it"
-  [[ -z $(git -C "$ROOT" status --porcelain) ]] || say "what is not committed is not in the clone"
-  remove_fresh "$release"
-  fill_fresh "$release" >"$log" 2>&1 || {
-    tail -n 10 "$log" >&2
-    die "a fresh Debian ${DEBIAN[$release]} could not be made (all of it: $log)"
-  }
+  [[ -z $(git_of_anyone -C "$ROOT" status --porcelain) ]] || say "what is not committed is not in the clone"
+  FRESH_OBSTACLE="debootstrap, git or a mount namespace failed ($log)"
+  fill_fresh "$release" >"$log" 2>&1 || return 1
+  in_fresh "$release" true >>"$log" 2>&1 || return 1
   FRESH_MADE[$release]=1
 }
 
+# Until this process ends.
+lock_fresh() {
+  local lock
+  exec {lock}>"$FRESH/$1.lock"
+  flock -n "$lock" || { say "waiting for another ./dev that is busy with $FRESH/$1" && flock -w 7200 "$lock"; }
+}
+
 fill_fresh() {
-  make_debian "$FRESH/$1" "$1" ca-certificates,git &&
-    git -c safe.directory='*' clone -q --no-hardlinks "$ROOT" "$FRESH/$1$FRESH_TREE"
+  remove_fresh "$1" &&
+    make_debian "$FRESH/$1" "$1" ca-certificates,git &&
+    git_of_anyone clone -q --no-hardlinks "$ROOT" "$FRESH/$1$FRESH_TREE"
+}
+
+# A checkout may belong to another user than root. The clone's other end reads this from no command line.
+git_of_anyone() {
+  printf '[safe]\n\tdirectory = *\n' >"$FRESH/gitconfig"
+  GIT_CONFIG_GLOBAL=$FRESH/gitconfig git "$@"
 }
 
 remove_fresh() { rm -rf --one-file-system "${FRESH:?}/$1"; }
 
 # in_fresh RELEASE COMMAND…: in the clone.
 in_fresh() {
-  local root=$FRESH/$1
+  local system=$FRESH/$1 status=0
   shift
-  "${FRESH_NAMESPACES[@]}" bash -c "$FRESH_ENTER" fresh "$root" "$FRESH_TREE" "$@" </dev/null
+  "${FRESH_NAMESPACES[@]}" bash -c "$FRESH_ENTER" fresh "$system" "$FRESH_TREE" "$@" </dev/null &
+  # Neither unshare nor the first process of a namespace minds SIGINT or SIGTERM; killed, it ends all that runs in there.
+  # shellcheck disable=SC2064
+  trap "kill -KILL $! 2>/dev/null; exit 130" INT TERM
+  wait $! || status=$?
+  trap - INT TERM
+  return "$status"
 }
 
-# run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…` as a newcomer begins; their cases are counted with the others'.
+# run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…` as a newcomer begins. Each command counts as a case, and the
+# cases of its suites are counted with the others'.
 run_fresh() {
-  local release=$1 status=0
+  local release=$1
   shift
-  make_fresh "$release"
-  say "./dev demo on a fresh Debian ${DEBIAN[$release]}"
-  in_fresh "$release" ./dev demo || status=$?
-  write_suite "demo-$release" "$status" "$(case_of demo "$status")"
-  say "unless all passes, what runs there stays in $FRESH/$release$FRESH_TREE"
-  say "./dev test $* on a fresh Debian ${DEBIAN[$release]}"
-  in_fresh "$release" ./dev test "$@" || true # it is in the results
+  command_in_fresh "$release" demo
+  say "if anything fails, $FRESH/$release$FRESH_TREE is kept"
+  command_in_fresh "$release" test "$@"
   collect_fresh "$release"
 }
 
+command_in_fresh() {
+  local release=$1 status=0
+  shift
+  say "./dev $* on a fresh Debian ${DEBIAN[$release]}"
+  in_fresh "$release" ./dev "$@" || status=$?
+  write_suite "$1-$release" "$status" "$(case_of "$1" "$status")"
+}
+
 collect_fresh() {
-  local release=$1 file name found=''
+  local release=$1 file name
   for file in "$FRESH/$release$FRESH_TREE"/build/test-results/*.{xml,status}; do
     [[ -e $file ]] || continue
     name=${file##*/}
     cp "$file" "$RESULTS/${name%.*}-$release.${name##*.}"
-    found=1
   done
-  [[ -n $found ]] || write_suite "test-$release" 1 "$(case_of test 1)"
 }

@@ -34,14 +34,14 @@ package_here() {
 
 # package_in_fresh RELEASE [VERSION]: on a fresh system of that release; on that of the tests, where they have just made one.
 package_in_fresh() {
-  local release=$1 version=$2 obstacle built result tests=${FRESH_MADE[$1]:-}
-  obstacle=$(fresh_obstacle)
-  [[ -z $obstacle ]] || die "a package of Debian ${DEBIAN[$release]} cannot be built here: $obstacle"
-  [[ -n $tests ]] || make_fresh "$release"
-  built=$(in_fresh "$release" ./dev package ${version:+--version "$version"}) || exit 1
-  mkdir -p "$ROOT/build/package"
+  local release=$1 version=$2 built result tests=${FRESH_MADE[$1]:-} output=$ROOT/build/package/built-$1
+  prepare_fresh "$release" || die "a package of Debian ${DEBIAN[$release]} cannot be built here: $FRESH_OBSTACLE"
+  mkdir -p "${output%/*}"
+  in_fresh "$release" ./dev package ${version:+--version "$version"} >"$output" || exit 1
+  built=$(<"$output")
+  rm -f "$output"
   result=$ROOT/build/package/${built##*/}
-  cp "$FRESH/$release$built" "$result"
+  cp "$FRESH/$release$built" "$result" || die "the package is not where it should be: $FRESH/$release$built"
   [[ -n $tests ]] || remove_fresh "$release"
   printf '%s\n' "$result"
 }
@@ -61,7 +61,7 @@ make_package() {
   lintian --no-cfg --fail-on error --tag-display-limit 0 "$package" >"$log" 2>&1 ||
     { cat "$log" >&2; die "lintian finds errors in $package"; }
   say "lintian: $(grep -c '^W:' "$log") warnings ($log)"
-  mv "$package" "$ROOT/build/package/"
+  mv "$package" "$ROOT/build/package/" || die "the package cannot be moved to $ROOT/build/package"
   rm -rf "$folder"
   printf '%s\n' "$ROOT/build/package/${package##*/}"
 }

@@ -8,23 +8,26 @@ system_image() { printf '%s\n' "$ROOT/.dev/image-$1"; }
 run_system() {
   local how=$1 release=$2 package
   shift 2
-  prepare_system "$how" "$release" || return 0
-  package=$(command_package --release "$release") || die "no package to test"
-  fetch_dependencies "$how" "$release" "$package" || return 0
-  # One machine, chapter after chapter.
-  SYSTEM_IMAGE=$(system_image "$release") SYSTEM_PACKAGE=$package run_on_machine "system-$release" tests/system/debian "$@"
+  prepare_system "$how" "system-$release" "$release" || return 0
+  if package=$(command_package --release "$release") && fetch_dependencies "$release" "$package"; then
+    # One machine, chapter after chapter.
+    SYSTEM_IMAGE=$(system_image "$release") SYSTEM_PACKAGE=$package run_on_machine "system-$release" tests/system/debian "$@"
+  else
+    no_suite "" "system-$release" "the system tests on a Debian ${DEBIAN[$release]}" "no package, or not what it depends on"
+  fi
 }
 
 # run_upgrade --system|--system-if-possible ARGUMENT…: a Debian 12 with its package becomes a Debian 13 with its own.
 run_upgrade() {
   local how=$1 package next
   shift
-  prepare_system "$how" bookworm || return 0
-  package=$(command_package --release bookworm) || die "no package to begin with"
-  next=$(command_package --release trixie) || die "no package to end with"
-  fetch_dependencies "$how" bookworm "$package" || return 0
-  SYSTEM_IMAGE=$(system_image bookworm) SYSTEM_PACKAGE=$package SYSTEM_NEXT_PACKAGE=$next SYSTEM_NEXT_SOURCES=$(debian_sources trixie) \
-    run_on_machine upgrade tests/system/debian/test_next_release.py "$@"
+  prepare_system "$how" upgrade bookworm || return 0
+  if package=$(command_package --release bookworm) && next=$(command_package --release trixie) && fetch_dependencies bookworm "$package"; then
+    SYSTEM_IMAGE=$(system_image bookworm) SYSTEM_PACKAGE=$package SYSTEM_NEXT_PACKAGE=$next \
+      run_on_machine upgrade tests/system/debian/test_next_release.py "$@"
+  else
+    no_suite "" upgrade "the upgrade of Debian 12 to 13" "no package, or not what it depends on"
+  fi
 }
 
 # run_on_machine SUITE FOLDER ARGUMENT…
@@ -34,18 +37,15 @@ run_on_machine() {
   run_python "$suite" "$@"
 }
 
-# False, having said why, where they cannot run and --system-if-possible was asked.
+# prepare_system HOW SUITE RELEASE: false where it cannot be, which has been said, and counted unless HOW is --system-if-possible.
 prepare_system() {
-  local how=$1 release=$2 obstacle
+  local how=$1 suite=$2 release=$3 obstacle
   say "preparing a Debian ${DEBIAN[$release]} for the system tests (the first time takes some minutes)"
   obstacle=$(system_obstacle "$release")
-  [[ -z $obstacle ]] || skip_system "$how" "$obstacle"
-}
-
-skip_system() {
-  [[ $1 == --system-if-possible ]] || die "the system tests cannot run here: $2"
-  say "the system tests are SKIPPED: $2"
-  return 1
+  [[ -z $obstacle ]] || {
+    no_suite "$how" "$suite" "the system tests on a Debian ${DEBIAN[$release]}" "$obstacle"
+    return 1
+  }
 }
 
 # Why the system tests of a release cannot run here, one line; nothing when they can. What can be made for them is made.
@@ -54,7 +54,7 @@ system_obstacle() {
   image=$(system_image "$1")
   mkdir -p "${log%/*}"
   ((EUID == 0)) || { echo 'it needs root'; return; }
-  (install_packages "${SYSTEM_PACKAGES[@]}") >"$log" 2>&1 ||
+  (install_packages "${SYSTEM_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}") >"$log" 2>&1 ||
     { obstacle 'apt-get cannot install what it takes' "$log"; return; }
   make_image "$image" "$1" >"$log" 2>&1 || { obstacle "debootstrap cannot make a Debian ${DEBIAN[$1]}" "$log"; return; }
   "$PYTHON" "$ROOT/tests/support/machine.py" --try "$image" >"$log" 2>&1 || obstacle 'systemd does not boot in a container' "$log"
@@ -71,11 +71,13 @@ lock_image() {
   mkdir -p "${1%/*}" && exec 9>"$1.lock" && flock -w 1800 9
 }
 
-# fetch_dependencies HOW RELEASE PACKAGE.deb: what apt would install with it, into the image's cache.
+# fetch_dependencies RELEASE PACKAGE.deb: what apt would install with it, into the image's cache.
 fetch_dependencies() {
   local log=$ROOT/build/image.log
-  fetch_into "$(system_image "$2")" "$3" >"$log" 2>&1 ||
-    skip_system "$1" "$(obstacle 'apt-get cannot fetch what the package depends on' "$log")"
+  fetch_into "$(system_image "$1")" "$2" >"$log" 2>&1 && return
+  tail -n 10 "$log" >&2
+  say "a Debian ${DEBIAN[$1]} does not have what the package depends on, or its mirror does not answer (all of it: $log)"
+  return 1
 }
 
 fetch_into() (

@@ -60,8 +60,6 @@ require_suites() {
 # With the variables of command_test, as the next two.
 test_here() {
   local how=${system:---system}
-  is_tested_release "$(host_release)" ||
-    say "this is neither Debian 12 nor 13: untested; warnings do not stop the build, and what fails may be the machine's"
   prepare_tests
   ! is_wanted unit || run_boost unit asan
   ! is_wanted store || run_store asan
@@ -76,10 +74,10 @@ test_here() {
 
 # What the system tests boot is not inside the fresh system but beside it.
 test_on_release() {
-  local obstacle how=${system:---system} inside
-  obstacle=$(fresh_obstacle)
-  [[ -z $obstacle ]] || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $obstacle"
-  inside=$(tr , '\n' <<<"$only" | grep -vx 'system\|upgrade' | paste -sd ,)
+  local how=${system:---system} inside
+  install_packages python3
+  inside=$(tr , '\n' <<<"$only" | sed '/^system$/d; /^upgrade$/d' | paste -sd ,)
+  prepare_fresh "$release" || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $FRESH_OBSTACLE"
   [[ -n $only && -z $inside ]] ||
     run_fresh "$release" ${long:+--long} ${mysql:+--mysql} ${inside:+--only "$inside"} "${pytest_arguments[@]}"
   ! is_wanted system || run_system "$how" "$release" "${pytest_arguments[@]}"
@@ -88,16 +86,15 @@ test_on_release() {
 
 # Of the other release the demo and the shorter suites, and its package with --system.
 test_other_release() {
-  local obstacle release
+  local release
   release=$(other_release)
-  obstacle=$(fresh_obstacle)
-  if [[ -n $obstacle ]]; then
-    [[ $other == --other-release-if-possible ]] || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $obstacle"
-    say "the tests on a Debian ${DEBIAN[$release]} are SKIPPED: $obstacle"
+  prepare_fresh "$release" || {
+    no_suite "$other" "test-$release" "the tests on a fresh Debian ${DEBIAN[$release]}" "$FRESH_OBSTACLE"
     return
-  fi
+  }
   run_fresh "$release" --only unit,store
-  [[ -z $system ]] || { run_system "$system" "$release" && run_upgrade "$system"; }
+  [[ -z $system ]] || run_system "$system" "$release"
+  [[ -z $system ]] || run_upgrade "$system"
 }
 
 # is_wanted SUITE, by the `only`, `long`, `system` and `mysql` of command_test.
@@ -140,6 +137,16 @@ suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$
 write_suite() {
   printf '<testsuite name="%s">%s</testsuite>\n' "$1" "$3" >"$RESULTS/$1.xml"
   printf '%s\n' "$2" >"$RESULTS/$1.status"
+}
+
+# no_suite HOW SUITE WHAT OBSTACLE: what cannot run here. Unless HOW ends in -if-possible, it counts as a failure.
+no_suite() {
+  if [[ $1 == *-if-possible ]]; then
+    say "$3 are SKIPPED: $4"
+  else
+    say "$3 cannot run here: $4"
+    write_suite "$2" 1 "$(case_of "$2" 1)"
+  fi
 }
 
 # case_of NAME STATUS
