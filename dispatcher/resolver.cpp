@@ -85,7 +85,7 @@ ChannelHandle open_channel(Waits waits, ares_sock_state_cb watch, void* watcher)
   given |= ARES_OPT_QUERY_CACHE;
 #endif
 #ifdef ARES_OPT_UDP_MAX_QUERIES
-  // From 1.20 on an answer that is no message costs all that asked by the same socket a try.
+  // From 1.20 on an answer that is no message fails one try of every query of the same socket.
   options.udp_max_queries = 1;
   given |= ARES_OPT_UDP_MAX_QUERIES;
 #endif

@@ -161,7 +161,7 @@ void record_executions(Session& session, const std::map<WebhookId, Execution>& e
   json::Array rows;
   for (const auto& [webhook, execution] : executions) rows.push_back(execution_row(webhook, execution));
   // Assignments run from left to right: the streak is judged before ultima_ejecucion and fallos change. It
-  // starts again after a success and after 48 h without an attempt (design 1.1).
+  // starts again after a success and after 48 h without an attempt.
   session.update(
       "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo, descansa_hasta,"
       " fallos, fallos_desde)"
