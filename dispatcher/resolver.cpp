@@ -115,7 +115,7 @@ class Channel {
  public:
   Channel(Milliseconds patience, Poller& poller) : poller_(poller), stamp_(stamp_of(configuration)) {
     // Its servers must be known before the wait can be chosen that lets every try have its time.
-    const auto servers = count_servers(open_channel({1, 1}, nullptr, nullptr).get());
+    const std::int64_t servers = count_servers(open_channel({1, 1}, nullptr, nullptr).get());
     const auto part = [&](int parts) {
       return static_cast<int>(std::max<std::int64_t>(patience.count() / (servers * parts), 1));
     };

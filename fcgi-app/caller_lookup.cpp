@@ -112,7 +112,7 @@ std::exception_ptr CallerLookup::ask(std::span<Request* const> asked) {
     }
     // A row of one entity that cannot be read is no error of the others.
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (const auto away = ask(asked.subspan(i, 1))) {
+      if (auto away = ask(asked.subspan(i, 1))) {
         for (Request* request : asked.subspan(i)) request->error = away;
         return away;
       }
