@@ -31,7 +31,7 @@ class MemoryFile {
 
 /// What stands before the separator, which is taken off with it.
 std::string cut(std::string_view& text, char separator) {
-  const std::string first(text.substr(0, text.find(separator)));
+  std::string first(text.substr(0, text.find(separator)));
   text.remove_prefix(std::min(first.size() + 1, text.size()));
   return first;
 }
@@ -58,7 +58,8 @@ void check(const Config& config) {
     fuzz::require(!platform::IpAddress::parse(override.pattern), "no address is overridden");
   // What `config show` prints can be given back.
   std::vector<std::string> arguments;
-  for (const auto& [name, value, source] : config.values) arguments.push_back("--" + name + "=" + value);
+  for (const auto& [name, value, source] : config.values)
+    arguments.push_back(std::string("--").append(name).append("=").append(value));
   fuzz::require(same_values(platform::load_config(MemoryFile("").path(), arguments, {}), config),
                 "given back, it is the same");
 }

@@ -66,6 +66,7 @@ void check_credentials(std::string_view authorization) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto texts = split(fuzz::text_of(data, size));
   std::vector<const char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const auto& text : texts) pointers.push_back(text.c_str());
   pointers.push_back(nullptr);
   const api::Request request = api::read_head(pointers.data());

@@ -103,6 +103,7 @@ std::vector<BornDelivery> expand(Session& session, BornState state, const Lease&
   return transaction(session, [&] {
     const auto entities = waiting_entities(session);
     std::vector<TakeRequest> requests;
+    requests.reserve(entities.size());
     for (const auto entity : entities) requests.push_back({entity, 0, 1000});
     const auto pending = take_pending(session, requests).notifications;
     const auto recipients = load_recipients(session, entities);

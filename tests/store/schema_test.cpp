@@ -12,7 +12,7 @@ using namespace store::testing;
 namespace {
 
 void insert(Session& session, std::string_view event, std::string_view data,
-            std::optional<std::string> key = {}) {
+            const std::optional<std::string>& key = {}) {
   session.update(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (7, ?, ?, ?)", event,
       data, key);

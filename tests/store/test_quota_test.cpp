@@ -43,6 +43,7 @@ BOOST_AUTO_TEST_CASE(sessions_at_once_never_exceed_it) {
   std::atomic<int> accepted = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
         Session session = database.connect();
@@ -102,6 +103,7 @@ BOOST_AUTO_TEST_CASE(sessions_that_are_all_refused_are_in_no_conflict) {
   std::atomic<int> conflicts = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
         Session session(server(database.name),

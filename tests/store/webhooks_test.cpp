@@ -77,6 +77,7 @@ BOOST_AUTO_TEST_CASE(five_webhooks_also_under_concurrent_requests) {
   std::atomic<int> created = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
         Session session = database.connect();

@@ -10,7 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using admin::QueueSight;
-using admin::Screen;
 
 QueueSight sight(store::QueueStatus status, std::chrono::seconds at = 0s) {
   return {status, std::chrono::steady_clock::time_point(at)};

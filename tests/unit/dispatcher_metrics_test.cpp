@@ -13,7 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using dispatcher::Attempt;
 using dispatcher::Ending;
-using dispatcher::OutcomeClass;
 
 Attempt ended(Ending ending, int status = 0) {
   Attempt attempt;

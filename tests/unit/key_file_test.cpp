@@ -50,11 +50,12 @@ BOOST_AUTO_TEST_CASE(a_bad_file_keeps_the_keys_and_is_one_line_with_its_place) {
       {line("new", 'n') + line("new", 'x'), "line 2: "},
       {std::string(1100000, '#'), "larger"},
   };
+  const auto told = "secrets.key_file: " + path + ": ";
   for (const auto& [text, what] : broken) {
     folder.write("secrets.keys", text);
     const auto log = log_of_reload(path, "old");
     BOOST_TEST(log.find(" error keys not reloaded") != std::string::npos, log);
-    BOOST_TEST(log.find("secrets.key_file: " + path + ": " + what) != std::string::npos, log);
+    BOOST_TEST(log.find(std::string(told).append(what)) != std::string::npos, log);
     BOOST_TEST(log.find('\n') == log.size() - 1, "one line: " << log);
   }
   std::filesystem::remove(path);
@@ -71,6 +72,7 @@ BOOST_AUTO_TEST_CASE(whoever_uses_a_ring_keeps_it_while_others_come) {
   std::atomic<int> failures = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         while (!stop) {

@@ -117,8 +117,9 @@ BOOST_AUTO_TEST_CASE(a_quick_lane_keeps_to_one_connection) {
   auto lanes = quick_lanes();
   int opened = 0;
   for (int time = 0; time < 300; ++time) {
-    lanes.add(request(2 * time), at(time));
-    lanes.add(request(2 * time + 1), at(time));
+    const store::DeliveryId first = std::int64_t{2} * time;
+    lanes.add(request(first), at(time));
+    lanes.add(request(first + 1), at(time));
     opened += static_cast<int>(lanes.overdue(at(time), always).start.size());
     for (int i = 0; i < 2; ++i) {
       lanes.answered(webhook, Milliseconds(1), at(time));

@@ -135,6 +135,7 @@ BOOST_AUTO_TEST_CASE(threads_lose_no_count) {
   const Table table(example());
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i)
       threads.emplace_back([&] {
         for (int n = 0; n < 10000; ++n)

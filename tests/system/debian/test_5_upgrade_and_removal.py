@@ -84,7 +84,7 @@ def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_
 
 def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(machine, installation, first_package, next_package):
     apt(machine, first_package)
-    installation.systemctl("stop", "apientidades-listening.target")  # a boot with that version never started it
+    installation.systemctl("stop", "apientidades-listening.target", check=False)  # no boot of that version starts it
     apt(machine, next_package)
     assert installation.property("apientidades-listening.target", "ActiveState") == "active"
     installation.systemctl("stop", "apientidades.target")
