@@ -76,10 +76,11 @@ run_fresh() {
 }
 
 command_in_fresh() {
-  local release=$1 status=0
+  local release=$1 status=0 begun=$SECONDS
   shift
   say "./dev $* on a fresh Debian ${DEBIAN[$release]}"
   in_fresh "$release" ./dev "$@" || status=$?
+  say "./dev $1 on a fresh Debian ${DEBIAN[$release]}: exit status $status after $((SECONDS - begun)) s"
   write_suite "$1-$release" "$status" "$(case_of "$1" "$status")"
 }
 
