@@ -9,7 +9,7 @@
 #include "admin/options.hpp"
 #include "admin/output.hpp"
 #include "platform/config.hpp"
-#include "store/session.hpp"
+#include "store/session/session.hpp"
 
 namespace admin {
 

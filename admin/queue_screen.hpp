@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "store/queue.hpp"
+#include "store/queue/queue.hpp"
 
 namespace admin {
 

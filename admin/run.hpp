@@ -1,4 +1,4 @@
-// The program, but for main: a line of arguments to an exit status (design 1.4).
+// The program, but for main: a line of arguments to an exit status.
 #pragma once
 
 #include <string>

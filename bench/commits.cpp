@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/session.hpp"
+#include "store/session/session.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // to do.
 //
 // A bare libcurl multi loop on one thread. It makes the same bodies, headers and signatures as the service,
-// one for every message, and sends them with the same options (dispatcher/transfer.cpp) to the same host
+// one for every message, and sends them with the same options (dispatcher/http/transfer.cpp) to the same host
 // names over as many connections; no database, no policy, no evidence. It prints one JSON object.
 #include <curl/curl.h>
 #include <sys/resource.h>
@@ -167,8 +167,8 @@ class Pace {
   bool due() const { return rate_ <= 0 || Clock::now() >= next_; }
   void advance() {
     if (rate_ <= 0) return;
-    std::exponential_distribution<double> gap(rate_);
-    next_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(gap(random_)));
+    std::exponential_distribution<double> range(rate_);
+    next_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(range(random_)));
   }
   /// Readable when the next message is due: libcurl's own time-outs count whole milliseconds.
   curl_waitfd arm() {

@@ -6,11 +6,11 @@
 #include <array>
 #include <random>
 
-#include "classify.hpp"
+#include "http/request.hpp"
 #include "platform/service_manager.hpp"
-#include "request.hpp"
-#include "store/arrival.hpp"
-#include "store/waiting.hpp"
+#include "results/classify.hpp"
+#include "store/queue/queue_scan.hpp"
+#include "store/session/wait_for_database.hpp"
 #include "webhook/key_file.hpp"
 
 namespace dispatcher {
@@ -20,7 +20,7 @@ namespace {
 using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};      // between tries while the database is away
-constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, for the last settlements
+constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, for the last delivery_results
 
 /// Of several servers, one that is frozen is left in time only if both sessions notice it side by side.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
@@ -29,15 +29,16 @@ Milliseconds between_looks(const platform::DatabaseSettings& database) {
 
 Slots::Outcome outcome_of(const Attempt& attempt) {
   using enum Slots::Outcome;
-  if (attempt.ending == Ending::not_started || attempt.ending == Ending::local_failure) return not_started;
-  if (attempt.ending != Ending::answered) return failed;
+  if (attempt.ending == TransportResult::not_started || attempt.ending == TransportResult::local_failure)
+    return not_started;
+  if (attempt.ending != TransportResult::answered) return failed;
   return asks_to_wait(attempt) ? asked_to_wait : answered;
 }
 
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-           store::Session settlements, const platform::Log& log, const Metrics& metrics)
+           store::Session delivery_results, const platform::Log& log, const Metrics& metrics)
     : settings_(settings.delivery),
       key_file_(settings.secrets.key_file),
       keys_(std::move(keys)),
@@ -45,24 +46,24 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       log_(log),
       metrics_(metrics),
       slots_(settings.delivery.max_in_flight, settings.delivery.max_in_flight_per_webhook),
-      upkeep_(settings, log, metrics),
-      lookout_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
+      maintenance_(settings, log, metrics),
+      scanner_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
-      settler_(settings.delivery, std::move(settlements), between_looks(settings.database), log, metrics),
+      writer_(settings.delivery, std::move(delivery_results), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
-  const auto check = [this] { store::glance_at_queue(session_); };
+  const auto check = [this] { store::peek_queue(session_); };
   const auto between = [&] {
-    go_on();
+    feed_watchdog();
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
   };
-  if (!store::await_database(check, between, stop, log_)) return;
+  if (!store::wait_for_database(check, between, stop, log_)) return;
   while (!stop.requested()) {
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
     const bool busy = round();
     show();
-    go_on();
+    feed_watchdog();
     if (!busy) wait(away_ ? away_wait : until_next_look(), {stop.fd(), reload.fd()});
   }
   drain();
@@ -83,47 +84,48 @@ bool Loop::round() {
 
 bool Loop::work() {
   collect();
-  const bool settled = heed_settled();
+  const bool recorded = heed_recorded();
   // Nor are leases ended, or rows moved, under outcomes that cannot be written.
-  if (!settler_.away())
-    duty("upkeep", [this] { return upkeep_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
-  const bool was_paused = lookout_.paused();
-  duty("look", [this] { return lookout_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
-  if (lookout_.paused() && !was_paused) sender_.return_waiting();
+  if (!writer_.away())
+    task("maintenance",
+         [this] { return maintenance_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
+  const bool was_paused = scanner_.paused();
+  task("look", [this] { return scanner_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
+  if (scanner_.paused() && !was_paused) sender_.return_waiting();
   const bool taken = may_start() && take_in();
-  return taken || settled;
+  return taken || recorded;
 }
 
 /// Who fetches what cannot be recorded, or faster than it is, would hold more and more in memory, under
 /// leases that run out.
 bool Loop::may_start() const {
-  return !lookout_.paused() && !settler_.stuck() &&
-         settler_.backlog() < 2 * std::size_t{settings_.max_in_flight};
+  return !scanner_.paused() && !writer_.stuck() &&
+         writer_.backlog() < 2 * std::size_t{settings_.max_in_flight};
 }
 
-/// Claims what waits and expands what is new. Whoever went second last time goes first: neither can take
+/// Claims what is due and fans out what is new. Whoever went second last time goes first: neither can take
 /// every slot that comes free.
 bool Loop::take_in() {
-  expand_first_ = !expand_first_;
-  bool busy = expand_first_ ? take_in("expand", &Intake::expand) : take_in("claim", &Intake::claim);
-  busy = (expand_first_ ? take_in("claim", &Intake::claim) : take_in("expand", &Intake::expand)) || busy;
-  return take_in("expand ahead", &Intake::expand_ahead) || busy;
+  fan_out_first_ = !fan_out_first_;
+  bool busy = fan_out_first_ ? take_in("fan-out", &Intake::fan_out) : take_in("claim", &Intake::claim);
+  busy = (fan_out_first_ ? take_in("claim", &Intake::claim) : take_in("fan-out", &Intake::fan_out)) || busy;
+  return take_in("fan-out ahead", &Intake::fan_out_ahead) || busy;
 }
 
 bool Loop::take_in(std::string_view name, Source source) {
-  return duty(name, [&] {
-    auto shipment = (intake_.*source)(session_, lookout_, slots_);
-    const bool worked = shipment.worked;
-    send(std::move(shipment));
+  return task(name, [&] {
+    auto leased_batch = (intake_.*source)(session_, scanner_, slots_);
+    const bool worked = leased_batch.worked;
+    send(std::move(leased_batch));
     return worked;
   });
 }
 
-/// One duty of a round: what goes wrong in it does not keep the others from their turn, and it has none
+/// One task of a round: what goes wrong in it does not keep the others from their turn, and it has none
 /// itself for a while. False when it went wrong.
 template <class F>
-bool Loop::duty(std::string_view name, F&& body) {
-  go_on();
+bool Loop::task(std::string_view name, F&& body) {
+  feed_watchdog();
   const auto now = std::chrono::steady_clock::now();
   const auto failed = retry_at_.find(name);
   if (failed != retry_at_.end() && now < failed->second) return false;
@@ -134,7 +136,7 @@ bool Loop::duty(std::string_view name, F&& body) {
   } catch (const store::Conflict& error) {
     log_.info("transaction conflict; retrying", {{"duty", name}, {"error", error.what()}});
   } catch (const std::exception& error) {
-    log_.error("a duty failed; retrying", {{"duty", name}, {"error", error.what()}});
+    log_.error("a task failed; retrying", {{"duty", name}, {"error", error.what()}});
     session_.disconnect();  // whatever state it is in
     retry_at_[name] = now + away_wait;
   }
@@ -145,9 +147,9 @@ bool Loop::duty(std::string_view name, F&& body) {
 void Loop::show() const {
   metrics_.rounds.add();
   metrics_.in_flight.set(slots_.in_flight());
-  metrics_.unsettled.set(static_cast<double>(settler_.waiting()));
-  metrics_.database_up.set(away_ || settler_.away() ? 0 : 1);
-  metrics_.paused.set(lookout_.paused() ? 1 : 0);
+  metrics_.unrecorded.set(static_cast<double>(writer_.waiting()));
+  metrics_.database_up.set(away_ || writer_.away() ? 0 : 1);
+  metrics_.paused.set(scanner_.paused() ? 1 : 0);
 }
 
 void Loop::report_away(const std::exception& error) {
@@ -161,19 +163,19 @@ void Loop::report_back() {
 }
 
 Milliseconds Loop::until_next_look() const {
-  const auto wait = std::chrono::ceil<Milliseconds>(lookout_.next_look() - std::chrono::steady_clock::now());
+  const auto wait = std::chrono::ceil<Milliseconds>(scanner_.next_look() - std::chrono::steady_clock::now());
   return std::clamp(wait, Milliseconds{1},
-                    std::min(Lookout::longest_interval(settings_.poll_interval), watchdog_.interval()));
+                    std::min(QueueScanner::longest_interval(settings_.poll_interval), watchdog_.interval()));
 }
 
 /// The watchdog is told that all three threads go on.
-void Loop::go_on() {
-  watchdog_.feed_if({sender_.pulse(), settler_.pulse()}, std::chrono::steady_clock::now());
+void Loop::feed_watchdog() {
+  watchdog_.feed_if({sender_.heartbeat(), writer_.heartbeat()}, std::chrono::steady_clock::now());
 }
 
 /// Until an attempt has ended or was recorded, one of these descriptors is readable, or the time is up.
 void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
-  std::array<pollfd, 4> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{settler_.fd(), POLLIN, 0},
+  std::array<pollfd, 4> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{writer_.fd(), POLLIN, 0},
                                     pollfd{signals[0], POLLIN, 0}, pollfd{signals[1], POLLIN, 0}};
   // While the database is away, attempts that end must not make every wait for it a try at once.
   if (away_) descriptors[0].fd = descriptors[1].fd = -1;
@@ -185,29 +187,29 @@ void Loop::collect() {
   auto attempts = attempts_.take();
   const auto now = std::chrono::steady_clock::now();
   for (const auto& attempt : attempts) slots_.ended(attempt.delivery.webhook, outcome_of(attempt), now);
-  settler_.add(std::move(attempts));
+  writer_.add(std::move(attempts));
 }
 
-/// True: something was settled, and its webhooks may have more.
-bool Loop::heed_settled() {
+/// True: results were recorded, and their webhooks may have more.
+bool Loop::heed_recorded() {
   const auto now = std::chrono::steady_clock::now();
-  const auto done = settler_.take_done();
+  const auto done = writer_.take_done();
   for (const auto& [webhook, entity, wait] : done) {
-    slots_.settled(webhook);
-    lookout_.entities().relieve(entity);
-    if (wait) lookout_.webhooks().waits(webhook, now + *wait);
+    slots_.recorded(webhook);
+    scanner_.entities().clear_busy(entity);
+    if (wait) scanner_.webhooks().waits(webhook, now + *wait);
   }
   return !done.empty();
 }
 
-void Loop::send(Shipment shipment) {
+void Loop::send(LeasedBatch leased_batch) {
   const auto keys = keys_.current();
   std::vector<Request> requests;
   std::vector<store::LeasedDelivery> unreadable;
-  for (auto& delivery : shipment.deliveries) {
+  for (auto& delivery : leased_batch.deliveries) {
     const auto webhook = delivery.webhook;
-    const auto& [target, probing] = shipment.destinations.at(webhook);
-    auto request = prepare_request(delivery, target, *keys, shipment.leased_at + settings_.lease);
+    const auto& [target, probing] = leased_batch.destinations.at(webhook);
+    auto request = prepare_request(delivery, target, *keys, leased_batch.leased_at + settings_.lease);
     if (!request) {
       unreadable.push_back(std::move(delivery));
       continue;
@@ -216,11 +218,11 @@ void Loop::send(Shipment shipment) {
   }
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
   for (const auto& delivery : unreadable) slots_.take_unsent(delivery.webhook);
-  settler_.hold(std::move(unreadable));
+  writer_.hold(std::move(unreadable));
   const auto now = std::chrono::steady_clock::now();
   for (const auto& request : requests) {
     const auto webhook = request.delivery.webhook;
-    slots_.take(webhook, shipment.destinations.at(webhook).probing, now);
+    slots_.take(webhook, leased_batch.destinations.at(webhook).probing, now);
   }
   sender_.submit(std::move(requests));
 }
@@ -230,19 +232,19 @@ void Loop::drain() {
   log_.info("stopping: nothing more is started", {{"in_flight", slots_.in_flight()}});
   sender_.stop_starting();
   const auto deadline = std::chrono::steady_clock::now() + settings_.timeout + drain_margin;
-  away_ = false;  // from here on only the settler asks the database
+  away_ = false;  // from here on only the writer asks the database
   for (;;) {
     collect();
-    heed_settled();
+    heed_recorded();
     show();
-    go_on();
-    const bool done = slots_.in_flight() == 0 && settler_.waiting() == 0;
+    feed_watchdog();
+    const bool done = slots_.in_flight() == 0 && writer_.waiting() == 0;
     if (done || std::chrono::steady_clock::now() >= deadline) break;
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
-  const auto left = slots_.in_flight() + settler_.waiting();
+  const auto left = slots_.in_flight() + writer_.waiting();
   if (left > 0)
-    log_.warning("stopped without settling everything: it is attempted again after its lease",
+    log_.warning("stopped before every result was recorded: those deliveries are attempted again after their lease",
                  {{"deliveries", left}});
   log_.info("stopped");
 }

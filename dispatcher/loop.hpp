@@ -1,7 +1,7 @@
-// The thread that fetches from the database: rounds of upkeep, claim and expand; what becomes of what it
-// sends is written down by the settler (design section 2, "A row to a POST").
+// The thread that fetches from the database: rounds of maintenance, claim and fan-out; what becomes of what
+// it sends is written down by the writer (docs/architecture.md#from-a-row-to-a-post).
 //
-// It promises: what was sent is settled, also after the database was away; what is not settled within its
+// It promises: what was sent is recorded, also after the database was away; what is not recorded within its
 // lease is attempted again; no transaction is open while anything is sent.
 #pragma once
 
@@ -10,21 +10,21 @@
 #include <string>
 #include <string_view>
 
-#include "attempt.hpp"
-#include "intake.hpp"
-#include "lookout.hpp"
-#include "mailbox.hpp"
-#include "metrics.hpp"
+#include "http/attempt.hpp"
+#include "http/sender.hpp"
+#include "intake/intake.hpp"
+#include "intake/queue_scanner.hpp"
+#include "maintenance/maintenance.hpp"
+#include "observation/metrics.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
+#include "platform/mailbox.hpp"
 #include "platform/reload_signal.hpp"
 #include "platform/stop_signal.hpp"
 #include "platform/watchdog.hpp"
-#include "sender.hpp"
-#include "settler.hpp"
-#include "slots.hpp"
-#include "store/session.hpp"
-#include "upkeep.hpp"
+#include "results/result_writer.hpp"
+#include "schedule/slots.hpp"
+#include "store/session/session.hpp"
 #include "webhook/sealed_secret.hpp"
 
 namespace dispatcher {
@@ -34,9 +34,9 @@ class Loop {
   /// `metrics` outlives it.
   /// Of the two sessions, one fetches what is to be sent, the other writes down what became of it.
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-       store::Session settlements, const platform::Log& log, const Metrics& metrics);
+       store::Session delivery_results, const platform::Log& log, const Metrics& metrics);
 
-  /// Waits for the database; then until `stop`, and drains: starts nothing more, settles what is in flight,
+  /// Waits for the database; then until `stop`, and drains: starts nothing more, records what is in flight,
   /// gives back the rest. `reload` reads secrets.key_file again.
   void run(const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 
@@ -44,17 +44,17 @@ class Loop {
   bool round();
   bool work();
   template <class F>
-  bool duty(std::string_view name, F&& body);  // `name`: a literal
+  bool task(std::string_view name, F&& body);  // `name`: a literal
   void drain();
-  void go_on();
+  void feed_watchdog();
 
   void collect();
-  bool heed_settled();
+  bool heed_recorded();
   bool may_start() const;
   bool take_in();
-  using Source = Shipment (Intake::*)(store::Session&, Lookout&, const Slots&);
+  using Source = LeasedBatch (Intake::*)(store::Session&, QueueScanner&, const Slots&);
   bool take_in(std::string_view name, Source source);
-  void send(Shipment shipment);
+  void send(LeasedBatch leased_batch);
   void report_away(const std::exception& error);
   void report_back();
   platform::Milliseconds until_next_look() const;
@@ -68,17 +68,17 @@ class Loop {
   platform::Log log_;
   const Metrics& metrics_;
   Slots slots_;
-  Upkeep upkeep_;
-  Lookout lookout_;
+  Maintenance maintenance_;
+  QueueScanner scanner_;
   Intake intake_;
-  Settler settler_;
-  Mailbox<Attempt> attempts_;
+  ResultWriter writer_;
+  platform::Mailbox<Attempt> attempts_;
   Sender sender_;
   platform::Watchdog watchdog_;
-  std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the duties that failed, by name
-  bool expand_first_ = false;  // claims and expansions take turns at the free slots
-  bool away_ = false;          // the database, as last reported
-  bool idle_ = false;          // the last round found nothing to do
+  std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
+  bool fan_out_first_ = false;  // claims and fan-outs take turns at the free slots
+  bool away_ = false;           // the database, as last reported
+  bool idle_ = false;           // the last round found nothing to do
 };
 
 }  // namespace dispatcher

@@ -1,7 +1,7 @@
 // apientidades-dispatcher: delivers the notifications that the evaluation system writes.
-#include "descriptors.hpp"
+#include "http/descriptors.hpp"
 #include "loop.hpp"
-#include "observation.hpp"
+#include "observation/observation.hpp"
 #include "platform/program.hpp"
 #include "platform/reload_signal.hpp"
 #include "platform/service_manager.hpp"

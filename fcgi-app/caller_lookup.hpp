@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "platform/clock.hpp"
-#include "store/session.hpp"
-#include "store/webhooks.hpp"
+#include "store/session/session.hpp"
+#include "store/webhooks/webhooks.hpp"
 
 namespace api {
 

@@ -71,13 +71,14 @@ void prepare_fastcgi(int listener_fd) {
 }
 
 void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(const Request&)>& respond,
-                   const std::function<void()>& rest, const platform::Log& log, platform::Pulse& pulse) {
+                   const std::function<void()>& rest, const platform::Log& log,
+                   platform::Heartbeat& heartbeat) {
   const ConnectionWait connection(listener_fd, stop_fd);
   FCGX_Request fcgi;
   if (FCGX_InitRequest(&fcgi, listener_fd, FCGI_FAIL_ACCEPT_ON_INTR) != 0)
     throw std::runtime_error("libfcgi cannot make a request");
   while (connection.wait()) {
-    pulse.beat();
+    heartbeat.beat();
     const int result = FCGX_Accept_r(&fcgi);
     if (result == -EAGAIN) {  // another thread was faster, or nobody came
       rest();

@@ -9,7 +9,7 @@
 #include "metrics/table.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
-#include "store/error_notes.hpp"
+#include "store/session/error_stats.hpp"
 
 namespace api {
 

@@ -6,7 +6,7 @@
 
 #include "fcgi-app/health.hpp"
 #include "fcgi-app/metrics.hpp"
-#include "store/error_notes.hpp"
+#include "store/session/error_stats.hpp"
 
 namespace api {
 
@@ -22,7 +22,7 @@ struct Observation {
 
   Metrics metrics;
   Health health;
-  store::ErrorNotes errors;
+  store::ErrorStats errors;
   std::atomic<unsigned> busy = 0;  // threads with a request
   std::atomic<std::uint64_t> answered = 0;
 };

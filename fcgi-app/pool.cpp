@@ -15,7 +15,7 @@
 #include "fcgi-app/fastcgi.hpp"
 #include "platform/service_manager.hpp"
 #include "platform/watchdog.hpp"
-#include "store/arrival.hpp"
+#include "store/session/wait_for_database.hpp"
 #include "webhook/key_file.hpp"
 
 namespace api {
@@ -112,7 +112,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   /// Beats while any of them goes on.
-  const platform::Pulse& pulse() const { return pulse_; }
+  const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
   /// Waits for all of them to end. True when every one ended because it was asked to.
   bool join() {
@@ -125,7 +125,7 @@ class Workers {
     try {
       const auto respond = [&service](const Request& request) { return service.respond(request); };
       const auto rest = [&service] { service.rest(); };
-      serve_fastcgi(listener_fd, stop.fd(), respond, rest, shared.log, pulse_);
+      serve_fastcgi(listener_fd, stop.fd(), respond, rest, shared.log, heartbeat_);
     } catch (const std::exception& e) {
       shared.log.error("worker failed", {{"error", e.what()}});
       failed_ = true;
@@ -134,7 +134,7 @@ class Workers {
   }
 
   std::atomic<bool> failed_ = false;
-  platform::Pulse pulse_;
+  platform::Heartbeat heartbeat_;
   std::vector<std::jthread> threads_;
 };
 
@@ -143,19 +143,19 @@ class Workers {
 void watch(const Workers& workers, const platform::Settings& settings, Shared& shared,
            const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   platform::Watchdog watchdog;
-  const auto go_on = [&] {
-    watchdog.feed_if({workers.pulse()}, std::chrono::steady_clock::now());
+  const auto feed_watchdog = [&] {
+    watchdog.feed_if({workers.heartbeat()}, std::chrono::steady_clock::now());
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   };
   auto session = make_session(settings, shared);
-  if (!store::await_database([&] { try_database(session); }, go_on, stop, shared.log)) return;
+  if (!store::wait_for_database([&] { try_database(session); }, feed_watchdog, stop, shared.log)) return;
   session.disconnect();
   StatusLine status(shared, settings.api.threads);
   Memory memory(shared.observation);
   const int longest_ms =
       static_cast<int>(std::min<std::int64_t>(report_interval_ms, watchdog.interval().count()));
   while (!stop.requested()) {
-    go_on();
+    feed_watchdog();
     status.report();
     memory.tidy();
     std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};

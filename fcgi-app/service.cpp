@@ -81,7 +81,7 @@ Response Service::respond_to_client(const Request& request) {
   Observation& seen = shared_.observation;
   ++seen.busy;
   const auto start = std::chrono::steady_clock::now();
-  Trace trace{request, match_route(request.method, request.target), std::nullopt};
+  AccessLogEntry trace{request, match_route(request.method, request.target), std::nullopt};
   Response response = answer(trace);
   const auto duration =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
@@ -92,7 +92,7 @@ Response Service::respond_to_client(const Request& request) {
   return response;
 }
 
-Response Service::answer(Trace& trace) {
+Response Service::answer(AccessLogEntry& trace) {
   try {
     return perform(trace);
   } catch (const HttpError& e) {
@@ -111,7 +111,7 @@ Response Service::answer(Trace& trace) {
   }
 }
 
-Response Service::perform(Trace& trace) {
+Response Service::perform(AccessLogEntry& trace) {
   const Request& request = trace.request;
   require_body(request.body_state);
   const store::Caller caller = authenticate(request);
@@ -138,7 +138,7 @@ std::optional<store::Caller> Service::find_caller(std::string_view method, const
   return callers_.find_alone(session_, hash);
 }
 
-void Service::log_access(const Trace& trace, int status, std::chrono::microseconds duration) const {
+void Service::log_access(const AccessLogEntry& trace, int status, std::chrono::microseconds duration) const {
   const std::string_view route = trace.match.pattern;
   log_.info("request", {{"request", trace.request.id},
                         {"method", trace.request.method},

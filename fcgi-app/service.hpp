@@ -1,4 +1,5 @@
-// A request in, a response out: the order of checks of design 1.1, the one catch ladder, the access log.
+// A request in, a response out: the order of checks (docs/decisions.md#api), the one catch ladder, the access
+// log.
 #pragma once
 
 #include <chrono>
@@ -12,8 +13,8 @@
 #include "fcgi-app/routes.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
-#include "store/session.hpp"
-#include "store/webhooks.hpp"
+#include "store/session/session.hpp"
+#include "store/webhooks/webhooks.hpp"
 #include "webhook/sealed_secret.hpp"
 
 namespace api {
@@ -45,7 +46,7 @@ class Service {
  private:
   /// What the log says of a request, known bit by bit. The route's pattern, never the path: it is the
   /// client's text.
-  struct Trace {
+  struct AccessLogEntry {
     const Request& request;
     Match match;
     std::optional<store::EntityId> entity;
@@ -54,11 +55,11 @@ class Service {
   Response respond_to_client(const Request& request);
   Response respond_to_balancer(std::string_view method);
   bool database_answers();
-  Response answer(Trace& trace);
-  Response perform(Trace& trace);
+  Response answer(AccessLogEntry& trace);
+  Response perform(AccessLogEntry& trace);
   store::Caller authenticate(const Request& request);
   std::optional<store::Caller> find_caller(std::string_view method, const store::TokenHash& hash);
-  void log_access(const Trace& trace, int status, std::chrono::microseconds duration) const;
+  void log_access(const AccessLogEntry& trace, int status, std::chrono::microseconds duration) const;
 
   const Shared& shared_;
   CallerLookup& callers_;

@@ -5,7 +5,7 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/render.hpp"
-#include "store/migrations.hpp"
+#include "store/schema/migrations.hpp"
 
 namespace admin {
 

@@ -4,8 +4,8 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "store/deliveries.hpp"
-#include "store/webhooks.hpp"
+#include "store/deliveries/deliveries.hpp"
+#include "store/webhooks/webhooks.hpp"
 
 namespace admin {
 

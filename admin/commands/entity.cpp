@@ -5,7 +5,7 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/render.hpp"
-#include "store/entities.hpp"
+#include "store/entities/entities.hpp"
 
 namespace admin {
 

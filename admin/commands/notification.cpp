@@ -4,7 +4,7 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "store/notifications.hpp"
+#include "store/notifications/notifications.hpp"
 
 namespace admin {
 

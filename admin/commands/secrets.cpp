@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "admin/commands.hpp"
-#include "store/secrets.hpp"
+#include "store/webhooks/secrets.hpp"
 #include "webhook/key_file.hpp"
 
 namespace admin {

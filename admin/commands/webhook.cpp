@@ -4,7 +4,7 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "store/webhooks.hpp"
+#include "store/webhooks/webhooks.hpp"
 
 namespace admin {
 

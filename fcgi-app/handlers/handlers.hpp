@@ -7,8 +7,8 @@
 
 #include "fcgi-app/http.hpp"
 #include "platform/config.hpp"
-#include "store/session.hpp"
-#include "store/webhooks.hpp"
+#include "store/session/session.hpp"
+#include "store/webhooks/webhooks.hpp"
 #include "webhook/sealed_secret.hpp"
 
 namespace api {

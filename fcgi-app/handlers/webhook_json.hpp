@@ -1,7 +1,7 @@
 // A webhook as the API shows it (spec, "Webhook"). The secret is in no response.
 #pragma once
 
-#include "store/webhooks.hpp"
+#include "store/webhooks/webhooks.hpp"
 #include "webhook/event.hpp"
 #include "webhook/json.hpp"
 

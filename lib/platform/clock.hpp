@@ -17,7 +17,7 @@ using MonotonicTime = std::chrono::steady_clock::time_point;
 
 UtcTime utc_now();
 
-/// `2026-11-20T10:00:00.000Z` (design 1.1).
+/// `2026-11-20T10:00:00.000Z`.
 std::string format_iso8601(UtcTime time);
 
 /// Parses `50ms`, `5s`, `30m`, `2h`, `5d` (an integer of 0 or more and a unit, no spaces); nullopt otherwise

@@ -1,5 +1,5 @@
 // The configuration: one file of INI sections, the environment over it, the command line over both
-// (design 1.4).
+// (docs/configuration.md).
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct SecretsSettings {
   std::string key_file;
 };
 
-/// `pattern=address` (design 1.4): the pattern is lower-case and may begin with `*.` (one or more labels, not
-/// the bare name).
+/// `pattern=address` (docs/configuration.md#the-keys): the pattern is lower-case and may begin with `*.` (one
+/// or more labels, not the bare name).
 struct HostOverride {
   std::string pattern;
   IpAddress address;

@@ -16,7 +16,7 @@ std::vector<std::string> process_environment();
 /// The table of keys as --help shows it, wrapped to 100 columns.
 std::string describe_keys();
 
-/// Exit statuses of design 1.4.
+/// Exit statuses of every program.
 inline constexpr int exit_done = 0;
 inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;

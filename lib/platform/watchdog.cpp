@@ -19,7 +19,7 @@ std::optional<Milliseconds> requested_limit() {
 
 }  // namespace
 
-Milliseconds Pulse::age(MonotonicTime now) const {
+Milliseconds Heartbeat::age(MonotonicTime now) const {
   return std::chrono::duration_cast<Milliseconds>(now - MonotonicTime(MonotonicTime::duration(last_)));
 }
 
@@ -32,8 +32,9 @@ bool Watchdog::feed(MonotonicTime now) {
   return true;
 }
 
-bool Watchdog::feed_if(std::initializer_list<std::reference_wrapper<const Pulse>> others, MonotonicTime now) {
-  const auto goes_on = [&](const Pulse& other) { return other.age(now) < *limit_ / 2; };
+bool Watchdog::feed_if(std::initializer_list<std::reference_wrapper<const Heartbeat>> others,
+                       MonotonicTime now) {
+  const auto goes_on = [&](const Heartbeat& other) { return other.age(now) < *limit_ / 2; };
   return limit_ && std::ranges::all_of(others, goes_on) && feed(now);
 }
 

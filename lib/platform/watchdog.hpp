@@ -12,9 +12,9 @@
 namespace platform {
 
 /// When a thread last went on: beaten by that thread (or several), read by another.
-class Pulse {
+class Heartbeat {
  public:
-  Pulse() { beat(); }
+  Heartbeat() { beat(); }
   void beat() { last_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
   Milliseconds age(MonotonicTime now) const;
 
@@ -34,7 +34,7 @@ class Watchdog {
   /// said so.
   bool feed(MonotonicTime now);
   /// As above, unless one of `others` has stood still for half of the limit.
-  bool feed_if(std::initializer_list<std::reference_wrapper<const Pulse>> others, MonotonicTime now);
+  bool feed_if(std::initializer_list<std::reference_wrapper<const Heartbeat>> others, MonotonicTime now);
 
   /// How long a thread that feeds may wait: a quarter of the limit; an hour when nobody watches.
   Milliseconds interval() const;

@@ -1,4 +1,4 @@
-// Bearer tokens (design 1.1): opaque, 256 random bits, prefix `apie_`; only the SHA-256 of the whole text is
+// Bearer tokens: opaque, 256 random bits, prefix `apie_`; only the SHA-256 of the whole text is
 // stored.
 #pragma once
 

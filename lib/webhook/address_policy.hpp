@@ -13,7 +13,7 @@ namespace webhook {
 /// compatible, NAT64, 6to4, Teredo).
 bool is_public_address(const platform::IpAddress& address);
 
-/// The connect-time check (design 1.3): public, or within `allowed` (delivery.allowed_networks).
+/// The connect-time check (docs/security.md): public, or within `allowed` (delivery.allowed_networks).
 bool may_connect(const platform::IpAddress& address, const std::vector<platform::IpNetwork>& allowed);
 
 }  // namespace webhook

@@ -1,4 +1,5 @@
-// When a failed delivery is tried again (design 1.3). Pure: time and chance are arguments.
+// When a failed delivery is tried again (docs/decisions.md#notifications). Pure: time and chance are
+// arguments.
 #pragma once
 
 #include <optional>

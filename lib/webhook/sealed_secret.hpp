@@ -1,5 +1,5 @@
 // Shared secrets at rest: AES-256-GCM under a key that is not in the database, bound to the webhook
-// (design 1.4).
+// (docs/security.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The headers of a notification's POST (spec "Signing", design 1.3, Standard Webhooks 1.0).
+// The headers of a notification's POST (spec "Signing"; Standard Webhooks 1.0).
 #pragma once
 
 #include <cstdint>

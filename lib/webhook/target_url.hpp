@@ -1,4 +1,4 @@
-// Is this text a URL that we are willing to notify? (spec "URL not private", design 1.1 "URL text"). No DNS.
+// Is this text a URL that we are willing to notify? (spec "URL not private"; docs/decisions.md#urls). No DNS.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""A row becomes a signed POST (spec "Notification envelope" and "Signing", design 1.2 and 1.3)."""
+"""A row becomes a signed POST (spec "Notification envelope" and "Signing")."""
 import json
 import re
 import time

@@ -1,4 +1,4 @@
-"""Receivers that fail, and what is done about it: retries, Retry-After, 410, giving up (design 1.3)."""
+"""Receivers that fail, and what is done about it: retries, Retry-After, 410, giving up."""
 import time
 from email.utils import formatdate
 

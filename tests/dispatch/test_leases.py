@@ -1,4 +1,4 @@
-"""Leases: who may send a delivery, for how long, and who takes over (design section 2, "A row to a POST")."""
+"""Leases: who may send a delivery, for how long, and who takes over."""
 import contextlib
 import os
 import signal

@@ -32,7 +32,7 @@ def test_a_notification_that_cannot_be_expanded_stops_no_other(entity, new_entit
     other = neighbour.register()
     with refused(stack, "entregas", f"NEW.webhook_id = {hook.id}"):
         poison = entity.notify()
-        wait_until(lambda: "duty=expand" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
+        wait_until(lambda: "duty=fan-out" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
         stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
         assert stack.notification(poison)["estado"] == "pendiente"
     stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")

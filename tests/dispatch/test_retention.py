@@ -121,7 +121,7 @@ def test_a_duty_that_is_refused_keeps_the_others_from_nothing(entity, receiver, 
     hook, fresh = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
     receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
     right = "DELETE ON apientidades.intentos_entrega {} 'apientidades_dispatcher'@'localhost'"
-    failures = lambda: stack.dev("logs", "dispatcher").stdout.count("a duty of upkeep failed")
+    failures = lambda: stack.dev("logs", "dispatcher").stdout.count("a task of maintenance failed")
     stack.stop("dispatcher")
     root("REVOKE " + right.format("FROM"))
     try:

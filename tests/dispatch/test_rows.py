@@ -1,4 +1,4 @@
-"""The evaluation system's one table: what it may do, what fails at once, what is rejected later (design 1.2)."""
+"""The evaluation system's one table: what it may do, what fails at once, what is rejected later."""
 import json
 
 import pytest

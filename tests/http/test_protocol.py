@@ -1,4 +1,4 @@
-"""HTTP itself: methods, media types, sizes, paths, errors of nginx, headers (design 1.1)."""
+"""HTTP itself: methods, media types, sizes, paths, errors of nginx, headers."""
 import json
 import re
 import socket

@@ -90,7 +90,7 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql) {
 
 std::vector<EntityId> waiting_entities(Session& session) {
   std::vector<EntityId> result;
-  Gap rest;
+  IdRange rest;
   for (auto found = find_waiting_entities(session, {rest}); !found.empty();
        found = find_waiting_entities(session, {rest})) {
     result.push_back(found.front().id);
@@ -99,7 +99,7 @@ std::vector<EntityId> waiting_entities(Session& session) {
   return result;
 }
 
-std::vector<BornDelivery> expand(Session& session, BornState state, const Lease& lease) {
+std::vector<CreatedDelivery> fan_out(Session& session, CreatedState state, const Lease& lease) {
   return transaction(session, [&] {
     const auto entities = waiting_entities(session);
     std::vector<TakeRequest> requests;
@@ -107,14 +107,14 @@ std::vector<BornDelivery> expand(Session& session, BornState state, const Lease&
     for (const auto entity : entities) requests.push_back({entity, 0, 1000});
     const auto pending = take_pending(session, requests).notifications;
     const auto recipients = load_recipients(session, entities);
-    Expansion expansion;
+    FanOut fan_out;
     for (const auto& notification : pending) {
-      expansion.processed.push_back(notification.id);
+      fan_out.processed.push_back(notification.id);
       for (const auto& subscriber : recipients.at(notification.entity).webhooks) {
-        expansion.deliveries.push_back({notification.id, subscriber.target.webhook, state});
+        fan_out.deliveries.push_back({notification.id, subscriber.target.webhook, state});
       }
     }
-    return write_expansion(session, expansion, lease);
+    return write_fan_out(session, fan_out, lease);
   });
 }
 
@@ -125,35 +125,35 @@ ReconcileWalk::Changed reconcile(Session& session) {
 }
 
 namespace {
-Settlement attempted(const LeasedDelivery& delivery) {
-  Settlement settlement;
-  settlement.id = delivery.id;
-  settlement.webhook = delivery.webhook;
-  settlement.lease = delivery.lease;
-  settlement.test = delivery.test;
-  settlement.attempts = delivery.attempts;
-  settlement.started = platform::utc_now();
-  settlement.duration = platform::Milliseconds(12);
-  settlement.address = "127.0.0.1";
-  return settlement;
+DeliveryResult attempted(const LeasedDelivery& delivery) {
+  DeliveryResult delivery_result;
+  delivery_result.id = delivery.id;
+  delivery_result.webhook = delivery.webhook;
+  delivery_result.lease = delivery.lease;
+  delivery_result.test = delivery.test;
+  delivery_result.attempts = delivery.attempts;
+  delivery_result.started = platform::utc_now();
+  delivery_result.duration = platform::Milliseconds(12);
+  delivery_result.address = "127.0.0.1";
+  return delivery_result;
 }
 }  // namespace
 
-Settlement delivered(const LeasedDelivery& delivery) {
-  auto settlement = attempted(delivery);
-  settlement.status = 200;
-  settlement.failures = delivery.failures;
-  return settlement;
+DeliveryResult delivered(const LeasedDelivery& delivery) {
+  auto delivery_result = attempted(delivery);
+  delivery_result.status = 200;
+  delivery_result.failures = delivery.failures;
+  return delivery_result;
 }
 
-Settlement failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait) {
-  auto settlement = attempted(delivery);
-  settlement.state = SettledState::retry;
-  settlement.status = 500;
-  settlement.error = "El receptor respondió 500";
-  settlement.failures = delivery.failures + 1;
-  settlement.wait = wait;
-  return settlement;
+DeliveryResult failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait) {
+  auto delivery_result = attempted(delivery);
+  delivery_result.state = ResultState::retry;
+  delivery_result.status = 500;
+  delivery_result.error = "El receptor respondió 500";
+  delivery_result.failures = delivery.failures + 1;
+  delivery_result.wait = wait;
+  return delivery_result;
 }
 
 }  // namespace store::testing

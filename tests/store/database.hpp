@@ -5,19 +5,19 @@
 #include <optional>
 #include <string>
 
-#include "store/claim.hpp"
-#include "store/deliveries.hpp"
-#include "store/entities.hpp"
-#include "store/expansion.hpp"
-#include "store/maintenance.hpp"
-#include "store/migrations.hpp"
-#include "store/notifications.hpp"
-#include "store/queue.hpp"
-#include "store/secrets.hpp"
-#include "store/settlement.hpp"
-#include "store/tokens.hpp"
-#include "store/waiting.hpp"
-#include "store/webhooks.hpp"
+#include "store/deliveries/claim.hpp"
+#include "store/deliveries/deliveries.hpp"
+#include "store/deliveries/results.hpp"
+#include "store/entities/entities.hpp"
+#include "store/entities/tokens.hpp"
+#include "store/notifications/fan_out.hpp"
+#include "store/notifications/notifications.hpp"
+#include "store/queue/queue.hpp"
+#include "store/queue/queue_scan.hpp"
+#include "store/queue/reconciliation.hpp"
+#include "store/schema/migrations.hpp"
+#include "store/webhooks/secrets.hpp"
+#include "store/webhooks/webhooks.hpp"
 
 namespace store::testing {
 
@@ -63,15 +63,15 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql);
 std::vector<EntityId> waiting_entities(Session& session);
 
 /// Expands every pending notification to every webhook of its entity, in `state`; what was born leased.
-std::vector<BornDelivery> expand(Session& session, BornState state = BornState::pending,
-                                 const Lease& lease = {77, platform::Milliseconds(60000)});
+std::vector<CreatedDelivery> fan_out(Session& session, CreatedState state = CreatedState::pending,
+                                     const Lease& lease = {77, platform::Milliseconds(60000)});
 
 /// A whole walk of the reconciliation; the deliveries changed.
 ReconcileWalk::Changed reconcile(Session& session);
 
 /// A successful attempt of a leased delivery.
-Settlement delivered(const LeasedDelivery& delivery);
+DeliveryResult delivered(const LeasedDelivery& delivery);
 /// A failed one, tried again after `wait`.
-Settlement failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait);
+DeliveryResult failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait);
 
 }  // namespace store::testing

@@ -1,4 +1,4 @@
-// The life of a delivery: expansion, claim, lease, settlement, upkeep.
+// The life of a delivery: expansion, claim, lease, delivery_result, maintenance.
 #include <boost/test/unit_test.hpp>
 
 #include "database.hpp"
@@ -22,13 +22,13 @@ struct Fixture {
   LeasedDelivery claim_one(const Lease& lease = long_lease) { return claim_some(1, lease).at(0); }
   /// Nothing of the webhook is due.
   bool nothing_due() {
-    const auto waiting = find_waiting_webhooks(session, {Gap{}});
+    const auto waiting = find_waiting_webhooks(session, {IdRange{}});
     return waiting.empty() || waiting.front().until.count() > 0;
   }
   Delivery only() { return list_deliveries(session, {}).at(0); }
   void queue_one() {
     insert_notification(session, 1);
-    expand(session);
+    fan_out(session);
   }
 };
 
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_sk
 
 BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   const auto before = insert_notification(session, 3);
-  BOOST_CHECK_EQUAL(glance_at_queue(session).newest, before);
+  BOOST_CHECK_EQUAL(peek_queue(session).newest, before);
   const auto first = insert_notification(session, 5);
   insert_notification(session, 5);
   const auto last = insert_notification(session, 4);
@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
 BOOST_AUTO_TEST_CASE(what_is_born_leased_is_returned_and_not_claimed_again) {
   insert_notification(session, 1);
   insert_notification(session, 1);
-  BOOST_CHECK_EQUAL(expand(session, BornState::leased).size(), 2U);
+  BOOST_CHECK_EQUAL(fan_out(session, CreatedState::leased).size(), 2U);
   BOOST_CHECK(claim_some(10).empty());
   BOOST_CHECK_EQUAL(queue_status(session).in_flight, 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_is_in_order_within_its_limits_and_exclusive) {
   for (int i = 0; i < 5; ++i) insert_notification(session, 1);
-  expand(session);
+  fan_out(session);
   BOOST_CHECK(load_recipients(session, {1}).at(1).webhooks.at(0).backlog);
   BOOST_CHECK(!nothing_due());
   const auto first = claim_some(3);
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_claim_that_has_looked) {
 BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
   queue_one();
   const auto leased = claim_one();
-  BOOST_CHECK_EQUAL(settle(session, {delivered(leased)}, Milliseconds(0)).stale, 0U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale, 0U);
   BOOST_CHECK_EQUAL(only().state, "entregada");
   BOOST_CHECK_EQUAL(only().attempts, 1);
   const auto attempts = list_attempts(session, leased.id);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
 
 BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   queue_one();
-  settle(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, Milliseconds(0));
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, Milliseconds(0));
   BOOST_CHECK_EQUAL(only().state, "pendiente");
   BOOST_CHECK(only().next_attempt.value() > platform::utc_now() + Milliseconds(3000000));
   BOOST_CHECK(nothing_due());
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   const auto again = claim_one();
   BOOST_CHECK_EQUAL(again.attempts, 1U);
   BOOST_CHECK_EQUAL(again.failures, 0U);  // the schedule from the start
-  settle(session, {delivered(again)}, Milliseconds(0));
+  record_results(session, {delivered(again)}, Milliseconds(0));
   BOOST_CHECK_EQUAL(list_attempts(session, again.id).size(), 2U);
 }
 
@@ -150,11 +150,11 @@ BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
   const auto owner = claim_one({2, Milliseconds(60000)});
   BOOST_CHECK_EQUAL(owner.failures, 0U);  // an unknown outcome does not advance the schedule
-  const auto result = settle(session, {failed_attempt(stale, Milliseconds(1))}, Milliseconds(0));
+  const auto result = record_results(session, {failed_attempt(stale, Milliseconds(1))}, Milliseconds(0));
   BOOST_CHECK_EQUAL(result.stale, 1U);
   BOOST_CHECK_EQUAL(only().state, "en_curso");
   BOOST_CHECK(list_attempts(session, stale.id).empty());
-  settle(session, {delivered(owner)}, Milliseconds(0));
+  record_results(session, {delivered(owner)}, Milliseconds(0));
   BOOST_CHECK_EQUAL(only().state, "entregada");
 }
 
@@ -184,11 +184,11 @@ BOOST_AUTO_TEST_CASE(released_leases_are_due_at_once) {
 BOOST_AUTO_TEST_CASE(a_429_rests_and_a_failure_probes) {
   insert_notification(session, 1);
   queue_one();
-  auto settlement = failed_attempt(claim_one(), Milliseconds(1));
-  settlement.status = 429;
-  settlement.probe = true;
-  settlement.rest = Milliseconds(60000);
-  settle(session, {settlement}, Milliseconds(0));
+  auto delivery_result = failed_attempt(claim_one(), Milliseconds(1));
+  delivery_result.status = 429;
+  delivery_result.probe = true;
+  delivery_result.rest = Milliseconds(60000);
+  record_results(session, {delivery_result}, Milliseconds(0));
   BOOST_CHECK_GT(load_receiving(session, {webhook.id}).at(0).rest.count(), 50000);
   const auto subscriber = load_recipients(session, {1}).at(1).webhooks.at(0);
   BOOST_CHECK(subscriber.probing && subscriber.resting && subscriber.backlog);
@@ -199,9 +199,9 @@ BOOST_AUTO_TEST_CASE(a_429_rests_and_a_failure_probes) {
 
 BOOST_AUTO_TEST_CASE(a_410_deactivates) {
   queue_one();
-  auto settlement = failed_attempt(claim_one(), Milliseconds(1));
-  settlement.gone = true;
-  BOOST_CHECK_EQUAL(settle(session, {settlement}, Milliseconds(0)).deactivated.size(), 1U);
+  auto delivery_result = failed_attempt(claim_one(), Milliseconds(1));
+  delivery_result.gone = true;
+  BOOST_CHECK_EQUAL(record_results(session, {delivery_result}, Milliseconds(0)).deactivated.size(), 1U);
   BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "http_410");
 }
 
@@ -211,7 +211,8 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
     for (int i = 0; i < times; ++i) {
       session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
       deactivated =
-          settle(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(3600000)).deactivated;
+          record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(3600000))
+              .deactivated;
     }
     return deactivated;
   };
@@ -221,7 +222,7 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
   };
   queue_one();
   BOOST_CHECK(fail(10).empty());  // ten, but within the hour
-  settle(session, {delivered(claim_one())}, Milliseconds(3600000));
+  record_results(session, {delivered(claim_one())}, Milliseconds(3600000));
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 0);
   queue_one();
   fail(8);
@@ -233,12 +234,12 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
 
 BOOST_AUTO_TEST_CASE(a_streak_starts_again_after_48_hours_without_an_attempt) {
   queue_one();
-  settle(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1));
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1));
   session.update(
       "UPDATE webhook_ejecuciones SET ultima_ejecucion = ultima_ejecucion - INTERVAL 49 HOUR, fallos = 20,"
       " fallos_desde = fallos_desde - INTERVAL 100 HOUR");
-  BOOST_CHECK(
-      settle(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1)).deactivated.empty());
+  BOOST_CHECK(record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1))
+                  .deactivated.empty());
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 1);
 }
 
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
   queue_test_event(session, 1, webhook::Event::incidencia_cerrada, "{}");
   const auto leased = claim_one();
   BOOST_CHECK(leased.test);
-  settle(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1));
+  record_results(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1));
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 0);
 }
 
@@ -263,7 +264,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_in_flight_at_the_cancellation_is_not_repeated) {
   queue_one();
   const auto leased = claim_one();
   BOOST_CHECK_EQUAL(cancel_notification(session, leased.notification).in_flight, 1U);
-  settle(session, {failed_attempt(leased, Milliseconds(0))}, Milliseconds(0));
+  record_results(session, {failed_attempt(leased, Milliseconds(0))}, Milliseconds(0));
   BOOST_CHECK(claim_some(1).empty());
   BOOST_CHECK_EQUAL(only().state, "cancelada");
 }
@@ -272,9 +273,9 @@ BOOST_AUTO_TEST_CASE(a_failed_delivery_is_replayed_alone_or_with_the_rest) {
   queue_one();
   queue_one();
   for (const auto& leased : claim_some(2)) {
-    auto settlement = failed_attempt(leased, Milliseconds(0));
-    settlement.state = SettledState::failed;
-    settle(session, {settlement}, Milliseconds(0));
+    auto delivery_result = failed_attempt(leased, Milliseconds(0));
+    delivery_result.state = ResultState::failed;
+    record_results(session, {delivery_result}, Milliseconds(0));
   }
   BOOST_CHECK_EQUAL(queue_status(session).failed, 2);
   BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::done);
@@ -327,9 +328,9 @@ BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {
   for (const int minutes : {60, 1}) {
     queue_one();
     session.update("UPDATE webhook_ejecuciones SET descansa_hasta = descansa_hasta");
-    auto settlement = failed_attempt(claim_one(), Milliseconds(3600000));
-    settlement.rest = Milliseconds(minutes * 60000);
-    settle(session, {settlement}, Milliseconds(0));
+    auto delivery_result = failed_attempt(claim_one(), Milliseconds(3600000));
+    delivery_result.rest = Milliseconds(minutes * 60000);
+    record_results(session, {delivery_result}, Milliseconds(0));
   }
   const auto left = session.query(
       "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), descansa_hasta) FROM webhook_ejecuciones");
@@ -342,7 +343,7 @@ BOOST_AUTO_TEST_CASE(a_batch_with_a_stale_owner_changes_only_what_is_its_own) {
   auto leased = claim_some(2);
   BOOST_REQUIRE_EQUAL(leased.size(), 2U);
   session.update("UPDATE entregas SET arriendo = 999 WHERE id = ?", leased[0].id);
-  const auto result = settle(session, {delivered(leased[0]), delivered(leased[1])}, Milliseconds(0));
+  const auto result = record_results(session, {delivered(leased[0]), delivered(leased[1])}, Milliseconds(0));
   BOOST_CHECK_EQUAL(result.stale, 1U);
   BOOST_CHECK(list_attempts(session, leased[0].id).empty());
   BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
@@ -366,10 +367,10 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
   queue_one();
   queue_one();
   const auto leased = claim_some(2);
-  const std::vector<Settlement> settlements{delivered(leased[0]), delivered(leased[1])};
-  const auto unlocked = [&] { return find_unlocked(session, settlements).contains(webhook.id); };
+  const std::vector<DeliveryResult> delivery_results{delivered(leased[0]), delivered(leased[1])};
+  const auto unlocked = [&] { return find_unlocked(session, delivery_results).contains(webhook.id); };
   BOOST_CHECK(unlocked());  // it has no row in webhook_ejecuciones yet
-  settle(session, {settlements[0]}, Milliseconds(0));
+  record_results(session, {delivery_results[0]}, Milliseconds(0));
   Session other = database.connect();
   for (const auto* sql : {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE",
                           "SELECT 1 FROM webhooks FOR UPDATE"}) {
@@ -381,20 +382,20 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
   }
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhooks LOCK IN SHARE MODE");
-  BOOST_CHECK(unlocked());  // a settlement reads it, too
+  BOOST_CHECK(unlocked());  // a delivery_result reads it, too
   other.execute("ROLLBACK");
 }
 
 BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
   queue_one();
   const auto leased = claim_some(1);
-  const std::vector<Settlement> settlements{delivered(leased[0])};
+  const std::vector<DeliveryResult> delivery_results{delivered(leased[0])};
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.update("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES (?, '')", webhook.id);
-  BOOST_CHECK(!find_unlocked(session, settlements).contains(webhook.id));
+  BOOST_CHECK(!find_unlocked(session, delivery_results).contains(webhook.id));
   other.execute("ROLLBACK");
-  BOOST_CHECK(find_unlocked(session, settlements).contains(webhook.id));
+  BOOST_CHECK(find_unlocked(session, delivery_results).contains(webhook.id));
 }
 
 BOOST_AUTO_TEST_CASE(a_look_for_nothing_leaves_the_isolation_of_the_session_as_it_is) {

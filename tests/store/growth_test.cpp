@@ -67,7 +67,7 @@ BOOST_FIXTURE_TEST_SUITE(growth, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_glance) {
   grow(50);
-  check_same_cost([&] { glance_at_queue(session); });
+  check_same_cost([&] { peek_queue(session); });
 }
 
 BOOST_AUTO_TEST_CASE(the_figures_of_the_queue_up_to_a_limit) {
@@ -127,11 +127,11 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
 
 // The optimiser, left alone, reads all that is in a state rather than those of a few notifications.
 BOOST_AUTO_TEST_CASE(reading_what_was_born_leased) {
-  const auto expand_one = [&] {
+  const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);
     load_recipients(session, {2});
-    const Expansion expansion{{id}, {}, {{id, other.id, BornState::leased}}};
-    BOOST_TEST(write_expansion(session, expansion, lease).size() == 1U);
+    const FanOut fan_out{{id}, {}, {{id, other.id, CreatedState::leased}}};
+    BOOST_TEST(write_fan_out(session, fan_out, lease).size() == 1U);
   };
   const auto grow_in_flight = [&](int rows) {
     grow(rows);
@@ -140,20 +140,20 @@ BOOST_AUTO_TEST_CASE(reading_what_was_born_leased) {
         " WHERE estado = 'pendiente'");
   };
   grow_in_flight(100);
-  const auto small = cost(expand_one);
+  const auto small = cost(fan_out_one);
   grow_in_flight(4000);
-  const auto large = cost(expand_one);
+  const auto large = cost(fan_out_one);
   BOOST_TEST(large <= small + 20, large << " rows read with many in flight, " << small << " with few");
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_and_its_settlement) {
   const auto round = [&] {
     const auto before = rows_read();
-    std::vector<Settlement> settlements;
+    std::vector<DeliveryResult> delivery_results;
     for (const auto& leased : claim(session, {{busy.id, 5}}, lease).deliveries)
-      settlements.push_back(delivered(leased));
-    BOOST_TEST(settlements.size() == 5U);
-    BOOST_TEST(settle(session, settlements, Milliseconds(0)).stale == 0U);
+      delivery_results.push_back(delivered(leased));
+    BOOST_TEST(delivery_results.size() == 5U);
+    BOOST_TEST(record_results(session, delivery_results, Milliseconds(0)).stale == 0U);
     return rows_read() - before;
   };
   grow(100);

@@ -19,7 +19,7 @@ struct Fixture {
 
   void queue(int count) {
     for (int i = 0; i < count; ++i) insert_notification(session, 1);
-    expand(session);
+    fan_out(session);
   }
   std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease) {
     return claim(session, {{webhook.id, limit}}, lease).deliveries;
@@ -50,15 +50,15 @@ BOOST_AUTO_TEST_CASE(no_outcome_of_a_stale_owner_is_written_whatever_it_is) {
   auto gone = failed_attempt(stale, Milliseconds(1));
   gone.gone = true;
   auto failed = failed_attempt(stale, Milliseconds(1));
-  failed.state = SettledState::failed;
+  failed.state = ResultState::failed;
   auto held = failed_attempt(stale, Milliseconds(0));
-  held.state = SettledState::held;
+  held.state = ResultState::held;
   auto resting = failed_attempt(stale, Milliseconds(1));
   resting.probe = true;
   resting.rest = Milliseconds(60000);
   const auto before = seen();
   for (const auto& outcome : {delivered(stale), gone, failed, held, resting}) {
-    BOOST_CHECK_EQUAL(settle(session, {outcome}, Milliseconds(1)).stale, 1U);
+    BOOST_CHECK_EQUAL(record_results(session, {outcome}, Milliseconds(1)).stale, 1U);
     BOOST_CHECK_EQUAL(seen(), before);
   }
   release_leases(session, {stale});
@@ -71,9 +71,9 @@ BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
   const auto owned = claim_some(2, present);
   BOOST_REQUIRE_EQUAL(owned.size(), 2U);
   recover_expired_leases(session, 10);
-  const auto result =
-      settle(session, {failed_attempt(owned[0], Milliseconds(60000)), delivered(stale), delivered(owned[1])},
-             Milliseconds(0));
+  const auto result = record_results(
+      session, {failed_attempt(owned[0], Milliseconds(60000)), delivered(stale), delivered(owned[1])},
+      Milliseconds(0));
   BOOST_CHECK_EQUAL(result.stale, 1U);
   BOOST_CHECK(list_attempts(session, stale.id).empty());
   for (const auto& delivery : owned) BOOST_CHECK_EQUAL(list_attempts(session, delivery.id).size(), 1U);
@@ -85,9 +85,9 @@ BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
 BOOST_AUTO_TEST_CASE(an_outcome_whose_commit_was_not_acknowledged_is_written_once) {
   queue(1);
   const auto leased = claim_some(1, present).at(0);
-  settle(session, {delivered(leased)}, Milliseconds(0));
+  record_results(session, {delivered(leased)}, Milliseconds(0));
   const auto before = seen();
-  BOOST_CHECK_EQUAL(settle(session, {delivered(leased)}, Milliseconds(0)).stale, 1U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale, 1U);
   BOOST_CHECK_EQUAL(seen(), before);
 }
 
@@ -96,19 +96,19 @@ BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
   queue(1);
   const auto late = claim_some(1, passed).at(0);
   BOOST_CHECK(claim_some(1, present).empty());
-  BOOST_CHECK_EQUAL(settle(session, {delivered(late)}, Milliseconds(0)).stale, 0U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(late)}, Milliseconds(0)).stale, 0U);
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
   BOOST_CHECK_EQUAL(find_delivery(session, late.id)->state, "entregada");
 }
 
 BOOST_AUTO_TEST_CASE(what_was_born_leased_is_recovered_like_what_was_claimed) {
   insert_notification(session, 1);
-  const auto born = expand(session, BornState::leased, passed);
-  BOOST_REQUIRE_EQUAL(born.size(), 1U);
+  const auto created = fan_out(session, CreatedState::leased, passed);
+  BOOST_REQUIRE_EQUAL(created.size(), 1U);
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
   const auto again = claim_some(1, present);
   BOOST_REQUIRE_EQUAL(again.size(), 1U);
-  BOOST_CHECK(again[0].id == born[0].id && again[0].attempts == 0 && again[0].failures == 0);
+  BOOST_CHECK(again[0].id == created[0].id && again[0].attempts == 0 && again[0].failures == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_is_measured_by_the_clock_of_the_database) {

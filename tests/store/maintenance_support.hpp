@@ -1,12 +1,12 @@
-// What the tests of upkeep share: rows of every age, whole walks, and a clock that can be set.
+// What the tests of maintenance share: rows of every age, whole walks, and a clock that can be set.
 #pragma once
 
 #include <string>
 
 #include "database.hpp"
-#include "store/clock_watch.hpp"
-#include "store/maintenance.hpp"
-#include "store/retention.hpp"
+#include "store/queue/clock_watch.hpp"
+#include "store/queue/reconciliation.hpp"
+#include "store/queue/retention.hpp"
 
 namespace store::testing {
 
@@ -49,7 +49,7 @@ struct MaintenanceFixture {
   /// Pending deliveries of a webhook, due after so long, that have failed so many times.
   void add_pending(WebhookId webhook, unsigned count, Milliseconds wait, unsigned failures) {
     for (unsigned i = 0; i < count; ++i) insert_notification(session, 1);
-    expand(session);
+    fan_out(session);
     session.update(
         "UPDATE entregas SET paso = ?, proximo_intento = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND WHERE "
         "webhook_id = ?"

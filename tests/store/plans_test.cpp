@@ -85,21 +85,22 @@ constexpr Lease lease{101, Milliseconds(60000)};
 
 /// A round of the dispatcher, in the order of its loop.
 void work(Session& session) {
-  glance_at_queue(session);
+  peek_queue(session);
   find_new_notifications(session, 49000, 500);
   waiting_entities(session);
   find_waiting_webhooks(session, {{1, 500}, {600, 600}});
   load_receiving(session, {1, 2, 5});
   const auto claimed = claim(session, {{1, 5}, {2, 5}, {5, 5}}, lease).deliveries;
   BOOST_TEST_REQUIRE(claimed.size() > 2U);
-  std::vector<Settlement> settlements{delivered(claimed[0]), failed_attempt(claimed[1], Milliseconds(1000))};
-  for (auto& settlement : settlements) settlement.attempts = 1;  // those of fill()
-  settlements.back().gone = true;
-  find_unlocked(session, settlements);
-  settle(session, settlements, Milliseconds(1000));
-  settle(session, settlements, Milliseconds(1000));  // no longer its own
+  std::vector<DeliveryResult> delivery_results{delivered(claimed[0]),
+                                               failed_attempt(claimed[1], Milliseconds(1000))};
+  for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // those of fill()
+  delivery_results.back().gone = true;
+  find_unlocked(session, delivery_results);
+  record_results(session, delivery_results, Milliseconds(1000));
+  record_results(session, delivery_results, Milliseconds(1000));  // no longer its own
   release_leases(session, {claimed.begin() + 2, claimed.end()});
-  expand(session, BornState::leased);
+  fan_out(session, CreatedState::leased);
 }
 
 /// What the API does for an entity.

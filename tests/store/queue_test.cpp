@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "maintenance_support.hpp"
-#include "store/error_notes.hpp"
+#include "store/session/error_stats.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -12,7 +12,7 @@ BOOST_FIXTURE_TEST_SUITE(queue, MaintenanceFixture)
 BOOST_AUTO_TEST_CASE(what_is_in_each_state) {
   add_webhook(session, 1);
   for (int i = 0; i < 5; ++i) insert_notification(session, 1);
-  expand(session);
+  fan_out(session);
   insert_notification(session, 1);
   session.execute("UPDATE entregas SET estado = 'retenida' ORDER BY id LIMIT 2");
   for (const auto& status : {queue_status(session), queue_status(session, 100)}) {
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(the_age_of_the_oldest_of_each_kind) {
   const auto webhook = add_webhook(session, 1);
   BOOST_TEST(queue_status(session).oldest_s == 0);
   insert_notification(session, 1);
-  expand(session);
+  fan_out(session);
   insert_notification(session, 1);
   session.execute(
       "UPDATE notificaciones_pendientes SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL 60 SECOND WHERE estado "
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_limited_look_reads_no_more_of_a_deep_queue) {
 BOOST_AUTO_TEST_CASE(errors_are_noted_by_kind) {
   const platform::Log log(platform::LogLevel::error);
   std::map<ErrorKind, int> counts;
-  ErrorNotes notes([&](ErrorKind kind) { ++counts[kind]; });
+  ErrorStats notes([&](ErrorKind kind) { ++counts[kind]; });
   Session observed(server(database.name), notes.observed({"root", 30}, log));
   BOOST_CHECK_THROW(observed.query("SELECT 1 FROM ninguna"), DatabaseError);
   BOOST_TEST(counts[ErrorKind::refused] == 1);

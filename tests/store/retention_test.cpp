@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(an_insert_is_never_blocked_by_a_purge) {
   BOOST_CHECK_NO_THROW(
       session.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES"
                      " (1, 'evaluacion.cerrada', '{}', 'k0')"));
-  BOOST_CHECK_NO_THROW(expand(session));  // nor new deliveries of the same webhook
+  BOOST_CHECK_NO_THROW(fan_out(session));  // nor new deliveries of the same webhook
   half_way.finish();
   BOOST_CHECK_EQUAL(half_way.removed, 1000U);
 }

@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(a_key_is_freed_by_a_rejection_and_taken_again_by_a_retry) {
   Database database;
   insert(database.session, "evaluacion.abierta", "{}", "k");
   const auto id = database.session.last_insert_id();
-  const Expansion rejection{{}, {{id, "datos.titulo: falta"}}, {}};
-  transaction(database.session, [&] { write_expansion(database.session, rejection, {}); });
+  const FanOut rejection{{}, {{id, "datos.titulo: falta"}}, {}};
+  transaction(database.session, [&] { write_fan_out(database.session, rejection, {}); });
   insert(database.session, "evaluacion.abierta", "{}", "k");
   BOOST_CHECK_THROW(retry_notification(database.session, id), DuplicateKey);
   BOOST_CHECK(discard_notification(database.session, id) == NotificationChange::done);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
   Database database;
   add_webhook(database.session, 7);
   insert_notification(database.session, 7);
-  expand(database.session);
+  fan_out(database.session);
   BOOST_CHECK_THROW(database.session.update("UPDATE entregas SET estado = 'en_curso'"), DatabaseError);
   BOOST_CHECK_THROW(database.session.update("UPDATE entregas SET estado = 'entregada'"), DatabaseError);
   BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET activo = FALSE"), DatabaseError);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebod
   Database database;
   add_webhook(database.session, 7);
   insert_notification(database.session, 7);
-  expand(database.session);
+  fan_out(database.session);
   const std::map<std::string, std::string> searched{{"pendiente", "pendiente"}, {"en_curso", "-"},
                                                     {"entregada", "-"},         {"fallida", "fallida"},
                                                     {"cancelada", "-"},         {"retenida", "retenida"}};

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "database.hpp"
-#include "store/test_quota.hpp"
+#include "store/notifications/test_quota.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(other_deliveries_do_not_count_and_without_a_limit_nothing_d
   auto& session = database.session;
   add_webhook(session, 1);
   insert_notification(session, 1);
-  expand(session);
+  fan_out(session);
   for (int i = 0; i < 3; ++i) BOOST_CHECK(send(session, 1, 0));
   BOOST_CHECK_EQUAL(count(session, "pruebas_pendientes"), 0);
   BOOST_CHECK(send(session, 1, 1));

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
   auto& session = database.session;
   const auto webhook = add_webhook(session, 1);
   insert_notification(session, 1);
-  expand(session);
+  fan_out(session);
   BOOST_CHECK(disable_webhook(session, webhook.id, disabled_by_operator));
   BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "operador");
   BOOST_CHECK_EQUAL(reconcile(session).held, 1U);

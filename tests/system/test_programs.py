@@ -1,4 +1,4 @@
-"""The programs as processes: how they refuse to start, what they wait for, how they end (design 1.4)."""
+"""The programs as processes: how they refuse to start, what they wait for, how they end."""
 import contextlib
 import os
 import signal

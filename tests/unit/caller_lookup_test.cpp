@@ -55,7 +55,7 @@ struct Fixture {
   }
 
   /// The first one asks; the others, of entities 1, 2, …, wait for it.
-  std::vector<Answer> crowd(int others) {
+  std::vector<Answer> mark_busy(int others) {
     std::vector<Answer> answers;
     answers.push_back(ask(0));
     while (!database.asked) std::this_thread::yield();
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(who_comes_alone_is_asked_for_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(who_waits_shares_the_next_statement_and_learns_of_nobody_else) {
-  auto answers = crowd(5);
+  auto answers = mark_busy(5);
   database.release.set_value();
   for (int entity = 0; entity <= 5; ++entity) {
     const auto caller = answers[static_cast<std::size_t>(entity)].get();
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(who_waits_shares_the_next_statement_and_learns_of_nobody_el
 
 BOOST_AUTO_TEST_CASE(a_statement_is_for_so_many_at_most) {
   constexpr int others = 2 * static_cast<int>(CallerLookup::most_at_once) + 1;
-  auto answers = crowd(others);
+  auto answers = mark_busy(others);
   database.release.set_value();
   for (auto& answer : answers) answer.get();
   BOOST_TEST(database.sizes ==
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_statement_is_for_so_many_at_most) {
 
 BOOST_AUTO_TEST_CASE(while_the_database_is_away_nobody_waits_for_a_second_attempt) {
   database.error = std::make_exception_ptr(store::Unavailable(2002, "gone"));
-  auto answers = crowd(10);
+  auto answers = mark_busy(10);
   database.release.set_value();
   for (auto& answer : answers) BOOST_CHECK_THROW(answer.get(), store::Unavailable);
   BOOST_TEST(database.sizes.size() == 1U);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(while_the_database_is_away_nobody_waits_for_a_second_attemp
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_with_one_entity_concerns_nobody_else) {
   database.unreadable = 3;
-  auto answers = crowd(5);
+  auto answers = mark_busy(5);
   database.release.set_value();
   for (int entity = 0; entity <= 5; ++entity) {
     auto& answer = answers[static_cast<std::size_t>(entity)];

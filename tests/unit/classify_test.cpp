@@ -1,4 +1,4 @@
-#include "classify.hpp"
+#include "results/classify.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,10 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using dispatcher::Attempt;
-using dispatcher::Ending;
+using dispatcher::TransportResult;
 using platform::Milliseconds;
-using store::SettledState;
-using store::Settlement;
+using store::DeliveryResult;
+using store::ResultState;
 
 const platform::UtcTime now(Milliseconds(1795168800000));  // 2026-11-20T10:00:00Z
 constexpr double middle = 0.5;                             // no jitter
@@ -27,7 +27,7 @@ platform::DeliverySettings settings() {
   return result;
 }
 
-Attempt ended(Ending ending, unsigned failures = 0) {
+Attempt ended(TransportResult ending, unsigned failures = 0) {
   Attempt attempt;
   attempt.delivery.id = 40;
   attempt.delivery.webhook = 4;
@@ -41,114 +41,115 @@ Attempt ended(Ending ending, unsigned failures = 0) {
 }
 
 Attempt answered(int status, std::string retry_after = "", unsigned failures = 0) {
-  auto attempt = ended(Ending::answered, failures);
+  auto attempt = ended(TransportResult::answered, failures);
   attempt.status = status;
   attempt.retry_after = std::move(retry_after);
   return attempt;
 }
 
-Settlement settle(const Attempt& attempt, double chance = middle) {
+DeliveryResult classified(const Attempt& attempt, double chance = middle) {
   return dispatcher::classify(attempt, settings(), chance, now);
 }
 
 std::int64_t wait_ms(const Attempt& attempt, double chance = middle) {
-  const auto settlement = settle(attempt, chance);
-  BOOST_TEST((settlement.state == SettledState::retry));
-  return settlement.wait.count();
+  const auto delivery_result = classified(attempt, chance);
+  BOOST_TEST((delivery_result.state == ResultState::retry));
+  return delivery_result.wait.count();
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_attempt_is_recorded_as_it_was) {
-  const auto settlement = settle(answered(204));
-  BOOST_TEST(settlement.id == 40);
-  BOOST_TEST(settlement.webhook == 4);
-  BOOST_TEST(settlement.lease == 0xfedcba9876543210);
-  BOOST_TEST(!settlement.test);
-  BOOST_TEST((settlement.started == now - 300ms));
-  BOOST_TEST(settlement.duration.count() == 250);
-  BOOST_TEST(settlement.address.value() == "203.0.113.7");
-  BOOST_TEST(settlement.status.value() == 204);
+  const auto delivery_result = classified(answered(204));
+  BOOST_TEST(delivery_result.id == 40);
+  BOOST_TEST(delivery_result.webhook == 4);
+  BOOST_TEST(delivery_result.lease == 0xfedcba9876543210);
+  BOOST_TEST(!delivery_result.test);
+  BOOST_TEST((delivery_result.started == now - 300ms));
+  BOOST_TEST(delivery_result.duration.count() == 250);
+  BOOST_TEST(delivery_result.address.value() == "203.0.113.7");
+  BOOST_TEST(delivery_result.status.value() == 204);
 }
 
 BOOST_AUTO_TEST_CASE(every_2xx_is_success) {
   for (const int status : {200, 201, 202, 204, 226, 299}) {
-    const auto settlement = settle(answered(status, "120", 3));
-    BOOST_TEST((settlement.state == SettledState::delivered), status);
-    BOOST_TEST(settlement.error.empty(), status);
-    BOOST_TEST(settlement.failures == 3U);  // a success is none
-    BOOST_TEST(!settlement.probe);
-    BOOST_TEST(!settlement.gone);
-    BOOST_TEST(settlement.rest.count() == 0);
+    const auto delivery_result = classified(answered(status, "120", 3));
+    BOOST_TEST((delivery_result.state == ResultState::delivered), status);
+    BOOST_TEST(delivery_result.error.empty(), status);
+    BOOST_TEST(delivery_result.failures == 3U);  // a success is none
+    BOOST_TEST(!delivery_result.probe);
+    BOOST_TEST(!delivery_result.gone);
+    BOOST_TEST(delivery_result.rest.count() == 0);
   }
 }
 
 BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
   for (const int status : {300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 408, 422, 500, 502, 504, 999}) {
-    const auto settlement = settle(answered(status));
-    BOOST_TEST((settlement.state == SettledState::retry), status);
-    BOOST_TEST(settlement.status.value() == status);
-    BOOST_TEST(!settlement.error.empty(), status);
-    BOOST_TEST(settlement.failures == 1U, status);
-    BOOST_TEST(settlement.wait.count() == 5000, status);
-    BOOST_TEST(!settlement.probe, status);  // it answers: others need not wait for it
-    BOOST_TEST(!settlement.gone, status);
-    BOOST_TEST(settlement.rest.count() == 0, status);
+    const auto delivery_result = classified(answered(status));
+    BOOST_TEST((delivery_result.state == ResultState::retry), status);
+    BOOST_TEST(delivery_result.status.value() == status);
+    BOOST_TEST(!delivery_result.error.empty(), status);
+    BOOST_TEST(delivery_result.failures == 1U, status);
+    BOOST_TEST(delivery_result.wait.count() == 5000, status);
+    BOOST_TEST(!delivery_result.probe, status);  // it answers: others need not wait for it
+    BOOST_TEST(!delivery_result.gone, status);
+    BOOST_TEST(delivery_result.rest.count() == 0, status);
   }
 }
 
 BOOST_AUTO_TEST_CASE(only_a_410_says_that_it_is_gone) {
-  const auto settlement = settle(answered(410));
-  BOOST_TEST(settlement.gone);
+  const auto delivery_result = classified(answered(410));
+  BOOST_TEST(delivery_result.gone);
   BOOST_TEST(
-      (settlement.state == SettledState::retry));  // held with the webhook; it goes on if enabled again
-  BOOST_TEST(!settlement.probe);
-  BOOST_TEST(!settle(ended(Ending::timeout)).gone);
-  auto unanswered = ended(Ending::closed);
+      (delivery_result.state == ResultState::retry));  // held with the webhook; it goes on if enabled again
+  BOOST_TEST(!delivery_result.probe);
+  BOOST_TEST(!classified(ended(TransportResult::timeout)).gone);
+  auto unanswered = ended(TransportResult::closed);
   unanswered.status = 410;  // of no answer that arrived
-  BOOST_TEST(!settle(unanswered).gone);
+  BOOST_TEST(!classified(unanswered).gone);
 }
 
 BOOST_AUTO_TEST_CASE(a_429_rests_the_whole_webhook) {
-  const auto asked = settle(answered(429, "120"));
-  BOOST_TEST((asked.state == SettledState::retry));
+  const auto asked = classified(answered(429, "120"));
+  BOOST_TEST((asked.state == ResultState::retry));
   BOOST_TEST(asked.wait.count() == 120000);
   BOOST_TEST(asked.rest.count() == 120000);
   BOOST_TEST(asked.probe);
-  const auto unasked = settle(answered(429));
+  const auto unasked = classified(answered(429));
   BOOST_TEST(unasked.wait.count() == 5000);
   BOOST_TEST(unasked.rest.count() == 5000);  // the schedule's first wait
   BOOST_TEST(unasked.probe);
 }
 
 BOOST_AUTO_TEST_CASE(a_503_delays_its_own_delivery) {
-  const auto asked = settle(answered(503, "120"));
+  const auto asked = classified(answered(503, "120"));
   BOOST_TEST(asked.wait.count() == 120000);
   BOOST_TEST(asked.rest.count() == 0);
   BOOST_TEST(asked.probe);
-  BOOST_TEST(settle(answered(503)).wait.count() == 5000);
-  BOOST_TEST(settle(answered(503)).probe);
+  BOOST_TEST(classified(answered(503)).wait.count() == 5000);
+  BOOST_TEST(classified(answered(503)).probe);
 }
 
 BOOST_AUTO_TEST_CASE(retry_after_never_hastens_and_is_bounded) {
   BOOST_TEST(wait_ms(answered(429, "1")) == 5000);
   BOOST_TEST(wait_ms(answered(503, "0")) == 5000);
   BOOST_TEST(wait_ms(answered(503, "999999999999999999999")) == 86400000);
-  BOOST_TEST(settle(answered(429, "999999999999999999999")).rest.count() == 86400000);
-  BOOST_TEST(settle(answered(429, "1")).rest.count() == 1000);  // what it asked for, not the schedule's wait
+  BOOST_TEST(classified(answered(429, "999999999999999999999")).rest.count() == 86400000);
+  BOOST_TEST(classified(answered(429, "1")).rest.count() ==
+             1000);  // what it asked for, not the schedule's wait
 }
 
 BOOST_AUTO_TEST_CASE(retry_after_as_a_date) {
   BOOST_TEST(wait_ms(answered(503, "Fri, 20 Nov 2026 10:02:00 GMT")) == 120000);
-  BOOST_TEST(settle(answered(429, "Fri, 20 Nov 2026 10:02:00 GMT")).rest.count() == 120000);
+  BOOST_TEST(classified(answered(429, "Fri, 20 Nov 2026 10:02:00 GMT")).rest.count() == 120000);
   BOOST_TEST(wait_ms(answered(503, "Fri, 20 Nov 2020 10:02:00 GMT")) == 5000);
-  BOOST_TEST(settle(answered(429, "Fri, 20 Nov 2020 10:02:00 GMT")).rest.count() == 0);
+  BOOST_TEST(classified(answered(429, "Fri, 20 Nov 2020 10:02:00 GMT")).rest.count() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_malformed_retry_after_is_none) {
   for (const auto* text : {"-1", "soon", "1.5", "120 "}) {
     BOOST_TEST(wait_ms(answered(503, text)) == 5000, text);
-    BOOST_TEST(settle(answered(429, text)).rest.count() == 5000, text);
+    BOOST_TEST(classified(answered(429, text)).rest.count() == 5000, text);
   }
 }
 
@@ -159,15 +160,15 @@ BOOST_AUTO_TEST_CASE(retry_after_means_nothing_elsewhere) {
 
 BOOST_AUTO_TEST_CASE(what_did_not_answer_is_a_failure_and_makes_it_probe) {
   for (const auto ending : dispatcher_support::endings_without_answer()) {
-    const auto settlement = settle(ended(ending));
+    const auto delivery_result = classified(ended(ending));
     BOOST_TEST_CONTEXT("ending " << static_cast<int>(ending)) {
-      BOOST_TEST((settlement.state == SettledState::retry));
-      BOOST_TEST(!settlement.status.has_value());
-      BOOST_TEST(!settlement.error.empty());
-      BOOST_TEST(settlement.failures == 1U);
-      BOOST_TEST(settlement.wait.count() == 5000);
-      BOOST_TEST(settlement.probe);
-      BOOST_TEST(settlement.rest.count() == 0);
+      BOOST_TEST((delivery_result.state == ResultState::retry));
+      BOOST_TEST(!delivery_result.status.has_value());
+      BOOST_TEST(!delivery_result.error.empty());
+      BOOST_TEST(delivery_result.failures == 1U);
+      BOOST_TEST(delivery_result.wait.count() == 5000);
+      BOOST_TEST(delivery_result.probe);
+      BOOST_TEST(delivery_result.rest.count() == 0);
     }
   }
 }
@@ -175,30 +176,32 @@ BOOST_AUTO_TEST_CASE(what_did_not_answer_is_a_failure_and_makes_it_probe) {
 BOOST_AUTO_TEST_CASE(follows_the_schedule_until_it_is_exhausted) {
   BOOST_TEST(wait_ms(answered(500, "", 0)) == 5000);
   BOOST_TEST(wait_ms(answered(500, "", 1)) == 300000);
-  BOOST_TEST(wait_ms(ended(Ending::timeout, 2)) == 1800000);
-  for (const auto& last : {answered(500, "", 3), answered(503, "120", 3), ended(Ending::timeout, 3)}) {
-    const auto settlement = settle(last);
-    BOOST_TEST((settlement.state == SettledState::failed));
-    BOOST_TEST(settlement.failures == 4U);
-    BOOST_TEST(settlement.wait.count() == 0);
-    BOOST_TEST(!settlement.error.empty());
+  BOOST_TEST(wait_ms(ended(TransportResult::timeout, 2)) == 1800000);
+  for (const auto& last :
+       {answered(500, "", 3), answered(503, "120", 3), ended(TransportResult::timeout, 3)}) {
+    const auto delivery_result = classified(last);
+    BOOST_TEST((delivery_result.state == ResultState::failed));
+    BOOST_TEST(delivery_result.failures == 4U);
+    BOOST_TEST(delivery_result.wait.count() == 0);
+    BOOST_TEST(!delivery_result.error.empty());
   }
 }
 
 // What the last attempt says of the webhook holds whatever becomes of its delivery.
 BOOST_AUTO_TEST_CASE(the_last_failure_speaks_of_the_webhook_too) {
-  BOOST_TEST(settle(answered(429, "120", 3)).rest.count() == 120000);
-  BOOST_TEST(settle(answered(429, "120", 3)).probe);
-  BOOST_TEST(settle(answered(410, "", 3)).gone);
+  BOOST_TEST(classified(answered(429, "120", 3)).rest.count() == 120000);
+  BOOST_TEST(classified(answered(429, "120", 3)).probe);
+  BOOST_TEST(classified(answered(410, "", 3)).gone);
 }
 
 BOOST_AUTO_TEST_CASE(a_test_event_is_retried_twice) {
   for (const unsigned failures : {0U, 1U, 2U, 3U}) {
     auto attempt = answered(500, "", failures);
     attempt.delivery.test = true;
-    const auto settlement = settle(attempt);
-    BOOST_TEST(settlement.test);
-    BOOST_TEST((settlement.state == (failures < 2 ? SettledState::retry : SettledState::failed)), failures);
+    const auto delivery_result = classified(attempt);
+    BOOST_TEST(delivery_result.test);
+    BOOST_TEST((delivery_result.state == (failures < 2 ? ResultState::retry : ResultState::failed)),
+               failures);
   }
 }
 
@@ -209,12 +212,12 @@ BOOST_AUTO_TEST_CASE(chance_places_the_wait_within_its_jitter) {
 }
 
 BOOST_AUTO_TEST_CASE(the_error_tells_nothing_of_the_address) {
-  auto attempt = ended(Ending::address_refused);
+  auto attempt = ended(TransportResult::address_refused);
   attempt.address = "10.1.2.3";
-  const auto settlement = settle(attempt);
+  const auto delivery_result = classified(attempt);
   attempt.address = std::nullopt;
-  BOOST_TEST(settlement.error == settle(attempt).error);
-  BOOST_TEST(settlement.error.find("10.") == std::string::npos);
+  BOOST_TEST(delivery_result.error == classified(attempt).error);
+  BOOST_TEST(delivery_result.error.find("10.") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
@@ -224,18 +227,18 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   delivery.lease = 9;
   delivery.failures = 3;
   delivery.test = true;
-  const auto settlement = dispatcher::hold_unreadable(delivery);
-  BOOST_TEST((settlement.state == SettledState::held));
-  BOOST_TEST(settlement.id == 40);
-  BOOST_TEST(settlement.webhook == 4);
-  BOOST_TEST(settlement.lease == 9U);
-  BOOST_TEST(settlement.test);
-  BOOST_TEST(settlement.failures == 3U);  // no attempt was spent
-  BOOST_TEST(!settlement.status.has_value());
-  BOOST_TEST(!settlement.probe);
-  BOOST_TEST((settlement.rest == dispatcher::unreadable_secret_rest));
-  BOOST_TEST(!settlement.error.empty());
-  BOOST_TEST(webhook::count_characters(settlement.error).value() <= 500U);
+  const auto delivery_result = dispatcher::hold_unreadable(delivery);
+  BOOST_TEST((delivery_result.state == ResultState::held));
+  BOOST_TEST(delivery_result.id == 40);
+  BOOST_TEST(delivery_result.webhook == 4);
+  BOOST_TEST(delivery_result.lease == 9U);
+  BOOST_TEST(delivery_result.test);
+  BOOST_TEST(delivery_result.failures == 3U);  // no attempt was spent
+  BOOST_TEST(!delivery_result.status.has_value());
+  BOOST_TEST(!delivery_result.probe);
+  BOOST_TEST((delivery_result.rest == dispatcher::unreadable_secret_rest));
+  BOOST_TEST(!delivery_result.error.empty());
+  BOOST_TEST(webhook::count_characters(delivery_result.error).value() <= 500U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,10 +1,10 @@
-#include "metrics.hpp"
+#include "observation/metrics.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
 
 #include "dispatcher_support.hpp"
-#include "observation.hpp"
+#include "observation/observation.hpp"
 
 BOOST_AUTO_TEST_SUITE(dispatcher_metrics)
 
@@ -12,9 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using dispatcher::Attempt;
-using dispatcher::Ending;
+using dispatcher::TransportResult;
 
-Attempt ended(Ending ending, int status = 0) {
+Attempt ended(TransportResult ending, int status = 0) {
   Attempt attempt;
   attempt.ending = ending;
   attempt.status = status;
@@ -22,7 +22,7 @@ Attempt ended(Ending ending, int status = 0) {
   return attempt;
 }
 
-std::string outcome(Ending ending, int status = 0) {
+std::string outcome(TransportResult ending, int status = 0) {
   return std::string(label(dispatcher::outcome_class(ended(ending, status))));
 }
 
@@ -45,26 +45,26 @@ BOOST_AUTO_TEST_CASE(answers_are_classed_by_their_status) {
                                                                    {503, "http_5xx"},
                                                                    {600, "bad_response"},
                                                                    {999, "bad_response"}})
-    BOOST_TEST(outcome(Ending::answered, status) == expected);
+    BOOST_TEST(outcome(TransportResult::answered, status) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(every_other_ending_has_its_class) {
   for (const auto ending : dispatcher_support::endings_without_answer())
     BOOST_TEST(outcome(ending) != "delivered");
-  BOOST_TEST(outcome(Ending::timeout) == "timeout");
-  BOOST_TEST(outcome(Ending::name_unresolved) == "name");
-  BOOST_TEST(outcome(Ending::tls_expired) == "tls");
-  BOOST_TEST(outcome(Ending::connection_timeout) == "connection");
-  BOOST_TEST(outcome(Ending::address_refused) == "address");
-  BOOST_TEST(outcome(Ending::closed) == "bad_response");
-  BOOST_TEST(outcome(Ending::local_failure) == "local");
+  BOOST_TEST(outcome(TransportResult::timeout) == "timeout");
+  BOOST_TEST(outcome(TransportResult::name_unresolved) == "name");
+  BOOST_TEST(outcome(TransportResult::tls_expired) == "tls");
+  BOOST_TEST(outcome(TransportResult::connection_timeout) == "connection");
+  BOOST_TEST(outcome(TransportResult::address_refused) == "address");
+  BOOST_TEST(outcome(TransportResult::closed) == "bad_response");
+  BOOST_TEST(outcome(TransportResult::local_failure) == "local");
 }
 
 BOOST_AUTO_TEST_CASE(attempts_and_how_long_they_took) {
   const dispatcher::Metrics metrics;
-  metrics.count_attempt(ended(Ending::answered, 200));
-  metrics.count_attempt(ended(Ending::timeout));
-  metrics.count_attempt(ended(Ending::local_failure));
+  metrics.count_attempt(ended(TransportResult::answered, 200));
+  metrics.count_attempt(ended(TransportResult::timeout));
+  metrics.count_attempt(ended(TransportResult::local_failure));
   BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"delivered\"} 1"));
   BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"local\"} 1"));
   BOOST_TEST(has(metrics, "apientidades_attempt_duration_seconds_count{result=\"delivered\"} 1"));
@@ -73,11 +73,11 @@ BOOST_AUTO_TEST_CASE(attempts_and_how_long_they_took) {
 
 BOOST_AUTO_TEST_CASE(settlements_by_state) {
   const dispatcher::Metrics metrics;
-  store::Settlement settlement;
-  for (const auto state : {store::SettledState::delivered, store::SettledState::retry,
-                           store::SettledState::failed, store::SettledState::held}) {
-    settlement.state = state;
-    metrics.count_settlement(settlement);
+  store::DeliveryResult delivery_result;
+  for (const auto state : {store::ResultState::delivered, store::ResultState::retry,
+                           store::ResultState::failed, store::ResultState::held}) {
+    delivery_result.state = state;
+    metrics.count_result(delivery_result);
   }
   for (const auto* state : {"entregada", "fallida", "retenida"})
     BOOST_TEST(has(metrics, "apientidades_deliveries_total{state=\"" + std::string(state) + "\"} 1"));

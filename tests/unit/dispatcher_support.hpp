@@ -3,17 +3,20 @@
 
 #include <vector>
 
-#include "attempt.hpp"
+#include "http/attempt.hpp"
 
 namespace dispatcher_support {
 
 /// Every way an attempt can end without an answer. A test asserts that none is missing.
-inline const std::vector<dispatcher::Ending>& endings_without_answer() {
-  using dispatcher::Ending;
-  static const std::vector<Ending> endings{
-      Ending::address_refused, Ending::name_unresolved, Ending::connection_failed, Ending::connection_timeout,
-      Ending::timeout,         Ending::tls_expired,     Ending::tls_untrusted,     Ending::tls_wrong_name,
-      Ending::tls_failed,      Ending::closed,          Ending::headers_too_long,  Ending::bad_response};
+inline const std::vector<dispatcher::TransportResult>& endings_without_answer() {
+  using dispatcher::TransportResult;
+  static const std::vector<TransportResult> endings{
+      TransportResult::address_refused,   TransportResult::name_unresolved,
+      TransportResult::connection_failed, TransportResult::connection_timeout,
+      TransportResult::timeout,           TransportResult::tls_expired,
+      TransportResult::tls_untrusted,     TransportResult::tls_wrong_name,
+      TransportResult::tls_failed,        TransportResult::closed,
+      TransportResult::headers_too_long,  TransportResult::bad_response};
   return endings;
 }
 

@@ -1,4 +1,4 @@
-#include "failure_text.hpp"
+#include "results/failure_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -10,13 +10,13 @@ BOOST_AUTO_TEST_SUITE(failure_text)
 
 namespace {
 
-using dispatcher::Ending;
 using dispatcher::failure_text;
+using dispatcher::TransportResult;
 
 const platform::DeliverySettings settings{};
 
-std::string answer(int status) { return failure_text(Ending::answered, status, settings); }
-std::string unanswered(Ending ending) { return failure_text(ending, 0, settings); }
+std::string answer(int status) { return failure_text(TransportResult::answered, status, settings); }
+std::string unanswered(TransportResult ending) { return failure_text(ending, 0, settings); }
 
 void check_form(const std::string& text) {
   BOOST_TEST(webhook::count_characters(text).value_or(501) <= 500U, text);
@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(says_what_a_redirect_and_a_410_lead_to) {
 
 BOOST_AUTO_TEST_CASE(every_other_ending_has_a_text_of_its_own) {
   const auto& endings = dispatcher_support::endings_without_answer();
-  BOOST_TEST(endings.size() + 3 == static_cast<std::size_t>(Ending::bad_response) + 1);  // none is left out
+  BOOST_TEST(endings.size() + 3 ==
+             static_cast<std::size_t>(TransportResult::bad_response) + 1);  // none is left out
   std::set<std::string> texts;
   for (const auto ending : endings) {
     const auto text = unanswered(ending);
@@ -61,25 +62,28 @@ BOOST_AUTO_TEST_CASE(every_other_ending_has_a_text_of_its_own) {
   BOOST_TEST(texts.size() == endings.size());
 }
 
-BOOST_AUTO_TEST_CASE(no_attempt_is_no_failure) { BOOST_TEST(unanswered(Ending::not_started).empty()); }
+BOOST_AUTO_TEST_CASE(no_attempt_is_no_failure) {
+  BOOST_TEST(unanswered(TransportResult::not_started).empty());
+}
 
 BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
   platform::DeliverySettings other;
   other.connect_timeout = std::chrono::milliseconds(1500);
   other.timeout = std::chrono::minutes(2);
-  BOOST_TEST(failure_text(Ending::connection_timeout, 0, other).find(" 1500ms:") != std::string::npos);
-  BOOST_TEST(failure_text(Ending::timeout, 0, other).find(" 2m:") != std::string::npos);
+  BOOST_TEST(failure_text(TransportResult::connection_timeout, 0, other).find(" 1500ms:") !=
+             std::string::npos);
+  BOOST_TEST(failure_text(TransportResult::timeout, 0, other).find(" 2m:") != std::string::npos);
 }
 
-// What is refused must not tell one private address from another, nor what answers there (design 1.3).
+// What is refused must not tell one private address from another, nor what answers there.
 BOOST_AUTO_TEST_CASE(a_refused_address_has_one_text_without_any_detail) {
   platform::DeliverySettings other;
   other.allowed_networks = {platform::IpNetwork::parse("10.0.0.0/8").value()};
   other.host_overrides = {{"receptor.example", platform::IpAddress::parse("10.1.2.3").value()}};
   other.timeout = std::chrono::seconds(1);
-  const auto text = unanswered(Ending::address_refused);
+  const auto text = unanswered(TransportResult::address_refused);
   for (const int status : {0, 7, 200, 404, 410})
-    BOOST_TEST(failure_text(Ending::address_refused, status, other) == text);
+    BOOST_TEST(failure_text(TransportResult::address_refused, status, other) == text);
   BOOST_TEST(text.find_first_of("0123456789") == std::string::npos, text);
 }
 

@@ -1,4 +1,4 @@
-#include "pacer.hpp"
+#include "intake/pacer.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "request.hpp"
+#include "http/request.hpp"
 
 #include <boost/test/unit_test.hpp>
 

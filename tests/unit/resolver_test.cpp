@@ -1,4 +1,4 @@
-#include "resolver.hpp"
+#include "http/resolver.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "route.hpp"
+#include "http/route.hpp"
 
 #include <boost/test/unit_test.hpp>
 

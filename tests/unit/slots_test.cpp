@@ -1,4 +1,4 @@
-#include "slots.hpp"
+#include "schedule/slots.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,7 +23,7 @@ void take(Slots& slots, store::WebhookId id, bool probing, unsigned times = 1) {
 /// Over, and written down.
 void give_back(Slots& slots, store::WebhookId id, Outcome outcome, MonotonicTime now) {
   slots.ended(id, outcome, now);
-  slots.settled(id);
+  slots.recorded(id);
 }
 
 /// It has answered so often that its window is at its limit.
@@ -184,9 +184,9 @@ BOOST_AUTO_TEST_CASE(what_is_over_is_its_webhook_s_until_it_is_written_down) {
   BOOST_TEST(slots.in_flight() == 1U);
   BOOST_TEST(slots.available(webhook, false, start) == 0U);
   BOOST_TEST(slots.available(2, false, start) == 1U);  // others do not wait for that
-  slots.settled(webhook);
+  slots.recorded(webhook);
   BOOST_TEST(slots.available(webhook, false, start) == 1U);
-  slots.settled(webhook);  // the other one is still in flight
+  slots.recorded(webhook);  // the other one is still in flight
   BOOST_TEST(slots.available(webhook, false, start) == 1U);
 }
 
@@ -198,9 +198,9 @@ BOOST_AUTO_TEST_CASE(who_was_asked_to_wait_or_failed_starts_nothing_before_that_
     slots.ended(webhook, Outcome::answered, start);
     BOOST_TEST(slots.available(webhook, false, start) == 0U);
     BOOST_TEST(slots.available(2, false, start) == 10U);
-    slots.settled(webhook);
+    slots.recorded(webhook);
     BOOST_TEST(slots.available(webhook, false, start) == 0U);  // nobody knows which of the two that was
-    slots.settled(webhook);
+    slots.recorded(webhook);
     BOOST_TEST(slots.available(webhook, false, start) == 9U);
   }
 }
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_does_not_ask_again_before_the_answer_is_wri
   take(slots, webhook, true);
   slots.ended(webhook, Outcome::answered, start);
   BOOST_TEST(slots.available(webhook, true, start) == 0U);
-  slots.settled(webhook);
+  slots.recorded(webhook);
   BOOST_TEST(slots.available(webhook, true, start) == 1U);
 }
 
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_sent_takes_of_its_webhook_s_own_and_of_no_other
   BOOST_TEST(slots.in_flight() == 0U);
   BOOST_TEST(slots.available(webhook, false, start) == 1U);
   BOOST_TEST(slots.available(2, false, start) == 1U);
-  slots.settled(webhook);
+  slots.recorded(webhook);
   slots.take_unsent(webhook);
   slots.take_unsent(webhook);
   BOOST_TEST(slots.available(webhook, false, start) == 0U);
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(giving_back_what_was_never_taken_changes_nothing) {
   Slots slots(4, 2);
   give_back(slots, webhook, Outcome::answered, start);
   take(slots, webhook, false);
-  slots.settled(webhook);
+  slots.recorded(webhook);
   give_back(slots, 2, Outcome::answered, start);
   BOOST_TEST(slots.in_flight() == 1U);
   BOOST_TEST(slots.available(webhook, false, start) == 1U);

@@ -1,4 +1,4 @@
-#include "transport.hpp"
+#include "http/transport.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -12,9 +12,9 @@
 #include <map>
 #include <string>
 
-#include "transfer.hpp"
+#include "http/transfer.hpp"
 
-using dispatcher::Ending;
+using dispatcher::TransportResult;
 using dispatcher::Job;
 using dispatcher::Poller;
 using dispatcher::Transfer;
@@ -108,7 +108,7 @@ class Sending {
 
   const platform::DeliverySettings& settings() const { return settings_; }
   unsigned sockets = 0;
-  std::map<const Transfer*, Ending> endings;
+  std::map<const Transfer*, TransportResult> endings;
 
  private:
   template <class Done, class Wait>
@@ -147,10 +147,10 @@ BOOST_AUTO_TEST_CASE(a_socket_that_cannot_be_watched_costs_its_own_transfer_alon
   }
   sending.start(after, silence.url());
   sending.finish(3);
-  BOOST_TEST((sending.endings.at(&failing) == Ending::local_failure));
+  BOOST_TEST((sending.endings.at(&failing) == TransportResult::local_failure));
   for (const auto* transfer : {&before, &after})
-    BOOST_TEST((sending.endings.at(transfer) == Ending::timeout ||
-                sending.endings.at(transfer) == Ending::connection_timeout));
+    BOOST_TEST((sending.endings.at(transfer) == TransportResult::timeout ||
+                sending.endings.at(transfer) == TransportResult::connection_timeout));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(it_is_fed_no_oftener_than_it_must_be) {
 
 BOOST_AUTO_TEST_CASE(it_is_not_fed_when_the_other_thread_stands_still) {
   Watchdog watchdog(8s);
-  const Pulse other;
+  const Heartbeat other;
   const auto now = std::chrono::steady_clock::now();
   BOOST_TEST(watchdog.feed_if({other}, now));
   BOOST_TEST(watchdog.feed_if({other, other}, now + 3s));
@@ -30,18 +30,18 @@ BOOST_AUTO_TEST_CASE(it_is_not_fed_when_the_other_thread_stands_still) {
 }
 
 BOOST_AUTO_TEST_CASE(a_beat_makes_a_pulse_young_again) {
-  Pulse pulse;
+  Heartbeat heartbeat;
   const auto later = std::chrono::steady_clock::now() + 1h;
-  BOOST_TEST((pulse.age(later) > 59min));
-  pulse.beat();
-  BOOST_TEST((pulse.age(std::chrono::steady_clock::now()) < 1min));
+  BOOST_TEST((heartbeat.age(later) > 59min));
+  heartbeat.beat();
+  BOOST_TEST((heartbeat.age(std::chrono::steady_clock::now()) < 1min));
 }
 
 BOOST_AUTO_TEST_CASE(nobody_watches) {
   Watchdog watchdog(std::nullopt);
   const auto now = std::chrono::steady_clock::now();
   BOOST_TEST(!watchdog.feed(now));
-  const Pulse other;
+  const Heartbeat other;
   BOOST_TEST(!watchdog.feed_if({other}, now));
   BOOST_TEST((watchdog.interval() == 1h));
 }

@@ -1,0 +1,126 @@
+#include "http/connection_pools.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dispatcher {
+
+namespace {
+
+constexpr platform::Milliseconds stalled_after{1000};
+constexpr platform::Milliseconds between_connections{20};  // of one pool
+constexpr platform::Milliseconds least_handshake{10};      // an average beyond these is taken for them
+constexpr platform::Milliseconds most_handshake{100};
+constexpr double handshakes_worth = 2;
+
+/// An average that forgets: each new value counts for an eighth.
+template <class Average>
+void learn(Average& average, platform::Milliseconds value) {
+  average += (Average(value) - average) / 8;
+}
+
+}  // namespace
+
+std::optional<Request> ConnectionPools::add(Request request, platform::MonotonicTime now) {
+  const auto pool = pools_.try_emplace(request.delivery.webhook).first;
+  auto& [active, idle, waiting, answer, progress, opened, overdue] = pool->second;
+  if (active == 0) progress = opened = now;
+  waiting.push_back(std::move(request));
+  ++requests_;
+  if (waiting.size() == 1) {
+    if (active == 0 || idle > 0) return start_next(pool, now);
+  } else {
+    stop_waiting(pool);
+  }
+  wait_from(pool, now);
+  return std::nullopt;
+}
+
+std::optional<Request> ConnectionPools::ended(store::WebhookId webhook, bool kept,
+                                              platform::MonotonicTime now) {
+  const auto pool = pools_.find(webhook);
+  if (pool == pools_.end()) return std::nullopt;
+  --pool->second.active;
+  --requests_;
+  if (kept) ++pool->second.idle;
+  if (!pool->second.waiting.empty()) return start_next(pool, now);
+  forget_if_done(pool);
+  return std::nullopt;
+}
+
+void ConnectionPools::connection_made(platform::Milliseconds took) { learn(handshake_, took); }
+
+void ConnectionPools::answered(store::WebhookId webhook, platform::Milliseconds took,
+                               platform::MonotonicTime now) {
+  const auto pool = pools_.find(webhook);
+  if (pool == pools_.end()) return;
+  learn(pool->second.answer, took);
+  pool->second.progress = now;
+}
+
+bool ConnectionPools::stalled(const Pool& pool, platform::MonotonicTime now) {
+  return now - pool.progress >= stalled_after;
+}
+
+std::vector<Request> ConnectionPools::drop(store::WebhookId webhook) {
+  const auto pool = pools_.find(webhook);
+  return pool == pools_.end() ? std::vector<Request>() : drop(pool);
+}
+
+std::vector<Request> ConnectionPools::drop_all() {
+  std::vector<Request> result;
+  while (!overdue_.empty()) {
+    auto dropped = drop(pools_.find(overdue_.begin()->second));
+    result.insert(result.end(), std::make_move_iterator(dropped.begin()),
+                  std::make_move_iterator(dropped.end()));
+  }
+  return result;
+}
+
+std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
+  return overdue_.empty() ? std::nullopt : std::optional(overdue_.begin()->first);
+}
+
+/// An answer takes as long as the last few, or as nothing has come: from when on are those that wait worth a
+/// connection?
+void ConnectionPools::wait_from(PoolMap::iterator pool, platform::MonotonicTime now) {
+  auto& [active, idle, waiting, answer, progress, opened, overdue] = pool->second;
+  const auto handshake = std::clamp<Average>(handshake_, least_handshake, most_handshake);
+  const auto slow = handshake * handshakes_worth * std::max(active, 1U) / static_cast<double>(waiting.size());
+  overdue = answer >= slow ? now : progress + std::chrono::ceil<platform::Milliseconds>(slow);
+  overdue = std::max(overdue, opened + between_connections);
+  overdue_.emplace(overdue, pool->first);
+}
+
+void ConnectionPools::stop_waiting(PoolMap::iterator pool) {
+  overdue_.erase({pool->second.overdue, pool->first});
+}
+
+Request ConnectionPools::start_next(PoolMap::iterator pool, platform::MonotonicTime now) {
+  auto& [active, idle, waiting, answer, progress, opened, overdue] = pool->second;
+  Request request = std::move(waiting.front());
+  waiting.pop_front();
+  ++active;
+  if (idle > 0) --idle;
+  stop_waiting(pool);
+  if (!waiting.empty()) wait_from(pool, now);
+  return request;
+}
+
+/// One connection is what a pool begins with: nothing to remember.
+void ConnectionPools::forget_if_done(PoolMap::iterator pool) {
+  if (pool->second.active == 0 && pool->second.waiting.empty() && pool->second.idle <= 1) pools_.erase(pool);
+}
+
+std::vector<Request> ConnectionPools::drop(PoolMap::iterator pool) {
+  stop_waiting(pool);
+  auto& waiting = pool->second.waiting;
+  std::vector<Request> result(std::make_move_iterator(waiting.begin()),
+                              std::make_move_iterator(waiting.end()));
+  waiting.clear();
+  requests_ -= result.size();
+  forget_if_done(pool);
+  return result;
+}
+
+}  // namespace dispatcher

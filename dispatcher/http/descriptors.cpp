@@ -1,0 +1,35 @@
+#include "http/descriptors.hpp"
+
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "platform/config.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+constexpr unsigned others = 64;  // the database, the log, libcurl's own
+
+}  // namespace
+
+void require_descriptors(unsigned max_in_flight) {
+  const rlim_t needed = connections_for(max_in_flight) + others;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    throw std::system_error(errno, std::generic_category(), "getrlimit");
+  if (limit.rlim_max < needed) {
+    throw platform::ConfigError("delivery.max_in_flight = " + std::to_string(max_in_flight) + " needs " +
+                                std::to_string(needed) + " file descriptors and " +
+                                std::to_string(limit.rlim_max) +
+                                " are allowed: lower it, or raise LimitNOFILE= of the unit (ulimit -Hn)");
+  }
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    throw std::system_error(errno, std::generic_category(), "setrlimit");
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,42 @@
+#include "http/poller.hpp"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace dispatcher {
+
+Poller::Poller() : fd_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+}
+Poller::~Poller() { ::close(fd_); }
+
+void Poller::watch(int fd, bool read, bool write) {
+  epoll_event event{};
+  event.events = (read ? EPOLLIN : 0U) | (write ? EPOLLOUT : 0U);
+  event.data.fd = fd;
+  // Added first: between two requests libcurl has its connections forgotten.
+  if (::epoll_ctl(fd_, EPOLL_CTL_ADD, fd, &event) == 0) return;
+  if (errno == EEXIST && ::epoll_ctl(fd_, EPOLL_CTL_MOD, fd, &event) == 0) return;
+  throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+}
+
+void Poller::forget(int fd) noexcept { ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr); }
+
+std::span<const Poller::Event> Poller::wait(platform::Milliseconds longest) {
+  std::array<epoll_event, std::tuple_size_v<decltype(ready_)>> events{};
+  const int count =
+      ::epoll_wait(fd_, events.data(), static_cast<int>(events.size()), static_cast<int>(longest.count()));
+  const auto found = static_cast<std::size_t>(std::max(count, 0));
+  for (std::size_t i = 0; i < found; ++i) {
+    const auto flags = events[i].events;
+    ready_[i] = {events[i].data.fd, (flags & EPOLLIN) != 0, (flags & EPOLLOUT) != 0,
+                 (flags & (EPOLLERR | EPOLLHUP)) != 0};
+  }
+  return {ready_.data(), found};
+}
+
+}  // namespace dispatcher

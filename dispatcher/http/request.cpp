@@ -1,0 +1,37 @@
+#include "http/request.hpp"
+
+#include "webhook/notification_body.hpp"
+#include "webhook/sealed_data.hpp"
+#include "webhook/signature.hpp"
+
+namespace dispatcher {
+
+std::optional<Request> prepare_request(store::LeasedDelivery delivery, const store::Target& target,
+                                       const webhook::KeyRing& keys, platform::MonotonicTime lease_until) {
+  std::optional<std::string> secret;
+  if (target.secret) {
+    secret = keys.open(target.webhook, *target.secret);
+    if (!secret) return std::nullopt;
+  }
+  if (delivery.test) {
+    auto data = webhook::open_test_data(keys, delivery.entity, delivery.event, delivery.data);
+    if (!data) return std::nullopt;
+    delivery.data = std::move(*data);
+  }
+  Request request;
+  request.url = target.url;
+  request.secret = std::move(secret);
+  request.body = webhook::notification_body(delivery.event, delivery.occurred, delivery.data);
+  request.lease_until = lease_until;
+  request.delivery = std::move(delivery);
+  return request;
+}
+
+std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted) {
+  const auto& delivery = request.delivery;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(attempted).time_since_epoch().count();
+  return webhook::notification_headers(delivery.event, webhook::message_id(delivery.id, delivery.created),
+                                       seconds, request.body, request.secret);
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,68 @@
+// Names to addresses with c-ares: no threads, on its sockets in a Poller and in the time of whoever waits
+// there.
+//
+// It promises: a lookup ends within its patience, whatever the servers do or do not answer, so that there are
+// never more of them than callers who wait; a stalled one holds up no other; with nothing under way there is
+// nothing to poll. Every address found is given, whatever it is: may_connect judges it when it is dialled.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http/poller.hpp"
+#include "platform/clock.hpp"
+#include "platform/ip.hpp"
+
+namespace dispatcher {
+
+using Addresses = std::vector<platform::IpAddress>;  // the best first (RFC 6724)
+
+/// A lookup that ended. No addresses: the name has none, or nobody answered in time.
+struct Resolution {
+  std::string name;
+  Addresses addresses;
+};
+
+/// /etc/hosts first, then the servers of /etc/resolv.conf, which is read again when it changes. Names are
+/// absolute: no search list. Not thread-safe.
+class Resolver {
+ public:
+  /// The system's limits of what an answer may ask of us.
+  static constexpr std::size_t max_addresses = 16;  // taken of one answer
+  static constexpr std::size_t max_cached = 8192;   // names
+  static constexpr platform::Milliseconds shortest_life{1000};
+  static constexpr platform::Milliseconds longest_life{60000};
+
+  /// `patience`: how long a lookup may take, all its tries together. `poller` watches its sockets and
+  /// outlives it. Throws std::runtime_error.
+  Resolver(platform::Milliseconds patience, Poller& poller);
+  /// Abandons what is under way.
+  ~Resolver();
+  Resolver(const Resolver&) = delete;
+  Resolver& operator=(const Resolver&) = delete;
+
+  /// What an answer said less than its time to live ago (kept within the limits above; failures are not
+  /// kept); nullptr when there is none. Valid until the next call that is not const.
+  const Addresses* cached(const std::string& name, platform::MonotonicTime now) const;
+
+  /// Begins a lookup, unless that name's is under way. It ends in take_finished(), perhaps at once.
+  void look_up(const std::string& name);
+
+  /// Reads an answer, if it is one: false for a descriptor that is not of the resolver's.
+  bool process(const Poller::Event& event);
+  /// What is overdue: repeats questions, gives up.
+  void process_overdue();
+  /// How long may be waited before process_overdue() and take_finished() have something to do; nullopt when
+  /// nothing is under way.
+  std::optional<platform::Milliseconds> next_timeout() const;
+
+  std::vector<Resolution> take_finished();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dispatcher

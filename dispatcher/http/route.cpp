@@ -1,0 +1,66 @@
+#include "http/route.hpp"
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "webhook/target_url.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using Url = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+std::string part(CURLU* url, CURLUPart which) {
+  char* text = nullptr;
+  if (curl_url_get(url, which, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  const std::unique_ptr<char, decltype(&curl_free)> owner(text, curl_free);
+  return text;
+}
+
+bool is_address(std::string_view host) { return host.starts_with('[') || platform::IpAddress::parse(host); }
+
+std::string lower(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+}  // namespace
+
+Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides) {
+  const Url parsed(curl_url(), curl_url_cleanup);
+  if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return {};
+  Route route{part(parsed.get(), CURLUPART_HOST), part(parsed.get(), CURLUPART_PORT), {}, {}};
+  if (is_address(route.host)) return route;
+  if (const auto* found = webhook::find_override(route.host, overrides)) {
+    route.addresses = {found->address};
+  } else {
+    route.name = lower(route.host);
+  }
+  return route;
+}
+
+std::string resolve_line(const Route& route, const Addresses& addresses) {
+  std::string line = route.host + ":" + route.port;
+  char before = ':';
+  for (const auto& address : addresses) {
+    line += std::exchange(before, ',');
+    line += address.v6 ? "[" + address.to_string() + "]" : address.to_string();
+  }
+  return line;
+}
+
+std::string forget_line(const Route& route) { return "-" + route.host + ":" + route.port; }
+
+const Route& Routes::of(const std::string& url) {
+  if (const auto found = kept_.find(url); found != kept_.end()) return found->second;
+  if (kept_.size() >= max_kept) kept_.clear();
+  return kept_.emplace(url, route_of(url, overrides_)).first->second;
+}
+
+}  // namespace dispatcher

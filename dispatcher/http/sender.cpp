@@ -1,0 +1,268 @@
+#include "http/sender.hpp"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <unordered_map>
+
+#include "http/connection_pools.hpp"
+#include "http/descriptors.hpp"
+#include "http/poller.hpp"
+#include "http/resolver.hpp"
+#include "http/route.hpp"
+#include "http/transfer.hpp"
+#include "http/transport.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+/// Once in a process, before any thread uses libcurl.
+void initialise_curl() {
+  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (code != CURLE_OK)
+    throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
+}
+
+platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
+
+/// How much of connect_timeout a lookup may take. What is left is for a name of whose two questions (IPv4 and
+/// IPv6) one alone was answered.
+platform::Milliseconds lookup_patience(const platform::DeliverySettings& settings) {
+  return settings.connect_timeout * 3 / 4;
+}
+
+Attempt not_started(Request request) {
+  Attempt attempt;
+  attempt.delivery = std::move(request.delivery);
+  return attempt;
+}
+
+}  // namespace
+
+class Sender::Impl {
+ public:
+  Impl(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts)
+      : settings_(settings),
+        attempts_(attempts),
+        routes_(settings_.host_overrides),
+        resolver_(lookup_patience(settings_), poller_) {
+    initialise_curl();
+    transport_ = std::make_unique<Transport>(settings_.max_in_flight, poller_);
+    thread_ = std::jthread([this](const std::stop_token& abandon) { run(abandon); });
+  }
+
+  ~Impl() {
+    thread_.request_stop();
+    submitted_.wake();
+    if (thread_.joinable()) thread_.join();
+    for (const auto& transfer : transfers_) transport_->remove(transfer->handle(), key_of(*transfer));
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void submit(std::vector<Request> requests) { submitted_.put(std::move(requests)); }
+
+  void return_waiting() {
+    returning_ = true;
+    submitted_.wake();
+  }
+
+  void stop_starting() {
+    stopping_ = true;
+    submitted_.wake();
+  }
+
+  const platform::Heartbeat& heartbeat() const { return heartbeat_; }
+
+ private:
+  void run(const std::stop_token& abandon) {
+    poller_.watch(submitted_.fd(), true, false);
+    while (!abandon.stop_requested()) {
+      heartbeat_.beat();
+      start_submitted();
+      open_more();
+      start_resolved();
+      transport_->process_overdue();
+      finish_done();
+      attempts_.put(std::exchange(ended_, {}));
+      for (const auto& event : poller_.wait(longest_wait())) {
+        if (event.fd != submitted_.fd() && !resolver_.process(event)) transport_->process(event);
+      }
+      resolver_.process_overdue();
+    }
+  }
+
+  /// A webhook's requests follow each other on its connections.
+  static std::uint64_t key_of(const Transfer& transfer) {
+    return static_cast<std::uint64_t>(transfer.webhook());
+  }
+
+  /// Until libcurl's timer, a pool or a lookup is due, at most a second.
+  platform::Milliseconds longest_wait() const {
+    constexpr platform::Milliseconds longest{1000};
+    auto next = monotonic_now() + longest;
+    if (const auto timer = transport_->next_timeout()) next = std::min(next, *timer);
+    if (const auto overdue = pools_.next_overdue()) next = std::min(next, *overdue);
+    if (const auto lookup = resolver_.next_timeout()) next = std::min(next, monotonic_now() + *lookup);
+    const auto wait = std::chrono::ceil<platform::Milliseconds>(next - monotonic_now());
+    return std::max(wait, platform::Milliseconds{0});
+  }
+
+  void start_submitted() {
+    for (auto& request : submitted_.take()) start(pools_.add(std::move(request), monotonic_now()));
+    if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
+  }
+
+  /// Where the connections of a pool have been busy for long; not while one is still being made.
+  void open_more() {
+    // Nor where it would drive out a kept one, which is then made again, and so on.
+    const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
+    auto overdue =
+        pools_.overdue(monotonic_now(), [&](auto webhook) { return room && !connecting(webhook); });
+    for (auto& request : overdue.start) start(std::move(request));
+    end_unstarted(std::move(overdue.hand_back));
+  }
+
+  bool connecting(store::WebhookId webhook) const {
+    const auto looked_up = [webhook](const auto& waiting) {
+      return std::ranges::any_of(waiting.second,
+                                 [=](const Job& job) { return job.request.delivery.webhook == webhook; });
+    };
+    return std::ranges::any_of(waiting_, looked_up) ||
+           std::ranges::any_of(transfers_, [=](const auto& transfer) {
+             return transfer->webhook() == webhook && !transfer->connected();
+           });
+  }
+
+  void end_unstarted(std::vector<Request> requests) {
+    for (auto& request : requests) ended_.push_back(not_started(std::move(request)));
+  }
+
+  void start(std::optional<Request> request) {
+    while (request) {
+      const auto webhook = request->delivery.webhook;
+      const auto now = monotonic_now();
+      // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
+      // again.
+      if (stopping_ || now + settings_.timeout >= request->lease_until) {
+        ended_.push_back(not_started(std::move(*request)));
+      } else if (begin({std::move(*request), platform::utc_now(), now})) {
+        return;
+      }
+      request = pools_.ended(webhook, true, monotonic_now());
+    }
+  }
+
+  /// False: it has ended already.
+  bool begin(Job job) {
+    const auto& route = routes_.of(job.request.url);
+    if (route.name.empty()) return dial(std::move(job), route, route.addresses);
+    if (const auto* addresses = resolver_.cached(route.name, job.since))
+      return dial(std::move(job), route, *addresses);
+    resolver_.look_up(route.name);
+    waiting_[route.name].push_back(std::move(job));
+    return true;
+  }
+
+  /// Those that waited for a name which has been looked up.
+  void start_resolved() {
+    for (const auto& [name, addresses] : resolver_.take_finished()) {
+      auto waited = waiting_.extract(name);
+      if (!waited) continue;
+      for (auto& job : waited.mapped()) {
+        const auto webhook = job.request.delivery.webhook;
+        if (addresses.empty()) {
+          finish(unresolved(std::move(job)), false);
+        } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
+          start(pools_.ended(webhook, true, monotonic_now()));
+        }
+      }
+    }
+  }
+
+  /// False: this host could not, and it has ended.
+  bool dial(Job job, const Route& route, const Addresses& addresses) {
+    auto& transfer = idle_transfer();
+    if (prepare(transfer, std::move(job), route, addresses)) return true;
+    ended_.push_back(end(transfer, CURLE_FAILED_INIT));
+    return false;
+  }
+
+  /// False: this host could not; `transfer` holds the job all the same.
+  bool prepare(Transfer& transfer, Job job, const Route& route, const Addresses& addresses) {
+    try {
+      transfer.begin(std::move(job), route, addresses);
+      return transport_->add(transfer.handle(), key_of(transfer));
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// There are as many as were ever in flight together.
+  Transfer& idle_transfer() {
+    if (idle_.empty()) return *transfers_.emplace_back(std::make_unique<Transfer>(settings_, sockets_));
+    auto& transfer = *idle_.back();
+    idle_.pop_back();
+    return transfer;
+  }
+
+  Attempt end(Transfer& transfer, CURLcode code) {
+    idle_.push_back(&transfer);
+    return transfer.end(code);
+  }
+
+  void finish_done() {
+    for (const auto& [handle, code] : transport_->take_ended()) {
+      auto& transfer = Transfer::of(handle);
+      if (const auto took = transfer.connecting_time()) pools_.connection_made(*took);
+      finish(end(transfer, code), code == CURLE_OK);
+    }
+  }
+
+  void finish(Attempt attempt, bool kept) {
+    const auto webhook = attempt.delivery.webhook;
+    // Who cannot be reached is not asked again by those in the queue: they are claimed anew, one at a time.
+    if (attempt.ending == TransportResult::answered) {
+      pools_.answered(webhook, attempt.duration, monotonic_now());
+    } else {
+      end_unstarted(pools_.drop(webhook));
+    }
+    ended_.push_back(std::move(attempt));
+    start(pools_.ended(webhook, kept, monotonic_now()));
+  }
+
+  const platform::DeliverySettings settings_;
+  platform::Mailbox<Attempt>& attempts_;
+  platform::Mailbox<Request> submitted_;
+  std::atomic<bool> returning_ = false;
+  std::atomic<bool> stopping_ = false;
+  platform::Heartbeat heartbeat_;
+  Poller poller_;
+  Routes routes_;
+  Resolver resolver_;
+  std::unordered_map<std::string, std::vector<Job>> waiting_;  // for the addresses of a host, by its name
+  unsigned sockets_ = 0;                                       // open, in use or kept
+  std::unique_ptr<Transport> transport_;  // closes its connections as it is destroyed, which counts above
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::vector<Transfer*> idle_;  // of transfers_
+  ConnectionPools pools_{settings_.max_in_flight / 2};
+  std::vector<Attempt> ended_;  // not yet handed over
+  std::jthread thread_;         // last: it uses the rest
+};
+
+Sender::Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts)
+    : impl_(std::make_unique<Impl>(settings, attempts)) {}
+Sender::~Sender() = default;
+void Sender::submit(std::vector<Request> requests) {
+  if (!requests.empty()) impl_->submit(std::move(requests));
+}
+void Sender::return_waiting() { impl_->return_waiting(); }
+void Sender::stop_starting() { impl_->stop_starting(); }
+const platform::Heartbeat& Sender::heartbeat() const { return impl_->heartbeat(); }
+
+}  // namespace dispatcher

@@ -1,0 +1,45 @@
+// The network's thread: many POSTs in flight over kept TLS connections (libcurl's multi interface). No SQL
+// here.
+//
+// It promises: an attempt ends within delivery.timeout, DNS included; no address is dialled that may_connect
+// refuses, on new and on reused connections; redirects and proxies are never followed; memory per response is
+// bounded.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "http/attempt.hpp"
+#include "platform/config.hpp"
+#include "platform/mailbox.hpp"
+#include "platform/watchdog.hpp"
+
+namespace dispatcher {
+
+class Sender {
+ public:
+  /// Starts the thread. `attempts` outlives the sender. Throws std::runtime_error when libcurl or the CA file
+  /// fails.
+  Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts);
+  /// Abandons what is in flight.
+  ~Sender();
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+
+  /// Each request comes back as exactly one Attempt.
+  void submit(std::vector<Request> requests);
+
+  /// What waits for a connection comes back as not_started; what is in flight goes on to its end.
+  void return_waiting();
+  /// The same, and nothing more is started.
+  void stop_starting();
+
+  /// Beaten by the network's thread at every turn, at least once a second.
+  const platform::Heartbeat& heartbeat() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dispatcher

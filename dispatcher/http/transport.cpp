@@ -1,0 +1,141 @@
+#include "http/transport.hpp"
+
+#include <stdexcept>
+
+#include "http/descriptors.hpp"
+#include "http/transfer.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+struct MultiDeleter {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+
+/// Keys that follow each other, or come in steps (ids of a cluster do), fall to all multi handles alike
+/// (Fibonacci hashing).
+std::uint64_t spread(std::uint64_t key) { return key * 0x9E3779B97F4A7C15U >> 32; }
+
+platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+class Transport::Multi {
+ public:
+  Multi(unsigned max_in_flight, Poller& poller, std::vector<Multi*>& owners)
+      : poller_(poller), owners_(owners), multi_(curl_multi_init()) {
+    if (!multi_) throw std::runtime_error("libcurl cannot make a multi handle");
+    const auto in_flight = static_cast<long>(max_in_flight);
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, in_flight);  // kept, idle ones included
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, in_flight);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &watch_socket);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &set_timer);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
+  }
+
+  CURLM* handle() { return multi_.get(); }
+
+  /// Lets libcurl go on with a socket, or with what is due. Not curl_multi_perform: it looks at every
+  /// transfer each time.
+  void act(curl_socket_t socket, int mask) {
+    if (socket == CURL_SOCKET_TIMEOUT) timer_.reset();
+    int running = 0;
+    curl_multi_socket_action(multi_.get(), socket, mask, &running);
+  }
+
+  const std::optional<platform::MonotonicTime>& timer() const { return timer_; }
+
+ private:
+  static int watch_socket(CURL* handle, curl_socket_t socket, int what, void* data, void* /*socket_data*/) {
+    auto& multi = *static_cast<Multi*>(data);
+    if (what == CURL_POLL_REMOVE) {
+      multi.poller_.forget(socket);
+      return 0;
+    }
+    try {
+      multi.own(static_cast<std::size_t>(socket));
+      multi.poller_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
+    } catch (const std::exception&) {
+      // None may pass through libcurl, nor may it be told: it would end every transfer of the multi handle,
+      // and begin none again. Unwatched, this one ends when its time is up.
+      if (auto* transfer = Transfer::find(handle)) transfer->fail_locally();
+    }
+    return 0;
+  }
+
+  static int set_timer(CURLM* /*multi*/, long milliseconds, void* data) {
+    auto& timer = static_cast<Multi*>(data)->timer_;
+    if (milliseconds < 0) {
+      timer.reset();
+    } else {
+      timer = monotonic_now() + platform::Milliseconds(milliseconds);
+    }
+    return 0;
+  }
+
+  void own(std::size_t socket) {
+    if (owners_.size() <= socket) owners_.resize(socket + 1);
+    owners_[socket] = this;
+  }
+
+  Poller& poller_;
+  std::vector<Multi*>& owners_;
+  std::optional<platform::MonotonicTime> timer_;  // when libcurl wants to be called, whatever the sockets do
+  std::unique_ptr<CURLM, MultiDeleter> multi_;  // last: it calls the functions above also as it is destroyed
+};
+
+Transport::Transport(unsigned max_in_flight, Poller& poller) {
+  for (unsigned i = 0; i < multi_handles; ++i)
+    multis_.push_back(std::make_unique<Multi>(max_in_flight, poller, owners_));
+}
+
+Transport::~Transport() = default;
+
+Transport::Multi& Transport::of(std::uint64_t key) { return *multis_[spread(key) % multis_.size()]; }
+
+bool Transport::add(CURL* handle, std::uint64_t key) {
+  return curl_multi_add_handle(of(key).handle(), handle) == CURLM_OK;
+}
+
+void Transport::remove(CURL* handle, std::uint64_t key) {
+  curl_multi_remove_handle(of(key).handle(), handle);
+}
+
+std::vector<Transport::Ended> Transport::take_ended() {
+  std::vector<Ended> result;
+  for (const auto& multi : multis_) {
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi->handle(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const Ended ended{message->easy_handle, message->data.result};  // the message dies with the removal
+      curl_multi_remove_handle(multi->handle(), ended.handle);
+      result.push_back(ended);
+    }
+  }
+  return result;
+}
+
+void Transport::process(const Poller::Event& event) {
+  const int mask = (event.read ? CURL_CSELECT_IN : 0) | (event.write ? CURL_CSELECT_OUT : 0) |
+                   (event.error ? CURL_CSELECT_ERR : 0);
+  const auto socket = static_cast<std::size_t>(event.fd);
+  if (socket < owners_.size() && owners_[socket] != nullptr) owners_[socket]->act(event.fd, mask);
+}
+
+void Transport::process_overdue() {
+  for (const auto& multi : multis_) {
+    if (multi->timer() && monotonic_now() >= *multi->timer()) multi->act(CURL_SOCKET_TIMEOUT, 0);
+  }
+}
+
+std::optional<platform::MonotonicTime> Transport::next_timeout() const {
+  std::optional<platform::MonotonicTime> result;
+  for (const auto& multi : multis_) {
+    if (multi->timer() && (!result || *multi->timer() < *result)) result = multi->timer();
+  }
+  return result;
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,103 @@
+#include "intake/fan_out.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "webhook/event_data.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+const store::Recipient* find_recipient(const std::map<store::EntityId, store::Recipient>& recipients,
+                                       store::EntityId entity) {
+  const auto found = recipients.find(entity);
+  return found == recipients.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> reason_to_reject(const store::PendingNotification& notification,
+                                            const store::Recipient* recipient) {
+  const std::string entity = "entidad_id: la entidad " + std::to_string(notification.entity);
+  if (recipient == nullptr) return entity + " no existe";
+  if (!recipient->active) return entity + " está desactivada";
+  if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
+  const auto event = webhook::find_event(notification.event);
+  if (!event) return "evento: no es uno de los 11 eventos";
+  return webhook::check_event_data(*event, notification.data);
+}
+
+class Planner {
+ public:
+  explicit Planner(Slots::Plan slots) : slots_(std::move(slots)) {}
+
+  store::CreatedState state_for(const store::Subscriber& subscriber) {
+    const auto webhook = subscriber.target.webhook;
+    if (!subscriber.active) return store::CreatedState::held;
+    const bool in_turn = !subscriber.backlog && !subscriber.resting;
+    if (in_turn && slots_.available(webhook, subscriber.probing) > 0) {
+      slots_.take(webhook, subscriber.probing);
+      return store::CreatedState::leased;
+    }
+    return store::CreatedState::pending;  // and so are those that follow: within a plan slots are only taken
+  }
+
+  bool full() const { return slots_.full(); }
+
+ private:
+  Slots::Plan slots_;
+};
+
+std::vector<store::NewDelivery> deliveries_of(const store::PendingNotification& notification,
+                                              const store::Recipient& recipient, Planner& planner) {
+  const auto event = webhook::find_event(notification.event).value();
+  std::vector<store::NewDelivery> result;
+  for (const auto& subscriber : recipient.webhooks) {
+    if (!subscriber.events.contains(event)) continue;
+    result.push_back({notification.id, subscriber.target.webhook, planner.state_for(subscriber)});
+  }
+  return result;
+}
+
+/// Some would have to wait, and none can be sent.
+bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
+  const auto count = [&](store::CreatedState state) {
+    return std::ranges::count(deliveries, state, &store::NewDelivery::state);
+  };
+  return count(store::CreatedState::pending) > 0 && count(store::CreatedState::leased) == 0;
+}
+
+}  // namespace
+
+FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
+                        const std::map<store::EntityId, store::Recipient>& recipients, Slots::Plan slots,
+                        Ahead ahead) {
+  FanOutPlan plan;
+  auto& fan_out = plan.fan_out;
+  Planner planner(std::move(slots));
+  for (const auto& notification : notifications) {
+    const auto entity = notification.entity;
+    if (plan.busy.contains(entity)) continue;
+    const auto* recipient = find_recipient(recipients, entity);
+    if (auto reason = reason_to_reject(notification, recipient)) {
+      fan_out.rejected.push_back({notification.id, std::move(*reason)});
+      plan.done[entity] = notification.id;
+      continue;
+    }
+    const bool full = planner.full();
+    const auto deliveries = deliveries_of(notification, *recipient, planner);
+    if (ahead == Ahead::no && would_only_wait(deliveries)) {
+      plan.full = full;
+      plan.left_at = entity;
+      if (full) break;
+      plan.busy.insert(entity);
+      continue;
+    }
+    fan_out.processed.push_back(notification.id);
+    fan_out.deliveries.insert(fan_out.deliveries.end(), deliveries.begin(), deliveries.end());
+    plan.done[entity] = notification.id;
+  }
+  return plan;
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,29 @@
+// Tasks that must never crowd out deliveries. Pure bookkeeping.
+#pragma once
+
+#include <algorithm>
+
+#include "platform/clock.hpp"
+
+namespace dispatcher {
+
+/// Keeps a task to a share of the time: after a run of t its next is due t / share later, no sooner than
+/// `least` and no later than `most`, since one run may have been slow for reasons of its own.
+class Pacer {
+ public:
+  explicit Pacer(unsigned percent) : percent_(percent) {}
+
+  bool due(platform::MonotonicTime now) const { return now >= next_; }
+  platform::MonotonicTime next() const { return next_; }
+  void ran(platform::MonotonicTime from, platform::MonotonicTime to, platform::Milliseconds least,
+           platform::Milliseconds most) {
+    next_ = to + std::clamp<platform::MonotonicTime::duration>((to - from) * (100 - percent_) / percent_,
+                                                               least, std::max(least, most));
+  }
+
+ private:
+  unsigned percent_;  // 1 to 100
+  platform::MonotonicTime next_{};
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,60 @@
+// Finds out who waits, within a small share of the loop's time.
+//
+// It promises: whatever is pending is found, whoever wrote it and when, also what was committed late,
+// replayed, released or recovered; with nothing pending, a look is one cheap statement.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "intake/pacer.hpp"
+#include "schedule/ready_set.hpp"
+#include "store/queue/queue_scan.hpp"
+#include "store/session/session.hpp"
+
+namespace dispatcher {
+
+class QueueScanner {
+ public:
+  /// `turn`: whose turn begins after it, so that each dispatcher begins elsewhere.
+  QueueScanner(platform::Milliseconds poll_interval, std::int64_t turn)
+      : poll_interval_(poll_interval), entities_(turn), webhooks_(turn) {}
+
+  /// Looks if it is time to; `idle`: the caller has nothing else to do. Throws what the store throws.
+  void look(store::Session& session, platform::MonotonicTime now, bool idle);
+
+  /// Between looks, once nothing has come for 5 s; before that it is `poll_interval`.
+  static platform::Milliseconds longest_interval(platform::Milliseconds poll_interval) {
+    return 2 * poll_interval;
+  }
+
+  /// When it will be time again.
+  platform::MonotonicTime next_look() const { return pacer_.next(); }
+
+  bool paused() const { return paused_; }
+  ReadyEntities& entities() { return entities_; }
+  ReadyWebhooks& webhooks() { return webhooks_; }
+
+ private:
+  platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now) const;
+  void check_pause(store::Session& session, platform::MonotonicTime now);
+  bool find_new(store::Session& session, store::NotificationId newest);
+  bool search(store::Session& session, const store::QueuePeek& peek);
+
+  static constexpr unsigned share = 5;  // percent, of each
+
+  platform::Milliseconds poll_interval_;
+  Pacer pacer_{share};
+  Pacer search_pacer_{share};
+  std::optional<store::NotificationId> newest_;  // looked at; none before the first look
+  bool paused_ = true;                           // until it has looked
+  ReadyEntities entities_;
+  ReadyWebhooks webhooks_;
+  std::vector<store::IdRange> entity_ranges_;   // left of the present round
+  std::vector<store::IdRange> webhook_ranges_;  // likewise
+  platform::MonotonicTime next_look_again_{};
+  platform::MonotonicTime next_pause_check_{};
+  platform::MonotonicTime rests_from_{};
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,145 @@
+#include "maintenance/maintenance.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/deliveries/lease.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned recovery_batch = 500;
+constexpr auto failure_rest = 10s;  // after an error that a repetition may not mend
+constexpr auto conflict_rest = 1s;
+constexpr auto report_interval = 1min;
+
+constexpr auto slice = 10ms;       // a turn begins no further batch after this
+constexpr auto quick_batch = 8ms;  // the purge's batches grow while they are quicker,
+constexpr auto slow_batch = 20ms;  // and shrink when they are slower
+constexpr unsigned least_window = 32;
+constexpr unsigned largest_window = 512;
+
+/// Runs `step` until it says that it is done, or the turn's time is up. True: it is done.
+template <class F>
+bool take_turn(F&& step) {
+  const auto end = Clock::now() + slice;
+  bool done = step();
+  while (!done && Clock::now() < end) done = step();
+  return done;
+}
+
+}  // namespace
+
+Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics)
+    : delivery_(settings.delivery),
+      retention_(settings.retention),
+      log_(std::move(log)),
+      metrics_(metrics),
+      tasks_{{
+          {"watch the database's clock", &Maintenance::watch_clock, 1s, 0},
+          {"recover leases", &Maintenance::recover_leases, 1s, 0},
+          {"reconcile", &Maintenance::reconcile, 5s, 100},
+          {"purge", &Maintenance::follow, 5s, 0},
+          {"purge what was left", &Maintenance::sweep, 10min, 50},
+      }} {}
+
+void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
+  if (now < resting_until_) return;
+  auto& task = *std::ranges::min_element(tasks_, {}, &Task::next);
+  if (now < task.next) return;
+  const auto cost = turn(session, task);
+  resting_until_ = Clock::now() + (idle ? cost : 3 * cost);
+}
+
+/// What it took. Whatever goes wrong, the others have their turn before it has another.
+Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
+  const auto start = Clock::now();
+  const auto rest_for = [&](Span rest) { task.next = Clock::now() + rest; };
+  try {
+    rest_for(failure_rest);
+    const bool finished = (this->*task.work)(session);
+    task.cost += Clock::now() - start;
+    rest_for(finished ? std::max(task.interval, task.idle_factor * task.cost) : Span{});
+    if (finished) task.cost = {};
+  } catch (const store::Unavailable&) {
+    rest_for(std::min<Span>(task.interval, failure_rest));  // not its fault
+    throw;
+  } catch (const store::Conflict& error) {
+    log_.info("transaction conflict; retrying", {{"duty", task.name}, {"error", error.what()}});
+    rest_for(conflict_rest);
+  } catch (const std::exception& error) {
+    log_.error("a task of maintenance failed; retrying",
+               {{"duty", task.name}, {"error", error.what()}});
+    session.disconnect();  // whatever state it is in
+  }
+  return Clock::now() - start;
+}
+
+bool Maintenance::recover_leases(store::Session& session) {
+  const auto recovered = store::recover_expired_leases(session, recovery_batch);
+  metrics_.leases_recovered.add(recovered);
+  if (recovered > 0) {
+    log_.warning("expired leases recovered: these deliveries are attempted again",
+                 {{"deliveries", recovered}});
+  }
+  return recovered < recovery_batch;
+}
+
+bool Maintenance::watch_clock(store::Session& session) {
+  if (!mending_) {
+    const auto behind = store::watch_clock(session);
+    if (behind.count() == 0) return true;
+    log_.warning("the database's clock has gone back: leases and waits that it left too long are shortened",
+                 {{"by_s", behind / 1s}});
+    mending_.emplace();
+  }
+  const bool done = take_turn([&] {
+    store::mend_clock(session, delivery_, *mending_);
+    return mending_->stage == store::ClockMending::Stage::done;
+  });
+  if (!done) return false;
+  log_.warning(
+      "the clock's going back is mended",
+      {{"leases", mending_->leases}, {"rests", mending_->rests}, {"deliveries", mending_->rescheduled}});
+  mending_.reset();
+  return true;
+}
+
+bool Maintenance::reconcile(store::Session& session) {
+  const bool done = take_turn([&] {
+    store::reconcile_some(session, reconciliation_);
+    return reconciliation_.done;
+  });
+  if (!done) return false;
+  const auto [cancelled, held, released] = reconciliation_.changed;
+  reconciliation_ = {};
+  if (cancelled + held + released > 0)
+    log_.info("deliveries follow their webhooks",
+              {{"cancelled", cancelled}, {"held", held}, {"released", released}});
+  return true;
+}
+
+bool Maintenance::follow(store::Session& session) { return purge(session, follower_); }
+bool Maintenance::sweep(store::Session& session) { return purge(session, sweeper_); }
+
+bool Maintenance::purge(store::Session& session, store::PurgeWalk& walk) {
+  const bool done = take_turn([&] {
+    const auto start = Clock::now();
+    purged_ += store::purge_window(session, retention_, walk, window_);
+    const auto took = Clock::now() - start;
+    if (took > slow_batch) window_ = std::max(least_window, window_ / 2);
+    if (took < quick_batch) window_ = std::min(largest_window, window_ * 2);
+    return walk.done();
+  });
+  if (purged_ > 0 && Clock::now() >= next_report_) {
+    log_.info("finished rows past their retention removed", {{"rows", std::exchange(purged_, 0)}});
+    next_report_ = Clock::now() + report_interval;
+  }
+  return done;
+}
+
+}  // namespace dispatcher

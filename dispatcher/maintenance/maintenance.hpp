@@ -1,0 +1,67 @@
+// The tasks of maintenance, each at its own pace by the monotonic clock. One that fails is told in the log
+// and waits; the others have their turn all the same.
+//
+// A turn takes the loop for some 10 to 30 ms, and then all of maintenance rests in proportion: it has
+// a fifth of the thread's time at most while there is something to deliver, and nearly none when there is
+// nothing to keep up.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "observation/metrics.hpp"
+#include "platform/config.hpp"
+#include "platform/log.hpp"
+#include "store/queue/clock_watch.hpp"
+#include "store/queue/reconciliation.hpp"
+#include "store/queue/retention.hpp"
+#include "store/session/session.hpp"
+
+namespace dispatcher {
+
+class Maintenance {
+ public:
+  /// `metrics` outlives it.
+  Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
+
+  /// Gives a turn to the task that has been due for longest, if there is one. `idle`: nothing waits to be
+  /// delivered, so it may take half of the time. Throws store::Unavailable, and nothing else.
+  void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
+
+ private:
+  using Span = std::chrono::steady_clock::duration;
+  struct Task {
+    std::string_view name;
+    bool (Maintenance::*work)(store::Session&);  // true: nothing left for now
+    Span interval;                               // then until the next turn
+    unsigned idle_factor;                        // and at least so many times what it has cost
+    platform::MonotonicTime next{};
+    Span cost{};
+  };
+  Span turn(store::Session& session, Task& task);
+
+  bool recover_leases(store::Session& session);
+  bool watch_clock(store::Session& session);
+  bool reconcile(store::Session& session);
+  bool follow(store::Session& session);
+  bool sweep(store::Session& session);
+  bool purge(store::Session& session, store::PurgeWalk& walk);
+
+  platform::DeliverySettings delivery_;
+  platform::RetentionSettings retention_;
+  platform::Log log_;
+  const Metrics& metrics_;
+  std::array<Task, 5> tasks_;
+  platform::MonotonicTime resting_until_{};
+
+  std::optional<store::ClockMending> mending_;  // while what a clock that went back has left is being mended
+  store::ReconcileWalk reconciliation_;
+  store::PurgeWalk follower_;
+  store::PurgeWalk sweeper_{true};
+  unsigned window_ = 512;  // rows of a purge's batch: as many as are quick enough
+  std::uint64_t purged_ = 0;
+  platform::MonotonicTime next_report_{};  // of purged_
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,75 @@
+// What the dispatcher counts (docs/observability.md has the table). Any thread may count: no lock is taken.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "http/attempt.hpp"
+#include "metrics/table.hpp"
+#include "store/deliveries/results.hpp"
+#include "store/session/error_stats.hpp"
+
+namespace dispatcher {
+
+/// How attempts ended, by who could mend it. A fixed set: what receivers do adds none.
+enum class OutcomeClass {
+  delivered,
+  http_3xx,
+  http_4xx,  // but for the next two
+  http_410,
+  http_429,
+  http_5xx,
+  bad_response,  // closed, too long, not HTTP, a status that does not exist
+  timeout,
+  connection,
+  tls,
+  name,
+  address,  // one that may not be dialled
+  local,    // this host's fault
+};
+std::string_view label(OutcomeClass outcome);
+/// Not for TransportResult::not_started, which is no attempt. Pure.
+OutcomeClass outcome_class(const Attempt& attempt);
+
+class Metrics {
+ public:
+  Metrics();
+
+  void count_attempt(const Attempt& attempt) const;
+  void count_result(const store::DeliveryResult& delivery_result) const;
+  void count_error(store::ErrorKind kind) const;
+
+  metrics::Table table;
+
+  metrics::Gauge in_flight;
+  metrics::Gauge unrecorded;
+  metrics::Gauge database_up;
+  metrics::Gauge paused;
+  metrics::Counter rounds;
+  metrics::Counter processed;
+  metrics::Counter rejected;
+  metrics::Counter deactivated;
+  metrics::Counter leases_recovered;
+
+  /// Of the queue, as last looked at; NaN while unknown. In the order of `queue_notifications` and
+  /// `queue_deliveries` in the table.
+  struct Queue {
+    metrics::Gauge pending_notifications, rejected_notifications;
+    metrics::Gauge pending, in_flight, held, failed;
+    metrics::Gauge oldest_notification, oldest_delivery;
+    metrics::Gauge look_duration;
+  } queue;
+
+ private:
+  static std::vector<metrics::Counter> counters_of(const metrics::Table& table, std::string_view name,
+                                                   std::size_t count);
+
+  std::vector<metrics::Counter> attempts_;  // by OutcomeClass
+  std::array<metrics::Histogram, 2> durations_;
+  std::vector<metrics::Counter> deliveries_;
+  metrics::Counter retries_;
+  std::vector<metrics::Counter> errors_;
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,136 @@
+#include "observation/observation.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "platform/service_manager.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t count_limit = 100000;  // rows of a state: some 20 ms each
+constexpr unsigned idle_factor = 50;          // the looks take a fiftieth of a session's time at most
+constexpr auto report_interval = 1s;
+
+std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + (count >= count_limit ? " or more " : " ") +
+         std::string(count == 1 ? one : many);
+}
+
+}  // namespace
+
+std::string describe(const store::QueueStatus& queue, std::int64_t in_flight) {
+  std::string text;
+  if (queue.paused) text += "PAUSED by queue pause; ";
+  if (queue.pending_notifications == 0 && queue.pending_deliveries == 0) {
+    text += "nothing waits";
+  } else {
+    text += counted(queue.pending_notifications, "notification", "notifications") + " and " +
+            counted(queue.pending_deliveries, "delivery", "deliveries") + " wait";
+    if (queue.oldest_s > 0) text += ", the oldest for " + std::to_string(queue.oldest_s) + " s";
+  }
+  text += "; " + std::to_string(in_flight) + " in flight";
+  if (queue.held > 0) text += "; " + std::to_string(queue.held) + " held";
+  if (queue.rejected > 0)
+    text += "; " + counted(queue.rejected, "rejected notification", "rejected notifications");
+  return text;
+}
+
+Observation::Observation(const platform::Settings& settings, const platform::Log& log)
+    : settings_(settings),
+      log_(log),
+      errors_([this](store::ErrorKind kind) { metrics_.count_error(kind); }),
+      session_(settings.database,
+               errors_.observed(
+                   {.program_user = "apientidades_dispatcher", .read_timeout_s = 5, .lock_wait_s = 1}, log)) {
+  forget();
+  listen();
+}
+
+void Observation::start(const platform::StopSignal& stop) {
+  thread_ = std::jthread([this, &stop](const std::stop_token& end) { run(end, stop); });
+}
+
+void Observation::run(const std::stop_token& end, const platform::StopSignal& stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  const auto pause = std::min<Span>(report_interval, settings_.metrics.queue_interval);
+  auto next_look = Clock::now();
+  std::string told;
+  while (!end.stop_requested()) {
+    if (Clock::now() >= next_look) {
+      listen();
+      const auto cost = look();
+      next_look = Clock::now() + std::max<Span>(settings_.metrics.queue_interval, idle_factor * cost);
+    }
+    if (auto text = status(stop.requested()); text != told) platform::report_status(told = std::move(text));
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, end, pause, [] { return false; });
+  }
+}
+
+void Observation::listen() {
+  if (endpoint_ || settings_.metrics.listen.empty()) return;
+  try {
+    endpoint_ = std::make_unique<metrics::Endpoint>(settings_.metrics.listen, metrics_.table);
+    log_.info("metrics are served", {{"listen", settings_.metrics.listen}});
+  } catch (const std::runtime_error& error) {
+    if (!std::exchange(told_, true))
+      log_.error("no metrics are served; trying again", {{"key", "metrics.listen"}, {"error", error.what()}});
+  }
+}
+
+/// What it took; nothing if it failed: a database that was away for long is looked at again as soon as ever.
+Observation::Span Observation::look() {
+  const auto start = Clock::now();
+  try {
+    queue_ = store::queue_status(session_, count_limit);
+    const auto cost = Clock::now() - start;
+    show(*queue_, cost);
+    return cost;
+  } catch (const std::exception&) {  // noted by `errors_`
+    session_.disconnect();
+    queue_.reset();
+    forget();
+    return {};
+  }
+}
+
+void Observation::show(const store::QueueStatus& queue, Span cost) const {
+  const auto& to = metrics_.queue;
+  to.pending_notifications.set(static_cast<double>(queue.pending_notifications));
+  to.rejected_notifications.set(static_cast<double>(queue.rejected));
+  to.pending.set(static_cast<double>(queue.pending_deliveries));
+  to.in_flight.set(static_cast<double>(queue.in_flight));
+  to.held.set(static_cast<double>(queue.held));
+  to.failed.set(static_cast<double>(queue.failed));
+  to.oldest_notification.set(static_cast<double>(queue.oldest_notification_s));
+  to.oldest_delivery.set(static_cast<double>(queue.oldest_delivery_s));
+  to.look_duration.set(std::chrono::duration<double>(cost).count());
+}
+
+/// What is not known is no number: a graph has a gap, and what was true before raises no alert.
+void Observation::forget() const {
+  const auto& to = metrics_.queue;
+  for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,
+                            to.held, to.failed, to.oldest_notification, to.oldest_delivery})
+    gauge.set(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::string Observation::status(bool stopping) const {
+  const auto in_flight = static_cast<std::int64_t>(metrics_.in_flight.value());
+  std::string text = stopping ? "stopping; " : "";
+  text += queue_ ? describe(*queue_, in_flight)
+                 : "waiting for the database; " + std::to_string(in_flight) + " in flight";
+  if (const auto last = errors_.last(); !last.empty()) text += "; last error " + last;
+  return text;
+}
+
+}  // namespace dispatcher

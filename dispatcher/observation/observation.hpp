@@ -1,0 +1,60 @@
+// How the dispatcher shows itself: its metrics over HTTP when metrics.listen is set, and a STATUS= line for
+// `systemctl status`. A thread and a database session of its own: a look at the queue, which grows dear with
+// it, delays no delivery.
+//
+// It promises: what only shows never stops what works. An address that cannot be listened on is told in the
+// log, and tried again.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "metrics/endpoint.hpp"
+#include "observation/metrics.hpp"
+#include "platform/config.hpp"
+#include "platform/log.hpp"
+#include "platform/stop_signal.hpp"
+#include "store/queue/queue.hpp"
+#include "store/session/error_stats.hpp"
+
+namespace dispatcher {
+
+class Observation {
+ public:
+  Observation(const platform::Settings& settings, const platform::Log& log);
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
+
+  const Metrics& metrics() const { return metrics_; }
+  /// Of the sessions whose errors are to be shown.
+  store::ErrorStats& errors() { return errors_; }
+
+  /// Begins to look at the queue and to report. `stop` outlives this.
+  void start(const platform::StopSignal& stop);
+
+ private:
+  using Span = std::chrono::steady_clock::duration;
+  void run(const std::stop_token& end, const platform::StopSignal& stop);
+  void listen();
+  Span look();
+  void show(const store::QueueStatus& queue, Span cost) const;
+  void forget() const;
+  std::string status(bool stopping) const;
+
+  platform::Settings settings_;
+  platform::Log log_;
+  Metrics metrics_;
+  store::ErrorStats errors_;
+  store::Session session_;
+  std::unique_ptr<metrics::Endpoint> endpoint_;
+  bool told_ = false;                        // that it cannot listen
+  std::optional<store::QueueStatus> queue_;  // none: not known
+  std::jthread thread_;                      // last: it uses the rest
+};
+
+/// `3 notifications and 120 deliveries wait, the oldest for 4 s; 5 in flight`. Pure.
+std::string describe(const store::QueueStatus& queue, std::int64_t in_flight);
+
+}  // namespace dispatcher

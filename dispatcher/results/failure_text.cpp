@@ -1,0 +1,60 @@
+#include "results/failure_text.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+std::string answer_text(int status) {
+  if (status >= 200 && status < 300) return {};
+  const std::string text = "El receptor respondió " + std::to_string(status);
+  if (status >= 300 && status < 400)
+    return text + " (redirección): no se siguen redirecciones; registre la URL definitiva";
+  if (status == 410) return text + ": el webhook queda desactivado";
+  return text + ": se espera un 2xx";
+}
+
+}  // namespace
+
+std::string failure_text(TransportResult ending, int status, const platform::DeliverySettings& settings) {
+  switch (ending) {
+    case TransportResult::answered:
+      return answer_text(status);
+    case TransportResult::not_started:
+    case TransportResult::local_failure:
+      return {};
+    case TransportResult::address_refused:
+      return "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde "
+             "Internet";
+    case TransportResult::name_unresolved:
+      return "No se pudo resolver el nombre del receptor: revise la URL y el DNS";
+    case TransportResult::connection_failed:
+      return "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de "
+             "la URL";
+    case TransportResult::connection_timeout:
+      return "No se completó la conexión con el receptor (TCP y TLS) en " +
+             platform::format_duration(settings.connect_timeout) +
+             ": compruebe que es accesible desde Internet en el puerto de la URL";
+    case TransportResult::timeout:
+      return "El receptor no terminó de responder en " + platform::format_duration(settings.timeout) +
+             ": debe responder en cuanto recibe el aviso, y procesarlo después";
+    case TransportResult::tls_expired:
+      return "El certificado TLS del receptor ha caducado o aún no es válido";
+    case TransportResult::tls_untrusted:
+      return "El certificado TLS del receptor no es de confianza: debe emitirlo una autoridad reconocida, "
+             "con la cadena completa";
+    case TransportResult::tls_wrong_name:
+      return "El certificado TLS del receptor no corresponde al nombre de la URL";
+    case TransportResult::tls_failed:
+      return "No se pudo establecer TLS con el receptor: el puerto de la URL debe servir HTTPS con TLS 1.2 o "
+             "posterior";
+    case TransportResult::closed:
+      return "El receptor cerró la conexión sin responder: revise su servidor";
+    case TransportResult::headers_too_long:
+      return "La respuesta del receptor tiene cabeceras demasiado largas";
+    case TransportResult::bad_response:
+      return "La respuesta del receptor no es HTTP/1.1 válido";
+  }
+  return "Error desconocido";
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,15 @@
+// `ultimoError`: what tells the entity how to mend its receiver, in Spanish, and never anything of our own
+// network.
+#pragma once
+
+#include <string>
+
+#include "http/attempt.hpp"
+#include "platform/config.hpp"
+
+namespace dispatcher {
+
+/// Empty for a 2xx. At most 500 characters.
+std::string failure_text(TransportResult ending, int status, const platform::DeliverySettings& settings);
+
+}  // namespace dispatcher

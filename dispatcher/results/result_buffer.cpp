@@ -1,0 +1,267 @@
+#include "results/result_buffer.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "results/classify.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t batch_size = 500;
+constexpr auto aside_for = 5s;              // a webhook whose row somebody holds, or that was refused,
+constexpr auto between_looks = 100ms;       // or until the row is free
+constexpr auto refused_for = 1s;            // between tries while all are refused
+constexpr std::size_t enough_to_tell = 20;  // refused, and none taken since: all are
+
+platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+ResultBuffer::ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log,
+                           const Metrics& metrics, platform::Heartbeat& heartbeat)
+    : settings_(settings),
+      log_(log),
+      metrics_(metrics),
+      heartbeat_(heartbeat),
+      random_(std::random_device{}()) {}
+
+void ResultBuffer::add(const Attempt& attempt) {
+  if (attempt.ending != TransportResult::not_started) metrics_.count_attempt(attempt);
+  if (attempt.ending == TransportResult::not_started) {
+    unreleased_.push_back(attempt.delivery);
+  } else if (attempt.ending == TransportResult::local_failure) {
+    // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
+    log_.error("this host could not make an attempt (descriptors, memory, delivery.ca_file?)",
+               {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
+    done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, {}});
+  } else {
+    const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
+    unrecorded_.push_back(classify(attempt, settings_, chance, platform::utc_now()));
+    metrics_.count_result(unrecorded_.back());
+    log_attempt(attempt, unrecorded_.back());
+  }
+}
+
+void ResultBuffer::hold(const store::LeasedDelivery& delivery) {
+  log_.error(delivery.test
+                 ? "the secret of a webhook or the data of a test event cannot be decrypted: the delivery is "
+                   "held (check secrets.key_file)"
+                 : "the secret of a webhook cannot be decrypted: its deliveries are held (check "
+                   "secrets.key_file)",
+             {{"webhook", delivery.webhook}, {"delivery", delivery.id}});
+  unrecorded_.push_back(hold_unreadable(delivery));
+  metrics_.count_result(unrecorded_.back());
+}
+
+bool ResultBuffer::record(store::Session& session) {
+  const auto now = monotonic_now();
+  std::erase_if(set_aside_, [&](const auto& aside) { return now >= aside.second.until; });
+  if (!set_aside_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
+  bool got_on = false;
+  if (!refused_ || now >= next_try_) {
+    const auto batch = next_batch();
+    const auto aside_before = set_aside_.size();
+    // Where some rows are held, more may be: looking costs less than a second's wait.
+    got_on = write(session, set_aside_.empty() ? batch : keep_unlocked(session, batch));
+    got_on = got_on || set_aside_.size() > aside_before;
+  }
+  return release(session, now) || got_on;
+}
+
+/// True: some were given back.
+bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now) {
+  if (unreleased_.empty() || now < next_release_) return false;
+  next_release_ = now + refused_for;
+  const auto held = store::release_leases(session, unreleased_);
+  next_release_ = held.empty() ? platform::MonotonicTime{} : now + between_looks;
+  std::set<std::pair<store::DeliveryId, std::uint64_t>> left;
+  for (const auto& delivery : held) left.emplace(delivery.id, delivery.lease);
+  for (const auto& delivery : unreleased_) {
+    if (!left.contains({delivery.id, delivery.lease}))
+      done_.push_back({delivery.webhook, delivery.entity, platform::Milliseconds{}});
+  }
+  const bool any = held.size() < unreleased_.size();
+  unreleased_ = held;
+  return any;
+}
+
+/// Written, or given up.
+void ResultBuffer::finish(const Batch& batch) {
+  // One delivery may be here twice: its lease ended while the database was away, and it was sent again.
+  std::set<std::pair<store::DeliveryId, std::uint64_t>> attempts;
+  for (const auto& delivery_result : batch) {
+    attempts.emplace(delivery_result.id, delivery_result.lease);
+    set_aside_.erase(delivery_result.webhook);
+    refusals_.erase(delivery_result.id);
+    const bool again = delivery_result.state == store::ResultState::retry;
+    done_.push_back({delivery_result.webhook, delivery_result.entity,
+                     again ? std::optional(delivery_result.wait) : std::nullopt});
+  }
+  const auto decided = [&](const auto& kept) { return attempts.contains({kept.id, kept.lease}); };
+  std::erase_if(unrecorded_, decided);
+}
+
+std::size_t ResultBuffer::set_aside() const {
+  if (set_aside_.empty()) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(unrecorded_, [this](const auto& delivery_result) {
+    return set_aside_.contains(delivery_result.webhook);
+  }));
+}
+
+/// The oldest, without those of webhooks that are set aside.
+ResultBuffer::Batch ResultBuffer::next_batch() const {
+  Batch batch;
+  for (const auto& delivery_result : unrecorded_) {
+    if (batch.size() == batch_size) break;
+    if (!set_aside_.contains(delivery_result.webhook)) batch.push_back(delivery_result);
+  }
+  return batch;
+}
+
+void ResultBuffer::set_aside(store::WebhookId webhook, bool held) {
+  set_aside_[webhook] = {monotonic_now() + aside_for, held};
+}
+
+/// As soon as nobody holds their rows any more: the lease of what has been delivered goes on.
+void ResultBuffer::bring_back_unlocked(store::Session& session, platform::MonotonicTime now) {
+  next_bring_back_ = now + between_looks;
+  Batch held;
+  for (const auto& delivery_result : unrecorded_) {
+    const auto aside = set_aside_.find(delivery_result.webhook);
+    if (held.size() < batch_size && aside != set_aside_.end() && aside->second.held)
+      held.push_back(delivery_result);
+  }
+  if (held.empty()) return;
+  for (const auto& delivery_result : held) set_aside_.erase(delivery_result.webhook);
+  keep_unlocked(session, held);
+}
+
+/// Without those whose rows somebody holds, which are set aside together: a wait for each would hold up all.
+ResultBuffer::Batch ResultBuffer::keep_unlocked(store::Session& session, const Batch& batch) {
+  const auto unlocked = store::find_unlocked(session, batch);
+  Batch rest;
+  for (const auto& delivery_result : batch) {
+    if (unlocked.contains(delivery_result.webhook))
+      rest.push_back(delivery_result);
+    else
+      set_aside(delivery_result.webhook, true);
+  }
+  return rest;
+}
+
+/// True: some of them are done with.
+bool ResultBuffer::write(store::Session& session, const Batch& batch) {
+  if (batch.empty()) return false;
+  heartbeat_.beat();
+  try {
+    report(store::record_results(session, batch, settings_.disable_after));
+  } catch (const store::Unavailable&) {
+    throw;
+  } catch (const store::LockTimeout& error) {
+    log_.warning("somebody holds a row of a webhook: outcomes wait", {{"error", error.what()}});
+    const auto rest = keep_unlocked(session, batch);
+    return rest.size() < batch.size() ? write(session, rest) : write_by_webhook(session, batch);
+  } catch (const store::Conflict&) {
+    throw;
+  } catch (const store::DatabaseError& error) {
+    log_.error("outcomes cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
+    return write_one_by_one(session, batch);
+  }
+  ++written_;
+  refused_ = false;
+  finish(batch);
+  return true;
+}
+
+/// Somebody holds a row, and it is not seen which. It ends with the first that waits in vain: a second has
+/// passed, and the rest has its turn in the next batch.
+bool ResultBuffer::write_by_webhook(store::Session& session, const Batch& batch) {
+  std::map<store::WebhookId, Batch> groups;
+  for (const auto& delivery_result : batch) groups[delivery_result.webhook].push_back(delivery_result);
+  if (groups.size() == 1) {
+    set_aside(batch.front().webhook, false);
+    return false;
+  }
+  bool any = false;
+  for (const auto& [webhook, group] : groups) {
+    if (!write(session, group)) break;
+    any = true;
+  }
+  return any;
+}
+
+bool ResultBuffer::write_one_by_one(store::Session& session, const Batch& batch) {
+  bool any = false;
+  for (const auto& delivery_result : batch) {
+    heartbeat_.beat();
+    try {
+      report(store::record_results(session, {delivery_result}, settings_.disable_after));
+      ++written_;
+      refused_ = false;
+      finish({delivery_result});
+      any = true;
+    } catch (const store::Unavailable&) {
+      throw;
+    } catch (const store::Conflict&) {
+      set_aside(delivery_result.webhook, false);
+    } catch (const store::DatabaseError&) {
+      any = refuse(delivery_result) || any;
+      if (refused_) break;
+    }
+  }
+  return any;
+}
+
+/// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
+/// When all are, it is not their fault: they are kept. True: given up.
+bool ResultBuffer::refuse(const store::DeliveryResult& delivery_result) {
+  set_aside(delivery_result.webhook, false);
+  const auto written_before = refusals_.try_emplace(delivery_result.id, written_).first->second;
+  if (written_ > written_before) {
+    log_.error("an outcome is given up: the delivery is attempted again after its lease",
+               {{"delivery", delivery_result.id}});
+    finish({delivery_result});
+    return true;
+  }
+  const auto since = std::ranges::count(refusals_, written_, &decltype(refusals_)::value_type::second);
+  refused_ = static_cast<std::size_t>(since) >= enough_to_tell;
+  next_try_ = monotonic_now() + refused_for;
+  return false;
+}
+
+void ResultBuffer::report(const store::RecordSummary& result) const {
+  if (result.stale > 0) {
+    log_.warning("attempts ended after their lease: others own the deliveries",
+                 {{"deliveries", result.stale}});
+  }
+  for (const auto webhook : result.deactivated) {
+    log_.warning("webhook deactivated: its receiver fails or answered 410", {{"webhook", webhook}});
+  }
+  metrics_.deactivated.add(result.deactivated.size());
+}
+
+void ResultBuffer::log_attempt(const Attempt& attempt, const store::DeliveryResult& delivery_result) const {
+  const auto& delivery = attempt.delivery;
+  const std::initializer_list<platform::LogField> fields = {{"delivery", delivery.id},
+                                                            {"notification", delivery.notification},
+                                                            {"entity", delivery.entity},
+                                                            {"webhook", delivery.webhook},
+                                                            {"event", webhook::name(delivery.event)},
+                                                            {"attempt", delivery.attempts + 1},
+                                                            {"duration_ms", attempt.duration.count()},
+                                                            {"status", attempt.status},
+                                                            {"error", delivery_result.error}};
+  if (delivery_result.state == store::ResultState::delivered) {
+    log_.debug("delivered", fields);
+  } else if (delivery_result.state == store::ResultState::failed) {
+    log_.warning("delivery failed for good", fields);
+  } else {
+    log_.info("attempt failed", fields);
+  }
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,90 @@
+// What became of attempts, from the network back to the database.
+//
+// It promises: an outcome is kept until it is written, while the database is away and while it refuses all.
+// Those that it refuses while it takes others, and rows that somebody holds, keep no other from being
+// written. Used by one thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "http/attempt.hpp"
+#include "observation/metrics.hpp"
+#include "platform/config.hpp"
+#include "platform/log.hpp"
+#include "platform/watchdog.hpp"
+#include "store/deliveries/results.hpp"
+#include "store/session/session.hpp"
+
+namespace dispatcher {
+
+class ResultBuffer {
+ public:
+  /// `metrics` and `heartbeat` outlive it; the latter is beaten before all that may wait for somebody's lock.
+  ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
+               platform::Heartbeat& heartbeat);
+
+  void add(const Attempt& attempt);
+  /// Its secret cannot be read: it is held, without an attempt.
+  void hold(const store::LeasedDelivery& delivery);
+
+  /// Writes a batch of them down; what could not be written stays. True: it got on, and there may be more.
+  /// Throws store::Unavailable and store::Conflict.
+  bool record(store::Session& session);
+
+  /// The database takes none of them: nothing more should be started.
+  bool refused() const { return refused_; }
+
+  /// What is done with: written down, given back, given up or no outcome at all. Each is told once.
+  struct Done {
+    store::WebhookId webhook;
+    store::EntityId entity;
+    std::optional<platform::Milliseconds> wait;  // the delivery is due again after that, from now on
+  };
+  std::vector<Done> take_done() { return std::exchange(done_, {}); }
+
+  std::size_t waiting() const { return unrecorded_.size() + unreleased_.size(); }
+  /// Of them, those that wait for a row that somebody holds, or that was refused.
+  std::size_t set_aside() const;
+
+ private:
+  using Batch = std::vector<store::DeliveryResult>;
+  /// A webhook whose outcomes wait apart.
+  struct Aside {
+    platform::MonotonicTime until;  // at most
+    bool held;                      // somebody was seen to hold its rows: until nobody does
+  };
+  Batch next_batch() const;
+  bool write(store::Session& session, const Batch& batch);
+  bool write_by_webhook(store::Session& session, const Batch& batch);
+  bool write_one_by_one(store::Session& session, const Batch& batch);
+  Batch keep_unlocked(store::Session& session, const Batch& batch);
+  void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
+  void set_aside(store::WebhookId webhook, bool held);
+  bool refuse(const store::DeliveryResult& delivery_result);
+  void finish(const Batch& batch);
+  bool release(store::Session& session, platform::MonotonicTime now);
+  void report(const store::RecordSummary& result) const;
+  void log_attempt(const Attempt& attempt, const store::DeliveryResult& delivery_result) const;
+
+  platform::DeliverySettings settings_;
+  platform::Log log_;
+  const Metrics& metrics_;
+  platform::Heartbeat& heartbeat_;
+  std::mt19937_64 random_;
+  Batch unrecorded_;
+  std::vector<store::LeasedDelivery> unreleased_;  // never started
+  platform::MonotonicTime next_release_{};
+  std::vector<Done> done_;
+  std::map<store::WebhookId, Aside> set_aside_;
+  platform::MonotonicTime next_bring_back_{};
+  std::uint64_t written_ = 0;                            // batches so far
+  std::map<store::DeliveryId, std::uint64_t> refusals_;  // what was refused, and `written_` at that time
+  bool refused_ = false;
+  platform::MonotonicTime next_try_{};  // while refused_
+};
+
+}  // namespace dispatcher

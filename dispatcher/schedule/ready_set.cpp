@@ -1,0 +1,185 @@
+#include "schedule/ready_set.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace dispatcher {
+
+namespace {
+
+constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+constexpr platform::Milliseconds first_failure_wait{5000};
+constexpr unsigned most_doublings = 4;
+constexpr platform::Milliseconds rounding{1};  // of the database's times
+constexpr std::size_t ranges_at_once = store::ranges_per_search;
+
+/// Visits `map` in a turn that begins after `cursor` and goes round once, until `visit` returns false.
+template <class Map, class F>
+void go_round(Map& map, std::int64_t cursor, F&& visit) {
+  const auto first = map.upper_bound(cursor);
+  for (auto i = first; i != map.end(); ++i)
+    if (!visit(*i)) return;
+  for (auto i = map.begin(); i != first; ++i)
+    if (!visit(*i)) return;
+}
+
+/// What lies between the keys that `known` picks, in about as many ranges as are searched at once: the others
+/// end some of them, so that what waits is found side by side and not one after the other.
+template <class Map, class F>
+std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
+  std::vector<store::IdRange> result;
+  std::int64_t first = lowest;
+  const std::size_t step = map.size() / ranges_at_once + 1;
+  std::size_t since = 0;  // others since the last range
+  for (const auto& [id, entry] : map) {
+    const bool is_known = known(entry);
+    if (!is_known && ++since < step) continue;
+    since = 0;
+    if (!is_known) {
+      result.push_back({first, id});
+    } else if (first < id) {
+      result.push_back({first, id - 1});
+    }
+    if (id == highest) return result;
+    first = id + 1;
+  }
+  result.push_back({first, highest});
+  return result;
+}
+
+/// How many ids it has beside its first one.
+std::uint64_t width(const store::IdRange& range) {
+  return static_cast<std::uint64_t>(range.last) - static_cast<std::uint64_t>(range.first);
+}
+
+}  // namespace
+
+void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count) {
+  while (!ranges.empty() && ranges.size() < count) {
+    const auto widest = std::ranges::max_element(ranges, {}, width);
+    if (width(*widest) == 0) return;
+    const auto middle =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(widest->first) + width(*widest) / 2);
+    const store::IdRange upper{middle + 1, widest->last};
+    widest->last = middle;
+    ranges.push_back(upper);
+  }
+}
+
+void ReadyEntities::found(const store::WaitingEntity& entity) {
+  auto& entry = entities_.try_emplace(entity.id, Entry{.after = entity.first - 1}).first->second;
+  if (!std::exchange(entry.waiting, true)) entry.after = entity.first - 1;
+}
+
+void ReadyEntities::appeared(store::EntityId entity) {
+  entities_.try_emplace(entity, Entry{.after = lowest}).first->second.waiting = true;
+}
+
+void ReadyEntities::finished(store::EntityId entity) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) {
+    found->second.waiting = false;
+    found->second.busy = false;
+    found->second.failures = 0;
+  }
+}
+
+std::vector<store::TakeRequest> ReadyEntities::next(Pick pick, unsigned entities, unsigned limit,
+                                                    platform::MonotonicTime now) {
+  std::vector<store::TakeRequest> result;
+  auto& cursor = pick == Pick::busy ? busy_cursor_ : ready_cursor_;
+  go_round(entities_, cursor, [&](const auto& item) {
+    const auto& [id, entry] = item;
+    if (result.size() == entities) return false;
+    if (!entry.waiting || entry.busy != (pick == Pick::busy) || now < entry.not_before) return true;
+    if (entry.failures > 0 && !result.empty()) return false;
+    result.push_back({id, entry.after, limit});
+    return entry.failures == 0;
+  });
+  if (!result.empty()) cursor = result.back().entity;
+  return result;
+}
+
+void ReadyEntities::advance(store::EntityId entity, store::NotificationId last) {
+  const auto found = entities_.find(entity);
+  if (found == entities_.end()) return;
+  found->second.after = last;
+  found->second.failures = 0;
+}
+
+void ReadyEntities::mark_busy(store::EntityId entity) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.busy = true;
+}
+
+void ReadyEntities::clear_busy(store::EntityId entity) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.busy = false;
+}
+
+void ReadyEntities::failed(store::EntityId entity, platform::MonotonicTime now) {
+  const auto found = entities_.find(entity);
+  if (found == entities_.end()) return;
+  auto& entry = found->second;
+  entry.not_before = now + first_failure_wait * (1U << std::min(entry.failures, most_doublings));
+  ++entry.failures;
+}
+
+void ReadyEntities::look_again() {
+  for (auto& [id, entry] : entities_) entry.after = lowest;
+}
+
+std::vector<store::IdRange> ReadyEntities::ranges() const {
+  return ranges_between(entities_, [](const Entry& entry) { return entry.waiting; });
+}
+
+void ReadyWebhooks::found(const store::WaitingWebhook& webhook, platform::MonotonicTime now) {
+  auto& entry = webhooks_[webhook.id];
+  // What comes later may be due before a first that is still to come, but not before this moment.
+  const auto before_due = std::max(webhook.until, platform::Milliseconds::zero());
+  entry.from = webhook.first - before_due - rounding;
+  entry.due = now + webhook.until + rounding;
+}
+
+void ReadyWebhooks::waits(store::WebhookId webhook, platform::MonotonicTime due) {
+  const auto [at, added] = webhooks_.try_emplace(webhook, Entry{.due = due});
+  if (!added) at->second.due = std::min(at->second.due, due);
+}
+
+std::vector<ReadyWebhooks::Due> ReadyWebhooks::due(platform::MonotonicTime now) const {
+  std::vector<Due> result;
+  go_round(webhooks_, cursor_, [&](const auto& item) {
+    const auto& [id, entry] = item;
+    if (now >= entry.due && now >= entry.not_before) result.push_back({id, entry.from});
+    return true;
+  });
+  return result;
+}
+
+void ReadyWebhooks::advance(store::WebhookId webhook, platform::UtcTime last) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.from = last;
+}
+
+void ReadyWebhooks::finished(store::WebhookId webhook) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end())
+    found->second.due = platform::MonotonicTime::max();
+}
+
+void ReadyWebhooks::postpone(store::WebhookId webhook, platform::MonotonicTime until) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.not_before = until;
+}
+
+void ReadyWebhooks::set_aside(store::WebhookId webhook, platform::MonotonicTime until) {
+  finished(webhook);
+  postpone(webhook, until);
+}
+
+void ReadyWebhooks::look_again() {
+  for (auto& [id, entry] : webhooks_) entry.from = {};
+}
+
+std::vector<store::IdRange> ReadyWebhooks::ranges(platform::MonotonicTime now) const {
+  return ranges_between(webhooks_,
+                        [&](const Entry& entry) { return now >= entry.due || now < entry.not_before; });
+}
+
+}  // namespace dispatcher

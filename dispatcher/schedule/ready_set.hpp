@@ -1,0 +1,112 @@
+// Who waits, as far as this dispatcher knows: entities with pending notifications and webhooks with pending
+// deliveries, each kind taking turns. Hints only: the database decides, and QueueScanner finds what is not
+// here. Who has nothing waiting any more is kept, for where it got to: a few dozen bytes each. Pure
+// bookkeeping.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "platform/clock.hpp"
+#include "store/deliveries/claim.hpp"
+#include "store/notifications/fan_out.hpp"
+#include "store/queue/queue_scan.hpp"
+#include "store/types.hpp"
+
+namespace dispatcher {
+
+/// Halves the widest ranges until there are `count`, or all are of one id: as many are searched at once, and
+/// what waits is found side by side and not one after the other.
+void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
+
+class ReadyEntities {
+ public:
+  /// `cursor`: its turn begins after it.
+  explicit ReadyEntities(store::EntityId cursor = 0) : ready_cursor_(cursor) {}
+
+  /// Its oldest pending notification is known.
+  void found(const store::WaitingEntity& entity);
+  /// Something new of it is known, which may not be its oldest.
+  void appeared(store::EntityId entity);
+
+  enum class Pick {
+    ready,  // with room for what it wakes, as far as is known
+    busy,   // without
+  };
+  /// The next entities in turn, at most `entities`, each with its oldest notifications, at most `limit`. One
+  /// that failed comes alone.
+  std::vector<store::TakeRequest> next(Pick pick, unsigned entities, unsigned limit,
+                                       platform::MonotonicTime now);
+
+  /// Its notifications up to `last` are done with.
+  void advance(store::EntityId entity, store::NotificationId last);
+  /// Nothing more of it is known to wait.
+  void finished(store::EntityId entity);
+  /// Its webhooks have no slot free; until one of them gives one back.
+  void mark_busy(store::EntityId entity);
+  void clear_busy(store::EntityId entity);
+  /// It failed: not for a while, which doubles as long as it goes on failing; then alone.
+  void failed(store::EntityId entity, platform::MonotonicTime now);
+  /// The turn ended before it: it is the first of the next one.
+  void resume_at(store::EntityId entity) { ready_cursor_ = entity - 1; }
+  /// Every entity is looked at from its beginning again: ids are given before they are committed, so a lower
+  /// one may have come after a higher one.
+  void look_again();
+
+  /// The ids that are not known to wait.
+  std::vector<store::IdRange> ranges() const;
+
+ private:
+  struct Entry {
+    store::NotificationId after;
+    bool waiting = true;
+    bool busy = false;
+    unsigned failures = 0;  // in a row
+    platform::MonotonicTime not_before{};
+  };
+  std::map<store::EntityId, Entry> entities_;
+  store::EntityId ready_cursor_;
+  store::EntityId busy_cursor_ = 0;
+};
+
+class ReadyWebhooks {
+ public:
+  explicit ReadyWebhooks(store::WebhookId cursor = 0) : cursor_(cursor) {}
+
+  /// Its first pending delivery, seen at `now`.
+  void found(const store::WaitingWebhook& webhook, platform::MonotonicTime now);
+  /// One of its deliveries, not necessarily its first, is due at `due`.
+  void waits(store::WebhookId webhook, platform::MonotonicTime due);
+
+  struct Due {
+    store::WebhookId webhook;
+    platform::UtcTime from;  // nothing due before is known
+  };
+  /// All that are due, beginning after the one that `turn_ended` named.
+  std::vector<Due> due(platform::MonotonicTime now) const;
+  void turn_ended(store::WebhookId last) { cursor_ = last; }
+
+  /// It was looked at up to what fell due at `last`.
+  void advance(store::WebhookId webhook, platform::UtcTime last);
+  /// Nothing more of it is known to be due.
+  void finished(store::WebhookId webhook);
+  /// Not before `until`, whatever is found: it rests.
+  void postpone(store::WebhookId webhook, platform::MonotonicTime until);
+  /// Nothing of it can be claimed: not before `until`, and then only if something is found.
+  void set_aside(store::WebhookId webhook, platform::MonotonicTime until);
+  void look_again();
+
+  /// The ids not known to be due.
+  std::vector<store::IdRange> ranges(platform::MonotonicTime now) const;
+
+ private:
+  struct Entry {
+    platform::UtcTime from{};
+    platform::MonotonicTime due{};
+    platform::MonotonicTime not_before{};
+  };
+  std::map<store::WebhookId, Entry> webhooks_;
+  store::WebhookId cursor_;
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,45 @@
+// A delivery in the hands of a dispatcher.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+#include "webhook/event.hpp"
+
+namespace store {
+
+/// Who holds a delivery and for how long: guards every later change of it. The token is drawn at random for
+/// each claim, so that a stale owner, even this same process, changes nothing.
+struct Lease {
+  std::uint64_t token = 0;
+  platform::Milliseconds duration{};  // on the database's clock, from the claim
+};
+
+/// A delivery claimed and ready to be sent.
+struct LeasedDelivery {
+  DeliveryId id = 0;
+  WebhookId webhook = 0;
+  NotificationId notification = 0;
+  EntityId entity = 0;
+  std::uint64_t lease = 0;  // Lease::token
+  webhook::Event event{};
+  UtcTime occurred{};
+  UtcTime created{};
+  std::string data;       // `datos`, byte for byte
+  unsigned attempts = 0;  // known outcomes so far
+  unsigned failures = 0;  // of them, those that count for the schedule
+  bool test = false;
+};
+
+/// Gives back what was claimed and not started: due again at once. Those that are no longer under the lease
+/// stay as they are. Waits for nobody: those whose row somebody holds are returned, still to be given back.
+std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
+
+/// Leases whose owner let them expire: pendiente again, the schedule where it was. At most `limit`; how many.
+std::uint64_t recover_expired_leases(Session& session, unsigned limit);
+
+}  // namespace store

@@ -1,0 +1,81 @@
+// From notifications to deliveries: what the dispatcher's fan-out reads and writes, in one transaction.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/deliveries/lease.hpp"
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+#include "store/webhooks/target.hpp"
+
+namespace store {
+
+struct PendingNotification {
+  NotificationId id;
+  EntityId entity;
+  std::string event;
+  std::string data;
+  std::optional<UtcTime>
+      occurred;  // none: not a day of the calendar, which some modes of the writer's session let in
+};
+
+struct TakeRequest {
+  EntityId entity;
+  NotificationId after;  // only what has a higher id: past what is known to be done
+  unsigned limit;        // 1 or more
+};
+struct Taken {
+  std::vector<PendingNotification> notifications;  // locked, by entity in the order given and by id
+  std::map<EntityId, unsigned>
+      found;  // how many of each were looked at: fewer than its limit, and it has no more
+};
+/// The oldest pending notifications of each entity; those that somebody else holds are found and not taken.
+/// An entity whose oldest `limit` are all held has nothing taken until one is free.
+Taken take_pending(Session& session, const std::vector<TakeRequest>& requests);
+
+struct Subscriber {
+  Target target;
+  webhook::EventSet events;
+  bool active;   // false: its deliveries are created retenida
+  bool probing;  // the last attempt failed in transport or with 429/503: one in flight
+  bool resting;  // a 429 asked for a pause that has not passed
+  bool backlog;  // older deliveries are due and wait: a new one must not overtake them
+};
+struct Recipient {
+  bool active = false;
+  std::vector<Subscriber> webhooks;
+};
+/// The entities that exist, with their webhooks, locked for share until the transaction ends: none is
+/// deleted, disabled or enabled meanwhile.
+std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
+
+enum class CreatedState { pending, leased, held };
+struct NewDelivery {
+  NotificationId notification;
+  WebhookId webhook;
+  CreatedState state;
+};
+struct RejectedNotification {
+  NotificationId id;
+  std::string reason;
+};
+struct FanOut {
+  std::vector<NotificationId> processed;
+  std::vector<RejectedNotification> rejected;
+  std::vector<NewDelivery> deliveries;
+};
+
+struct CreatedDelivery {
+  DeliveryId id;
+  NotificationId notification;
+  WebhookId webhook;
+  UtcTime created;
+};
+/// Writes the outcome; returns the deliveries that were created leased, by id. Throws Conflict when a
+/// notification is no longer pending.
+std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
+
+}  // namespace store

@@ -1,0 +1,52 @@
+// Table `notificaciones_pendientes`, as the operator and the API see it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+#include "store/webhooks/webhooks.hpp"
+
+namespace store {
+
+struct Notification {
+  NotificationId id;
+  EntityId entity;
+  std::string event;
+  std::string state;   // pendiente, procesada, rechazada, cancelada
+  std::string origin;  // evaluacion, prueba
+  std::optional<std::string> error;
+  std::optional<std::string> key;
+  UtcTime occurred;
+  std::string data;  // empty in lists
+};
+
+std::vector<Notification> list_notifications(Session& session, const ListFilter& filter);
+std::optional<Notification> find_notification(Session& session, NotificationId id);
+
+enum class NotificationChange { done, not_found, wrong_state };
+
+/// rechazada -> pendiente. Throws DuplicateKey when its `clave` has been used again meanwhile.
+NotificationChange retry_notification(Session& session, NotificationId id);
+/// rechazada -> cancelada: the operator has seen it and nothing will be sent.
+NotificationChange discard_notification(Session& session, NotificationId id);
+
+struct CancelResult {
+  NotificationChange change;
+  std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida -> cancelada
+  std::uint64_t in_flight = 0;             // en_curso: they may still arrive
+};
+/// What has not been sent is not sent.
+CancelResult cancel_notification(Session& session, NotificationId id);
+
+/// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each
+/// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
+/// nothing was written). `sealed_data`: what webhook::seal_test_data gives. With `max_pending` (0: any
+/// number) the entity never has more test deliveries that have not ended, however many requests come at once:
+/// throws TooManyPendingTests, and nothing was written.
+std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
+                                      std::string_view sealed_data, std::uint64_t max_pending = 0);
+
+}  // namespace store

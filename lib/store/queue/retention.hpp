@@ -1,0 +1,39 @@
+// Finished rows past their retention, removed in batches by primary key, so short that they disturb neither
+// deliveries nor inserts.
+//
+// Ids are nearly in the order of time, so two walks find everything without reading much:
+//  * the follower goes up to the first row that is younger than `retention.delivered`, and stays there:
+//  behind it,
+//    nearly everything has gone, ahead of it nothing is expired. It reads each row about once.
+//  * the sweep, now and then, goes over what the follower has left behind (failed ones, held ones, those that
+//  took
+//    days): it begins at the first row and ends where everything is younger than the shortest retention.
+// A walk is a value in memory: one that is lost begins again and finds less to do.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "platform/config.hpp"
+#include "store/session/session.hpp"
+
+namespace store {
+
+struct PurgeWalk {
+  bool sweep = false;
+  std::size_t table = 0;                // where it is: deliveries, notifications, webhooks; 3: at the end
+  std::array<std::int64_t, 3> after{};  // of each table, the last id that it is done with
+  bool done() const { return table == after.size(); }
+  /// To the start again; the follower goes on where it was.
+  void restart() { *this = sweep ? PurgeWalk{true} : PurgeWalk{false, 0, after}; }
+};
+
+/// Looks at the next `window` rows, and removes those that are past their retention: finished deliveries with
+/// their attempts and with the notifications that have no other delivery; finished notifications without
+/// deliveries; (only the sweep) deleted webhooks without deliveries. The rows removed, attempts not counted.
+/// What somebody holds at this moment, to replay it say, is skipped. A walk that is done begins again. When
+/// the database refuses to remove rows, the walk is past them all the same: they are the next sweep's.
+std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
+                           unsigned window);
+
+}  // namespace store

@@ -1,0 +1,199 @@
+#include "store/schema/migrations.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "platform/file.hpp"
+#include "webhook/crypto.hpp"
+
+namespace store {
+
+namespace {
+
+/// How long a migration that was killed keeps the others waiting. Renewed before every statement.
+constexpr int guard_s = 300;
+
+constexpr std::string_view create_tables[] = {
+    "CREATE TABLE IF NOT EXISTS migraciones (numero INT NOT NULL PRIMARY KEY, nombre VARCHAR(200) NOT NULL,"
+    " huella CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, aplicada_en DATETIME(3) NOT NULL "
+    "DEFAULT "
+    "(UTC_TIMESTAMP(3)))"
+    " ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
+    "CREATE TABLE IF NOT EXISTS migracion_guardia (id TINYINT NOT NULL PRIMARY KEY, duena CHAR(32) CHARACTER "
+    "SET ascii COLLATE ascii_bin NULL,"
+    " hasta DATETIME(3) NULL) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
+    "INSERT IGNORE INTO migracion_guardia (id) VALUES (1)"};
+
+/// The right to change the schema: one row, taken by a guarded UPDATE, so that it also holds on a cluster.
+class Guard {
+ public:
+  explicit Guard(Session& session)
+      : session_(session), owner_(webhook::crypto::to_hex(webhook::crypto::random_bytes(16))) {}
+  ~Guard() {
+    try {
+      session_.update("UPDATE migracion_guardia SET duena = NULL, hasta = NULL WHERE duena = ?", owner_);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): it lapses by itself
+    }
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  bool take() {
+    return session_.update(
+               "UPDATE migracion_guardia SET duena = ?, hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND"
+               " WHERE id = 1 AND (duena IS NULL OR hasta < UTC_TIMESTAMP(3))",
+               owner_, guard_s) == 1;
+  }
+  void renew() {
+    const auto kept =
+        session_.query("SELECT 1 FROM migracion_guardia WHERE id = 1 AND duena = ? FOR UPDATE", owner_);
+    if (kept.empty()) throw MigrationError("another migration took over: this one was silent for too long");
+    session_.update(
+        "UPDATE migracion_guardia SET hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND WHERE duena = ?", guard_s,
+        owner_);
+  }
+
+ private:
+  Session& session_;
+  std::string owner_;
+};
+
+std::string fingerprint(const Migration& migration) {
+  return webhook::crypto::to_hex(webhook::crypto::sha256(migration.sql));
+}
+
+bool table_exists(Session& session) {
+  return !session
+              .query(
+                  "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = "
+                  "'migraciones'")
+              .empty();
+}
+
+/// Whether it is recorded; a file that differs from what was applied is an error.
+bool is_applied(Session& session, const Migration& migration) {
+  const auto rows = session.query("SELECT huella FROM migraciones WHERE numero = ?", migration.number);
+  if (rows.empty()) return false;
+  if (rows.front().text(0) != fingerprint(migration)) {
+    throw MigrationError(
+        migration.name +
+        " differs from the one that was applied: add a new migration instead of changing an old one");
+  }
+  return true;
+}
+
+void apply(Session& session, Guard& guard, const Migration& migration) {
+  for (const auto& statement : split_statements(migration.sql)) {
+    guard.renew();
+    session.execute(statement);
+  }
+  session.update("INSERT INTO migraciones (numero, nombre, huella) VALUES (?, ?, ?)", migration.number,
+                 migration.name, fingerprint(migration));
+}
+
+Migration read_migration(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  const bool numbered =
+      name.size() > 5 && name[4] == '_' &&
+      std::all_of(name.begin(), name.begin() + 4, [](unsigned char c) { return std::isdigit(c); });
+  if (!numbered) throw MigrationError(path.string() + ": a migration is named NNNN_name.sql");
+  return {std::stoi(name.substr(0, 4)), name, platform::read_file(path.string())};
+}
+
+/// The length of the quoted text, comment or single character that starts at `at`.
+std::size_t token_length(std::string_view sql, std::size_t at) {
+  const auto until = [&](std::string_view end, std::size_t from) {
+    const auto found = sql.find(end, from);
+    return (found == std::string_view::npos ? sql.size() : found + end.size()) - at;
+  };
+  const char c = sql[at];
+  if (sql.substr(at, 3) == "-- ") return until("\n", at);
+  if (sql.substr(at, 2) == "/*") return until("*/", at + 2);
+  if (c == '\'' || c == '"' || c == '`') return until(std::string_view(&c, 1), at + 1);
+  return 1;
+}
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> split_statements(std::string_view sql) {
+  std::vector<std::string> result;
+  std::string statement;
+  const auto finish = [&] {
+    if (const auto text = trim(statement); !text.empty()) result.emplace_back(text);
+    statement.clear();
+  };
+  for (std::size_t at = 0; at < sql.size();) {
+    const auto length = token_length(sql, at);
+    const auto token = sql.substr(at, length);
+    const bool comment = token.starts_with("-- ") || token.starts_with("/*");
+    if (token == ";") {
+      finish();
+    } else if (!comment) {
+      statement += token;
+    }
+    at += length;
+  }
+  finish();
+  return result;
+}
+
+std::vector<Migration> read_migrations(const std::string& folder) {
+  std::error_code error;
+  std::vector<Migration> result;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".sql") result.push_back(read_migration(entry.path()));
+  }
+  if (error) throw MigrationError(folder + ": " + error.message());
+  std::ranges::sort(result, {}, &Migration::number);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i].number != static_cast<int>(i) + 1)
+      throw MigrationError(folder + ": migration " + std::to_string(i + 1) + " is missing or repeated");
+  }
+  if (result.empty()) throw MigrationError(folder + ": no migrations (NNNN_name.sql) here");
+  return result;
+}
+
+std::vector<MigrationState> migration_status(Session& session, const std::vector<Migration>& migrations) {
+  const bool known = table_exists(session);
+  std::vector<MigrationState> result;
+  for (const auto& migration : migrations) {
+    MigrationState state{migration.number, migration.name, {}};
+    if (known && is_applied(session, migration)) {
+      state.applied = session
+                          .query("SELECT " STORE_EPOCH_MS("aplicada_en") " FROM migraciones WHERE numero = ?",
+                                 migration.number)
+                          .at(0)
+                          .time(0);
+    }
+    result.push_back(std::move(state));
+  }
+  return result;
+}
+
+std::vector<std::string> migrate(Session& session, const std::vector<Migration>& migrations,
+                                 const std::function<void(const std::string&)>& progress) {
+  for (const auto statement : create_tables) session.execute(statement);
+  Guard guard(session);
+  for (bool told = false; !guard.take(); std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+    if (!std::exchange(told, true)) progress("waiting for another migration to end");
+  }
+  std::vector<std::string> applied;
+  for (const auto& migration : migrations) {
+    if (is_applied(session, migration)) continue;
+    progress(migration.name);
+    apply(session, guard, migration);
+    applied.push_back(migration.name);
+  }
+  return applied;
+}
+
+}  // namespace store

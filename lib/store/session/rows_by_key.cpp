@@ -1,0 +1,68 @@
+#include "store/session/rows_by_key.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <string>
+
+namespace store {
+
+namespace {
+
+constexpr std::size_t longest_list = 512;
+
+std::string list_sql(std::string_view before, std::string_view item, std::size_t length,
+                     std::string_view after) {
+  std::string sql(before);
+  sql += " (";
+  for (std::size_t i = 0; i < length; ++i) {
+    if (i > 0) sql += ',';
+    sql += item;
+  }
+  sql += ") ";
+  sql += after;
+  return sql;
+}
+
+/// For each chunk of `values`, what `run` makes of its statement and parameters.
+template <class Run>
+void for_each_chunk(std::string_view before, std::string_view item, std::span<const Parameter> values,
+                    std::string_view after, Run&& run) {
+  for (std::size_t first = 0; first < values.size(); first += longest_list) {
+    const auto chunk = values.subspan(first, std::min(longest_list, values.size() - first));
+    std::vector<Parameter> parameters(chunk.begin(), chunk.end());
+    parameters.resize(std::bit_ceil(chunk.size()), chunk.back());
+    run(list_sql(before, item, parameters.size(), after), parameters);
+  }
+}
+
+}  // namespace
+
+Rows query_list(Session& session, std::string_view before, std::string_view item,
+                std::span<const Parameter> values, std::string_view after) {
+  Rows result;
+  for_each_chunk(before, item, values, after,
+                 [&](const std::string& sql, const std::vector<Parameter>& parameters) {
+                   std::ranges::move(session.run_query(sql, parameters), std::back_inserter(result));
+                 });
+  return result;
+}
+
+Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
+               std::string_view after) {
+  const std::vector<Parameter> values(ids.begin(), ids.end());
+  return query_list(session, before, "?", values, after);
+}
+
+std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
+                         std::string_view after) {
+  const std::vector<Parameter> values(ids.begin(), ids.end());
+  std::uint64_t changed = 0;
+  for_each_chunk(before, "?", values, after,
+                 [&](const std::string& sql, const std::vector<Parameter>& parameters) {
+                   changed += session.run_update(sql, parameters);
+                 });
+  return changed;
+}
+
+}  // namespace store

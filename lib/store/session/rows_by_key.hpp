@@ -1,0 +1,26 @@
+// Many rows by key, in one statement. Where rows are locked, not through JSON_TABLE: MySQL refuses to lock a
+// join with it (error 3569, seen on 9.7).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "store/session/session.hpp"
+
+namespace store {
+
+/// The rows of `before (item, item, …) after` for all of `values`, in chunks of at most 512; `item` is SQL
+/// text with one `?`. Lists are padded to a power of two, so that few statements are ever prepared and each
+/// is a seek by key.
+Rows query_list(Session& session, std::string_view before, std::string_view item,
+                std::span<const Parameter> values, std::string_view after);
+
+/// The same for ids, each a `?`; the second changes rows, and counts those that it changed.
+Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
+               std::string_view after);
+std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
+                         std::string_view after);
+
+}  // namespace store

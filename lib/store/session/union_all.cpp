@@ -1,0 +1,38 @@
+#include "store/session/union_all.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+namespace store {
+
+std::string union_all(std::string_view one, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) {
+    if (i > 0) all += " UNION ALL ";
+    all.append("(").append(one).append(")");
+  }
+  return all;
+}
+
+Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
+                 std::size_t most) {
+  Rows result;
+  for (std::size_t first = 0; first < seeks.size();) {
+    // A little padding costs less than another round trip, and much of it more.
+    const auto left = std::min(seeks.size() - first, most);
+    const auto padded = std::bit_ceil(left);
+    const auto size = left >= padded - padded / 4 ? padded : std::bit_floor(left);
+    std::vector<Parameter> parameters;
+    for (std::size_t i = first; i < first + size; ++i) {
+      const auto& seek = i < seeks.size() ? seeks[i] : none;
+      parameters.insert(parameters.end(), seek.begin(), seek.end());
+    }
+    auto rows = session.run_query(union_all(one, size), parameters);
+    std::ranges::move(rows, std::back_inserter(result));
+    first += size;
+  }
+  return result;
+}
+
+}  // namespace store

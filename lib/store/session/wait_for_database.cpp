@@ -1,0 +1,34 @@
+#include "store/session/wait_for_database.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "platform/service_manager.hpp"
+#include "platform/text.hpp"
+#include "store/session/session.hpp"
+
+namespace store {
+
+bool wait_for_database(const std::function<void()>& check, const std::function<void()>& between,
+                       const platform::StopSignal& stop, const platform::Log& log) {
+  constexpr int longest_ms = 5000;
+  std::string reason;
+  for (int wait_ms = 500;; wait_ms = std::min(2 * wait_ms, longest_ms)) {
+    between();
+    try {
+      check();
+      if (!reason.empty()) log.info("the database is there");
+      return true;
+    } catch (const DatabaseError& error) {
+      if (reason != error.what()) {
+        reason = error.what();
+        log.warning("waiting for the database", {{"error", reason}});
+        platform::notify_service_manager("STATUS=" +
+                                         platform::one_line("waiting for the database: " + reason));
+      }
+    }
+    if (stop.wait(wait_ms)) return false;
+  }
+}
+
+}  // namespace store

@@ -1,0 +1,80 @@
+// Tables `webhooks` and `webhook_ejecuciones`.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+#include "webhook/crypto.hpp"
+#include "webhook/event.hpp"
+#include "webhook/sealed_secret.hpp"
+
+namespace store {
+
+struct Webhook {
+  WebhookId id;
+  EntityId entity;
+  std::string url;
+  webhook::EventSet events;
+  bool active;
+  std::optional<std::string> inactive_reason;  // operador, http_410, fallos
+  UtcTime created;
+  std::optional<UtcTime> last_execution;
+  std::optional<std::int64_t> last_status;
+  std::string last_error;
+};
+
+/// Who calls the API, with its webhooks (5 at most), ordered by id: everything that a request needs to know,
+/// in one round trip.
+struct Caller {
+  EntityId id;
+  std::string name;
+  std::vector<Webhook> webhooks;
+};
+
+using TokenHash = webhook::crypto::Sha256;
+
+/// For each hash, in order, who has that token; nullopt: no such token, or it or its entity is expired,
+/// revoked or disabled.
+std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes);
+/// The same for one.
+std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash);
+
+struct NewWebhook {
+  EntityId entity;
+  std::string url;
+  webhook::EventSet events;
+  std::optional<std::string> secret;  // sealed before it is stored
+};
+/// nullopt: the entity has five.
+std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
+                                      const webhook::KeyRing& keys);
+
+/// Frees the slot and forgets the secret, in constant time; maintenance cancels what was pending. Once it has
+/// returned, nothing of this webhook is claimed. False: not the entity's, or no longer there.
+bool delete_webhook(Session& session, EntityId entity, WebhookId id);
+
+/// For the operator: those not deleted. `filter.state` is not used.
+std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter);
+std::optional<Webhook> find_webhook(Session& session, WebhookId id);
+
+/// Reasons of `webhooks.motivo`.
+inline constexpr std::string_view disabled_by_operator = "operador";
+inline constexpr std::string_view disabled_by_gone = "http_410";
+inline constexpr std::string_view disabled_by_failures = "fallos";
+
+/// False: no such webhook. Disabling a disabled one keeps its reason.
+bool disable_webhook(Session& session, WebhookId id, std::string_view reason);
+
+struct EnableResult {
+  std::uint64_t released = 0;   // deliveries retenida -> pendiente
+  std::uint64_t cancelled = 0;  // with discard: retenida or pendiente -> cancelada
+};
+/// Enables, starts the failure streak again, and releases (or, with `discard`, cancels) what was held, in
+/// batches. nullopt: no such webhook.
+std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard);
+
+}  // namespace store

@@ -1,0 +1,69 @@
+// Deliveries follow their webhooks.
+#include <boost/test/unit_test.hpp>
+
+#include "maintenance_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+BOOST_FIXTURE_TEST_SUITE(maintenance, MaintenanceFixture)
+
+BOOST_AUTO_TEST_CASE(deliveries_of_deleted_and_inactive_webhooks_are_found_among_many) {
+  const auto deleted = add_webhook(session, 1), inactive = add_webhook(session, 2),
+             active = add_webhook(session, 3);
+  for (EntityId entity = 4; entity < 300; ++entity) add_webhook(session, entity);
+  add_webhook(session, 300);
+  for (EntityId entity = 1; entity <= 300; ++entity) insert_notification(session, entity);
+  for (int i = 0; i < 3; ++i) fan_out(session);
+  delete_webhook(session, 1, deleted.id);
+  disable_webhook(session, inactive.id, disabled_by_operator);
+  set_entity_active(session, 300, false);
+  const auto changed = reconcile(session);
+  BOOST_CHECK_EQUAL(changed.cancelled, 1U);
+  BOOST_CHECK_EQUAL(changed.held, 2U);
+  BOOST_CHECK_EQUAL(count("entregas", "estado = 'pendiente'"), 297);
+  // And back, but not what rests for a secret that could not be read.
+  session.update("UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ?", inactive.id);
+  session.update("UPDATE entregas SET estado = 'retenida' WHERE webhook_id = ?", active.id);
+  session.update(
+      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
+      "HOUR)",
+      active.id);
+  BOOST_CHECK_EQUAL(reconcile(session).released, 1U);
+  BOOST_CHECK_EQUAL(count("entregas", "estado = 'retenida'"), 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_backlog_is_held_in_batches) {
+  const auto webhook = add_webhook(session, 1);
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
+      "'{}' FROM " +
+      numbers(1200));
+  fan_out(session);
+  fan_out(session);
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  ReconcileWalk walk;
+  reconcile_some(session, walk);
+  BOOST_CHECK_EQUAL(walk.changed.held, 500U);
+  BOOST_CHECK_EQUAL(reconcile(session).held, 700U);
+}
+
+BOOST_AUTO_TEST_CASE(with_nothing_to_do_a_reconciliation_reads_no_webhooks) {
+  session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(2000));
+  session.execute(
+      "INSERT INTO webhooks (entidad_id, plaza, url, eventos) SELECT e.seq, p.seq, "
+      "'https://receptor.example.org/',"
+      " 'evaluacion.cerrada' FROM " +
+      numbers(2000, "e") + ", " + numbers(5, "p"));
+  const auto rows_read = [&] {
+    std::int64_t rows = 0;
+    for (const auto* name : {"Handler_read_next", "Handler_read_rnd_next", "Handler_read_key"})
+      rows += std::stoll(session.query(std::string("SHOW SESSION STATUS LIKE '") + name + "'").at(0).text(1));
+    return rows;
+  };
+  const auto before = rows_read();
+  reconcile(session);
+  BOOST_CHECK_LT(rows_read() - before, 50 + 3 * 600);  // SHOW STATUS itself reads some 600 variables
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,275 @@
+#include "intake/fan_out.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(fan_out)
+
+namespace {
+
+using dispatcher::Ahead;
+using dispatcher::Slots;
+using store::CreatedState;
+using store::PendingNotification;
+using store::Recipient;
+using store::Subscriber;
+using webhook::Event;
+
+constexpr store::EntityId entity = 7;
+
+/// What is written, when all is expanded at once.
+store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
+                           const std::map<store::EntityId, Recipient>& recipients, const Slots& slots) {
+  return dispatcher::plan_fan_out(notifications, recipients, Slots::Plan(slots, {}), Ahead::yes).fan_out;
+}
+
+using Recipients = std::map<store::EntityId, Recipient>;
+
+/// Notification `id` of the entity, of an event that all the tests' webhooks receive.
+PendingNotification opened(store::NotificationId id) {
+  return {id, entity, "evaluacion.abierta", R"({"evaluacionId": 42, "titulo": "Convocatoria"})",
+          platform::UtcTime{}};
+}
+
+Subscriber subscriber(store::WebhookId webhook) {
+  Subscriber result{.target = {webhook, "https://receptor.example/", {}},
+                    .events = {},
+                    .active = true,
+                    .probing = false,
+                    .resting = false,
+                    .backlog = false};
+  result.events.insert(Event::evaluacion_abierta);
+  return result;
+}
+
+Recipients with(std::vector<Subscriber> webhooks) { return {{entity, {true, std::move(webhooks)}}}; }
+
+/// The states of a webhook's new deliveries, in their order: `l`eased, `p`ending, `h`eld.
+std::string states(const store::FanOut& fan_out, store::WebhookId webhook) {
+  std::string result;
+  for (const auto& delivery : fan_out.deliveries) {
+    if (delivery.webhook != webhook) continue;
+    result += delivery.state == CreatedState::leased    ? 'l'
+              : delivery.state == CreatedState::pending ? 'p'
+                                                        : 'h';
+  }
+  return result;
+}
+
+/// The reason for which the only notification is rejected; empty when it is not.
+std::string rejection(const PendingNotification& notification, const Recipients& recipients) {
+  const auto fan_out = plan_fan_out({notification}, recipients, Slots(10, 10));
+  BOOST_TEST(fan_out.processed.size() + fan_out.rejected.size() == 1U);
+  if (fan_out.rejected.empty()) return "";
+  BOOST_TEST(fan_out.deliveries.empty());
+  BOOST_TEST(fan_out.rejected.front().id == notification.id);
+  return fan_out.rejected.front().reason;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(nothing_becomes_nothing) {
+  const auto fan_out = plan_fan_out({}, {}, Slots(10, 10));
+  BOOST_TEST(fan_out.processed.empty());
+  BOOST_TEST(fan_out.rejected.empty());
+  BOOST_TEST(fan_out.deliveries.empty());
+}
+
+BOOST_AUTO_TEST_CASE(one_delivery_for_each_subscribed_webhook) {
+  auto other = subscriber(3);
+  other.events = {};
+  other.events.insert(Event::evaluacion_cerrada);
+  const auto fan_out = plan_fan_out({opened(11)}, with({subscriber(1), other, subscriber(5)}), Slots(10, 10));
+  BOOST_TEST((fan_out.processed == std::vector<store::NotificationId>{11}));
+  BOOST_REQUIRE(fan_out.deliveries.size() == 2U);
+  for (const std::size_t i : {0U, 1U}) {
+    BOOST_TEST(fan_out.deliveries[i].notification == 11);
+    BOOST_TEST(fan_out.deliveries[i].webhook == (i == 0 ? 1 : 5));
+    BOOST_TEST((fan_out.deliveries[i].state == CreatedState::leased));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_subscribers_it_is_processed_all_the_same) {
+  const auto fan_out = plan_fan_out({opened(11)}, with({}), Slots(10, 10));
+  BOOST_TEST((fan_out.processed == std::vector<store::NotificationId>{11}));
+  BOOST_TEST(fan_out.deliveries.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_reason_names_the_field) {
+  const auto recipients = with({subscriber(1)});
+  const auto with_event = [](std::string event) {
+    auto result = opened(11);
+    result.event = std::move(event);
+    return result;
+  };
+  const auto with_data = [](std::string data) {
+    auto result = opened(11);
+    result.data = std::move(data);
+    return result;
+  };
+  BOOST_TEST(rejection(opened(11), {}) == "entidad_id: la entidad 7 no existe");
+  BOOST_TEST(rejection(opened(11), {{entity, {false, {subscriber(1)}}}}) ==
+             "entidad_id: la entidad 7 está desactivada");
+  auto undated = opened(11);
+  undated.occurred.reset();
+  BOOST_TEST(rejection(undated, recipients).starts_with("ocurrida_en: "));
+  BOOST_TEST(rejection(with_event("evaluacion.Abierta"), recipients).starts_with("evento: "));
+  BOOST_TEST(rejection(with_data(R"({"titulo": "x"})"), recipients).find("evaluacionId") !=
+             std::string::npos);
+  BOOST_TEST(rejection(with_data(R"({"evaluacionId": 1, "titulo": 2})"), recipients).find("titulo") !=
+             std::string::npos);
+  BOOST_TEST(rejection(with_data("[]"), recipients).starts_with("datos"));
+  BOOST_TEST(rejection(with_data(""), recipients).starts_with("datos"));
+  BOOST_TEST(rejection(with_data(R"({"evaluacionId": 1, "titulo": "x", "otro": null})"), recipients).empty());
+}
+
+// A webhook that is inactive, or none at all, does not make bad data good.
+BOOST_AUTO_TEST_CASE(data_are_checked_even_if_nobody_receives_them) {
+  auto bad = opened(11);
+  bad.data = "{}";
+  BOOST_TEST(!rejection(bad, with({})).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_one_holds_up_no_other) {
+  auto unknown = opened(12);
+  unknown.entity = 8;
+  auto bad = opened(13);
+  bad.data = "{}";
+  const auto fan_out =
+      plan_fan_out({opened(11), unknown, bad, opened(14)}, with({subscriber(1)}), Slots(10, 10));
+  BOOST_TEST((fan_out.processed == std::vector<store::NotificationId>{11, 14}));
+  BOOST_TEST(fan_out.rejected.size() == 2U);
+  BOOST_TEST(states(fan_out, 1) == "ll");
+}
+
+BOOST_AUTO_TEST_CASE(each_goes_to_its_own_entity_s_webhooks) {
+  auto other = opened(12);
+  other.entity = 8;
+  const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
+  const auto fan_out = plan_fan_out({opened(11), other}, recipients, Slots(10, 10));
+  BOOST_REQUIRE(fan_out.deliveries.size() == 2U);
+  BOOST_TEST(fan_out.deliveries[0].notification == 11);
+  BOOST_TEST(fan_out.deliveries[0].webhook == 1);
+  BOOST_TEST(fan_out.deliveries[1].notification == 12);
+  BOOST_TEST(fan_out.deliveries[1].webhook == 2);
+}
+
+BOOST_AUTO_TEST_CASE(held_for_an_inactive_webhook_which_uses_no_slot) {
+  auto inactive = subscriber(1);
+  inactive.active = false;
+  const auto fan_out = plan_fan_out({opened(11), opened(12)}, with({inactive, subscriber(2)}), Slots(2, 2));
+  BOOST_TEST(states(fan_out, 1) == "hh");
+  BOOST_TEST(states(fan_out, 2) == "ll");
+}
+
+BOOST_AUTO_TEST_CASE(leased_while_the_webhook_has_slots_and_pending_from_then_on) {
+  const auto fan_out = plan_fan_out({opened(11), opened(12), opened(13), opened(14)},
+                                    with({subscriber(1), subscriber(2)}), Slots(10, 2));
+  BOOST_TEST(states(fan_out, 1) == "llpp");
+  BOOST_TEST(states(fan_out, 2) == "llpp");
+}
+
+BOOST_AUTO_TEST_CASE(leased_while_there_are_slots_at_all) {
+  const auto fan_out =
+      plan_fan_out({opened(11), opened(12), opened(13)}, with({subscriber(1), subscriber(2)}), Slots(3, 10));
+  BOOST_TEST(states(fan_out, 1) == "llp");
+  BOOST_TEST(states(fan_out, 2) == "lpp");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_already_in_flight_counts) {
+  Slots slots(10, 2);
+  slots.take(1, false, {});
+  const auto fan_out = plan_fan_out({opened(11), opened(12)}, with({subscriber(1)}), slots);
+  BOOST_TEST(states(fan_out, 1) == "lp");
+  BOOST_TEST(slots.available(1, false, {}) == 1U);  // planning takes nothing: it may be done again
+}
+
+BOOST_AUTO_TEST_CASE(older_ones_that_wait_are_not_overtaken) {
+  auto behind = subscriber(1);
+  behind.backlog = true;
+  const auto fan_out = plan_fan_out({opened(11), opened(12)}, with({behind, subscriber(2)}), Slots(10, 10));
+  BOOST_TEST(states(fan_out, 1) == "pp");
+  BOOST_TEST(states(fan_out, 2) == "ll");
+}
+
+BOOST_AUTO_TEST_CASE(a_resting_webhook_is_left_alone) {
+  auto resting = subscriber(1);
+  resting.resting = true;
+  BOOST_TEST(states(plan_fan_out({opened(11)}, with({resting}), Slots(10, 10)), 1) == "p");
+}
+
+BOOST_AUTO_TEST_CASE(one_that_probes_gets_one) {
+  auto probing = subscriber(1);
+  probing.probing = true;
+  const auto recipients = with({probing});
+  BOOST_TEST(states(plan_fan_out({opened(11), opened(12)}, recipients, Slots(10, 10)), 1) == "lp");
+  Slots busy(10, 10);
+  busy.take(1, true, {});
+  BOOST_TEST(states(plan_fan_out({opened(11)}, recipients, busy), 1) == "p");
+}
+
+BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
+  auto inactive = subscriber(1);
+  inactive.active = false;
+  inactive.backlog = inactive.resting = inactive.probing = true;
+  BOOST_TEST(states(plan_fan_out({opened(11)}, with({inactive}), Slots(10, 10)), 1) == "h");
+}
+
+// Not ahead: what could not be sent is left where it is.
+
+BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_crowded) {
+  const auto plan = dispatcher::plan_fan_out({opened(11), opened(12), opened(13)}, with({subscriber(1)}),
+                                             Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  BOOST_TEST((plan.fan_out.processed == std::vector<store::NotificationId>{11, 12}));
+  BOOST_TEST(states(plan.fan_out, 1) == "ll");
+  BOOST_TEST(plan.busy.contains(entity));
+  BOOST_TEST(!plan.full);
+  BOOST_TEST(plan.done.at(entity) == 12);
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
+  auto behind = subscriber(1);
+  behind.backlog = true;
+  const auto plan = dispatcher::plan_fan_out({opened(11)}, with({behind, subscriber(2)}),
+                                             Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  BOOST_TEST(states(plan.fan_out, 1) == "p");
+  BOOST_TEST(states(plan.fan_out, 2) == "l");
+  BOOST_TEST(plan.busy.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_crowded_entity_does_not_hold_up_the_next) {
+  auto behind = subscriber(1);
+  behind.backlog = true;
+  auto other = opened(12);
+  other.entity = 8;
+  const Recipients recipients{{entity, {true, {behind}}}, {8, {true, {subscriber(2)}}}};
+  const auto plan =
+      dispatcher::plan_fan_out({opened(11), other}, recipients, Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  BOOST_TEST((plan.fan_out.processed == std::vector<store::NotificationId>{12}));
+  BOOST_TEST((plan.busy == std::set<store::EntityId>{entity}));
+  BOOST_TEST(!plan.done.contains(entity));
+}
+
+BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_crowded) {
+  auto other = opened(13);
+  other.entity = 8;
+  const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
+  const auto plan = dispatcher::plan_fan_out({opened(11), opened(12), other}, recipients,
+                                             Slots::Plan(Slots(1, 1), {}), Ahead::no);
+  BOOST_TEST((plan.fan_out.processed == std::vector<store::NotificationId>{11}));
+  BOOST_TEST(plan.full);
+  BOOST_TEST(plan.busy.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
+  auto inactive = subscriber(1);
+  inactive.active = false;
+  auto bad = opened(12);
+  bad.data = "{}";
+  const auto plan =
+      dispatcher::plan_fan_out({opened(11), bad}, with({inactive}), Slots::Plan(Slots(0, 1), {}), Ahead::no);
+  BOOST_TEST(states(plan.fan_out, 1) == "h");
+  BOOST_TEST(plan.fan_out.rejected.size() == 1U);
+  BOOST_TEST(plan.done.at(entity) == 12);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,74 @@
+// What the writer promises without a database: nothing is dropped, and nobody waits for it.
+#include "results/result_writer.hpp"
+
+#include <poll.h>
+
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+using dispatcher::Attempt;
+using dispatcher::ResultWriter;
+using dispatcher::TransportResult;
+
+namespace {
+
+Attempt ended(TransportResult ending) {
+  Attempt attempt;
+  attempt.ending = ending;
+  attempt.status = 200;
+  return attempt;
+}
+
+platform::DatabaseSettings nobody() {
+  platform::DatabaseSettings settings;
+  settings.socket = "/nonexistent/apientidades.sock";
+  return settings;
+}
+
+struct Fixture {
+  const platform::Log log{platform::LogLevel::error};
+  const dispatcher::Metrics metrics;
+  platform::DeliverySettings settings;
+  ResultWriter writer{settings, store::Session(nobody(), {"nobody"}), std::chrono::seconds(10), log, metrics};
+
+  /// Until the thread has had what was given to it.
+  void await_try() const {
+    const auto given = std::chrono::steady_clock::now();
+    while (writer.heartbeat().age(given).count() >= 0) std::this_thread::yield();
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(writer, Fixture)
+
+BOOST_AUTO_TEST_CASE(outcomes_wait_for_the_database) {
+  writer.add({ended(TransportResult::answered), ended(TransportResult::connection_failed),
+              ended(TransportResult::not_started)});
+  BOOST_TEST(writer.waiting() == 3U);  // at once, though the thread may not have seen them
+  writer.hold({store::LeasedDelivery{}});
+  while (!writer.away()) std::this_thread::yield();
+  BOOST_TEST(writer.stuck());
+  await_try();
+  BOOST_TEST(writer.waiting() == 4U);
+  BOOST_TEST(writer.backlog() == 4U);
+  BOOST_TEST(writer.take_done().empty());
+}
+
+// Its webhook's slot would never come back.
+BOOST_AUTO_TEST_CASE(what_this_host_could_not_attempt_is_done_with_and_no_outcome) {
+  auto attempt = ended(TransportResult::local_failure);
+  attempt.delivery.webhook = 7;
+  attempt.delivery.entity = 5;
+  writer.add({attempt});
+  pollfd readable{writer.fd(), POLLIN, 0};
+  BOOST_TEST(::poll(&readable, 1, 10'000) == 1);
+  const auto done = writer.take_done();
+  BOOST_REQUIRE_EQUAL(done.size(), 1U);
+  BOOST_TEST(done.front().webhook == 7);
+  BOOST_TEST(done.front().entity == 5);
+  BOOST_TEST(!done.front().wait.has_value());
+  BOOST_TEST(writer.waiting() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
