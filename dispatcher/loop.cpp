@@ -6,9 +6,9 @@
 #include <array>
 #include <random>
 
+#include "delivery/classify.hpp"
 #include "http/request.hpp"
 #include "platform/service_manager.hpp"
-#include "results/classify.hpp"
 #include "store/queue/queue_scan.hpp"
 #include "store/session/wait_for_database.hpp"
 #include "webhook/key_file.hpp"
@@ -27,11 +27,12 @@ Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
 
-Slots::Outcome outcome_of(const Attempt& attempt) {
-  using enum Slots::Outcome;
-  if (attempt.ending == TransportResult::not_started || attempt.ending == TransportResult::local_failure)
+delivery::Slots::Outcome outcome_of(const Attempt& attempt) {
+  using enum delivery::Slots::Outcome;
+  if (attempt.transport == TransportResult::not_started ||
+      attempt.transport == TransportResult::local_failure)
     return not_started;
-  if (attempt.ending != TransportResult::answered) return failed;
+  if (attempt.transport != TransportResult::answered) return failed;
   return asks_to_wait(attempt) ? asked_to_wait : answered;
 }
 
@@ -205,7 +206,7 @@ bool Loop::heed_recorded() {
 void Loop::send(LeasedBatch leased_batch) {
   const auto keys = keys_.current();
   std::vector<Request> requests;
-  std::vector<store::LeasedDelivery> unreadable;
+  std::vector<delivery::LeasedDelivery> unreadable;
   for (auto& delivery : leased_batch.deliveries) {
     const auto webhook = delivery.webhook;
     const auto& [target, probing] = leased_batch.destinations.at(webhook);
@@ -244,8 +245,9 @@ void Loop::drain() {
   }
   const auto left = slots_.in_flight() + writer_.waiting();
   if (left > 0)
-    log_.warning("stopped before every result was recorded: those deliveries are attempted again after their lease",
-                 {{"deliveries", left}});
+    log_.warning(
+        "stopped before every result was recorded: those deliveries are attempted again after their lease",
+        {{"deliveries", left}});
   log_.info("stopped");
 }
 

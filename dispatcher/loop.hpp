@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "delivery/slots.hpp"
 #include "http/attempt.hpp"
 #include "http/sender.hpp"
 #include "intake/intake.hpp"
@@ -23,7 +24,6 @@
 #include "platform/stop_signal.hpp"
 #include "platform/watchdog.hpp"
 #include "results/result_writer.hpp"
-#include "schedule/slots.hpp"
 #include "store/session/session.hpp"
 #include "webhook/sealed_secret.hpp"
 
@@ -52,7 +52,7 @@ class Loop {
   bool heed_recorded();
   bool may_start() const;
   bool take_in();
-  using Source = LeasedBatch (Intake::*)(store::Session&, QueueScanner&, const Slots&);
+  using Source = LeasedBatch (Intake::*)(store::Session&, QueueScanner&, const delivery::Slots&);
   bool take_in(std::string_view name, Source source);
   void send(LeasedBatch leased_batch);
   void report_away(const std::exception& error);
@@ -67,7 +67,7 @@ class Loop {
   store::Session session_;
   platform::Log log_;
   const Metrics& metrics_;
-  Slots slots_;
+  delivery::Slots slots_;
   Maintenance maintenance_;
   QueueScanner scanner_;
   Intake intake_;

@@ -49,7 +49,7 @@ class Service {
   struct AccessLogEntry {
     const Request& request;
     Match match;
-    std::optional<store::EntityId> entity;
+    std::optional<delivery::EntityId> entity;
   };
 
   Response respond_to_client(const Request& request);

@@ -32,7 +32,7 @@ webhook::json::Value to_row(const store::Attempt& attempt) {
                                {"estado_http", attempt.status},      {"error", attempt.error}};
 }
 
-store::Delivery find(store::Session& session, store::DeliveryId id) {
+store::Delivery find(store::Session& session, delivery::DeliveryId id) {
   auto delivery = store::find_delivery(session, id);
   if (!delivery)
     throw Failure("there is no delivery " + std::to_string(id) +
@@ -67,7 +67,7 @@ std::string why_not(const store::Delivery& delivery) {
          " is cancelada: nothing more of that is sent";
 }
 
-Result retry_one(Context& context, store::DeliveryId id) {
+Result retry_one(Context& context, delivery::DeliveryId id) {
   const auto change = store::retry_delivery(context.session, id);
   const auto delivery = find(context.session, id);
   const std::string name = "delivery " + std::to_string(id) + " ";
@@ -83,7 +83,7 @@ Result retry_one(Context& context, store::DeliveryId id) {
                 : " is due now, its schedule from the start.")};
 }
 
-Result retry_failed(Context& context, store::WebhookId id, platform::UtcTime since) {
+Result retry_failed(Context& context, delivery::WebhookId id, platform::UtcTime since) {
   const auto replayed = store::retry_failed_deliveries(context.session, id, since);
   if (!replayed)
     throw Failure("there is no webhook " + std::to_string(id) +

@@ -18,7 +18,7 @@ webhook::json::Value to_row(const store::Entity& entity) {
                                {"fecha_alta", time_value(entity.created)}};
 }
 
-store::Entity find(store::Session& session, store::EntityId id) {
+store::Entity find(store::Session& session, delivery::EntityId id) {
   const auto entities = store::list_entities(session);
   const auto found = std::ranges::find(entities, id, &store::Entity::id);
   if (found == entities.end())
@@ -45,7 +45,7 @@ Result list(Context& context, const Arguments&) {
   return {std::move(rows)};
 }
 
-Result set_active(Context& context, store::EntityId id, bool active) {
+Result set_active(Context& context, delivery::EntityId id, bool active) {
   const auto before = find(context.session, id);
   store::set_entity_active(context.session, id, active);
   const std::string subject = "Entity " + std::to_string(id) + " (" + before.name + ") ";

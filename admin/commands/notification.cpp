@@ -28,7 +28,7 @@ webhook::json::Value data_value(const std::string& text) {
   }
 }
 
-store::Notification find(store::Session& session, store::NotificationId id) {
+store::Notification find(store::Session& session, delivery::NotificationId id) {
   auto notification = store::find_notification(session, id);
   if (!notification)
     throw Failure("there is no notification " + std::to_string(id) +

@@ -28,7 +28,7 @@ webhook::json::Object to_row(const store::Token& token) {
           {"revocado", time_value(token.revoked)}};
 }
 
-store::Token find(store::Session& session, store::TokenId id, std::optional<store::EntityId> entity) {
+store::Token find(store::Session& session, store::TokenId id, std::optional<delivery::EntityId> entity) {
   const auto tokens = store::list_tokens(session, entity);
   const auto found = std::ranges::find(tokens, id, &store::Token::id);
   if (found == tokens.end())

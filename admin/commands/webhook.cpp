@@ -27,7 +27,7 @@ webhook::json::Object to_row(const store::Webhook& hook) {
           {"ultimo_error", hook.last_error}};
 }
 
-store::Webhook find(store::Session& session, store::WebhookId id) {
+store::Webhook find(store::Session& session, delivery::WebhookId id) {
   auto hook = store::find_webhook(session, id);
   if (!hook)
     throw Failure("there is no webhook " + std::to_string(id) +

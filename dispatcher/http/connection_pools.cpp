@@ -36,7 +36,7 @@ std::optional<Request> ConnectionPools::add(Request request, platform::Monotonic
   return std::nullopt;
 }
 
-std::optional<Request> ConnectionPools::ended(store::WebhookId webhook, bool kept,
+std::optional<Request> ConnectionPools::ended(delivery::WebhookId webhook, bool kept,
                                               platform::MonotonicTime now) {
   const auto pool = pools_.find(webhook);
   if (pool == pools_.end()) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<Request> ConnectionPools::ended(store::WebhookId webhook, bool kep
 
 void ConnectionPools::connection_made(platform::Milliseconds took) { learn(handshake_, took); }
 
-void ConnectionPools::answered(store::WebhookId webhook, platform::Milliseconds took,
+void ConnectionPools::answered(delivery::WebhookId webhook, platform::Milliseconds took,
                                platform::MonotonicTime now) {
   const auto pool = pools_.find(webhook);
   if (pool == pools_.end()) return;
@@ -62,7 +62,7 @@ bool ConnectionPools::stalled(const Pool& pool, platform::MonotonicTime now) {
   return now - pool.progress >= stalled_after;
 }
 
-std::vector<Request> ConnectionPools::drop(store::WebhookId webhook) {
+std::vector<Request> ConnectionPools::drop(delivery::WebhookId webhook) {
   const auto pool = pools_.find(webhook);
   return pool == pools_.end() ? std::vector<Request>() : drop(pool);
 }

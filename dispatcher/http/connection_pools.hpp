@@ -25,7 +25,7 @@ class ConnectionPools {
 
   /// An attempt that was started has ended; the one to start next, if any. `kept`: its connection can be used
   /// again.
-  std::optional<Request> ended(store::WebhookId webhook, bool kept, platform::MonotonicTime now);
+  std::optional<Request> ended(delivery::WebhookId webhook, bool kept, platform::MonotonicTime now);
 
   struct Overdue {
     std::vector<Request> start;  // each on one more connection of its pool
@@ -41,10 +41,10 @@ class ConnectionPools {
   /// as long, at the pace of their pool. Under load both grow alike, so that load does not open connections
   /// that make it worse.
   void connection_made(platform::Milliseconds took);
-  void answered(store::WebhookId webhook, platform::Milliseconds took, platform::MonotonicTime now);
+  void answered(delivery::WebhookId webhook, platform::Milliseconds took, platform::MonotonicTime now);
 
   /// What waits in a pool, or in all: they are not going to be started.
-  std::vector<Request> drop(store::WebhookId webhook);
+  std::vector<Request> drop(delivery::WebhookId webhook);
   std::vector<Request> drop_all();
 
   /// When the next pool is to be looked at; none when nothing waits.
@@ -61,7 +61,7 @@ class ConnectionPools {
     platform::MonotonicTime opened{};    // its last connection
     platform::MonotonicTime overdue{};   // when it is to be looked at
   };
-  using PoolMap = std::map<store::WebhookId, Pool>;
+  using PoolMap = std::map<delivery::WebhookId, Pool>;
 
   static bool stalled(const Pool& pool, platform::MonotonicTime now);
   void wait_from(PoolMap::iterator pool, platform::MonotonicTime now);
@@ -74,7 +74,7 @@ class ConnectionPools {
   std::size_t requests_ = 0;  // under way or waiting
   PoolMap pools_;
   Average handshake_{100};  // of the last few; to begin with, what is usual on the Internet
-  std::set<std::pair<platform::MonotonicTime, store::WebhookId>> overdue_;  // pools where something waits
+  std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> overdue_;  // pools where something waits
 };
 
 template <class F>

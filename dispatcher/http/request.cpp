@@ -6,7 +6,7 @@
 
 namespace dispatcher {
 
-std::optional<Request> prepare_request(store::LeasedDelivery delivery, const store::Target& target,
+std::optional<Request> prepare_request(delivery::LeasedDelivery delivery, const store::Target& target,
                                        const webhook::KeyRing& keys, platform::MonotonicTime lease_until) {
   std::optional<std::string> secret;
   if (target.secret) {

@@ -12,7 +12,7 @@ namespace dispatcher {
 
 /// nullopt: the webhook's secret, or the data of a test event, cannot be decrypted, so the delivery is held
 /// (never sent unsigned: docs/delivery.md).
-std::optional<Request> prepare_request(store::LeasedDelivery delivery, const store::Target& target,
+std::optional<Request> prepare_request(delivery::LeasedDelivery delivery, const store::Target& target,
                                        const webhook::KeyRing& keys, platform::MonotonicTime lease_until);
 
 /// `Name: value`, each; signed at the time of the attempt.

@@ -128,7 +128,7 @@ class Sender::Impl {
     end_unstarted(std::move(overdue.hand_back));
   }
 
-  bool connecting(store::WebhookId webhook) const {
+  bool connecting(delivery::WebhookId webhook) const {
     const auto looked_up = [webhook](const auto& waiting) {
       return std::ranges::any_of(waiting.second,
                                  [=](const Job& job) { return job.request.delivery.webhook == webhook; });
@@ -227,7 +227,7 @@ class Sender::Impl {
   void finish(Attempt attempt, bool kept) {
     const auto webhook = attempt.delivery.webhook;
     // Who cannot be reached is not asked again by those in the queue: they are claimed anew, one at a time.
-    if (attempt.ending == TransportResult::answered) {
+    if (attempt.transport == TransportResult::answered) {
       pools_.answered(webhook, attempt.duration, monotonic_now());
     } else {
       end_unstarted(pools_.drop(webhook));

@@ -137,7 +137,7 @@ TransportResult certificate_ending(CURL* handle) {
 Attempt attempt_of(Job& job, TransportResult ending) {
   Attempt attempt;
   attempt.delivery = std::move(job.request.delivery);
-  attempt.ending = ending;
+  attempt.transport = ending;
   attempt.started = job.started;
   attempt.duration =
       std::chrono::duration_cast<platform::Milliseconds>(std::chrono::steady_clock::now() - job.since);

@@ -52,7 +52,7 @@ class Transfer {
 
   CURL* handle() const { return handle_.get(); }
   /// Of the request that is under way.
-  store::WebhookId webhook() const { return job_.request.delivery.webhook; }
+  delivery::WebhookId webhook() const { return job_.request.delivery.webhook; }
   bool connected() const { return progress_.connected; }
   /// How long its connection took to be made, TLS included; none if it was a kept one, or came to nothing.
   std::optional<platform::Milliseconds> connecting_time() const;

@@ -10,8 +10,8 @@ namespace dispatcher {
 
 namespace {
 
-const store::Recipient* find_recipient(const std::map<store::EntityId, store::Recipient>& recipients,
-                                       store::EntityId entity) {
+const store::Recipient* find_recipient(const std::map<delivery::EntityId, store::Recipient>& recipients,
+                                       delivery::EntityId entity) {
   const auto found = recipients.find(entity);
   return found == recipients.end() ? nullptr : &found->second;
 }
@@ -29,23 +29,24 @@ std::optional<std::string> reason_to_reject(const store::PendingNotification& no
 
 class Planner {
  public:
-  explicit Planner(Slots::Plan slots) : slots_(std::move(slots)) {}
+  explicit Planner(delivery::Slots::Plan slots) : slots_(std::move(slots)) {}
 
-  store::CreatedState state_for(const store::Subscriber& subscriber) {
+  delivery::DeliveryState state_for(const store::Subscriber& subscriber) {
     const auto webhook = subscriber.target.webhook;
-    if (!subscriber.active) return store::CreatedState::held;
+    if (!subscriber.active) return delivery::DeliveryState::held;
     const bool in_turn = !subscriber.backlog && !subscriber.resting;
     if (in_turn && slots_.available(webhook, subscriber.probing) > 0) {
       slots_.take(webhook, subscriber.probing);
-      return store::CreatedState::leased;
+      return delivery::DeliveryState::leased;
     }
-    return store::CreatedState::pending;  // and so are those that follow: within a plan slots are only taken
+    return delivery::DeliveryState::pending;  // and so are those that follow: within a plan slots are only
+                                              // taken
   }
 
   bool full() const { return slots_.full(); }
 
  private:
-  Slots::Plan slots_;
+  delivery::Slots::Plan slots_;
 };
 
 std::vector<store::NewDelivery> deliveries_of(const store::PendingNotification& notification,
@@ -61,17 +62,17 @@ std::vector<store::NewDelivery> deliveries_of(const store::PendingNotification& 
 
 /// Some would have to wait, and none can be sent.
 bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
-  const auto count = [&](store::CreatedState state) {
+  const auto count = [&](delivery::DeliveryState state) {
     return std::ranges::count(deliveries, state, &store::NewDelivery::state);
   };
-  return count(store::CreatedState::pending) > 0 && count(store::CreatedState::leased) == 0;
+  return count(delivery::DeliveryState::pending) > 0 && count(delivery::DeliveryState::leased) == 0;
 }
 
 }  // namespace
 
 FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
-                        const std::map<store::EntityId, store::Recipient>& recipients, Slots::Plan slots,
-                        Ahead ahead) {
+                        const std::map<delivery::EntityId, store::Recipient>& recipients,
+                        delivery::Slots::Plan slots, Ahead ahead) {
   FanOutPlan plan;
   auto& fan_out = plan.fan_out;
   Planner planner(std::move(slots));

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "schedule/slots.hpp"
+#include "delivery/slots.hpp"
 #include "store/notifications/fan_out.hpp"
 
 namespace dispatcher {
@@ -17,17 +17,18 @@ enum class Ahead {
 
 struct FanOutPlan {
   store::FanOut fan_out;
-  std::set<store::EntityId> busy;  // left for want of slots of their own webhooks
-  bool full = false;               // the rest was left, from `left_at` on: no slot is free at all
-  store::EntityId left_at = 0;
-  std::map<store::EntityId, store::NotificationId> done;  // the last one of each entity that was not left
+  std::set<delivery::EntityId> busy;  // left for want of slots of their own webhooks
+  bool full = false;                  // the rest was left, from `left_at` on: no slot is free at all
+  delivery::EntityId left_at = 0;
+  std::map<delivery::EntityId, delivery::NotificationId>
+      done;  // the last one of each entity that was not left
 };
 
-/// Checks each notification and gives it one delivery per subscribed webhook: created leased while `slots` has
-/// room and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise. What
-/// cannot be delivered is rejected with a Spanish reason that names the field.
+/// Checks each notification and gives it one delivery per subscribed webhook: created leased while `slots`
+/// has room and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise.
+/// What cannot be delivered is rejected with a Spanish reason that names the field.
 FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
-                        const std::map<store::EntityId, store::Recipient>& recipients, Slots::Plan slots,
-                        Ahead ahead);
+                        const std::map<delivery::EntityId, store::Recipient>& recipients,
+                        delivery::Slots::Plan slots, Ahead ahead);
 
 }  // namespace dispatcher

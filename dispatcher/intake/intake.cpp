@@ -22,8 +22,8 @@ constexpr auto not_receiving_wait = 1s;       // before a webhook that may not r
 
 MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
-std::vector<store::EntityId> entities_of(const std::vector<store::TakeRequest>& requests) {
-  std::vector<store::EntityId> result;
+std::vector<delivery::EntityId> entities_of(const std::vector<store::TakeRequest>& requests) {
+  std::vector<delivery::EntityId> result;
   result.reserve(requests.size());
   for (const auto& request : requests) result.push_back(request.entity);
   return result;
@@ -32,7 +32,7 @@ std::vector<store::EntityId> entities_of(const std::vector<store::TakeRequest>& 
 /// Tells the ready set how far each entity was fanned out.
 void note_fanned_out(ReadyEntities& ready, const std::vector<store::TakeRequest>& requests,
                      const store::Taken& taken, const FanOutPlan& plan) {
-  std::map<store::EntityId, store::NotificationId> last_taken;
+  std::map<delivery::EntityId, delivery::NotificationId> last_taken;
   for (const auto& notification : taken.notifications) last_taken[notification.entity] = notification.id;
   for (const auto& request : requests) {
     const auto done = plan.done.find(request.entity);
@@ -49,12 +49,12 @@ void note_fanned_out(ReadyEntities& ready, const std::vector<store::TakeRequest>
   }
 }
 
-/// Takes those that rest, or may not receive at all, off the ready set and out of `receiving`. True: there were
-/// some.
-bool set_aside_who_cannot(ReadyWebhooks& ready, const std::vector<store::WebhookId>& ids,
+/// Takes those that rest, or may not receive at all, off the ready set and out of `receiving`. True: there
+/// were some.
+bool set_aside_who_cannot(ReadyWebhooks& ready, const std::vector<delivery::WebhookId>& ids,
                           std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();
-  std::set<store::WebhookId> gone(ids.begin(), ids.end());
+  std::set<delivery::WebhookId> gone(ids.begin(), ids.end());
   for (const auto& webhook : receiving) gone.erase(webhook.target.webhook);
   for (const auto id : gone) ready.set_aside(id, now + not_receiving_wait);
   const auto resting = std::erase_if(receiving, [&](const auto& webhook) {
@@ -68,7 +68,8 @@ bool set_aside_who_cannot(ReadyWebhooks& ready, const std::vector<store::Webhook
 
 LeasedBatch make_batch(const std::vector<store::CreatedDelivery>& created,
                        const std::vector<store::PendingNotification>& taken,
-                       const std::map<store::EntityId, store::Recipient>& recipients, std::uint64_t lease) {
+                       const std::map<delivery::EntityId, store::Recipient>& recipients,
+                       std::uint64_t lease) {
   LeasedBatch leased_batch;
   for (const auto& [id, recipient] : recipients) {
     for (const auto& subscriber : recipient.webhooks) {
@@ -76,7 +77,7 @@ LeasedBatch make_batch(const std::vector<store::CreatedDelivery>& created,
                                         LeasedBatch::Destination{subscriber.target, subscriber.probing});
     }
   }
-  std::map<store::NotificationId, const store::PendingNotification*> by_id;
+  std::map<delivery::NotificationId, const store::PendingNotification*> by_id;
   for (const auto& notification : taken) by_id.emplace(notification.id, &notification);
   for (const auto& delivery : created) {
     const auto& notification = *by_id.at(delivery.notification);
@@ -103,8 +104,8 @@ store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 /// One slot at a time, in rounds: with more demand than slots, all get some.
 std::vector<store::ClaimRequest> Intake::plan_claims(const std::vector<store::ReceivingWebhook>& receiving,
                                                      const std::vector<ReadyWebhooks::Due>& due,
-                                                     const Slots& slots) {
-  Slots::Plan plan(slots, monotonic_now());
+                                                     const delivery::Slots& slots) {
+  delivery::Slots::Plan plan(slots, monotonic_now());
   std::vector<store::ClaimRequest> requests;
   requests.reserve(due.size());
   for (const auto& [webhook, from] : due) requests.push_back({webhook, 0, from});
@@ -124,7 +125,8 @@ std::vector<store::ClaimRequest> Intake::plan_claims(const std::vector<store::Re
 }
 
 /// The next webhooks in turn that may have a free slot.
-std::vector<ReadyWebhooks::Due> Intake::next_due(const ReadyWebhooks& ready, const Slots& slots) const {
+std::vector<ReadyWebhooks::Due> Intake::next_due(const ReadyWebhooks& ready,
+                                                 const delivery::Slots& slots) const {
   std::vector<ReadyWebhooks::Due> result;
   const std::size_t most = claim_alone_ > 0 ? 1 : webhooks_per_claim;
   const auto now = monotonic_now();
@@ -135,7 +137,7 @@ std::vector<ReadyWebhooks::Due> Intake::next_due(const ReadyWebhooks& ready, con
   return result;
 }
 
-LeasedBatch Intake::claim(store::Session& session, QueueScanner& scanner, const Slots& slots) {
+LeasedBatch Intake::claim(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots) {
   auto& ready = scanner.webhooks();
   const auto due = next_due(ready, slots);
   if (due.empty()) return {};
@@ -157,8 +159,8 @@ LeasedBatch Intake::claim(store::Session& session, QueueScanner& scanner, const 
 }
 
 LeasedBatch Intake::claim(store::Session& session, ReadyWebhooks& ready,
-                          const std::vector<ReadyWebhooks::Due>& due, const Slots& slots) {
-  std::vector<store::WebhookId> ids;
+                          const std::vector<ReadyWebhooks::Due>& due, const delivery::Slots& slots) {
+  std::vector<delivery::WebhookId> ids;
   ids.reserve(due.size());
   for (const auto& webhook : due) ids.push_back(webhook.webhook);
   auto receiving = store::load_receiving(session, ids);
@@ -187,7 +189,7 @@ LeasedBatch Intake::claim(store::Session& session, ReadyWebhooks& ready,
   return leased_batch;
 }
 
-LeasedBatch Intake::fan_out(store::Session& session, QueueScanner& scanner, const Slots& slots) {
+LeasedBatch Intake::fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots) {
   const unsigned room = slots.free();
   if (room == 0) return {};
   const unsigned most =
@@ -201,7 +203,8 @@ LeasedBatch Intake::fan_out(store::Session& session, QueueScanner& scanner, cons
   return fan_out_isolated(session, scanner, requests, slots, Ahead::no);
 }
 
-LeasedBatch Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, const Slots& slots) {
+LeasedBatch Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner,
+                                  const delivery::Slots& slots) {
   const auto start = monotonic_now();
   if (!ahead_pacer_.due(start)) return {};
   const auto requests = scanner.entities().next(
@@ -215,8 +218,8 @@ LeasedBatch Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner
 /// When the database refuses a batch, its entities are taken one by one for a while, and the one to blame
 /// waits: the others go on without it.
 LeasedBatch Intake::fan_out_isolated(store::Session& session, QueueScanner& scanner,
-                                     const std::vector<store::TakeRequest>& requests, const Slots& slots,
-                                     Ahead ahead) {
+                                     const std::vector<store::TakeRequest>& requests,
+                                     const delivery::Slots& slots, Ahead ahead) {
   if (fan_out_alone_ > 0) --fan_out_alone_;
   try {
     return fan_out(session, scanner, requests, slots, ahead);
@@ -233,17 +236,17 @@ LeasedBatch Intake::fan_out_isolated(store::Session& session, QueueScanner& scan
 }
 
 LeasedBatch Intake::fan_out(store::Session& session, QueueScanner& scanner,
-                            const std::vector<store::TakeRequest>& requests, const Slots& slots,
+                            const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots,
                             Ahead ahead) {
   const auto lease = new_lease();
   store::Taken taken;
-  std::map<store::EntityId, store::Recipient> recipients;
+  std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
   const auto leased_at = monotonic_now();
   const auto created = store::transaction(session, [&] {
     taken = store::take_pending(session, requests);
     recipients = store::load_recipients(session, entities_of(requests));
-    plan = plan_fan_out(taken.notifications, recipients, Slots::Plan(slots, leased_at), ahead);
+    plan = plan_fan_out(taken.notifications, recipients, delivery::Slots::Plan(slots, leased_at), ahead);
     return store::write_fan_out(session, plan.fan_out, lease);
   });
   for (const auto& [id, reason] : plan.fan_out.rejected) {
@@ -254,7 +257,8 @@ LeasedBatch Intake::fan_out(store::Session& session, QueueScanner& scanner,
   note_fanned_out(scanner.entities(), requests, taken, plan);
   if (plan.full) scanner.entities().resume_at(plan.left_at);
   for (const auto& delivery : plan.fan_out.deliveries) {
-    if (delivery.state == store::CreatedState::pending) scanner.webhooks().waits(delivery.webhook, leased_at);
+    if (delivery.state == delivery::DeliveryState::pending)
+      scanner.webhooks().waits(delivery.webhook, leased_at);
   }
   auto leased_batch = make_batch(created, taken.notifications, recipients, lease.token);
   leased_batch.leased_at = leased_at;

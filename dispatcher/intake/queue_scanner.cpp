@@ -18,8 +18,8 @@ constexpr auto look_again_interval = 5s;  // for what was committed late, below 
 
 MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
-/// Searches `ranges`, taking them from the back, until none is left or the time is up. What lies after each one
-/// found is searched too.
+/// Searches `ranges`, taking them from the back, until none is left or the time is up. What lies after each
+/// one found is searched too.
 template <class Search, class F>
 void search_ranges(std::vector<store::IdRange>& ranges, MonotonicTime until, Search&& search, F&& found) {
   while (!ranges.empty() && monotonic_now() < until) {
@@ -71,7 +71,7 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
 
 /// What has come since the last look, by its ids: nearly everything is found so. What was there before the
 /// first look, what comes in masses, and what is committed late, is left to the search.
-bool QueueScanner::find_new(store::Session& session, store::NotificationId newest) {
+bool QueueScanner::find_new(store::Session& session, delivery::NotificationId newest) {
   bool any = false;
   if (newest_ && *newest_ < newest) {
     const auto found = store::find_new_notifications(session, *newest_, masses);

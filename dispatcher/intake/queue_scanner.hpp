@@ -38,7 +38,7 @@ class QueueScanner {
  private:
   platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now) const;
   void check_pause(store::Session& session, platform::MonotonicTime now);
-  bool find_new(store::Session& session, store::NotificationId newest);
+  bool find_new(store::Session& session, delivery::NotificationId newest);
   bool search(store::Session& session, const store::QueuePeek& peek);
 
   static constexpr unsigned share = 5;  // percent, of each
@@ -46,8 +46,8 @@ class QueueScanner {
   platform::Milliseconds poll_interval_;
   Pacer pacer_{share};
   Pacer search_pacer_{share};
-  std::optional<store::NotificationId> newest_;  // looked at; none before the first look
-  bool paused_ = true;                           // until it has looked
+  std::optional<delivery::NotificationId> newest_;  // looked at; none before the first look
+  bool paused_ = true;                              // until it has looked
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;
   std::vector<store::IdRange> entity_ranges_;   // left of the present round

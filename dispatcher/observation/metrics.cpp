@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using metrics::Labels;
 using metrics::Metric;
 using Kind = Metric::Kind;
-using store::ResultState;
+using delivery::DeliveryState;
 
 constexpr std::array<std::string_view, 13> outcome_labels{
     "delivered", "http_3xx",   "http_4xx", "http_410", "http_429", "http_5xx", "bad_response",
@@ -114,7 +114,7 @@ OutcomeClass class_of_status(int status) {
 std::string_view label(OutcomeClass outcome) { return outcome_labels.at(static_cast<std::size_t>(outcome)); }
 
 OutcomeClass outcome_class(const Attempt& attempt) {
-  switch (attempt.ending) {
+  switch (attempt.transport) {
     case TransportResult::answered:
       return class_of_status(attempt.status);
     case TransportResult::not_started:
@@ -185,16 +185,19 @@ void Metrics::count_attempt(const Attempt& attempt) const {
   durations_.at(outcome == OutcomeClass::delivered ? 0 : 1).observe(attempt.duration);
 }
 
-void Metrics::count_result(const store::DeliveryResult& delivery_result) const {
+void Metrics::count_result(const delivery::DeliveryResult& delivery_result) const {
   switch (delivery_result.state) {
-    case ResultState::delivered:
+    case DeliveryState::delivered:
       return deliveries_[0].add();
-    case ResultState::failed:
+    case DeliveryState::failed:
       return deliveries_[1].add();
-    case ResultState::held:
+    case DeliveryState::held:
       return deliveries_[2].add();
-    case ResultState::retry:
+    case DeliveryState::pending:
       return retries_.add();
+    case DeliveryState::leased:
+    case DeliveryState::cancelled:
+      break;  // no attempt ends so
   }
 }
 

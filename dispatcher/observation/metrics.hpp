@@ -37,7 +37,7 @@ class Metrics {
   Metrics();
 
   void count_attempt(const Attempt& attempt) const;
-  void count_result(const store::DeliveryResult& delivery_result) const;
+  void count_result(const delivery::DeliveryResult& delivery_result) const;
   void count_error(store::ErrorKind kind) const;
 
   metrics::Table table;

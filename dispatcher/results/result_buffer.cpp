@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "results/classify.hpp"
+#include "delivery/classify.hpp"
+#include "store/deliveries/lease.hpp"
 
 namespace dispatcher {
 
@@ -30,23 +31,22 @@ ResultBuffer::ResultBuffer(const platform::DeliverySettings& settings, const pla
       random_(std::random_device{}()) {}
 
 void ResultBuffer::add(const Attempt& attempt) {
-  if (attempt.ending != TransportResult::not_started) metrics_.count_attempt(attempt);
-  if (attempt.ending == TransportResult::not_started) {
+  if (attempt.transport != TransportResult::not_started) metrics_.count_attempt(attempt);
+  if (attempt.transport == TransportResult::not_started) {
     unreleased_.push_back(attempt.delivery);
-  } else if (attempt.ending == TransportResult::local_failure) {
+  } else if (attempt.transport == TransportResult::local_failure) {
     // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
     log_.error("this host could not make an attempt (descriptors, memory, delivery.ca_file?)",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
     done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, {}});
   } else {
     const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
-    unrecorded_.push_back(classify(attempt, settings_, chance, platform::utc_now()));
-    metrics_.count_result(unrecorded_.back());
+    unrecorded_.push_back(delivery::classify(attempt, settings_, chance, platform::utc_now()));
     log_attempt(attempt, unrecorded_.back());
   }
 }
 
-void ResultBuffer::hold(const store::LeasedDelivery& delivery) {
+void ResultBuffer::hold(const delivery::LeasedDelivery& delivery) {
   log_.error(delivery.test
                  ? "the secret of a webhook or the data of a test event cannot be decrypted: the delivery is "
                    "held (check secrets.key_file)"
@@ -54,7 +54,6 @@ void ResultBuffer::hold(const store::LeasedDelivery& delivery) {
                    "secrets.key_file)",
              {{"webhook", delivery.webhook}, {"delivery", delivery.id}});
   unrecorded_.push_back(hold_unreadable(delivery));
-  metrics_.count_result(unrecorded_.back());
 }
 
 bool ResultBuffer::record(store::Session& session) {
@@ -78,7 +77,7 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   next_release_ = now + refused_for;
   const auto held = store::release_leases(session, unreleased_);
   next_release_ = held.empty() ? platform::MonotonicTime{} : now + between_looks;
-  std::set<std::pair<store::DeliveryId, std::uint64_t>> left;
+  std::set<std::pair<delivery::DeliveryId, std::uint64_t>> left;
   for (const auto& delivery : held) left.emplace(delivery.id, delivery.lease);
   for (const auto& delivery : unreleased_) {
     if (!left.contains({delivery.id, delivery.lease}))
@@ -92,12 +91,12 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
 /// Written, or given up.
 void ResultBuffer::finish(const Batch& batch) {
   // One delivery may be here twice: its lease ended while the database was away, and it was sent again.
-  std::set<std::pair<store::DeliveryId, std::uint64_t>> attempts;
+  std::set<std::pair<delivery::DeliveryId, std::uint64_t>> attempts;
   for (const auto& delivery_result : batch) {
     attempts.emplace(delivery_result.id, delivery_result.lease);
     set_aside_.erase(delivery_result.webhook);
     refusals_.erase(delivery_result.id);
-    const bool again = delivery_result.state == store::ResultState::retry;
+    const bool again = delivery_result.state == delivery::DeliveryState::pending;
     done_.push_back({delivery_result.webhook, delivery_result.entity,
                      again ? std::optional(delivery_result.wait) : std::nullopt});
   }
@@ -122,7 +121,7 @@ ResultBuffer::Batch ResultBuffer::next_batch() const {
   return batch;
 }
 
-void ResultBuffer::set_aside(store::WebhookId webhook, bool held) {
+void ResultBuffer::set_aside(delivery::WebhookId webhook, bool held) {
   set_aside_[webhook] = {monotonic_now() + aside_for, held};
 }
 
@@ -158,7 +157,7 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   if (batch.empty()) return false;
   heartbeat_.beat();
   try {
-    report(store::record_results(session, batch, settings_.disable_after));
+    report(batch, store::record_results(session, batch, settings_.disable_after));
   } catch (const store::Unavailable&) {
     throw;
   } catch (const store::LockTimeout& error) {
@@ -180,7 +179,7 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
 /// Somebody holds a row, and it is not seen which. It ends with the first that waits in vain: a second has
 /// passed, and the rest has its turn in the next batch.
 bool ResultBuffer::write_by_webhook(store::Session& session, const Batch& batch) {
-  std::map<store::WebhookId, Batch> groups;
+  std::map<delivery::WebhookId, Batch> groups;
   for (const auto& delivery_result : batch) groups[delivery_result.webhook].push_back(delivery_result);
   if (groups.size() == 1) {
     set_aside(batch.front().webhook, false);
@@ -199,7 +198,7 @@ bool ResultBuffer::write_one_by_one(store::Session& session, const Batch& batch)
   for (const auto& delivery_result : batch) {
     heartbeat_.beat();
     try {
-      report(store::record_results(session, {delivery_result}, settings_.disable_after));
+      report({delivery_result}, store::record_results(session, {delivery_result}, settings_.disable_after));
       ++written_;
       refused_ = false;
       finish({delivery_result});
@@ -218,7 +217,7 @@ bool ResultBuffer::write_one_by_one(store::Session& session, const Batch& batch)
 
 /// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
 /// When all are, it is not their fault: they are kept. True: given up.
-bool ResultBuffer::refuse(const store::DeliveryResult& delivery_result) {
+bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   set_aside(delivery_result.webhook, false);
   const auto written_before = refusals_.try_emplace(delivery_result.id, written_).first->second;
   if (written_ > written_before) {
@@ -233,10 +232,14 @@ bool ResultBuffer::refuse(const store::DeliveryResult& delivery_result) {
   return false;
 }
 
-void ResultBuffer::report(const store::RecordSummary& result) const {
-  if (result.stale > 0) {
+void ResultBuffer::report(const Batch& batch, const store::RecordSummary& result) const {
+  for (const auto& delivery_result : batch) {
+    if (!result.stale.contains({delivery_result.id, delivery_result.lease}))
+      metrics_.count_result(delivery_result);
+  }
+  if (!result.stale.empty()) {
     log_.warning("attempts ended after their lease: others own the deliveries",
-                 {{"deliveries", result.stale}});
+                 {{"deliveries", result.stale.size()}});
   }
   for (const auto webhook : result.deactivated) {
     log_.warning("webhook deactivated: its receiver fails or answered 410", {{"webhook", webhook}});
@@ -244,7 +247,8 @@ void ResultBuffer::report(const store::RecordSummary& result) const {
   metrics_.deactivated.add(result.deactivated.size());
 }
 
-void ResultBuffer::log_attempt(const Attempt& attempt, const store::DeliveryResult& delivery_result) const {
+void ResultBuffer::log_attempt(const Attempt& attempt,
+                               const delivery::DeliveryResult& delivery_result) const {
   const auto& delivery = attempt.delivery;
   const std::initializer_list<platform::LogField> fields = {{"delivery", delivery.id},
                                                             {"notification", delivery.notification},
@@ -255,9 +259,9 @@ void ResultBuffer::log_attempt(const Attempt& attempt, const store::DeliveryResu
                                                             {"duration_ms", attempt.duration.count()},
                                                             {"status", attempt.status},
                                                             {"error", delivery_result.error}};
-  if (delivery_result.state == store::ResultState::delivered) {
+  if (delivery_result.state == delivery::DeliveryState::delivered) {
     log_.debug("delivered", fields);
-  } else if (delivery_result.state == store::ResultState::failed) {
+  } else if (delivery_result.state == delivery::DeliveryState::failed) {
     log_.warning("delivery failed for good", fields);
   } else {
     log_.info("attempt failed", fields);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "http/attempt.hpp"
+#include "delivery/attempt.hpp"
 #include "observation/metrics.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
@@ -29,7 +29,7 @@ class ResultBuffer {
 
   void add(const Attempt& attempt);
   /// Its secret cannot be read: it is held, without an attempt.
-  void hold(const store::LeasedDelivery& delivery);
+  void hold(const delivery::LeasedDelivery& delivery);
 
   /// Writes a batch of them down; what could not be written stays. True: it got on, and there may be more.
   /// Throws store::Unavailable and store::Conflict.
@@ -40,8 +40,8 @@ class ResultBuffer {
 
   /// What is done with: written down, given back, given up or no outcome at all. Each is told once.
   struct Done {
-    store::WebhookId webhook;
-    store::EntityId entity;
+    delivery::WebhookId webhook;
+    delivery::EntityId entity;
     std::optional<platform::Milliseconds> wait;  // the delivery is due again after that, from now on
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }
@@ -51,7 +51,7 @@ class ResultBuffer {
   std::size_t set_aside() const;
 
  private:
-  using Batch = std::vector<store::DeliveryResult>;
+  using Batch = std::vector<delivery::DeliveryResult>;
   /// A webhook whose outcomes wait apart.
   struct Aside {
     platform::MonotonicTime until;  // at most
@@ -63,12 +63,12 @@ class ResultBuffer {
   bool write_one_by_one(store::Session& session, const Batch& batch);
   Batch keep_unlocked(store::Session& session, const Batch& batch);
   void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
-  void set_aside(store::WebhookId webhook, bool held);
-  bool refuse(const store::DeliveryResult& delivery_result);
+  void set_aside(delivery::WebhookId webhook, bool held);
+  bool refuse(const delivery::DeliveryResult& delivery_result);
   void finish(const Batch& batch);
   bool release(store::Session& session, platform::MonotonicTime now);
-  void report(const store::RecordSummary& result) const;
-  void log_attempt(const Attempt& attempt, const store::DeliveryResult& delivery_result) const;
+  void report(const Batch& batch, const store::RecordSummary& result) const;
+  void log_attempt(const Attempt& attempt, const delivery::DeliveryResult& delivery_result) const;
 
   platform::DeliverySettings settings_;
   platform::Log log_;
@@ -76,13 +76,13 @@ class ResultBuffer {
   platform::Heartbeat& heartbeat_;
   std::mt19937_64 random_;
   Batch unrecorded_;
-  std::vector<store::LeasedDelivery> unreleased_;  // never started
+  std::vector<delivery::LeasedDelivery> unreleased_;  // never started
   platform::MonotonicTime next_release_{};
   std::vector<Done> done_;
-  std::map<store::WebhookId, Aside> set_aside_;
+  std::map<delivery::WebhookId, Aside> set_aside_;
   platform::MonotonicTime next_bring_back_{};
-  std::uint64_t written_ = 0;                            // batches so far
-  std::map<store::DeliveryId, std::uint64_t> refusals_;  // what was refused, and `written_` at that time
+  std::uint64_t written_ = 0;                               // batches so far
+  std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // what was refused, and `written_` at that time
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_
 };

@@ -38,7 +38,7 @@ void ResultWriter::add(std::vector<Attempt> attempts) {
   submit({std::make_move_iterator(attempts.begin()), std::make_move_iterator(attempts.end())});
 }
 
-void ResultWriter::hold(std::vector<store::LeasedDelivery> deliveries) {
+void ResultWriter::hold(std::vector<delivery::LeasedDelivery> deliveries) {
   submit({std::make_move_iterator(deliveries.begin()), std::make_move_iterator(deliveries.end())});
 }
 
@@ -99,7 +99,7 @@ void ResultWriter::take() {
     if (const auto* attempt = std::get_if<Attempt>(&item))
       buffer_.add(*attempt);
     else
-      buffer_.hold(std::get<store::LeasedDelivery>(item));
+      buffer_.hold(std::get<delivery::LeasedDelivery>(item));
   }
   unrecorded_ = buffer_.waiting();
   submitted_ -= items.size();

@@ -27,7 +27,7 @@ class ResultWriter {
 
   void add(std::vector<Attempt> attempts);
   /// Their secrets cannot be read: they are held, without an attempt.
-  void hold(std::vector<store::LeasedDelivery> deliveries);
+  void hold(std::vector<delivery::LeasedDelivery> deliveries);
 
   /// What was added or held and is done with; each comes out once.
   std::vector<ResultBuffer::Done> take_done() { return done_.take(); }
@@ -44,7 +44,7 @@ class ResultWriter {
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
  private:
-  using Item = std::variant<Attempt, store::LeasedDelivery>;
+  using Item = std::variant<Attempt, delivery::LeasedDelivery>;
 
   void submit(std::vector<Item> items);
   void run(const std::stop_token& stop);

@@ -73,11 +73,11 @@ void ReadyEntities::found(const store::WaitingEntity& entity) {
   if (!std::exchange(entry.waiting, true)) entry.after = entity.first - 1;
 }
 
-void ReadyEntities::appeared(store::EntityId entity) {
+void ReadyEntities::appeared(delivery::EntityId entity) {
   entities_.try_emplace(entity, Entry{.after = lowest}).first->second.waiting = true;
 }
 
-void ReadyEntities::finished(store::EntityId entity) {
+void ReadyEntities::finished(delivery::EntityId entity) {
   if (const auto found = entities_.find(entity); found != entities_.end()) {
     found->second.waiting = false;
     found->second.busy = false;
@@ -101,22 +101,22 @@ std::vector<store::TakeRequest> ReadyEntities::next(Pick pick, unsigned entities
   return result;
 }
 
-void ReadyEntities::advance(store::EntityId entity, store::NotificationId last) {
+void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId last) {
   const auto found = entities_.find(entity);
   if (found == entities_.end()) return;
   found->second.after = last;
   found->second.failures = 0;
 }
 
-void ReadyEntities::mark_busy(store::EntityId entity) {
+void ReadyEntities::mark_busy(delivery::EntityId entity) {
   if (const auto found = entities_.find(entity); found != entities_.end()) found->second.busy = true;
 }
 
-void ReadyEntities::clear_busy(store::EntityId entity) {
+void ReadyEntities::clear_busy(delivery::EntityId entity) {
   if (const auto found = entities_.find(entity); found != entities_.end()) found->second.busy = false;
 }
 
-void ReadyEntities::failed(store::EntityId entity, platform::MonotonicTime now) {
+void ReadyEntities::failed(delivery::EntityId entity, platform::MonotonicTime now) {
   const auto found = entities_.find(entity);
   if (found == entities_.end()) return;
   auto& entry = found->second;
@@ -140,7 +140,7 @@ void ReadyWebhooks::found(const store::WaitingWebhook& webhook, platform::Monoto
   entry.due = now + webhook.until + rounding;
 }
 
-void ReadyWebhooks::waits(store::WebhookId webhook, platform::MonotonicTime due) {
+void ReadyWebhooks::waits(delivery::WebhookId webhook, platform::MonotonicTime due) {
   const auto [at, added] = webhooks_.try_emplace(webhook, Entry{.due = due});
   if (!added) at->second.due = std::min(at->second.due, due);
 }
@@ -155,20 +155,20 @@ std::vector<ReadyWebhooks::Due> ReadyWebhooks::due(platform::MonotonicTime now) 
   return result;
 }
 
-void ReadyWebhooks::advance(store::WebhookId webhook, platform::UtcTime last) {
+void ReadyWebhooks::advance(delivery::WebhookId webhook, platform::UtcTime last) {
   if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.from = last;
 }
 
-void ReadyWebhooks::finished(store::WebhookId webhook) {
+void ReadyWebhooks::finished(delivery::WebhookId webhook) {
   if (const auto found = webhooks_.find(webhook); found != webhooks_.end())
     found->second.due = platform::MonotonicTime::max();
 }
 
-void ReadyWebhooks::postpone(store::WebhookId webhook, platform::MonotonicTime until) {
+void ReadyWebhooks::postpone(delivery::WebhookId webhook, platform::MonotonicTime until) {
   if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.not_before = until;
 }
 
-void ReadyWebhooks::set_aside(store::WebhookId webhook, platform::MonotonicTime until) {
+void ReadyWebhooks::set_aside(delivery::WebhookId webhook, platform::MonotonicTime until) {
   finished(webhook);
   postpone(webhook, until);
 }

@@ -22,12 +22,12 @@ void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
 class ReadyEntities {
  public:
   /// `cursor`: its turn begins after it.
-  explicit ReadyEntities(store::EntityId cursor = 0) : ready_cursor_(cursor) {}
+  explicit ReadyEntities(delivery::EntityId cursor = 0) : ready_cursor_(cursor) {}
 
   /// Its oldest pending notification is known.
   void found(const store::WaitingEntity& entity);
   /// Something new of it is known, which may not be its oldest.
-  void appeared(store::EntityId entity);
+  void appeared(delivery::EntityId entity);
 
   enum class Pick {
     ready,  // with room for what it wakes, as far as is known
@@ -39,16 +39,16 @@ class ReadyEntities {
                                        platform::MonotonicTime now);
 
   /// Its notifications up to `last` are done with.
-  void advance(store::EntityId entity, store::NotificationId last);
+  void advance(delivery::EntityId entity, delivery::NotificationId last);
   /// Nothing more of it is known to wait.
-  void finished(store::EntityId entity);
+  void finished(delivery::EntityId entity);
   /// Its webhooks have no slot free; until one of them gives one back.
-  void mark_busy(store::EntityId entity);
-  void clear_busy(store::EntityId entity);
+  void mark_busy(delivery::EntityId entity);
+  void clear_busy(delivery::EntityId entity);
   /// It failed: not for a while, which doubles as long as it goes on failing; then alone.
-  void failed(store::EntityId entity, platform::MonotonicTime now);
+  void failed(delivery::EntityId entity, platform::MonotonicTime now);
   /// The turn ended before it: it is the first of the next one.
-  void resume_at(store::EntityId entity) { ready_cursor_ = entity - 1; }
+  void resume_at(delivery::EntityId entity) { ready_cursor_ = entity - 1; }
   /// Every entity is looked at from its beginning again: ids are given before they are committed, so a lower
   /// one may have come after a higher one.
   void look_again();
@@ -58,42 +58,42 @@ class ReadyEntities {
 
  private:
   struct Entry {
-    store::NotificationId after;
+    delivery::NotificationId after;
     bool waiting = true;
     bool busy = false;
     unsigned failures = 0;  // in a row
     platform::MonotonicTime not_before{};
   };
-  std::map<store::EntityId, Entry> entities_;
-  store::EntityId ready_cursor_;
-  store::EntityId busy_cursor_ = 0;
+  std::map<delivery::EntityId, Entry> entities_;
+  delivery::EntityId ready_cursor_;
+  delivery::EntityId busy_cursor_ = 0;
 };
 
 class ReadyWebhooks {
  public:
-  explicit ReadyWebhooks(store::WebhookId cursor = 0) : cursor_(cursor) {}
+  explicit ReadyWebhooks(delivery::WebhookId cursor = 0) : cursor_(cursor) {}
 
   /// Its first pending delivery, seen at `now`.
   void found(const store::WaitingWebhook& webhook, platform::MonotonicTime now);
   /// One of its deliveries, not necessarily its first, is due at `due`.
-  void waits(store::WebhookId webhook, platform::MonotonicTime due);
+  void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
 
   struct Due {
-    store::WebhookId webhook;
+    delivery::WebhookId webhook;
     platform::UtcTime from;  // nothing due before is known
   };
   /// All that are due, beginning after the one that `turn_ended` named.
   std::vector<Due> due(platform::MonotonicTime now) const;
-  void turn_ended(store::WebhookId last) { cursor_ = last; }
+  void turn_ended(delivery::WebhookId last) { cursor_ = last; }
 
   /// It was looked at up to what fell due at `last`.
-  void advance(store::WebhookId webhook, platform::UtcTime last);
+  void advance(delivery::WebhookId webhook, platform::UtcTime last);
   /// Nothing more of it is known to be due.
-  void finished(store::WebhookId webhook);
+  void finished(delivery::WebhookId webhook);
   /// Not before `until`, whatever is found: it rests.
-  void postpone(store::WebhookId webhook, platform::MonotonicTime until);
+  void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// Nothing of it can be claimed: not before `until`, and then only if something is found.
-  void set_aside(store::WebhookId webhook, platform::MonotonicTime until);
+  void set_aside(delivery::WebhookId webhook, platform::MonotonicTime until);
   void look_again();
 
   /// The ids not known to be due.
@@ -105,8 +105,8 @@ class ReadyWebhooks {
     platform::MonotonicTime due{};
     platform::MonotonicTime not_before{};
   };
-  std::map<store::WebhookId, Entry> webhooks_;
-  store::WebhookId cursor_;
+  std::map<delivery::WebhookId, Entry> webhooks_;
+  delivery::WebhookId cursor_;
 };
 
 }  // namespace dispatcher

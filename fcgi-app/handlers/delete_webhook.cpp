@@ -9,8 +9,8 @@ namespace api {
 namespace {
 
 /// A positive 64-bit integer as the API writes it: no sign, no leading zero.
-std::optional<store::WebhookId> parse_id(std::string_view text) {
-  store::WebhookId id = 0;
+std::optional<delivery::WebhookId> parse_id(std::string_view text) {
+  delivery::WebhookId id = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, id);
   if (error != std::errc() || rest != end || id <= 0 || text.front() == '0') return std::nullopt;

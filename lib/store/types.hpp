@@ -5,15 +5,16 @@
 #include <optional>
 #include <string>
 
+#include "delivery/ids.hpp"
 #include "platform/clock.hpp"
 
 namespace store {
 
-using EntityId = std::int64_t;
+using delivery::DeliveryId;
+using delivery::EntityId;
+using delivery::NotificationId;
+using delivery::WebhookId;
 using TokenId = std::int64_t;
-using WebhookId = std::int64_t;
-using NotificationId = std::int64_t;
-using DeliveryId = std::int64_t;
 
 /// What the operator's lists are narrowed by; unset fields do not narrow. `state` must be one of the list's
 /// own, else nothing matches.

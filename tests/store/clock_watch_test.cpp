@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   add_pending(webhook, 3, day + Milliseconds(1800000), 7);  // beyond the schedule's end: as its last
   add_pending(webhook, 3, Milliseconds(200000), 2);         // plausible
   insert_notification(session, 1);
-  fan_out(session, CreatedState::leased, {10, day});
+  fan_out(session, DeliveryState::leased, {10, day});
   session.update(
       "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
       "DAY)",
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(what_was_in_flight_when_the_clock_went_back_is_due_when_its
   add_webhook(session, 1);
   for (int i = 0; i < 2; ++i) insert_notification(session, 1);
   set_clock(day);
-  const auto created = fan_out(session, CreatedState::leased);
+  const auto created = fan_out(session, DeliveryState::leased);
   set_clock(Milliseconds(0));
   LeasedDelivery not_started;
   not_started.id = created.at(0).id;

@@ -1,5 +1,7 @@
 #include "database.hpp"
 
+#include "delivery/states.hpp"
+
 #include <unistd.h>
 
 #include <atomic>
@@ -30,11 +32,27 @@ std::string new_name() {
   return "prueba_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
 }
 
+/// The database refuses every change of state that is in no table of delivery/states.hpp, whichever statement
+/// makes it. What a test itself writes it may: SET @any_state = 1.
+template <class Transitions>
+void watch_transitions(Session& session, const std::string& table, const Transitions& transitions) {
+  std::string allowed = "''";
+  for (const auto& [from, to, actor, when] : transitions) {
+    if (from) allowed.append(", '").append(name(*from)).append(">").append(name(to)).append("'");
+  }
+  session.execute("CREATE TRIGGER " + table + "_transitions BEFORE UPDATE ON " + table +
+                  " FOR EACH ROW IF @any_state IS NULL AND NEW.estado <> OLD.estado AND CONCAT(OLD.estado, "
+                  "'>', NEW.estado) NOT IN (" +
+                  allowed + ") THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no such transition'; END IF");
+}
+
 Session create(const std::string& name) {
   Session root(server(""), {"root"});
   root.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
   Session session(server(name), {"root", 30});
   migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), [](const std::string&) {});
+  watch_transitions(session, "entregas", delivery::delivery_transitions);
+  watch_transitions(session, "notificaciones_pendientes", delivery::notification_transitions);
   return session;
 }
 
@@ -99,7 +117,7 @@ std::vector<EntityId> waiting_entities(Session& session) {
   return result;
 }
 
-std::vector<CreatedDelivery> fan_out(Session& session, CreatedState state, const Lease& lease) {
+std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, const Lease& lease) {
   return transaction(session, [&] {
     const auto entities = waiting_entities(session);
     std::vector<TakeRequest> requests;
@@ -148,7 +166,7 @@ DeliveryResult delivered(const LeasedDelivery& delivery) {
 
 DeliveryResult failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait) {
   auto delivery_result = attempted(delivery);
-  delivery_result.state = ResultState::retry;
+  delivery_result.state = DeliveryState::pending;
   delivery_result.status = 500;
   delivery_result.error = "El receptor respondió 500";
   delivery_result.failures = delivery.failures + 1;

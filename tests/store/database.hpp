@@ -63,7 +63,7 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql);
 std::vector<EntityId> waiting_entities(Session& session);
 
 /// Expands every pending notification to every webhook of its entity, in `state`; what was born leased.
-std::vector<CreatedDelivery> fan_out(Session& session, CreatedState state = CreatedState::pending,
+std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,
                                      const Lease& lease = {77, platform::Milliseconds(60000)});
 
 /// A whole walk of the reconciliation; the deliveries changed.

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
 BOOST_AUTO_TEST_CASE(what_is_born_leased_is_returned_and_not_claimed_again) {
   insert_notification(session, 1);
   insert_notification(session, 1);
-  BOOST_CHECK_EQUAL(fan_out(session, CreatedState::leased).size(), 2U);
+  BOOST_CHECK_EQUAL(fan_out(session, DeliveryState::leased).size(), 2U);
   BOOST_CHECK(claim_some(10).empty());
   BOOST_CHECK_EQUAL(queue_status(session).in_flight, 2);
 }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_claim_that_has_looked) {
 BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
   queue_one();
   const auto leased = claim_one();
-  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale, 0U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale.size(), 0U);
   BOOST_CHECK_EQUAL(only().state, "entregada");
   BOOST_CHECK_EQUAL(only().attempts, 1);
   const auto attempts = list_attempts(session, leased.id);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
   const auto owner = claim_one({2, Milliseconds(60000)});
   BOOST_CHECK_EQUAL(owner.failures, 0U);  // an unknown outcome does not advance the schedule
   const auto result = record_results(session, {failed_attempt(stale, Milliseconds(1))}, Milliseconds(0));
-  BOOST_CHECK_EQUAL(result.stale, 1U);
+  BOOST_CHECK_EQUAL(result.stale.size(), 1U);
   BOOST_CHECK_EQUAL(only().state, "en_curso");
   BOOST_CHECK(list_attempts(session, stale.id).empty());
   record_results(session, {delivered(owner)}, Milliseconds(0));
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_failed_delivery_is_replayed_alone_or_with_the_rest) {
   queue_one();
   for (const auto& leased : claim_some(2)) {
     auto delivery_result = failed_attempt(leased, Milliseconds(0));
-    delivery_result.state = ResultState::failed;
+    delivery_result.state = DeliveryState::failed;
     record_results(session, {delivery_result}, Milliseconds(0));
   }
   BOOST_CHECK_EQUAL(queue_status(session).failed, 2);
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(a_batch_with_a_stale_owner_changes_only_what_is_its_own) {
   BOOST_REQUIRE_EQUAL(leased.size(), 2U);
   session.update("UPDATE entregas SET arriendo = 999 WHERE id = ?", leased[0].id);
   const auto result = record_results(session, {delivered(leased[0]), delivered(leased[1])}, Milliseconds(0));
-  BOOST_CHECK_EQUAL(result.stale, 1U);
+  BOOST_CHECK_EQUAL(result.stale.size(), 1U);
   BOOST_CHECK(list_attempts(session, leased[0].id).empty());
   BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
   BOOST_CHECK_EQUAL(queue_status(session).in_flight, 1);

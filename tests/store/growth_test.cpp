@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(reading_what_was_born_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);
     load_recipients(session, {2});
-    const FanOut fan_out{{id}, {}, {{id, other.id, CreatedState::leased}}};
+    const FanOut fan_out{{id}, {}, {{id, other.id, DeliveryState::leased}}};
     BOOST_TEST(write_fan_out(session, fan_out, lease).size() == 1U);
   };
   const auto grow_in_flight = [&](int rows) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_claim_and_its_settlement) {
     for (const auto& leased : claim(session, {{busy.id, 5}}, lease).deliveries)
       delivery_results.push_back(delivered(leased));
     BOOST_TEST(delivery_results.size() == 5U);
-    BOOST_TEST(record_results(session, delivery_results, Milliseconds(0)).stale == 0U);
+    BOOST_TEST(record_results(session, delivery_results, Milliseconds(0)).stale.empty());
     return rows_read() - before;
   };
   grow(100);

@@ -50,15 +50,15 @@ BOOST_AUTO_TEST_CASE(no_outcome_of_a_stale_owner_is_written_whatever_it_is) {
   auto gone = failed_attempt(stale, Milliseconds(1));
   gone.gone = true;
   auto failed = failed_attempt(stale, Milliseconds(1));
-  failed.state = ResultState::failed;
+  failed.state = DeliveryState::failed;
   auto held = failed_attempt(stale, Milliseconds(0));
-  held.state = ResultState::held;
+  held.state = DeliveryState::held;
   auto resting = failed_attempt(stale, Milliseconds(1));
   resting.probe = true;
   resting.rest = Milliseconds(60000);
   const auto before = seen();
   for (const auto& outcome : {delivered(stale), gone, failed, held, resting}) {
-    BOOST_CHECK_EQUAL(record_results(session, {outcome}, Milliseconds(1)).stale, 1U);
+    BOOST_CHECK_EQUAL(record_results(session, {outcome}, Milliseconds(1)).stale.size(), 1U);
     BOOST_CHECK_EQUAL(seen(), before);
   }
   release_leases(session, {stale});
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
   const auto result = record_results(
       session, {failed_attempt(owned[0], Milliseconds(60000)), delivered(stale), delivered(owned[1])},
       Milliseconds(0));
-  BOOST_CHECK_EQUAL(result.stale, 1U);
+  BOOST_CHECK_EQUAL(result.stale.size(), 1U);
   BOOST_CHECK(list_attempts(session, stale.id).empty());
   for (const auto& delivery : owned) BOOST_CHECK_EQUAL(list_attempts(session, delivery.id).size(), 1U);
   BOOST_CHECK_EQUAL(find_delivery(session, stale.id)->state, "pendiente");
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(an_outcome_whose_commit_was_not_acknowledged_is_written_onc
   const auto leased = claim_some(1, present).at(0);
   record_results(session, {delivered(leased)}, Milliseconds(0));
   const auto before = seen();
-  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale, 1U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale.size(), 1U);
   BOOST_CHECK_EQUAL(seen(), before);
 }
 
@@ -96,14 +96,14 @@ BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
   queue(1);
   const auto late = claim_some(1, passed).at(0);
   BOOST_CHECK(claim_some(1, present).empty());
-  BOOST_CHECK_EQUAL(record_results(session, {delivered(late)}, Milliseconds(0)).stale, 0U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(late)}, Milliseconds(0)).stale.size(), 0U);
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
   BOOST_CHECK_EQUAL(find_delivery(session, late.id)->state, "entregada");
 }
 
 BOOST_AUTO_TEST_CASE(what_was_born_leased_is_recovered_like_what_was_claimed) {
   insert_notification(session, 1);
-  const auto created = fan_out(session, CreatedState::leased, passed);
+  const auto created = fan_out(session, DeliveryState::leased, passed);
   BOOST_REQUIRE_EQUAL(created.size(), 1U);
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
   const auto again = claim_some(1, present);

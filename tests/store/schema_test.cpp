@@ -115,6 +115,7 @@ BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebod
   const std::map<std::string, std::string> searched{{"pendiente", "pendiente"}, {"en_curso", "-"},
                                                     {"entregada", "-"},         {"fallida", "fallida"},
                                                     {"cancelada", "-"},         {"retenida", "retenida"}};
+  database.session.execute("SET @any_state = 1");
   for (const auto& [state, found] : searched) {
     database.session.update(
         "UPDATE entregas SET estado = ?, arriendo = IF(estado = 'en_curso', 1, NULL), arriendo_hasta ="

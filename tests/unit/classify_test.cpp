@@ -1,4 +1,4 @@
-#include "results/classify.hpp"
+#include "delivery/classify.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,11 +10,11 @@ BOOST_AUTO_TEST_SUITE(classify)
 namespace {
 
 using namespace std::chrono_literals;
+using delivery::DeliveryResult;
+using delivery::DeliveryState;
 using dispatcher::Attempt;
 using dispatcher::TransportResult;
 using platform::Milliseconds;
-using store::DeliveryResult;
-using store::ResultState;
 
 const platform::UtcTime now(Milliseconds(1795168800000));  // 2026-11-20T10:00:00Z
 constexpr double middle = 0.5;                             // no jitter
@@ -33,7 +33,7 @@ Attempt ended(TransportResult ending, unsigned failures = 0) {
   attempt.delivery.webhook = 4;
   attempt.delivery.lease = 0xfedcba9876543210;
   attempt.delivery.failures = failures;
-  attempt.ending = ending;
+  attempt.transport = ending;
   attempt.started = now - 300ms;
   attempt.duration = 250ms;
   attempt.address = "203.0.113.7";
@@ -48,12 +48,12 @@ Attempt answered(int status, std::string retry_after = "", unsigned failures = 0
 }
 
 DeliveryResult classified(const Attempt& attempt, double chance = middle) {
-  return dispatcher::classify(attempt, settings(), chance, now);
+  return delivery::classify(attempt, settings(), chance, now);
 }
 
 std::int64_t wait_ms(const Attempt& attempt, double chance = middle) {
   const auto delivery_result = classified(attempt, chance);
-  BOOST_TEST((delivery_result.state == ResultState::retry));
+  BOOST_TEST((delivery_result.state == DeliveryState::pending));
   return delivery_result.wait.count();
 }
 
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(the_attempt_is_recorded_as_it_was) {
 BOOST_AUTO_TEST_CASE(every_2xx_is_success) {
   for (const int status : {200, 201, 202, 204, 226, 299}) {
     const auto delivery_result = classified(answered(status, "120", 3));
-    BOOST_TEST((delivery_result.state == ResultState::delivered), status);
+    BOOST_TEST((delivery_result.state == DeliveryState::delivered), status);
     BOOST_TEST(delivery_result.error.empty(), status);
     BOOST_TEST(delivery_result.failures == 3U);  // a success is none
     BOOST_TEST(!delivery_result.probe);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(every_2xx_is_success) {
 BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
   for (const int status : {300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 408, 422, 500, 502, 504, 999}) {
     const auto delivery_result = classified(answered(status));
-    BOOST_TEST((delivery_result.state == ResultState::retry), status);
+    BOOST_TEST((delivery_result.state == DeliveryState::pending), status);
     BOOST_TEST(delivery_result.status.value() == status);
     BOOST_TEST(!delivery_result.error.empty(), status);
     BOOST_TEST(delivery_result.failures == 1U, status);
@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
 BOOST_AUTO_TEST_CASE(only_a_410_says_that_it_is_gone) {
   const auto delivery_result = classified(answered(410));
   BOOST_TEST(delivery_result.gone);
-  BOOST_TEST(
-      (delivery_result.state == ResultState::retry));  // held with the webhook; it goes on if enabled again
+  BOOST_TEST((delivery_result.state ==
+              DeliveryState::pending));  // held with the webhook; it goes on if enabled again
   BOOST_TEST(!delivery_result.probe);
   BOOST_TEST(!classified(ended(TransportResult::timeout)).gone);
   auto unanswered = ended(TransportResult::closed);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(only_a_410_says_that_it_is_gone) {
 
 BOOST_AUTO_TEST_CASE(a_429_rests_the_whole_webhook) {
   const auto asked = classified(answered(429, "120"));
-  BOOST_TEST((asked.state == ResultState::retry));
+  BOOST_TEST((asked.state == DeliveryState::pending));
   BOOST_TEST(asked.wait.count() == 120000);
   BOOST_TEST(asked.rest.count() == 120000);
   BOOST_TEST(asked.probe);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(what_did_not_answer_is_a_failure_and_makes_it_probe) {
   for (const auto ending : dispatcher_support::endings_without_answer()) {
     const auto delivery_result = classified(ended(ending));
     BOOST_TEST_CONTEXT("ending " << static_cast<int>(ending)) {
-      BOOST_TEST((delivery_result.state == ResultState::retry));
+      BOOST_TEST((delivery_result.state == DeliveryState::pending));
       BOOST_TEST(!delivery_result.status.has_value());
       BOOST_TEST(!delivery_result.error.empty());
       BOOST_TEST(delivery_result.failures == 1U);
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_until_it_is_exhausted) {
   for (const auto& last :
        {answered(500, "", 3), answered(503, "120", 3), ended(TransportResult::timeout, 3)}) {
     const auto delivery_result = classified(last);
-    BOOST_TEST((delivery_result.state == ResultState::failed));
+    BOOST_TEST((delivery_result.state == DeliveryState::failed));
     BOOST_TEST(delivery_result.failures == 4U);
     BOOST_TEST(delivery_result.wait.count() == 0);
     BOOST_TEST(!delivery_result.error.empty());
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_test_event_is_retried_twice) {
     attempt.delivery.test = true;
     const auto delivery_result = classified(attempt);
     BOOST_TEST(delivery_result.test);
-    BOOST_TEST((delivery_result.state == (failures < 2 ? ResultState::retry : ResultState::failed)),
+    BOOST_TEST((delivery_result.state == (failures < 2 ? DeliveryState::pending : DeliveryState::failed)),
                failures);
   }
 }
@@ -221,14 +221,14 @@ BOOST_AUTO_TEST_CASE(the_error_tells_nothing_of_the_address) {
 }
 
 BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
-  store::LeasedDelivery delivery;
+  delivery::LeasedDelivery delivery;
   delivery.id = 40;
   delivery.webhook = 4;
   delivery.lease = 9;
   delivery.failures = 3;
   delivery.test = true;
-  const auto delivery_result = dispatcher::hold_unreadable(delivery);
-  BOOST_TEST((delivery_result.state == ResultState::held));
+  const auto delivery_result = delivery::hold_unreadable(delivery);
+  BOOST_TEST((delivery_result.state == DeliveryState::held));
   BOOST_TEST(delivery_result.id == 40);
   BOOST_TEST(delivery_result.webhook == 4);
   BOOST_TEST(delivery_result.lease == 9U);
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   BOOST_TEST(delivery_result.failures == 3U);  // no attempt was spent
   BOOST_TEST(!delivery_result.status.has_value());
   BOOST_TEST(!delivery_result.probe);
-  BOOST_TEST((delivery_result.rest == dispatcher::unreadable_secret_rest));
+  BOOST_TEST((delivery_result.rest == delivery::unreadable_secret_rest));
   BOOST_TEST(!delivery_result.error.empty());
   BOOST_TEST(webhook::count_characters(delivery_result.error).value() <= 500U);
 }

@@ -12,18 +12,20 @@ using platform::Milliseconds;
 using platform::MonotonicTime;
 
 const MonotonicTime start{std::chrono::hours(1)};
-constexpr store::WebhookId webhook = 1;
+constexpr delivery::WebhookId webhook = 1;
 
 MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
 
-Request request(store::DeliveryId id, store::WebhookId to = webhook) {
+Request request(delivery::DeliveryId id, delivery::WebhookId to = webhook) {
   Request result;
   result.delivery.id = id;
   result.delivery.webhook = to;
   return result;
 }
 
-store::DeliveryId id_of(const std::optional<Request>& request) { return request ? request->delivery.id : 0; }
+delivery::DeliveryId id_of(const std::optional<Request>& request) {
+  return request ? request->delivery.id : 0;
+}
 
 /// A handshake is learnt to be short: it counts as 10 ms.
 ConnectionPools quick_pools(std::size_t plenty = 0) {
@@ -32,7 +34,7 @@ ConnectionPools quick_pools(std::size_t plenty = 0) {
   return pools;
 }
 
-bool always(store::WebhookId /*webhook*/) { return true; }
+bool always(delivery::WebhookId /*webhook*/) { return true; }
 
 }  // namespace
 

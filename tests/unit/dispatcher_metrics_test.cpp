@@ -16,7 +16,7 @@ using dispatcher::TransportResult;
 
 Attempt ended(TransportResult ending, int status = 0) {
   Attempt attempt;
-  attempt.ending = ending;
+  attempt.transport = ending;
   attempt.status = status;
   attempt.duration = 30ms;
   return attempt;
@@ -73,9 +73,9 @@ BOOST_AUTO_TEST_CASE(attempts_and_how_long_they_took) {
 
 BOOST_AUTO_TEST_CASE(settlements_by_state) {
   const dispatcher::Metrics metrics;
-  store::DeliveryResult delivery_result;
-  for (const auto state : {store::ResultState::delivered, store::ResultState::retry,
-                           store::ResultState::failed, store::ResultState::held}) {
+  delivery::DeliveryResult delivery_result;
+  for (const auto state : {delivery::DeliveryState::delivered, delivery::DeliveryState::pending,
+                           delivery::DeliveryState::failed, delivery::DeliveryState::held}) {
     delivery_result.state = state;
     metrics.count_result(delivery_result);
   }

@@ -1,4 +1,4 @@
-#include "results/failure_text.hpp"
+#include "delivery/failure_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -10,7 +10,7 @@ BOOST_AUTO_TEST_SUITE(failure_text)
 
 namespace {
 
-using dispatcher::failure_text;
+using delivery::failure_text;
 using dispatcher::TransportResult;
 
 const platform::DeliverySettings settings{};

@@ -6,31 +6,31 @@ BOOST_AUTO_TEST_SUITE(fan_out)
 
 namespace {
 
+using delivery::DeliveryState;
+using delivery::Slots;
 using dispatcher::Ahead;
-using dispatcher::Slots;
-using store::CreatedState;
 using store::PendingNotification;
 using store::Recipient;
 using store::Subscriber;
 using webhook::Event;
 
-constexpr store::EntityId entity = 7;
+constexpr delivery::EntityId entity = 7;
 
 /// What is written, when all is expanded at once.
 store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
-                           const std::map<store::EntityId, Recipient>& recipients, const Slots& slots) {
+                           const std::map<delivery::EntityId, Recipient>& recipients, const Slots& slots) {
   return dispatcher::plan_fan_out(notifications, recipients, Slots::Plan(slots, {}), Ahead::yes).fan_out;
 }
 
-using Recipients = std::map<store::EntityId, Recipient>;
+using Recipients = std::map<delivery::EntityId, Recipient>;
 
 /// Notification `id` of the entity, of an event that all the tests' webhooks receive.
-PendingNotification opened(store::NotificationId id) {
+PendingNotification opened(delivery::NotificationId id) {
   return {id, entity, "evaluacion.abierta", R"({"evaluacionId": 42, "titulo": "Convocatoria"})",
           platform::UtcTime{}};
 }
 
-Subscriber subscriber(store::WebhookId webhook) {
+Subscriber subscriber(delivery::WebhookId webhook) {
   Subscriber result{.target = {webhook, "https://receptor.example/", {}},
                     .events = {},
                     .active = true,
@@ -44,13 +44,13 @@ Subscriber subscriber(store::WebhookId webhook) {
 Recipients with(std::vector<Subscriber> webhooks) { return {{entity, {true, std::move(webhooks)}}}; }
 
 /// The states of a webhook's new deliveries, in their order: `l`eased, `p`ending, `h`eld.
-std::string states(const store::FanOut& fan_out, store::WebhookId webhook) {
+std::string states(const store::FanOut& fan_out, delivery::WebhookId webhook) {
   std::string result;
   for (const auto& delivery : fan_out.deliveries) {
     if (delivery.webhook != webhook) continue;
-    result += delivery.state == CreatedState::leased    ? 'l'
-              : delivery.state == CreatedState::pending ? 'p'
-                                                        : 'h';
+    result += delivery.state == DeliveryState::leased    ? 'l'
+              : delivery.state == DeliveryState::pending ? 'p'
+                                                         : 'h';
   }
   return result;
 }
@@ -79,18 +79,18 @@ BOOST_AUTO_TEST_CASE(one_delivery_for_each_subscribed_webhook) {
   other.events = {};
   other.events.insert(Event::evaluacion_cerrada);
   const auto fan_out = plan_fan_out({opened(11)}, with({subscriber(1), other, subscriber(5)}), Slots(10, 10));
-  BOOST_TEST((fan_out.processed == std::vector<store::NotificationId>{11}));
+  BOOST_TEST((fan_out.processed == std::vector<delivery::NotificationId>{11}));
   BOOST_REQUIRE(fan_out.deliveries.size() == 2U);
   for (const std::size_t i : {0U, 1U}) {
     BOOST_TEST(fan_out.deliveries[i].notification == 11);
     BOOST_TEST(fan_out.deliveries[i].webhook == (i == 0 ? 1 : 5));
-    BOOST_TEST((fan_out.deliveries[i].state == CreatedState::leased));
+    BOOST_TEST((fan_out.deliveries[i].state == DeliveryState::leased));
   }
 }
 
 BOOST_AUTO_TEST_CASE(without_subscribers_it_is_processed_all_the_same) {
   const auto fan_out = plan_fan_out({opened(11)}, with({}), Slots(10, 10));
-  BOOST_TEST((fan_out.processed == std::vector<store::NotificationId>{11}));
+  BOOST_TEST((fan_out.processed == std::vector<delivery::NotificationId>{11}));
   BOOST_TEST(fan_out.deliveries.empty());
 }
 
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_bad_one_holds_up_no_other) {
   bad.data = "{}";
   const auto fan_out =
       plan_fan_out({opened(11), unknown, bad, opened(14)}, with({subscriber(1)}), Slots(10, 10));
-  BOOST_TEST((fan_out.processed == std::vector<store::NotificationId>{11, 14}));
+  BOOST_TEST((fan_out.processed == std::vector<delivery::NotificationId>{11, 14}));
   BOOST_TEST(fan_out.rejected.size() == 2U);
   BOOST_TEST(states(fan_out, 1) == "ll");
 }
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
 BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_crowded) {
   const auto plan = dispatcher::plan_fan_out({opened(11), opened(12), opened(13)}, with({subscriber(1)}),
                                              Slots::Plan(Slots(10, 2), {}), Ahead::no);
-  BOOST_TEST((plan.fan_out.processed == std::vector<store::NotificationId>{11, 12}));
+  BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11, 12}));
   BOOST_TEST(states(plan.fan_out, 1) == "ll");
   BOOST_TEST(plan.busy.contains(entity));
   BOOST_TEST(!plan.full);
@@ -244,8 +244,8 @@ BOOST_AUTO_TEST_CASE(a_crowded_entity_does_not_hold_up_the_next) {
   const Recipients recipients{{entity, {true, {behind}}}, {8, {true, {subscriber(2)}}}};
   const auto plan =
       dispatcher::plan_fan_out({opened(11), other}, recipients, Slots::Plan(Slots(10, 2), {}), Ahead::no);
-  BOOST_TEST((plan.fan_out.processed == std::vector<store::NotificationId>{12}));
-  BOOST_TEST((plan.busy == std::set<store::EntityId>{entity}));
+  BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{12}));
+  BOOST_TEST((plan.busy == std::set<delivery::EntityId>{entity}));
   BOOST_TEST(!plan.done.contains(entity));
 }
 
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_crow
   const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
   const auto plan = dispatcher::plan_fan_out({opened(11), opened(12), other}, recipients,
                                              Slots::Plan(Slots(1, 1), {}), Ahead::no);
-  BOOST_TEST((plan.fan_out.processed == std::vector<store::NotificationId>{11}));
+  BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11}));
   BOOST_TEST(plan.full);
   BOOST_TEST(plan.busy.empty());
 }

@@ -18,15 +18,15 @@ const MonotonicTime now{std::chrono::hours(1)};
 constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 constexpr auto highest = std::numeric_limits<std::int64_t>::max();
 
-ReadyEntities with_entities(std::initializer_list<store::EntityId> ids) {
+ReadyEntities with_entities(std::initializer_list<delivery::EntityId> ids) {
   ReadyEntities ready;
   for (const auto id : ids) ready.found({id, 100});
   return ready;
 }
 
-std::vector<store::EntityId> next(ReadyEntities& ready, unsigned limit, Pick pick = Pick::ready,
-                                  MonotonicTime at = now) {
-  std::vector<store::EntityId> result;
+std::vector<delivery::EntityId> next(ReadyEntities& ready, unsigned limit, Pick pick = Pick::ready,
+                                     MonotonicTime at = now) {
+  std::vector<delivery::EntityId> result;
   for (const auto& request : ready.next(pick, limit, 1, at)) result.push_back(request.entity);
   return result;
 }
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
 // However many are known, a search that finds nothing is one statement.
 BOOST_AUTO_TEST_CASE(those_that_do_not_wait_end_a_few_gaps_only) {
   ReadyEntities ready;
-  for (store::EntityId id = 1; id <= 10'000; ++id) {
+  for (delivery::EntityId id = 1; id <= 10'000; ++id) {
     ready.found({id, 1});
     ready.finished(id);
   }
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(the_widest_gaps_are_halved_until_there_are_enough) {
 
 BOOST_AUTO_TEST_CASE(webhooks_are_due_in_turn_from_their_time_on) {
   ReadyWebhooks ready;
-  for (const store::WebhookId id : {1, 2, 3}) ready.found({id, UtcTime(Milliseconds(id * 10)), past}, now);
+  for (const delivery::WebhookId id : {1, 2, 3}) ready.found({id, UtcTime(Milliseconds(id * 10)), past}, now);
   ready.found({4, UtcTime{}, Milliseconds(4)}, now);
   BOOST_TEST((due(ready) == Ids{1, 2, 3}));
   ready.turn_ended(1);

@@ -28,8 +28,8 @@ KeyRing ring(char byte = 'a', const std::string& key_id = "a") {
   return KeyRing::parse(key_id + ":" + webhook::crypto::to_base64(std::string(32, byte)) + "\n");
 }
 
-store::LeasedDelivery delivery() {
-  store::LeasedDelivery result;
+delivery::LeasedDelivery delivery() {
+  delivery::LeasedDelivery result;
   result.id = 40;
   result.webhook = 4;
   result.notification = 400;

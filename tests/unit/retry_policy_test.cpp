@@ -1,4 +1,4 @@
-#include "webhook/retry_policy.hpp"
+#include "delivery/retry_policy.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,9 +7,9 @@ BOOST_AUTO_TEST_SUITE(retry_policy)
 namespace {
 
 using namespace std::chrono_literals;
+using delivery::RetryPolicy;
 using platform::Milliseconds;
 using platform::UtcTime;
-using webhook::RetryPolicy;
 
 const RetryPolicy policy{{5s, 5min, 30min, 2h, 5h, 10h, 14h, 20h, 24h}, 0.2, 24h};
 constexpr double middle = 0.5;
@@ -17,7 +17,7 @@ constexpr double middle = 0.5;
 /// In ms; -1 when there is no next attempt.
 std::int64_t wait_ms(unsigned failures, double chance = middle, std::optional<Milliseconds> retry_after = {},
                      bool test_event = false) {
-  const auto wait = webhook::next_attempt(policy, failures, test_event, chance, retry_after);
+  const auto wait = delivery::next_attempt(policy, failures, test_event, chance, retry_after);
   return wait ? wait->count() : -1;
 }
 
@@ -30,16 +30,8 @@ const UtcTime date = at(1994, 11, 6, 8h + 49min + 37s);  // the date of RFC 9110
 
 /// In ms; -1 when malformed.
 std::int64_t asked_ms(std::string_view value, UtcTime now = date - 90s) {
-  const auto wait = webhook::parse_retry_after(value, now);
+  const auto wait = delivery::parse_retry_after(value, now);
   return wait ? wait->count() : -1;
-}
-
-/// The year that a date in the form of RFC 850 is taken for.
-int year_of(const std::string& two_digits, UtcTime now) {
-  const auto wait = webhook::parse_retry_after("Sunday, 06-Nov-" + two_digits + " 08:49:37 GMT", now);
-  BOOST_REQUIRE(wait.has_value());
-  const auto day = std::chrono::floor<std::chrono::days>(now + *wait);
-  return static_cast<int>(std::chrono::year_month_day(day).year());
 }
 
 }  // namespace
@@ -58,9 +50,9 @@ BOOST_AUTO_TEST_CASE(jitter_spreads_both_ways) {
   BOOST_TEST(wait_ms(1, 0.25) == 4500);
   BOOST_TEST(wait_ms(1, 0.999999) == 5999);
   const RetryPolicy exact{{5s}, 0.0, 24h};
-  BOOST_TEST(webhook::next_attempt(exact, 1, false, 0.9, {}).value().count() == 5000);
+  BOOST_TEST(delivery::next_attempt(exact, 1, false, 0.9, {}).value().count() == 5000);
   const RetryPolicy wide{{5s}, 1.0, 24h};
-  BOOST_TEST(webhook::next_attempt(wide, 1, false, 0.0, {}).value().count() == 0);
+  BOOST_TEST(delivery::next_attempt(wide, 1, false, 0.0, {}).value().count() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_test_event_is_retried_twice) {
@@ -68,13 +60,13 @@ BOOST_AUTO_TEST_CASE(a_test_event_is_retried_twice) {
   BOOST_TEST(wait_ms(2, middle, {}, true) == 300000);
   BOOST_TEST(wait_ms(3, middle, {}, true) == -1);
   const RetryPolicy once{{5s}, 0.2, 24h};
-  BOOST_TEST(!webhook::next_attempt(once, 2, true, middle, {}).has_value());
+  BOOST_TEST(!delivery::next_attempt(once, 2, true, middle, {}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_schedule_never_retries) {
   const RetryPolicy none{{}, 0.2, 24h};
-  BOOST_TEST(!webhook::next_attempt(none, 1, false, middle, {}).has_value());
-  BOOST_TEST(!webhook::next_attempt(none, 1, true, middle, 10s).has_value());
+  BOOST_TEST(!delivery::next_attempt(none, 1, false, middle, {}).has_value());
+  BOOST_TEST(!delivery::next_attempt(none, 1, true, middle, 10s).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(retry_after_is_a_minimum) {
@@ -89,7 +81,7 @@ BOOST_AUTO_TEST_CASE(retry_after_is_bounded) {
   BOOST_TEST(wait_ms(1, middle, Milliseconds::max()) == Milliseconds(24h).count());
   BOOST_TEST(wait_ms(9, 0.999999, 48h) > Milliseconds(24h).count());  // the jittered wait is not
   const RetryPolicy strict{{1min}, 0.0, 10s};
-  BOOST_TEST(webhook::next_attempt(strict, 1, false, middle, 1h).value().count() == 60000);
+  BOOST_TEST(delivery::next_attempt(strict, 1, false, middle, 1h).value().count() == 60000);
 }
 
 BOOST_AUTO_TEST_CASE(retry_after_does_not_prolong_the_schedule) { BOOST_TEST(wait_ms(10, middle, 1s) == -1); }
@@ -133,63 +125,11 @@ BOOST_AUTO_TEST_CASE(every_name_of_a_month_and_a_day) {
   }
 }
 
-// RFC 9110: what seems more than 50 years ahead is the latest such year in the past.
-BOOST_AUTO_TEST_CASE(years_of_two_digits) {
-  const UtcTime now = at(2026, 1, 1);
-  BOOST_TEST(year_of("26", now) == 2026);
-  BOOST_TEST(year_of("75", now) == 2075);
-  BOOST_TEST(year_of("25", at(2095, 1, 1)) == 2125);
-  BOOST_TEST(year_of("76", at(2026, 12, 1)) == 2076);                // within 50 years to the day
-  BOOST_TEST(asked_ms("Friday, 06-Nov-76 08:49:37 GMT", now) == 0);  // 1976
-  BOOST_TEST(asked_ms("Sunday, 06-Nov-94 08:49:37 GMT", now) == 0);
-  BOOST_TEST(asked_ms("Tuesday, 29-Feb-00 00:00:00 GMT", at(1999, 12, 31)) == Milliseconds(24h * 60).count());
-}
-
 BOOST_AUTO_TEST_CASE(malformed) {
-  for (const auto* text : {"",
-                           " ",
-                           "-1",
-                           "+1",
-                           "1.5",
-                           "1 ",
-                           " 1",
-                           "1s",
-                           "0x10",
-                           "1e3",
-                           "١",
-                           "soon",
-                           "GMT",
-                           "Sun, 06 Nov 1994 08:49:37",
-                           "Sun, 06 Nov 1994 08:49:37 UTC",
-                           "Sun, 06 Nov 1994 08:49:37 +0000",
-                           "Sun, 06 Nov 1994 08:49:37 GMT ",
-                           " Sun, 06 Nov 1994 08:49:37 GMT",
-                           "sun, 06 Nov 1994 08:49:37 GMT",
-                           "Sun, 06 nov 1994 08:49:37 GMT",
-                           "Dom, 06 Nov 1994 08:49:37 GMT",
-                           "Sun, 6 Nov 1994 08:49:37 GMT",
-                           "Sun, 06 Nov 94 08:49:37 GMT",
-                           "Sun, 06-Nov-94 08:49:37 GMT",
-                           "Sun,06 Nov 1994 08:49:37 GMT",
-                           "Sun, 06 Nov 1994 8:49:37 GMT",
-                           "Sun, 06 Nov 1994 08:49 GMT",
-                           "Sun, 06 Nov 1994 24:00:00 GMT",
-                           "Sun, 06 Nov 1994 08:60:00 GMT",
-                           "Sun, 06 Nov 1994 08:49:61 GMT",
-                           "Sun, 00 Nov 1994 08:49:37 GMT",
-                           "Sun, 31 Nov 1994 08:49:37 GMT",
-                           "Sun, 99 Nov 1994 08:49:37 GMT",
-                           "Tue, 29 Feb 1900 00:00:00 GMT",
-                           "Sunday, 06-Nov-1994 08:49:37 GMT",
-                           "Sunday, 29-Feb-95 08:49:37 GMT",
-                           "Sunday, 06 Nov 94 08:49:37 GMT",
-                           "Sun Nov 6 08:49:37 1994",
-                           "Sun Nov  6 08:49:37 94",
-                           "Sun Nov  6 08:49:37 1994 GMT",
-                           "Sun Nov   6 08:49:37 1994",
-                           "Sun Nov  0 08:49:37 1994",
-                           "Sun Nov 31 08:49:37 1994",
-                           "1994-11-06T08:49:37Z"}) {
+  for (const auto* text :
+       {"", " ", "-1", "+1", "1.5", "1 ", " 1", "1s", "0x10", "1e3", "١", "soon", "GMT",
+        "Dom, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",
+        "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 99 Nov 1994 08:49:37 GMT"}) {
     BOOST_TEST(asked_ms(text) == -1, text);
   }
   BOOST_TEST(asked_ms(std::string_view("1\0", 2)) == -1);

@@ -1,4 +1,4 @@
-#include "schedule/slots.hpp"
+#include "delivery/slots.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -6,28 +6,28 @@ BOOST_AUTO_TEST_SUITE(slots)
 
 namespace {
 
-using dispatcher::Slots;
+using delivery::Slots;
 using Outcome = Slots::Outcome;
 using platform::Milliseconds;
 using platform::MonotonicTime;
 
-constexpr store::WebhookId webhook = 1;
+constexpr delivery::WebhookId webhook = 1;
 const MonotonicTime start{std::chrono::hours(1)};
 
 MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
 
-void take(Slots& slots, store::WebhookId id, bool probing, unsigned times = 1) {
+void take(Slots& slots, delivery::WebhookId id, bool probing, unsigned times = 1) {
   for (unsigned i = 0; i < times; ++i) slots.take(id, probing, start);
 }
 
 /// Over, and written down.
-void give_back(Slots& slots, store::WebhookId id, Outcome outcome, MonotonicTime now) {
+void give_back(Slots& slots, delivery::WebhookId id, Outcome outcome, MonotonicTime now) {
   slots.ended(id, outcome, now);
   slots.recorded(id);
 }
 
 /// It has answered so often that its window is at its limit.
-void warm_up(Slots& slots, store::WebhookId id = webhook) {
+void warm_up(Slots& slots, delivery::WebhookId id = webhook) {
   for (int i = 0; i < 20; ++i) {
     slots.take(id, false, start);
     give_back(slots, id, Outcome::answered, start);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(while_there_is_plenty_it_does_not_matter_how_long_an_answer
 
 BOOST_AUTO_TEST_CASE(all_together_have_a_limit) {
   Slots slots(5, 3);
-  for (const store::WebhookId id : {1, 2, 3}) warm_up(slots, id);
+  for (const delivery::WebhookId id : {1, 2, 3}) warm_up(slots, id);
   take(slots, 1, false, 3);
   BOOST_TEST(slots.available(2, false, start) == 2U);
   take(slots, 2, false, 2);
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(what_is_given_back_is_free_again) {
     take(slots, 1, false, 2);
     take(slots, 2, true);
     BOOST_TEST(slots.in_flight() == 4U);
-    for (const store::WebhookId id : {1, 2, 1, 1}) give_back(slots, id, Outcome::failed, start);
+    for (const delivery::WebhookId id : {1, 2, 1, 1}) give_back(slots, id, Outcome::failed, start);
     BOOST_TEST(slots.in_flight() == 0U);
     BOOST_TEST(slots.available(1, false, start) == 4U);
     BOOST_TEST(slots.available(3, true, start) == 1U);

@@ -14,11 +14,11 @@
 
 #include "http/transfer.hpp"
 
-using dispatcher::TransportResult;
 using dispatcher::Job;
 using dispatcher::Poller;
 using dispatcher::Transfer;
 using dispatcher::Transport;
+using dispatcher::TransportResult;
 
 namespace {
 
@@ -119,7 +119,7 @@ class Sending {
       transport_.process_overdue();
       for (const auto& ended : transport_.take_ended()) {
         auto& transfer = Transfer::of(ended.handle);
-        endings[&transfer] = transfer.end(ended.code).ending;
+        endings[&transfer] = transfer.end(ended.code).transport;
       }
       wait();
     }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "delivery/attempt.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
-#include "webhook/event.hpp"
 
 namespace store {
 
@@ -19,21 +19,7 @@ struct Lease {
   platform::Milliseconds duration{};  // on the database's clock, from the claim
 };
 
-/// A delivery claimed and ready to be sent.
-struct LeasedDelivery {
-  DeliveryId id = 0;
-  WebhookId webhook = 0;
-  NotificationId notification = 0;
-  EntityId entity = 0;
-  std::uint64_t lease = 0;  // Lease::token
-  webhook::Event event{};
-  UtcTime occurred{};
-  UtcTime created{};
-  std::string data;       // `datos`, byte for byte
-  unsigned attempts = 0;  // known outcomes so far
-  unsigned failures = 0;  // of them, those that count for the schedule
-  bool test = false;
-};
+using delivery::LeasedDelivery;
 
 /// Gives back what was claimed and not started: due again at once. Those that are no longer under the lease
 /// stay as they are. Waits for nobody: those whose row somebody holds are returned, still to be given back.

@@ -18,20 +18,6 @@ constexpr unsigned min_failures_to_disable = 10;
 
 #define FROM_EPOCH_MS(column) "('1970-01-01' + INTERVAL (" column ") * 1000 MICROSECOND)"
 
-std::string_view state_name(ResultState state) {
-  switch (state) {
-    case ResultState::delivered:
-      return "entregada";
-    case ResultState::retry:
-      return "pendiente";
-    case ResultState::failed:
-      return "fallida";
-    case ResultState::held:
-      return "retenida";
-  }
-  return "pendiente";
-}
-
 std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
 using Batch = std::vector<const DeliveryResult*>;
@@ -46,7 +32,7 @@ json::Array rows_of(const Batch& batch, Wanted&& wanted, MakeRow&& row) {
   return rows;
 }
 
-bool is_delivered(const DeliveryResult& s) { return s.state == ResultState::delivered; }
+bool is_delivered(const DeliveryResult& s) { return s.state == DeliveryState::delivered; }
 
 /// Some of a batch were no longer under their lease, so nothing was written.
 struct NotAllOwned {};
@@ -70,10 +56,10 @@ std::uint64_t update_others(Session& session, const Batch& batch) {
   const auto rows = rows_of(
       batch, [](const DeliveryResult& s) { return !is_delivered(s); },
       [](const DeliveryResult& s) {
-        const std::int64_t attempted = s.state == ResultState::held ? 0 : 1;
+        const std::int64_t attempted = s.state == DeliveryState::held ? 0 : 1;
         return json::Array{s.id,
                            std::to_string(s.lease),
-                           state_name(s.state),
+                           name(s.state),
                            static_cast<std::int64_t>(s.failures),
                            microseconds(s.wait),
                            s.status,
@@ -99,7 +85,7 @@ std::uint64_t update_others(Session& session, const Batch& batch) {
 
 void insert_attempts(Session& session, const Batch& batch) {
   const auto rows = rows_of(
-      batch, [](const DeliveryResult& s) { return s.state != ResultState::held; },
+      batch, [](const DeliveryResult& s) { return s.state != DeliveryState::held; },
       [](const DeliveryResult& s) {
         return json::Array{s.id,
                            std::int64_t{s.attempts} + 1,
@@ -132,10 +118,10 @@ std::map<WebhookId, Execution> executions_of(const Batch& delivery_results) {
   for (const auto* delivery_result : delivery_results) {
     auto& execution = result[delivery_result->webhook];
     execution.rest = std::max(execution.rest, delivery_result->rest);
-    if (delivery_result->state == ResultState::held) continue;  // nothing was executed
+    if (delivery_result->state == DeliveryState::held) continue;  // nothing was executed
     execution.last = delivery_result;
     if (delivery_result->test) continue;
-    const bool success = delivery_result->state == ResultState::delivered;
+    const bool success = delivery_result->state == DeliveryState::delivered;
     execution.succeeded = execution.succeeded || success;
     execution.failures = success ? 0 : execution.failures + 1;
   }
@@ -245,7 +231,11 @@ Batch lock_owned(Session& session, const Batch& batch) {
 RecordSummary record_owned(Session& session, const Batch& batch, platform::Milliseconds disable_after) {
   return transaction(session, [&]() -> RecordSummary {
     const auto owned = lock_owned(session, batch);
-    RecordSummary result{batch.size() - owned.size(), {}};
+    RecordSummary result;
+    for (const auto* delivery_result : batch)
+      result.stale.emplace(delivery_result->id, delivery_result->lease);
+    for (const auto* delivery_result : owned)
+      result.stale.erase({delivery_result->id, delivery_result->lease});
     if (owned.empty()) return result;
     try {
       result.deactivated = write(session, owned, disable_after);
@@ -267,7 +257,9 @@ RecordSummary record_results(Session& session, const std::vector<DeliveryResult>
   for (const auto& delivery_result : delivery_results) batch.push_back(&delivery_result);
   try {
     // Nearly always every lease is still ours, and the guarded updates alone tell so.
-    return transaction(session, [&]() -> RecordSummary { return {0, write(session, batch, disable_after)}; });
+    return transaction(session, [&]() -> RecordSummary {
+      return {{}, write(session, batch, disable_after)};
+    });
   } catch (const NotAllOwned&) {
     return record_owned(session, batch, disable_after);
   }

@@ -16,18 +16,6 @@ constexpr std::size_t entities_per_statement = 32;
 
 json::Value ids_of(const std::vector<EntityId>& ids) { return json::Array(ids.begin(), ids.end()); }
 
-std::string_view created_state(CreatedState state) {
-  switch (state) {
-    case CreatedState::leased:
-      return "en_curso";
-    case CreatedState::held:
-      return "retenida";
-    case CreatedState::pending:
-      break;
-  }
-  return "pendiente";
-}
-
 void reject(Session& session, const std::vector<RejectedNotification>& rejected) {
   for (const auto& [id, reason] : rejected) {
     const auto changed = session.update(
@@ -53,7 +41,7 @@ void insert_deliveries(Session& session, const std::vector<NewDelivery>& deliver
   if (deliveries.empty()) return;
   json::Array rows;
   for (const auto& delivery : deliveries) {
-    rows.push_back(json::Array{delivery.notification, delivery.webhook, created_state(delivery.state)});
+    rows.push_back(json::Array{delivery.notification, delivery.webhook, name(delivery.state)});
   }
   // In the order given, which is that of the notifications: ids, and so claims, follow it.
   session.update(
@@ -70,7 +58,7 @@ std::vector<CreatedDelivery> read_leased(Session& session, const FanOut& fan_out
   json::Array notifications;
   for (const auto& delivery : fan_out.deliveries) {
     const bool repeated = !notifications.empty() && notifications.back().integer() == delivery.notification;
-    if (delivery.state == CreatedState::leased && !repeated)
+    if (delivery.state == delivery::DeliveryState::leased && !repeated)
       notifications.emplace_back(delivery.notification);
   }
   std::vector<CreatedDelivery> result;

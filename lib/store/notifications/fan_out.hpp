@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "delivery/states.hpp"
 #include "store/deliveries/lease.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
@@ -52,11 +53,10 @@ struct Recipient {
 /// deleted, disabled or enabled meanwhile.
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
 
-enum class CreatedState { pending, leased, held };
 struct NewDelivery {
   NotificationId notification;
   WebhookId webhook;
-  CreatedState state;
+  delivery::DeliveryState state;  // pending, leased or held
 };
 struct RejectedNotification {
   NotificationId id;

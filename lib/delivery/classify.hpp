@@ -2,24 +2,24 @@
 // (docs/delivery.md).
 #pragma once
 
-#include "http/attempt.hpp"
+#include "delivery/attempt.hpp"
+#include "delivery/result.hpp"
 #include "platform/config.hpp"
-#include "store/deliveries/results.hpp"
 
-namespace dispatcher {
+namespace delivery {
 
 /// Answered with 429 or 503.
 bool asks_to_wait(const Attempt& attempt);
 
 /// `chance` in [0, 1) places the retry within its jitter; `now` is for a Retry-After given as a date.
 /// Not for TransportResult::not_started, which is no attempt.
-store::DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings,
-                               double chance, platform::UtcTime now);
+DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
+                        platform::UtcTime now);
 
 /// How long a webhook rests whose secret, or test event, cannot be read, before it is tried again.
 inline constexpr platform::Milliseconds unreadable_secret_rest{60000};
 
 /// The delivery_result of a delivery that cannot be signed, or read: held, no attempt spent.
-store::DeliveryResult hold_unreadable(const store::LeasedDelivery& delivery);
+DeliveryResult hold_unreadable(const LeasedDelivery& delivery);
 
-}  // namespace dispatcher
+}  // namespace delivery

@@ -1,8 +1,8 @@
-#include "schedule/slots.hpp"
+#include "delivery/slots.hpp"
 
 #include <algorithm>
 
-namespace dispatcher {
+namespace delivery {
 
 namespace {
 
@@ -33,11 +33,11 @@ unsigned Slots::available(const Use& use, bool probing, unsigned taken, unsigned
   return std::min(result, less(std::max(1U, total_ / 2), probes_ + probes_taken));
 }
 
-unsigned Slots::available(store::WebhookId webhook, bool probing, platform::MonotonicTime now) const {
+unsigned Slots::available(WebhookId webhook, bool probing, platform::MonotonicTime now) const {
   return Plan(*this, now).available(webhook, probing);
 }
 
-void Slots::take(store::WebhookId webhook, bool probing, platform::MonotonicTime now) {
+void Slots::take(WebhookId webhook, bool probing, platform::MonotonicTime now) {
   auto& use = webhooks_[webhook];
   use.window = limit_of(use, now);
   if (use.in_flight++ == 0) use.progress = now;
@@ -48,7 +48,7 @@ void Slots::take(store::WebhookId webhook, bool probing, platform::MonotonicTime
   }
 }
 
-void Slots::ended(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now) {
+void Slots::ended(WebhookId webhook, Outcome outcome, platform::MonotonicTime now) {
   const auto used = webhooks_.find(webhook);
   if (used == webhooks_.end() || used->second.in_flight == 0) return;
   auto& use = used->second;
@@ -69,23 +69,23 @@ void Slots::ended(store::WebhookId webhook, Outcome outcome, platform::Monotonic
   }
 }
 
-void Slots::recorded(store::WebhookId webhook) {
+void Slots::recorded(WebhookId webhook) {
   const auto used = webhooks_.find(webhook);
   if (used == webhooks_.end() || used->second.unrecorded == 0) return;
   if (--used->second.unrecorded == 0) used->second.awaiting_result = false;
 }
 
-unsigned Slots::Plan::available(store::WebhookId webhook, bool probing) const {
+unsigned Slots::Plan::available(WebhookId webhook, bool probing) const {
   const auto used = slots_.webhooks_.find(webhook);
   const auto taken = by_webhook_.find(webhook);
   return slots_.available(used == slots_.webhooks_.end() ? Use{} : used->second, probing,
                           taken == by_webhook_.end() ? 0 : taken->second, taken_, probes_, now_);
 }
 
-void Slots::Plan::take(store::WebhookId webhook, bool probing) {
+void Slots::Plan::take(WebhookId webhook, bool probing) {
   ++by_webhook_[webhook];
   ++taken_;
   if (probing) ++probes_;
 }
 
-}  // namespace dispatcher
+}  // namespace delivery

@@ -4,10 +4,10 @@
 
 #include <map>
 
+#include "delivery/ids.hpp"
 #include "platform/clock.hpp"
-#include "store/types.hpp"
 
-namespace dispatcher {
+namespace delivery {
 
 class Slots {
  public:
@@ -17,10 +17,10 @@ class Slots {
   /// to its limit; one that has answered nothing for a second gets no more until it answers. One that is
   /// `probing` (its last attempt failed in transport or with 429/503) gets one, and all that probe together
   /// hold at most half of the total.
-  unsigned available(store::WebhookId webhook, bool probing, platform::MonotonicTime now) const;
-  void take(store::WebhookId webhook, bool probing, platform::MonotonicTime now);
+  unsigned available(WebhookId webhook, bool probing, platform::MonotonicTime now) const;
+  void take(WebhookId webhook, bool probing, platform::MonotonicTime now);
   /// A delivery that is not sent, but has an outcome to be written down, takes one of its webhook's own.
-  void take_unsent(store::WebhookId webhook) { ++webhooks_[webhook].unrecorded; }
+  void take_unsent(WebhookId webhook) { ++webhooks_[webhook].unrecorded; }
   enum class Outcome {
     answered,
     asked_to_wait,  // 429 or 503
@@ -30,8 +30,8 @@ class Slots {
   /// The attempt is over: somebody else may start one. Its webhook has its own slot back once it is
   /// `recorded`, and none at all before that when it was asked to wait, or failed: how long it is to rest is
   /// not known yet.
-  void ended(store::WebhookId webhook, Outcome outcome, platform::MonotonicTime now);
-  void recorded(store::WebhookId webhook);
+  void ended(WebhookId webhook, Outcome outcome, platform::MonotonicTime now);
+  void recorded(WebhookId webhook);
 
   unsigned in_flight() const { return in_flight_; }
   unsigned free() const { return full() ? 0 : total_ - in_flight_; }
@@ -41,14 +41,14 @@ class Slots {
   class Plan {
    public:
     Plan(const Slots& slots, platform::MonotonicTime now) : slots_(slots), now_(now) {}
-    unsigned available(store::WebhookId webhook, bool probing) const;
-    void take(store::WebhookId webhook, bool probing);
+    unsigned available(WebhookId webhook, bool probing) const;
+    void take(WebhookId webhook, bool probing);
     bool full() const { return taken_ >= slots_.free(); }
 
    private:
     const Slots& slots_;
     platform::MonotonicTime now_;
-    std::map<store::WebhookId, unsigned> by_webhook_;
+    std::map<WebhookId, unsigned> by_webhook_;
     unsigned taken_ = 0;
     unsigned probes_ = 0;
   };
@@ -70,7 +70,7 @@ class Slots {
   unsigned per_webhook_;
   unsigned in_flight_ = 0;
   unsigned probes_ = 0;
-  std::map<store::WebhookId, Use> webhooks_;
+  std::map<WebhookId, Use> webhooks_;
 };
 
-}  // namespace dispatcher
+}  // namespace delivery

@@ -8,7 +8,7 @@
 
 #include "platform/clock.hpp"
 
-namespace webhook {
+namespace delivery {
 
 struct RetryPolicy {
   std::vector<platform::Milliseconds> schedule;  // wait before the 1st, 2nd, … retry
@@ -30,4 +30,4 @@ std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, un
 /// date in the past is 0; nullopt when malformed; absurdly large values saturate.
 std::optional<platform::Milliseconds> parse_retry_after(std::string_view value, platform::UtcTime now);
 
-}  // namespace webhook
+}  // namespace delivery

@@ -1,6 +1,6 @@
-#include "results/failure_text.hpp"
+#include "delivery/failure_text.hpp"
 
-namespace dispatcher {
+namespace delivery {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::string failure_text(TransportResult ending, int status, const platform::Del
   return "Error desconocido";
 }
 
-}  // namespace dispatcher
+}  // namespace delivery

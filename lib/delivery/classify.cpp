@@ -1,11 +1,11 @@
-#include "results/classify.hpp"
+#include "delivery/classify.hpp"
 
 #include <algorithm>
 
-#include "results/failure_text.hpp"
-#include "webhook/retry_policy.hpp"
+#include "delivery/failure_text.hpp"
+#include "delivery/retry_policy.hpp"
 
-namespace dispatcher {
+namespace delivery {
 
 namespace {
 
@@ -13,12 +13,12 @@ std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
                                                   const platform::DeliverySettings& settings,
                                                   platform::UtcTime now) {
   if (!asks_to_wait(attempt) || attempt.retry_after.empty()) return std::nullopt;
-  const auto wait = webhook::parse_retry_after(attempt.retry_after, now);
+  const auto wait = parse_retry_after(attempt.retry_after, now);
   return wait ? std::optional(std::min(*wait, settings.retry_after_max)) : std::nullopt;
 }
 
-store::DeliveryResult describe(const Attempt& attempt) {
-  store::DeliveryResult result;
+DeliveryResult describe(const Attempt& attempt) {
+  DeliveryResult result;
   result.id = attempt.delivery.id;
   result.webhook = attempt.delivery.webhook;
   result.entity = attempt.delivery.entity;
@@ -28,46 +28,46 @@ store::DeliveryResult describe(const Attempt& attempt) {
   result.started = attempt.started;
   result.duration = attempt.duration;
   result.address = attempt.address;
-  if (attempt.ending == TransportResult::answered) result.status = attempt.status;
+  if (attempt.transport == TransportResult::answered) result.status = attempt.status;
   return result;
 }
 
 }  // namespace
 
 bool asks_to_wait(const Attempt& attempt) {
-  return attempt.ending == TransportResult::answered && (attempt.status == 429 || attempt.status == 503);
+  return attempt.transport == TransportResult::answered && (attempt.status == 429 || attempt.status == 503);
 }
 
-store::DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings,
-                               double chance, platform::UtcTime now) {
+DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
+                        platform::UtcTime now) {
   auto result = describe(attempt);
-  result.error = failure_text(attempt.ending, attempt.status, settings);
+  result.error = failure_text(attempt.transport, attempt.status, settings);
   result.failures = attempt.delivery.failures;
   if (result.error.empty()) {
-    result.state = store::ResultState::delivered;
+    result.state = DeliveryState::delivered;
     return result;
   }
   ++result.failures;
   const auto asked = retry_after(attempt, settings, now);
-  const webhook::RetryPolicy policy{settings.retry_schedule, settings.retry_jitter, settings.retry_after_max};
-  const auto wait = webhook::next_attempt(policy, result.failures, attempt.delivery.test, chance, asked);
-  result.state = wait ? store::ResultState::retry : store::ResultState::failed;
+  const RetryPolicy policy{settings.retry_schedule, settings.retry_jitter, settings.retry_after_max};
+  const auto wait = next_attempt(policy, result.failures, attempt.delivery.test, chance, asked);
+  result.state = wait ? DeliveryState::pending : DeliveryState::failed;
   result.wait = wait.value_or(platform::Milliseconds{});
-  result.probe = attempt.ending != TransportResult::answered || asks_to_wait(attempt);
-  result.gone = attempt.ending == TransportResult::answered && attempt.status == 410;
-  if (attempt.ending == TransportResult::answered && attempt.status == 429)
+  result.probe = attempt.transport != TransportResult::answered || asks_to_wait(attempt);
+  result.gone = attempt.transport == TransportResult::answered && attempt.status == 410;
+  if (attempt.transport == TransportResult::answered && attempt.status == 429)
     result.rest = asked.value_or(settings.retry_schedule.front());
   return result;
 }
 
-store::DeliveryResult hold_unreadable(const store::LeasedDelivery& delivery) {
-  store::DeliveryResult result;
+DeliveryResult hold_unreadable(const LeasedDelivery& delivery) {
+  DeliveryResult result;
   result.id = delivery.id;
   result.webhook = delivery.webhook;
   result.entity = delivery.entity;
   result.lease = delivery.lease;
   result.test = delivery.test;
-  result.state = store::ResultState::held;
+  result.state = DeliveryState::held;
   result.failures = delivery.failures;
   result.error =
       std::string(delivery.test ? "El secreto del webhook o los datos de la prueba no se pueden leer"
@@ -77,4 +77,4 @@ store::DeliveryResult hold_unreadable(const store::LeasedDelivery& delivery) {
   return result;
 }
 
-}  // namespace dispatcher
+}  // namespace delivery

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "http/attempt.hpp"
+#include "delivery/attempt.hpp"
 #include "platform/config.hpp"
 
-namespace dispatcher {
+namespace delivery {
 
 /// Empty for a 2xx. At most 500 characters.
 std::string failure_text(TransportResult ending, int status, const platform::DeliverySettings& settings);
 
-}  // namespace dispatcher
+}  // namespace delivery

@@ -1,0 +1,38 @@
+// What an attempt means for its delivery and its webhook, ready to be recorded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "delivery/ids.hpp"
+#include "delivery/states.hpp"
+#include "platform/clock.hpp"
+
+namespace delivery {
+
+struct DeliveryResult {
+  DeliveryId id = 0;
+  WebhookId webhook = 0;
+  EntityId entity = 0;  // whose webhook it is
+  std::uint64_t lease = 0;
+  DeliveryState state = DeliveryState::delivered;  // or pending (a retry after `wait`), failed, held
+  unsigned failures = 0;                           // for the schedule, this one included
+  platform::Milliseconds wait{};                   // of pending
+  bool test = false;                               // test events do not count for deactivation
+
+  // The attempt.
+  unsigned attempts = 0;  // known outcomes before this one
+  platform::UtcTime started{};
+  platform::Milliseconds duration{};
+  std::optional<std::string> address;  // the IP dialled
+  std::optional<int> status;           // HTTP; none when there was no response
+  std::string error;                   // empty: success. At most 500 characters
+
+  // What it says of the webhook.
+  bool probe = false;             // failed in transport or with 429/503
+  bool gone = false;              // 410: the webhook is deactivated
+  platform::Milliseconds rest{};  // the whole webhook pauses for this long (429, unreadable secret)
+};
+
+}  // namespace delivery

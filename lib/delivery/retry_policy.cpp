@@ -1,0 +1,61 @@
+#include "delivery/retry_policy.hpp"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <system_error>
+
+namespace delivery {
+
+namespace {
+
+using platform::Milliseconds;
+using platform::UtcTime;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The three forms of RFC 9110 section 5.6.7, among others.
+std::optional<UtcTime> parse_http_date(const std::string& text) {
+  const std::time_t seconds = curl_getdate(text.c_str(), nullptr);
+  if (seconds == -1) return std::nullopt;
+  return UtcTime(std::chrono::seconds(seconds));
+}
+
+Milliseconds parse_delay_seconds(std::string_view digits) {
+  constexpr std::int64_t most = Milliseconds::max().count() / 1000;
+  std::int64_t seconds = 0;
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+  if (result.ec == std::errc::result_out_of_range || seconds > most) return Milliseconds::max();
+  return std::chrono::seconds(seconds);
+}
+
+Milliseconds jittered(Milliseconds wait, double jitter, double chance) {
+  const double factor = 1.0 - jitter + 2.0 * jitter * chance;
+  return Milliseconds(static_cast<std::int64_t>(static_cast<double>(wait.count()) * factor));
+}
+
+}  // namespace
+
+std::optional<Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures, bool test_event,
+                                         double chance, std::optional<Milliseconds> retry_after) {
+  std::size_t retries = policy.schedule.size();
+  if (test_event) retries = std::min<std::size_t>(retries, test_event_retries);
+  const std::size_t retry = std::max(failures, 1U);
+  if (retry > retries) return std::nullopt;
+  const auto wait = jittered(policy.schedule[retry - 1], policy.jitter, chance);
+  return std::max(wait, std::min(retry_after.value_or(Milliseconds{}), policy.retry_after_max));
+}
+
+std::optional<Milliseconds> parse_retry_after(std::string_view value, UtcTime now) {
+  if (value.empty()) return std::nullopt;
+  if (std::all_of(value.begin(), value.end(), is_digit)) return parse_delay_seconds(value);
+  const auto date = parse_http_date(std::string(value));
+  if (!date) return std::nullopt;
+  return std::max(*date - now, Milliseconds{});
+}
+
+}  // namespace delivery

@@ -1,0 +1,86 @@
+// The states of a notification and of a delivery, and every transition between them: what is not in these
+// tables does not happen (docs/delivery.md#the-life-of-a-delivery). The tests of the store have the database
+// refuse any other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace delivery {
+
+enum class NotificationState { pending, processed, rejected, cancelled };
+enum class DeliveryState { pending, leased, delivered, failed, cancelled, held };
+
+/// As the database spells them (`estado`), in the order of the columns' definitions.
+inline constexpr std::array<std::string_view, 4> notification_state_names{"pendiente", "procesada",
+                                                                          "rechazada", "cancelada"};
+inline constexpr std::array<std::string_view, 6> delivery_state_names{"pendiente", "en_curso",  "entregada",
+                                                                      "fallida",   "cancelada", "retenida"};
+
+constexpr std::string_view name(NotificationState state) {
+  return notification_state_names[static_cast<std::size_t>(state)];
+}
+constexpr std::string_view name(DeliveryState state) {
+  return delivery_state_names[static_cast<std::size_t>(state)];
+}
+
+enum class Actor {
+  evaluation,   // the evaluation system
+  api,          // an entity, by the API
+  dispatcher,   // its stages: fan-out, claim, results
+  maintenance,  // of the dispatcher: expired leases, deliveries that follow their webhooks
+  administrator,
+};
+
+template <class State>
+struct Transition {
+  std::optional<State> from;  // none: the row is new
+  State to;
+  Actor actor;
+  std::string_view when;
+};
+
+// clang-format off
+inline constexpr std::array<Transition<NotificationState>, 8> notification_transitions{{
+    {std::nullopt, NotificationState::pending, Actor::evaluation, "a row is written"},
+    {std::nullopt, NotificationState::processed, Actor::api, "a test event, with its deliveries"},
+    {NotificationState::pending, NotificationState::processed, Actor::dispatcher, "fanned out"},
+    {NotificationState::pending, NotificationState::rejected, Actor::dispatcher, "its data or its entity is not valid"},
+    {NotificationState::pending, NotificationState::cancelled, Actor::administrator, "notification cancel"},
+    {NotificationState::processed, NotificationState::cancelled, Actor::administrator, "notification cancel"},
+    {NotificationState::rejected, NotificationState::pending, Actor::administrator, "notification retry"},
+    {NotificationState::rejected, NotificationState::cancelled, Actor::administrator, "notification discard"},
+}};
+
+inline constexpr std::array<Transition<DeliveryState>, 25> delivery_transitions{{
+    {std::nullopt, DeliveryState::pending, Actor::dispatcher, "fan-out, no slot free"},
+    {std::nullopt, DeliveryState::pending, Actor::api, "a test event"},
+    {std::nullopt, DeliveryState::leased, Actor::dispatcher, "fan-out, to be sent at once"},
+    {std::nullopt, DeliveryState::held, Actor::dispatcher, "fan-out to an inactive webhook"},
+    {DeliveryState::pending, DeliveryState::leased, Actor::dispatcher, "claim"},
+    {DeliveryState::pending, DeliveryState::cancelled, Actor::dispatcher, "claim of a cancelled notification's"},
+    {DeliveryState::pending, DeliveryState::cancelled, Actor::maintenance, "its webhook was deleted"},
+    {DeliveryState::pending, DeliveryState::cancelled, Actor::administrator, "notification cancel, webhook enable --discard"},
+    {DeliveryState::pending, DeliveryState::held, Actor::maintenance, "its webhook is inactive"},
+    {DeliveryState::leased, DeliveryState::delivered, Actor::dispatcher, "2xx"},
+    {DeliveryState::leased, DeliveryState::pending, Actor::dispatcher, "a failure with a retry to come, or not started"},
+    {DeliveryState::leased, DeliveryState::pending, Actor::maintenance, "the lease has expired"},
+    {DeliveryState::leased, DeliveryState::failed, Actor::dispatcher, "a failure, the schedule is exhausted"},
+    {DeliveryState::leased, DeliveryState::held, Actor::dispatcher, "the secret cannot be read"},
+    {DeliveryState::held, DeliveryState::pending, Actor::maintenance, "its webhook may receive"},
+    {DeliveryState::held, DeliveryState::pending, Actor::administrator, "webhook enable"},
+    {DeliveryState::held, DeliveryState::cancelled, Actor::maintenance, "its webhook was deleted"},
+    {DeliveryState::held, DeliveryState::cancelled, Actor::administrator, "notification cancel, webhook enable --discard"},
+    {DeliveryState::delivered, DeliveryState::pending, Actor::administrator, "delivery retry"},
+    {DeliveryState::failed, DeliveryState::pending, Actor::administrator, "delivery retry"},
+    {DeliveryState::failed, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
+    {DeliveryState::delivered, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
+    {DeliveryState::cancelled, DeliveryState::pending, Actor::administrator, "delivery retry"},
+    {DeliveryState::cancelled, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
+    {DeliveryState::pending, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
+}};
+// clang-format on
+
+}  // namespace delivery
