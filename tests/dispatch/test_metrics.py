@@ -53,6 +53,20 @@ def test_a_410_is_an_automatic_deactivation(scrape, stack, entity, receiver):
     entity.api("DELETE", f"{BASE}/{hook.id}")
 
 
+def test_a_delivery_counts_once_it_is_recorded(scrape, entity, receiver, root):
+    hook = entity.register()
+    entity.notify()
+    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 200, what="an execution on record")
+    before = scrape()
+    root(f"START TRANSACTION; SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
+    entity.notify()
+    wait_until(lambda: scrape().value("apientidades_unsettled") == 1, what="a result that waits for the lock")
+    assert scrape().value("apientidades_deliveries_total", state="entregada") == before.value(
+        "apientidades_deliveries_total", state="entregada")
+    root("ROLLBACK")
+    grows(scrape, before, 1, "apientidades_deliveries_total", state="entregada")
+
+
 def test_a_rejected_row(scrape, stack, entity):
     before = scrape()
     stack.wait_notification(entity.notify(data="{}"), "rechazada")

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_quick_lane_keeps_to_one_connection) {
   auto pools = quick_pools();
   int opened = 0;
   for (int time = 0; time < 300; ++time) {
-    const store::DeliveryId first = std::int64_t{2} * time;
+    const delivery::DeliveryId first = std::int64_t{2} * time;
     pools.add(request(first), at(time));
     pools.add(request(first + 1), at(time));
     opened += static_cast<int>(pools.overdue(at(time), always).start.size());
