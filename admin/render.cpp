@@ -12,7 +12,7 @@ namespace json = webhook::json;
 
 namespace {
 
-constexpr std::string_view range = "  ";
+constexpr std::string_view gap = "  ";
 
 std::string hex_escape(unsigned value) {
   std::string text(8, '\0');
@@ -88,7 +88,7 @@ std::string align(const Grid& grid, const std::vector<bool>& right) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string padding(widths[i] - width(row[i]), ' ');
-      if (i > 0) line += range;
+      if (i > 0) line += gap;
       line += right[i] ? padding + row[i] : row[i] + padding;
     }
     result += trimmed_line(std::move(line));
@@ -138,7 +138,7 @@ std::string indented(const std::string& text) {
   std::string result;
   bool line_start = true;
   for (const char c : text) {
-    if (line_start) result += range;
+    if (line_start) result += gap;
     result += c;
     line_start = c == '\n';
   }

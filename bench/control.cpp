@@ -167,8 +167,8 @@ class Pace {
   bool due() const { return rate_ <= 0 || Clock::now() >= next_; }
   void advance() {
     if (rate_ <= 0) return;
-    std::exponential_distribution<double> range(rate_);
-    next_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(range(random_)));
+    std::exponential_distribution<double> gap(rate_);
+    next_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(gap(random_)));
   }
   /// Readable when the next message is due: libcurl's own time-outs count whole milliseconds.
   curl_waitfd arm() {

@@ -20,7 +20,7 @@ namespace {
 using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};      // between tries while the database is away
-constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, for the last delivery_results
+constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
 /// Of several servers, one that is frozen is left in time only if both sessions notice it side by side.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
@@ -39,7 +39,7 @@ delivery::Slots::Outcome outcome_of(const Attempt& attempt) {
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-           store::Session delivery_results, const platform::Log& log, const Metrics& metrics)
+           store::Session results_session, const platform::Log& log, const Metrics& metrics)
     : settings_(settings.delivery),
       key_file_(settings.secrets.key_file),
       keys_(std::move(keys)),
@@ -50,7 +50,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       maintenance_(settings, log, metrics),
       scanner_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
-      writer_(settings.delivery, std::move(delivery_results), between_looks(settings.database), log, metrics),
+      writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
@@ -85,13 +85,13 @@ bool Loop::round() {
 
 bool Loop::work() {
   collect();
-  const bool recorded = heed_recorded();
+  const bool recorded = take_recorded();
   // Nor are leases ended, or rows moved, under outcomes that cannot be written.
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
   const bool was_paused = scanner_.paused();
-  task("look", [this] { return scanner_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
+  task("scan", [this] { return scanner_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
   if (scanner_.paused() && !was_paused) sender_.return_waiting();
   const bool taken = may_start() && take_in();
   return taken || recorded;
@@ -192,7 +192,7 @@ void Loop::collect() {
 }
 
 /// True: results were recorded, and their webhooks may have more.
-bool Loop::heed_recorded() {
+bool Loop::take_recorded() {
   const auto now = std::chrono::steady_clock::now();
   const auto done = writer_.take_done();
   for (const auto& [webhook, entity, wait] : done) {
@@ -233,10 +233,10 @@ void Loop::drain() {
   log_.info("stopping: nothing more is started", {{"in_flight", slots_.in_flight()}});
   sender_.stop_starting();
   const auto deadline = std::chrono::steady_clock::now() + settings_.timeout + drain_margin;
-  away_ = false;  // from here on only the writer asks the database
+  away_ = false;  // from here on only the result writer asks the database
   for (;;) {
     collect();
-    heed_recorded();
+    take_recorded();
     show();
     feed_watchdog();
     const bool done = slots_.in_flight() == 0 && writer_.waiting() == 0;

@@ -34,7 +34,7 @@ class Loop {
   /// `metrics` outlives it.
   /// Of the two sessions, one fetches what is to be sent, the other writes down what became of it.
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
-       store::Session delivery_results, const platform::Log& log, const Metrics& metrics);
+       store::Session results_session, const platform::Log& log, const Metrics& metrics);
 
   /// Waits for the database; then until `stop`, and drains: starts nothing more, records what is in flight,
   /// gives back the rest. `reload` reads secrets.key_file again.
@@ -49,7 +49,7 @@ class Loop {
   void feed_watchdog();
 
   void collect();
-  bool heed_recorded();
+  bool take_recorded();
   bool may_start() const;
   bool take_in();
   using Source = LeasedBatch (Intake::*)(store::Session&, QueueScanner&, const delivery::Slots&);

@@ -143,19 +143,19 @@ class Workers {
 void watch(const Workers& workers, const platform::Settings& settings, Shared& shared,
            const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   platform::Watchdog watchdog;
-  const auto feed_watchdog = [&] {
+  const auto between = [&] {
     watchdog.feed_if({workers.heartbeat()}, std::chrono::steady_clock::now());
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   };
   auto session = make_session(settings, shared);
-  if (!store::wait_for_database([&] { try_database(session); }, feed_watchdog, stop, shared.log)) return;
+  if (!store::wait_for_database([&] { try_database(session); }, between, stop, shared.log)) return;
   session.disconnect();
   StatusLine status(shared, settings.api.threads);
   Memory memory(shared.observation);
   const int longest_ms =
       static_cast<int>(std::min<std::int64_t>(report_interval_ms, watchdog.interval().count()));
   while (!stop.requested()) {
-    feed_watchdog();
+    between();
     status.report();
     memory.tidy();
     std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};

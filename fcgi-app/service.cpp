@@ -81,46 +81,46 @@ Response Service::respond_to_client(const Request& request) {
   Observation& seen = shared_.observation;
   ++seen.busy;
   const auto start = std::chrono::steady_clock::now();
-  AccessLogEntry trace{request, match_route(request.method, request.target), std::nullopt};
-  Response response = answer(trace);
+  AccessLogEntry entry{request, match_route(request.method, request.target), std::nullopt};
+  Response response = answer(entry);
   const auto duration =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
-  seen.metrics.count_request(trace.match, response.status, duration);
+  seen.metrics.count_request(entry.match, response.status, duration);
   --seen.busy;
   ++seen.answered;
-  log_access(trace, response.status, duration);
+  log_access(entry, response.status, duration);
   return response;
 }
 
-Response Service::answer(AccessLogEntry& trace) {
+Response Service::answer(AccessLogEntry& entry) {
   try {
-    return perform(trace);
+    return perform(entry);
   } catch (const HttpError& e) {
     return error_response(e);
   } catch (const webhook::InvalidRequest& e) {
     return error_response(BadRequest(e.what()));
   } catch (const store::Unavailable& e) {
-    log_failure(log_, "database unavailable", trace.request, e);
+    log_failure(log_, "database unavailable", entry.request, e);
     return error_response(ServiceUnavailable());
   } catch (const store::Conflict& e) {  // nothing happened, and it may be tried again
-    log_failure(log_, "database conflict", trace.request, e);
+    log_failure(log_, "database conflict", entry.request, e);
     return error_response(ServiceUnavailable());
   } catch (const std::exception& e) {
-    log_failure(log_, "request failed", trace.request, e);
+    log_failure(log_, "request failed", entry.request, e);
     return error_response(InternalError());
   }
 }
 
-Response Service::perform(AccessLogEntry& trace) {
-  const Request& request = trace.request;
+Response Service::perform(AccessLogEntry& entry) {
+  const Request& request = entry.request;
   require_body(request.body_state);
   const store::Caller caller = authenticate(request);
-  trace.entity = caller.id;
-  const Route& route = require_route(trace.match);
+  entry.entity = caller.id;
+  const Route& route = require_route(entry.match);
   if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
   const auto keys = shared_.keys.current();
   return route.handler(
-      {caller, trace.match.parameter, request.body, session_, *keys, shared_.overrides, shared_.limits});
+      {caller, entry.match.parameter, request.body, session_, *keys, shared_.overrides, shared_.limits});
 }
 
 store::Caller Service::authenticate(const Request& request) {
@@ -138,13 +138,13 @@ std::optional<store::Caller> Service::find_caller(std::string_view method, const
   return callers_.find_alone(session_, hash);
 }
 
-void Service::log_access(const AccessLogEntry& trace, int status, std::chrono::microseconds duration) const {
-  const std::string_view route = trace.match.pattern;
-  log_.info("request", {{"request", trace.request.id},
-                        {"method", trace.request.method},
+void Service::log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const {
+  const std::string_view route = entry.match.pattern;
+  log_.info("request", {{"request", entry.request.id},
+                        {"method", entry.request.method},
                         {"route", route.empty() ? "-" : route},
                         {"status", status},
-                        {"entity", trace.entity ? std::to_string(*trace.entity) : "-"},
+                        {"entity", entry.entity ? std::to_string(*entry.entity) : "-"},
                         {"duration_us", duration.count()}});
 }
 

@@ -55,11 +55,11 @@ class Service {
   Response respond_to_client(const Request& request);
   Response respond_to_balancer(std::string_view method);
   bool database_answers();
-  Response answer(AccessLogEntry& trace);
-  Response perform(AccessLogEntry& trace);
+  Response answer(AccessLogEntry& entry);
+  Response perform(AccessLogEntry& entry);
   store::Caller authenticate(const Request& request);
   std::optional<store::Caller> find_caller(std::string_view method, const store::TokenHash& hash);
-  void log_access(const AccessLogEntry& trace, int status, std::chrono::microseconds duration) const;
+  void log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const;
 
   const Shared& shared_;
   CallerLookup& callers_;

@@ -81,8 +81,8 @@ std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
   return overdue_.empty() ? std::nullopt : std::optional(overdue_.begin()->first);
 }
 
-/// An answer takes as long as the last few, or as nothing has come: from when on are those that wait worth a
-/// connection?
+/// An answer takes as long as the last few did, or as long as none has come: when does the backlog justify
+/// another connection?
 void ConnectionPools::wait_from(PoolMap::iterator pool, platform::MonotonicTime now) {
   auto& [active, idle, waiting, answer, progress, opened, overdue] = pool->second;
   const auto handshake = std::clamp<Average>(handshake_, least_handshake, most_handshake);

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "http/attempt.hpp"
-#include "store/deliveries/lease.hpp"
 #include "store/webhooks/target.hpp"
 #include "webhook/sealed_secret.hpp"
 

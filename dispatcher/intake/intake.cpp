@@ -49,14 +49,14 @@ void note_fanned_out(ReadyEntities& ready, const std::vector<store::TakeRequest>
   }
 }
 
-/// Takes those that rest, or may not receive at all, off the ready set and out of `receiving`. True: there
+/// Takes those that rest, or may not receive at all, out of the ready set and of `receiving`. True: there
 /// were some.
-bool set_aside_who_cannot(ReadyWebhooks& ready, const std::vector<delivery::WebhookId>& ids,
-                          std::vector<store::ReceivingWebhook>& receiving) {
+bool quarantine_who_cannot(ReadyWebhooks& ready, const std::vector<delivery::WebhookId>& ids,
+                           std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();
   std::set<delivery::WebhookId> gone(ids.begin(), ids.end());
   for (const auto& webhook : receiving) gone.erase(webhook.target.webhook);
-  for (const auto id : gone) ready.set_aside(id, now + not_receiving_wait);
+  for (const auto id : gone) ready.quarantine(id, now + not_receiving_wait);
   const auto resting = std::erase_if(receiving, [&](const auto& webhook) {
     if (webhook.rest.count() == 0) return false;
     ready.postpone(webhook.target.webhook,
@@ -165,7 +165,7 @@ LeasedBatch Intake::claim(store::Session& session, ReadyWebhooks& ready,
   for (const auto& webhook : due) ids.push_back(webhook.webhook);
   auto receiving = store::load_receiving(session, ids);
   LeasedBatch leased_batch;
-  leased_batch.worked = set_aside_who_cannot(ready, ids, receiving);
+  leased_batch.worked = quarantine_who_cannot(ready, ids, receiving);
   ready.turn_ended(ids.back());
   const auto requests = plan_claims(receiving, due, slots);
   if (requests.empty()) return leased_batch;

@@ -2,8 +2,8 @@
 // and waits; the others have their turn all the same.
 //
 // A turn takes the loop for some 10 to 30 ms, and then all of maintenance rests in proportion: it has
-// a fifth of the thread's time at most while there is something to deliver, and nearly none when there is
-// nothing to keep up.
+// a quarter of the thread's time at most while there is something to deliver, and nearly none when there
+// is nothing to maintain.
 #pragma once
 
 #include <array>

@@ -11,6 +11,7 @@ using metrics::Labels;
 using metrics::Metric;
 using Kind = Metric::Kind;
 using delivery::DeliveryState;
+using delivery::TransportResult;
 
 constexpr std::array<std::string_view, 13> outcome_labels{
     "delivered", "http_3xx",   "http_4xx", "http_410", "http_429", "http_5xx", "bad_response",
@@ -113,7 +114,7 @@ OutcomeClass class_of_status(int status) {
 
 std::string_view label(OutcomeClass outcome) { return outcome_labels.at(static_cast<std::size_t>(outcome)); }
 
-OutcomeClass outcome_class(const Attempt& attempt) {
+OutcomeClass outcome_class(const delivery::Attempt& attempt) {
   switch (attempt.transport) {
     case TransportResult::answered:
       return class_of_status(attempt.status);
@@ -178,7 +179,7 @@ std::vector<metrics::Counter> Metrics::counters_of(const metrics::Table& table, 
   return result;
 }
 
-void Metrics::count_attempt(const Attempt& attempt) const {
+void Metrics::count_attempt(const delivery::Attempt& attempt) const {
   const auto outcome = outcome_class(attempt);
   attempts_[static_cast<std::size_t>(outcome)].add();
   if (outcome == OutcomeClass::local) return;  // it was not made

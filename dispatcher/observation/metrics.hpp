@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "http/attempt.hpp"
+#include "delivery/attempt.hpp"
+#include "delivery/result.hpp"
 #include "metrics/table.hpp"
-#include "store/deliveries/results.hpp"
 #include "store/session/error_stats.hpp"
 
 namespace dispatcher {
@@ -30,13 +30,13 @@ enum class OutcomeClass {
 };
 std::string_view label(OutcomeClass outcome);
 /// Not for TransportResult::not_started, which is no attempt. Pure.
-OutcomeClass outcome_class(const Attempt& attempt);
+OutcomeClass outcome_class(const delivery::Attempt& attempt);
 
 class Metrics {
  public:
   Metrics();
 
-  void count_attempt(const Attempt& attempt) const;
+  void count_attempt(const delivery::Attempt& attempt) const;
   void count_result(const delivery::DeliveryResult& delivery_result) const;
   void count_error(store::ErrorKind kind) const;
 

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto aside_for = 5s;              // a webhook whose row somebody holds, or that was refused,
+constexpr auto quarantine_time = 5s;        // a webhook whose row somebody holds, or that was refused,
 constexpr auto between_looks = 100ms;       // or until the row is free
 constexpr auto refused_for = 1s;            // between tries while all are refused
 constexpr std::size_t enough_to_tell = 20;  // refused, and none taken since: all are
@@ -30,11 +30,11 @@ ResultBuffer::ResultBuffer(const platform::DeliverySettings& settings, const pla
       heartbeat_(heartbeat),
       random_(std::random_device{}()) {}
 
-void ResultBuffer::add(const Attempt& attempt) {
-  if (attempt.transport != TransportResult::not_started) metrics_.count_attempt(attempt);
-  if (attempt.transport == TransportResult::not_started) {
+void ResultBuffer::add(const delivery::Attempt& attempt) {
+  if (attempt.transport != delivery::TransportResult::not_started) metrics_.count_attempt(attempt);
+  if (attempt.transport == delivery::TransportResult::not_started) {
     unreleased_.push_back(attempt.delivery);
-  } else if (attempt.transport == TransportResult::local_failure) {
+  } else if (attempt.transport == delivery::TransportResult::local_failure) {
     // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
     log_.error("this host could not make an attempt (descriptors, memory, delivery.ca_file?)",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
@@ -58,15 +58,15 @@ void ResultBuffer::hold(const delivery::LeasedDelivery& delivery) {
 
 bool ResultBuffer::record(store::Session& session) {
   const auto now = monotonic_now();
-  std::erase_if(set_aside_, [&](const auto& aside) { return now >= aside.second.until; });
-  if (!set_aside_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
+  std::erase_if(quarantine_, [&](const auto& entry) { return now >= entry.second.until; });
+  if (!quarantine_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
   bool got_on = false;
   if (!refused_ || now >= next_try_) {
     const auto batch = next_batch();
-    const auto aside_before = set_aside_.size();
+    const auto quarantined_before = quarantine_.size();
     // Where some rows are held, more may be: looking costs less than a second's wait.
-    got_on = write(session, set_aside_.empty() ? batch : keep_unlocked(session, batch));
-    got_on = got_on || set_aside_.size() > aside_before;
+    got_on = write(session, quarantine_.empty() ? batch : keep_unlocked(session, batch));
+    got_on = got_on || quarantine_.size() > quarantined_before;
   }
   return release(session, now) || got_on;
 }
@@ -94,7 +94,7 @@ void ResultBuffer::finish(const Batch& batch) {
   std::set<std::pair<delivery::DeliveryId, std::uint64_t>> attempts;
   for (const auto& delivery_result : batch) {
     attempts.emplace(delivery_result.id, delivery_result.lease);
-    set_aside_.erase(delivery_result.webhook);
+    quarantine_.erase(delivery_result.webhook);
     refusals_.erase(delivery_result.id);
     const bool again = delivery_result.state == delivery::DeliveryState::pending;
     done_.push_back({delivery_result.webhook, delivery_result.entity,
@@ -104,25 +104,25 @@ void ResultBuffer::finish(const Batch& batch) {
   std::erase_if(unrecorded_, decided);
 }
 
-std::size_t ResultBuffer::set_aside() const {
-  if (set_aside_.empty()) return 0;
+std::size_t ResultBuffer::quarantined() const {
+  if (quarantine_.empty()) return 0;
   return static_cast<std::size_t>(std::ranges::count_if(unrecorded_, [this](const auto& delivery_result) {
-    return set_aside_.contains(delivery_result.webhook);
+    return quarantine_.contains(delivery_result.webhook);
   }));
 }
 
-/// The oldest, without those of webhooks that are set aside.
+/// The oldest, without those of webhooks that are quarantined.
 ResultBuffer::Batch ResultBuffer::next_batch() const {
   Batch batch;
   for (const auto& delivery_result : unrecorded_) {
     if (batch.size() == batch_size) break;
-    if (!set_aside_.contains(delivery_result.webhook)) batch.push_back(delivery_result);
+    if (!quarantine_.contains(delivery_result.webhook)) batch.push_back(delivery_result);
   }
   return batch;
 }
 
-void ResultBuffer::set_aside(delivery::WebhookId webhook, bool held) {
-  set_aside_[webhook] = {monotonic_now() + aside_for, held};
+void ResultBuffer::quarantine(delivery::WebhookId webhook, bool held) {
+  quarantine_[webhook] = {monotonic_now() + quarantine_time, held};
 }
 
 /// As soon as nobody holds their rows any more: the lease of what has been delivered goes on.
@@ -130,16 +130,17 @@ void ResultBuffer::bring_back_unlocked(store::Session& session, platform::Monoto
   next_bring_back_ = now + between_looks;
   Batch held;
   for (const auto& delivery_result : unrecorded_) {
-    const auto aside = set_aside_.find(delivery_result.webhook);
-    if (held.size() < batch_size && aside != set_aside_.end() && aside->second.held)
+    const auto found = quarantine_.find(delivery_result.webhook);
+    if (held.size() < batch_size && found != quarantine_.end() && found->second.held)
       held.push_back(delivery_result);
   }
   if (held.empty()) return;
-  for (const auto& delivery_result : held) set_aside_.erase(delivery_result.webhook);
+  for (const auto& delivery_result : held) quarantine_.erase(delivery_result.webhook);
   keep_unlocked(session, held);
 }
 
-/// Without those whose rows somebody holds, which are set aside together: a wait for each would hold up all.
+/// Without those whose rows somebody holds, which are quarantined together: a wait for each would hold up
+/// all.
 ResultBuffer::Batch ResultBuffer::keep_unlocked(store::Session& session, const Batch& batch) {
   const auto unlocked = store::find_unlocked(session, batch);
   Batch rest;
@@ -147,7 +148,7 @@ ResultBuffer::Batch ResultBuffer::keep_unlocked(store::Session& session, const B
     if (unlocked.contains(delivery_result.webhook))
       rest.push_back(delivery_result);
     else
-      set_aside(delivery_result.webhook, true);
+      quarantine(delivery_result.webhook, true);
   }
   return rest;
 }
@@ -182,7 +183,7 @@ bool ResultBuffer::write_by_webhook(store::Session& session, const Batch& batch)
   std::map<delivery::WebhookId, Batch> groups;
   for (const auto& delivery_result : batch) groups[delivery_result.webhook].push_back(delivery_result);
   if (groups.size() == 1) {
-    set_aside(batch.front().webhook, false);
+    quarantine(batch.front().webhook, false);
     return false;
   }
   bool any = false;
@@ -206,7 +207,7 @@ bool ResultBuffer::write_one_by_one(store::Session& session, const Batch& batch)
     } catch (const store::Unavailable&) {
       throw;
     } catch (const store::Conflict&) {
-      set_aside(delivery_result.webhook, false);
+      quarantine(delivery_result.webhook, false);
     } catch (const store::DatabaseError&) {
       any = refuse(delivery_result) || any;
       if (refused_) break;
@@ -218,7 +219,7 @@ bool ResultBuffer::write_one_by_one(store::Session& session, const Batch& batch)
 /// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
 /// When all are, it is not their fault: they are kept. True: given up.
 bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
-  set_aside(delivery_result.webhook, false);
+  quarantine(delivery_result.webhook, false);
   const auto written_before = refusals_.try_emplace(delivery_result.id, written_).first->second;
   if (written_ > written_before) {
     log_.error("an outcome is given up: the delivery is attempted again after its lease",
@@ -232,6 +233,8 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   return false;
 }
 
+/// Counts what was recorded. A batch whose COMMIT was not acknowledged comes back as stale: it is counted by
+/// nobody.
 void ResultBuffer::report(const Batch& batch, const store::RecordSummary& result) const {
   for (const auto& delivery_result : batch) {
     if (!result.stale.contains({delivery_result.id, delivery_result.lease}))
@@ -247,7 +250,7 @@ void ResultBuffer::report(const Batch& batch, const store::RecordSummary& result
   metrics_.deactivated.add(result.deactivated.size());
 }
 
-void ResultBuffer::log_attempt(const Attempt& attempt,
+void ResultBuffer::log_attempt(const delivery::Attempt& attempt,
                                const delivery::DeliveryResult& delivery_result) const {
   const auto& delivery = attempt.delivery;
   const std::initializer_list<platform::LogField> fields = {{"delivery", delivery.id},

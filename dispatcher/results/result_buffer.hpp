@@ -27,7 +27,7 @@ class ResultBuffer {
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
                platform::Heartbeat& heartbeat);
 
-  void add(const Attempt& attempt);
+  void add(const delivery::Attempt& attempt);
   /// Its secret cannot be read: it is held, without an attempt.
   void hold(const delivery::LeasedDelivery& delivery);
 
@@ -48,12 +48,12 @@ class ResultBuffer {
 
   std::size_t waiting() const { return unrecorded_.size() + unreleased_.size(); }
   /// Of them, those that wait for a row that somebody holds, or that was refused.
-  std::size_t set_aside() const;
+  std::size_t quarantined() const;
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;
   /// A webhook whose outcomes wait apart.
-  struct Aside {
+  struct Quarantine {
     platform::MonotonicTime until;  // at most
     bool held;                      // somebody was seen to hold its rows: until nobody does
   };
@@ -63,12 +63,12 @@ class ResultBuffer {
   bool write_one_by_one(store::Session& session, const Batch& batch);
   Batch keep_unlocked(store::Session& session, const Batch& batch);
   void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
-  void set_aside(delivery::WebhookId webhook, bool held);
+  void quarantine(delivery::WebhookId webhook, bool held);
   bool refuse(const delivery::DeliveryResult& delivery_result);
   void finish(const Batch& batch);
   bool release(store::Session& session, platform::MonotonicTime now);
   void report(const Batch& batch, const store::RecordSummary& result) const;
-  void log_attempt(const Attempt& attempt, const delivery::DeliveryResult& delivery_result) const;
+  void log_attempt(const delivery::Attempt& attempt, const delivery::DeliveryResult& delivery_result) const;
 
   platform::DeliverySettings settings_;
   platform::Log log_;
@@ -79,7 +79,7 @@ class ResultBuffer {
   std::vector<delivery::LeasedDelivery> unreleased_;  // never started
   platform::MonotonicTime next_release_{};
   std::vector<Done> done_;
-  std::map<delivery::WebhookId, Aside> set_aside_;
+  std::map<delivery::WebhookId, Quarantine> quarantine_;
   platform::MonotonicTime next_bring_back_{};
   std::uint64_t written_ = 0;                               // batches so far
   std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // what was refused, and `written_` at that time

@@ -14,7 +14,7 @@ using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};  // between tries while the database is away
 constexpr Milliseconds retry_wait{50};  // while something waits that could not be written
-constexpr Milliseconds pulse_wait{1000};
+constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};
 constexpr std::size_t enough = 250;        // outcomes, not to wait for more
 constexpr Milliseconds trusted_for{1000};  // a connection that has been used
@@ -34,7 +34,7 @@ ResultWriter::~ResultWriter() {
   items_.wake();
 }
 
-void ResultWriter::add(std::vector<Attempt> attempts) {
+void ResultWriter::add(std::vector<delivery::Attempt> attempts) {
   submit({std::make_move_iterator(attempts.begin()), std::make_move_iterator(attempts.end())});
 }
 
@@ -55,7 +55,7 @@ std::size_t ResultWriter::waiting() const {
 }
 
 std::size_t ResultWriter::backlog() const {
-  const std::size_t aside = aside_;
+  const std::size_t aside = quarantined_;
   const auto all = waiting();
   return all - std::min(all, aside);
 }
@@ -73,10 +73,7 @@ void ResultWriter::run(const std::stop_token& stop) {
         gather(start);
         continue;
       }
-      wait(away_ || failed_        ? away_wait
-           : buffer_.waiting() > 0 ? retry_wait
-                                   : pulse_wait,
-           !away_ && !failed_);
+      wait(away_ || failed_ ? away_wait : buffer_.waiting() > 0 ? retry_wait : idle_wait, !away_ && !failed_);
     }
   } catch (const std::exception& error) {  // no memory: the program ends, and says why
     log_.error("the thread that records outcomes has failed", {{"error", error.what()}});
@@ -96,7 +93,7 @@ void ResultWriter::gather(platform::MonotonicTime last_start) const {
 void ResultWriter::take() {
   const auto items = items_.take();
   for (const auto& item : items) {
-    if (const auto* attempt = std::get_if<Attempt>(&item))
+    if (const auto* attempt = std::get_if<delivery::Attempt>(&item))
       buffer_.add(*attempt);
     else
       buffer_.hold(std::get<delivery::LeasedDelivery>(item));
@@ -114,7 +111,7 @@ bool ResultWriter::record() {
     const bool got_on = buffer_.record(session_);
     if (got_on) used_ = std::chrono::steady_clock::now();
     // After an absence only once all is written: leases are not recovered, meanwhile, under what comes next.
-    const bool caught_up = !got_on || buffer_.waiting() == buffer_.set_aside();
+    const bool caught_up = !got_on || buffer_.waiting() == buffer_.quarantined();
     if (away_ && caught_up) {
       away_ = false;
       log_.info("outcomes are recorded again");
@@ -151,7 +148,7 @@ void ResultWriter::look_alive() {
 
 void ResultWriter::publish() {
   refused_ = buffer_.refused() || failed_;
-  aside_ = buffer_.set_aside();
+  quarantined_ = buffer_.quarantined();
   unrecorded_ = buffer_.waiting();
   done_.put(buffer_.take_done());
 }

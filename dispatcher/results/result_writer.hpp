@@ -1,7 +1,7 @@
 // The thread that writes down what became of attempts, on a database session of its own: while its
 // transaction is made durable, the loop fetches what is to be sent next.
 //
-// It promises what outcomes.hpp does, and that the loop never waits for it.
+// It promises what result_buffer.hpp does, and that the loop never waits for it.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class ResultWriter {
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
 
-  void add(std::vector<Attempt> attempts);
+  void add(std::vector<delivery::Attempt> attempts);
   /// Their secrets cannot be read: they are held, without an attempt.
   void hold(std::vector<delivery::LeasedDelivery> deliveries);
 
@@ -36,7 +36,7 @@ class ResultWriter {
 
   /// Of what was added and held, how much is not written; never too little.
   std::size_t waiting() const;
-  /// The same without those that are set aside, which hold up nobody.
+  /// The same without those that are quarantined, which hold up nobody.
   std::size_t backlog() const;
   /// Nothing can be written at the moment: nothing more should be started.
   bool stuck() const { return away_ || refused_; }
@@ -44,7 +44,7 @@ class ResultWriter {
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
  private:
-  using Item = std::variant<Attempt, delivery::LeasedDelivery>;
+  using Item = std::variant<delivery::Attempt, delivery::LeasedDelivery>;
 
   void submit(std::vector<Item> items);
   void run(const std::stop_token& stop);
@@ -64,7 +64,7 @@ class ResultWriter {
   platform::Mailbox<ResultBuffer::Done> done_;
   std::atomic<std::size_t> submitted_ = 0;  // and not taken yet
   std::atomic<std::size_t> unrecorded_ = 0;
-  std::atomic<std::size_t> aside_ = 0;
+  std::atomic<std::size_t> quarantined_ = 0;
   std::atomic<bool> refused_ = false;  // by the database, one and all, or nobody knows why
   std::atomic<bool> away_ = false;     // the database, or a connection to it, at the last try
   bool failed_ = false;                // the last try, by an error of no known kind

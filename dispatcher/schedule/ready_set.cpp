@@ -168,7 +168,7 @@ void ReadyWebhooks::postpone(delivery::WebhookId webhook, platform::MonotonicTim
   if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.not_before = until;
 }
 
-void ReadyWebhooks::set_aside(delivery::WebhookId webhook, platform::MonotonicTime until) {
+void ReadyWebhooks::quarantine(delivery::WebhookId webhook, platform::MonotonicTime until) {
   finished(webhook);
   postpone(webhook, until);
 }

@@ -93,7 +93,7 @@ class ReadyWebhooks {
   /// Not before `until`, whatever is found: it rests.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// Nothing of it can be claimed: not before `until`, and then only if something is found.
-  void set_aside(delivery::WebhookId webhook, platform::MonotonicTime until);
+  void quarantine(delivery::WebhookId webhook, platform::MonotonicTime until);
   void look_again();
 
   /// The ids not known to be due.

@@ -17,7 +17,7 @@ struct LeasedDelivery {
   WebhookId webhook = 0;
   NotificationId notification = 0;
   EntityId entity = 0;
-  std::uint64_t lease = 0;  // store::Lease::token
+  std::uint64_t lease = 0;  // the random token of its claim
   webhook::Event event{};
   platform::UtcTime occurred{};
   platform::UtcTime created{};

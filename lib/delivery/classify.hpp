@@ -19,7 +19,7 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
 /// How long a webhook rests whose secret, or test event, cannot be read, before it is tried again.
 inline constexpr platform::Milliseconds unreadable_secret_rest{60000};
 
-/// The delivery_result of a delivery that cannot be signed, or read: held, no attempt spent.
+/// The result of a delivery that cannot be signed, or read: held, no attempt spent.
 DeliveryResult hold_unreadable(const LeasedDelivery& delivery);
 
 }  // namespace delivery

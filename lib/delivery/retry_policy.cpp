@@ -18,11 +18,13 @@ using platform::UtcTime;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The three forms of RFC 9110 section 5.6.7, among others.
+/// The three forms of RFC 9110 section 5.6.7, among others. A year of two digits above 70 is one of the last
+/// century.
 std::optional<UtcTime> parse_http_date(const std::string& text) {
   const std::time_t seconds = curl_getdate(text.c_str(), nullptr);
   if (seconds == -1) return std::nullopt;
-  return UtcTime(std::chrono::seconds(seconds));
+  constexpr std::int64_t most = Milliseconds::max().count() / 1000;  // years that only seconds can count
+  return UtcTime(std::chrono::seconds(std::min<std::int64_t>(seconds, most)));
 }
 
 Milliseconds parse_delay_seconds(std::string_view digits) {

@@ -18,7 +18,7 @@ unsigned less(unsigned from, unsigned taken) { return from - std::min(from, take
 
 unsigned Slots::limit_of(const Use& use, platform::MonotonicTime now) const {
   const bool forgotten = use.in_flight == 0 && now - use.progress > forgotten_after;
-  return std::min(per_webhook_, forgotten ? first_limit : std::max(use.window, first_limit));
+  return std::min(per_webhook_, forgotten ? first_limit : std::max(use.limit, first_limit));
 }
 
 unsigned Slots::available(const Use& use, bool probing, unsigned taken, unsigned taken_in_all,
@@ -39,7 +39,7 @@ unsigned Slots::available(WebhookId webhook, bool probing, platform::MonotonicTi
 
 void Slots::take(WebhookId webhook, bool probing, platform::MonotonicTime now) {
   auto& use = webhooks_[webhook];
-  use.window = limit_of(use, now);
+  use.limit = limit_of(use, now);
   if (use.in_flight++ == 0) use.progress = now;
   ++in_flight_;
   if (probing) {
@@ -63,9 +63,9 @@ void Slots::ended(WebhookId webhook, Outcome outcome, platform::MonotonicTime no
   }
   if (outcome == Outcome::answered || outcome == Outcome::asked_to_wait) {
     use.progress = now;
-    use.window = std::min(per_webhook_, use.window + 1);
+    use.limit = std::min(per_webhook_, use.limit + 1);
   } else if (outcome == Outcome::failed) {
-    use.window = first_limit;
+    use.limit = first_limit;
   }
 }
 

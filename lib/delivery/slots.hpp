@@ -59,7 +59,7 @@ class Slots {
     unsigned unrecorded = 0;       // ended, and not written down yet
     bool awaiting_result = false;  // one of those failed, or was asked to wait
     unsigned probes = 0;
-    unsigned window = 0;                 // how many it has earned
+    unsigned limit = 0;                  // the concurrency that it has earned
     platform::MonotonicTime progress{};  // its last answer, or its first attempt since nothing was in flight
   };
   unsigned limit_of(const Use& use, platform::MonotonicTime now) const;

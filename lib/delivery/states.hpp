@@ -1,6 +1,6 @@
-// The states of a notification and of a delivery, and every transition between them: what is not in these
-// tables does not happen (docs/delivery.md#the-life-of-a-delivery). The tests of the store have the database
-// refuse any other.
+// The states of a notification and of a delivery, and every transition between them; a change of state that
+// is not in these tables does not happen (docs/delivery.md#the-life-of-a-delivery): the tests of the store
+// have the database refuse it. Retention, which removes finished rows, is not in them.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ inline constexpr std::array<Transition<NotificationState>, 8> notification_trans
 }};
 
 inline constexpr std::array<Transition<DeliveryState>, 25> delivery_transitions{{
-    {std::nullopt, DeliveryState::pending, Actor::dispatcher, "fan-out, no slot free"},
+    {std::nullopt, DeliveryState::pending, Actor::dispatcher, "fan-out: no slot is free, older ones wait, or the webhook rests"},
     {std::nullopt, DeliveryState::pending, Actor::api, "a test event"},
     {std::nullopt, DeliveryState::leased, Actor::dispatcher, "fan-out, to be sent at once"},
     {std::nullopt, DeliveryState::held, Actor::dispatcher, "fan-out to an inactive webhook"},
@@ -63,12 +63,12 @@ inline constexpr std::array<Transition<DeliveryState>, 25> delivery_transitions{
     {DeliveryState::pending, DeliveryState::cancelled, Actor::dispatcher, "claim of a cancelled notification's"},
     {DeliveryState::pending, DeliveryState::cancelled, Actor::maintenance, "its webhook was deleted"},
     {DeliveryState::pending, DeliveryState::cancelled, Actor::administrator, "notification cancel, webhook enable --discard"},
-    {DeliveryState::pending, DeliveryState::held, Actor::maintenance, "its webhook is inactive"},
+    {DeliveryState::pending, DeliveryState::held, Actor::maintenance, "its webhook is inactive, or its entity disabled"},
     {DeliveryState::leased, DeliveryState::delivered, Actor::dispatcher, "2xx"},
     {DeliveryState::leased, DeliveryState::pending, Actor::dispatcher, "a failure with a retry to come, or not started"},
     {DeliveryState::leased, DeliveryState::pending, Actor::maintenance, "the lease has expired"},
     {DeliveryState::leased, DeliveryState::failed, Actor::dispatcher, "a failure, the schedule is exhausted"},
-    {DeliveryState::leased, DeliveryState::held, Actor::dispatcher, "the secret cannot be read"},
+    {DeliveryState::leased, DeliveryState::held, Actor::dispatcher, "its secret, or the data of a test event, cannot be read"},
     {DeliveryState::held, DeliveryState::pending, Actor::maintenance, "its webhook may receive"},
     {DeliveryState::held, DeliveryState::pending, Actor::administrator, "webhook enable"},
     {DeliveryState::held, DeliveryState::cancelled, Actor::maintenance, "its webhook was deleted"},
@@ -77,7 +77,7 @@ inline constexpr std::array<Transition<DeliveryState>, 25> delivery_transitions{
     {DeliveryState::failed, DeliveryState::pending, Actor::administrator, "delivery retry"},
     {DeliveryState::failed, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
     {DeliveryState::delivered, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
-    {DeliveryState::cancelled, DeliveryState::pending, Actor::administrator, "delivery retry"},
+    {DeliveryState::cancelled, DeliveryState::pending, Actor::administrator, "delivery retry, its notification not cancelled"},
     {DeliveryState::cancelled, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
     {DeliveryState::pending, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
 }};

@@ -95,7 +95,7 @@ def test_the_dispatchers_clock_jumps(dispatcher_clock, entity, receiver, stack, 
     first, _ = stack.attempts(timed_out)
     assert TIMEOUT * 1000 - 100 <= first["duracion_ms"] < TIMEOUT * 1000 + 2000, "the evidence measures time as it passed"
     assert len(receiver.requests(held.path)) == len(receiver.requests(fresh.path)) == 1
-    stack.wait_delivery(waiting, "cancelada", 15)  # upkeep goes on
+    stack.wait_delivery(waiting, "cancelada", 15)  # maintenance goes on
 
 
 # The database's clock: leases, schedule and rests are times of it.

@@ -70,7 +70,7 @@ def test_three_dispatchers_share_the_work_without_repeats(new_entity, addresses,
 
 
 def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, addresses, stack):
-    """What was born leased by the expansion, and what was claimed later: a test event is always claimed."""
+    """What was created leased by the fan-out, and what was claimed later: a test event is always claimed."""
     hook = entity.register(["evaluacion.abierta"], port=addresses.port)
     addresses.behave(hook.path, Behaviour(hold=True))
     entity.notify()
@@ -100,7 +100,7 @@ def test_leases_are_recovered_as_soon_as_the_database_is_back(entity, receiver, 
         failures = lambda: scrape().value("apientidades_database_errors_total", kind="unavailable")
         before = failures()
         stack.stop("db", "-9")
-        wait_until(lambda: failures() >= before + 5, what="every duty to have met with that")
+        wait_until(lambda: failures() >= before + 5, what="every task to have met with that")
         stack.start("db")
         stack.connect_evaluation()
         stack.sql("UPDATE entregas SET estado = 'en_curso', terminada_en = NULL, arriendo = 1,"

@@ -29,7 +29,7 @@ def test_a_delete_that_races_expansion_and_claim(entity, receiver, stack, root, 
     for _ in range(8):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(delay=0.02))
-        receiver.wait(hook.path, 25, 20)  # more than may be in flight: some are born leased, others claimed
+        receiver.wait(hook.path, 25, 20)  # more than may be in flight: some are created leased, others claimed
         response = entity.api("DELETE", f"{BASE}/{hook.id}")
         rows = root(f"SELECT id, estado FROM entregas WHERE webhook_id = {hook.id}")
         assert response.status == 200, response

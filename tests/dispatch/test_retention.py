@@ -116,8 +116,8 @@ def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, st
     assert len({r.id for r in receiver.requests(hook.path)}) == replayed
 
 
-def test_a_duty_that_is_refused_keeps_the_others_from_nothing(entity, receiver, stack, root):
-    """Without the right to remove attempts there is no retention; the rest of upkeep, and deliveries, go on."""
+def test_a_task_that_is_refused_keeps_the_others_from_nothing(entity, receiver, stack, root):
+    """Without the right to remove attempts there is no retention; the rest of maintenance, and deliveries, go on."""
     hook, fresh = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
     receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
     right = "DELETE ON apientidades.intentos_entrega {} 'apientidades_dispatcher'@'localhost'"

@@ -62,7 +62,7 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql);
 /// The entities with pending notifications, by id.
 std::vector<EntityId> waiting_entities(Session& session);
 
-/// Expands every pending notification to every webhook of its entity, in `state`; what was born leased.
+/// Fans out every pending notification to every webhook of its entity, in `state`; what was created leased.
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,
                                      const Lease& lease = {77, platform::Milliseconds(60000)});
 

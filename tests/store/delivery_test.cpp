@@ -1,4 +1,4 @@
-// The life of a delivery: expansion, claim, lease, delivery_result, maintenance.
+// The life of a delivery: fan-out, claim, lease, result, maintenance.
 #include <boost/test/unit_test.hpp>
 
 #include "database.hpp"
@@ -34,7 +34,7 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(delivery, Fixture)
+BOOST_FIXTURE_TEST_SUITE(life_of_a_delivery, Fixture)
 
 BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_skipped) {
   for (const EntityId entity : {3, 5, 9}) insert_notification(session, entity);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
   BOOST_CHECK(!recipients.contains(3));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_born_leased_is_returned_and_not_claimed_again) {
+BOOST_AUTO_TEST_CASE(what_is_created_leased_is_returned_and_not_claimed_again) {
   insert_notification(session, 1);
   insert_notification(session, 1);
   BOOST_CHECK_EQUAL(fan_out(session, DeliveryState::leased).size(), 2U);
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
   BOOST_CHECK(!take_pending(session, {{1, 0, 10}}).notifications.at(0).occurred.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(upkeep_waits_for_nobody) {
+BOOST_AUTO_TEST_CASE(maintenance_waits_for_nobody) {
   queue_one();
   const auto leased = claim_one({1, Milliseconds(0)});
   Session other = database.connect();
@@ -382,7 +382,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
   }
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhooks LOCK IN SHARE MODE");
-  BOOST_CHECK(unlocked());  // a delivery_result reads it, too
+  BOOST_CHECK(unlocked());  // recording a result reads it, too
   other.execute("ROLLBACK");
 }
 

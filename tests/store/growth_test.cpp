@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
 }
 
 // The optimiser, left alone, reads all that is in a state rather than those of a few notifications.
-BOOST_AUTO_TEST_CASE(reading_what_was_born_leased) {
+BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);
     load_recipients(session, {2});
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(reading_what_was_born_leased) {
   BOOST_TEST(large <= small + 20, large << " rows read with many in flight, " << small << " with few");
 }
 
-BOOST_AUTO_TEST_CASE(a_claim_and_its_settlement) {
+BOOST_AUTO_TEST_CASE(a_claim_and_the_recording_of_its_results) {
   const auto round = [&] {
     const auto before = rows_read();
     std::vector<DeliveryResult> delivery_results;

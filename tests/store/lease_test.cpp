@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
   BOOST_CHECK_EQUAL(find_delivery(session, late.id)->state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_born_leased_is_recovered_like_what_was_claimed) {
+BOOST_AUTO_TEST_CASE(what_was_created_leased_is_recovered_like_what_was_claimed) {
   insert_notification(session, 1);
   const auto created = fan_out(session, DeliveryState::leased, passed);
   BOOST_REQUIRE_EQUAL(created.size(), 1U);

@@ -139,7 +139,7 @@ void operate(Session& session, WebhookId webhook) {
 
 BOOST_FIXTURE_TEST_SUITE(plans, MaintenanceFixture)
 
-BOOST_AUTO_TEST_CASE(every_statement_of_upkeep_seeks) {
+BOOST_AUTO_TEST_CASE(every_statement_of_maintenance_seeks) {
   fill(session);
   const auto statements = statements_of(session, [&] {
     recover_expired_leases(session, 500);

@@ -10,10 +10,10 @@ BOOST_AUTO_TEST_SUITE(classify)
 namespace {
 
 using namespace std::chrono_literals;
+using delivery::Attempt;
 using delivery::DeliveryResult;
 using delivery::DeliveryState;
-using dispatcher::Attempt;
-using dispatcher::TransportResult;
+using delivery::TransportResult;
 using platform::Milliseconds;
 
 const platform::UtcTime now(Milliseconds(1795168800000));  // 2026-11-20T10:00:00Z

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(requests_of_one_webhook_follow_each_other_in_their_order) {
   BOOST_TEST(!pools.next_overdue());
 }
 
-BOOST_AUTO_TEST_CASE(another_webhook_has_a_lane_of_its_own) {
+BOOST_AUTO_TEST_CASE(another_webhook_has_a_pool_of_its_own) {
   ConnectionPools pools(0);
   pools.add(request(1), start);
   BOOST_TEST(id_of(pools.add(request(2, 2), start)) == 2);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_connection_is_worth_it_when_the_queue_takes_twice_as_long
 }
 
 // Otherwise steady answers would put it off for ever, however long the queue.
-BOOST_AUTO_TEST_CASE(a_lane_that_moves_slowly_gets_connections_too) {
+BOOST_AUTO_TEST_CASE(a_pool_that_moves_slowly_gets_connections_too) {
   auto pools = quick_pools();
   for (int i = 1; i <= 30; ++i) pools.add(request(i), start);
   int opened = 0;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_lane_that_moves_slowly_gets_connections_too) {
   BOOST_TEST(opened >= 5);
 }
 
-BOOST_AUTO_TEST_CASE(a_quick_lane_keeps_to_one_connection) {
+BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
   auto pools = quick_pools();
   int opened = 0;
   for (int time = 0; time < 300; ++time) {
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_handed_back_while_there_is_plenty_of_room) {
   BOOST_TEST(pools.overdue(at(1700), always).hand_back.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_in_a_lane_can_be_dropped) {
+BOOST_AUTO_TEST_CASE(what_waits_in_a_pool_can_be_dropped) {
   ConnectionPools pools(0);
   for (int i = 1; i <= 3; ++i) pools.add(request(i), start);
   pools.add(request(8, 2), start);

@@ -11,8 +11,8 @@ BOOST_AUTO_TEST_SUITE(dispatcher_metrics)
 namespace {
 
 using namespace std::chrono_literals;
-using dispatcher::Attempt;
-using dispatcher::TransportResult;
+using delivery::Attempt;
+using delivery::TransportResult;
 
 Attempt ended(TransportResult ending, int status = 0) {
   Attempt attempt;
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(attempts_and_how_long_they_took) {
   BOOST_TEST(has(metrics, "apientidades_attempt_duration_seconds_count{result=\"failed\"} 1"));
 }
 
-BOOST_AUTO_TEST_CASE(settlements_by_state) {
+BOOST_AUTO_TEST_CASE(results_by_state) {
   const dispatcher::Metrics metrics;
   delivery::DeliveryResult delivery_result;
   for (const auto state : {delivery::DeliveryState::delivered, delivery::DeliveryState::pending,

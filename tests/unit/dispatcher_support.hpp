@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "http/attempt.hpp"
+#include "delivery/attempt.hpp"
 
 namespace dispatcher_support {
 
 /// Every way an attempt can end without an answer. A test asserts that none is missing.
-inline const std::vector<dispatcher::TransportResult>& endings_without_answer() {
-  using dispatcher::TransportResult;
+inline const std::vector<delivery::TransportResult>& endings_without_answer() {
+  using delivery::TransportResult;
   static const std::vector<TransportResult> endings{
       TransportResult::address_refused,   TransportResult::name_unresolved,
       TransportResult::connection_failed, TransportResult::connection_timeout,

@@ -11,7 +11,7 @@ BOOST_AUTO_TEST_SUITE(failure_text)
 namespace {
 
 using delivery::failure_text;
-using dispatcher::TransportResult;
+using delivery::TransportResult;
 
 const platform::DeliverySettings settings{};
 

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_entity_that_appears_begins_at_the_beginning) {
   BOOST_TEST(ready.next(Pick::ready, 1, 5, now).front().after == lowest);
 }
 
-BOOST_AUTO_TEST_CASE(a_crowded_entity_waits_until_it_is_relieved) {
+BOOST_AUTO_TEST_CASE(a_busy_entity_waits_until_it_is_cleared) {
   auto ready = with_entities({1, 2});
   ready.mark_busy(1);
   BOOST_TEST((next(ready, 9) == Ids{2}));
@@ -213,10 +213,10 @@ BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
 }
 
 // One with a retry in an hour may get something new at any moment: it is searched again.
-BOOST_AUTO_TEST_CASE(one_that_is_set_aside_comes_back_only_if_something_is_found) {
+BOOST_AUTO_TEST_CASE(one_that_is_quarantined_comes_back_only_if_something_is_found) {
   ReadyWebhooks ready;
   ready.found({1, UtcTime{}, past}, now);
-  ready.set_aside(1, now + Milliseconds(10));
+  ready.quarantine(1, now + Milliseconds(10));
   BOOST_TEST(due(ready, now + Milliseconds(20)).empty());
   ready.found({1, UtcTime{}, past}, now);
   BOOST_TEST(due(ready).empty());

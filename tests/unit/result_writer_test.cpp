@@ -6,9 +6,9 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-using dispatcher::Attempt;
+using delivery::Attempt;
+using delivery::TransportResult;
 using dispatcher::ResultWriter;
-using dispatcher::TransportResult;
 
 namespace {
 

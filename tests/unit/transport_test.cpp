@@ -14,11 +14,11 @@
 
 #include "http/transfer.hpp"
 
+using delivery::TransportResult;
 using dispatcher::Job;
 using dispatcher::Poller;
 using dispatcher::Transfer;
 using dispatcher::Transport;
-using dispatcher::TransportResult;
 
 namespace {
 

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(it_is_not_fed_when_the_other_thread_stands_still) {
   BOOST_TEST(!watchdog.feed_if({other}, now + 60s));
 }
 
-BOOST_AUTO_TEST_CASE(a_beat_makes_a_pulse_young_again) {
+BOOST_AUTO_TEST_CASE(a_beat_makes_a_heartbeat_young_again) {
   Heartbeat heartbeat;
   const auto later = std::chrono::steady_clock::now() + 1h;
   BOOST_TEST((heartbeat.age(later) > 59min));

@@ -22,7 +22,7 @@ std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{tim
 
 using Batch = std::vector<const DeliveryResult*>;
 
-/// One JSON array per delivery_result that `wanted` picks, of the fields that `row` gives.
+/// One JSON array per result that `wanted` picks, of the fields that `row` gives.
 template <class Wanted, class MakeRow>
 json::Array rows_of(const Batch& batch, Wanted&& wanted, MakeRow&& row) {
   json::Array rows;
@@ -273,7 +273,7 @@ std::set<WebhookId> find_unlocked(Session& session, const std::vector<DeliveryRe
     result.insert(delivery_result.webhook);
   }
   constexpr auto* for_change = "FOR UPDATE SKIP LOCKED";
-  // A delivery_result reads the webhooks' own rows, for the foreign key. Each server has its own words for
+  // Recording a result reads the webhooks' own rows, for the foreign key. Each server has its own words for
   // it, and takes those of the other for a comment.
   constexpr auto* for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
   /// What of `ids` exists, and is skipped because somebody has it.

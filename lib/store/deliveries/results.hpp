@@ -21,7 +21,7 @@ struct RecordSummary {
   std::vector<WebhookId> deactivated;  // by 410 or by disable_after
 };
 
-/// One transaction. `disable_after` 0: never. DeliveryResults of one webhook are given in the order in which
+/// One transaction. `disable_after` 0: never. Results of one webhook are given in the order in which
 /// they ended.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
                              platform::Milliseconds disable_after);

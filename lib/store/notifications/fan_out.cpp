@@ -111,7 +111,7 @@ Taken take_pending(Session& session, const std::vector<TakeRequest>& requests) {
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {
   std::map<EntityId, Recipient> result;
-  // The lock is a statement of its own: the next one reads rows that delivery_results write, and must not
+  // The lock is a statement of its own: the next one reads rows that are written with results, and must not
   // wait for them. By primary key, as a DELETE does: through the index on the entity the two would lock in
   // opposite orders.
   std::vector<WebhookId> webhooks;

@@ -36,7 +36,7 @@ inline constexpr const char* node_variables =
 bool is_read_only(const ServerVariables& variables);
 
 /// The statement after which every read of a session sees what was committed before it, on whatever node of
-/// its cluster: what a token's revocation, a listing after a registration, and a delivery_result after a
+/// its cluster: what a token's revocation, a listing after a registration, and results recorded after a
 /// fail-over rely on. A node that is not part of its cluster's majority refuses such a read. Empty: the
 /// server is no node of a cluster.
 std::string causal_reads(const ServerVariables& variables);
