@@ -72,8 +72,7 @@ Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
     log_.info("transaction conflict; retrying", {{"duty", task.name}, {"error", error.what()}});
     rest_for(conflict_rest);
   } catch (const std::exception& error) {
-    log_.error("a task of maintenance failed; retrying",
-               {{"duty", task.name}, {"error", error.what()}});
+    log_.error("a task of maintenance failed; retrying", {{"duty", task.name}, {"error", error.what()}});
     session.disconnect();  // whatever state it is in
   }
   return Clock::now() - start;
