@@ -13,6 +13,10 @@ namespace {
 
 /// 50,000 deliveries of 1,000 webhooks, most of them done, some of each other kind.
 void fill(Session& session) {
+  // They are the tests' own, and could change any column: with them MariaDB 11.8 sorts what it updates in the
+  // order of a key.
+  for (const auto* table : {"entregas", "notificaciones_pendientes"})
+    session.execute(std::string("DROP TRIGGER ") + table + "_transitions");
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
   session.execute(
       "INSERT INTO webhooks (entidad_id, plaza, url, eventos) SELECT seq, 1, 'https://receptor.example.org/',"
@@ -177,10 +181,8 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
 
 BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
   fill(session);
-  session.execute("SET @any_state = 1");
   session.execute(
       "UPDATE notificaciones_pendientes SET estado = 'rechazada', error = 'e' WHERE id % 5000 = 3");
-  session.execute("SET @any_state = NULL");
   const auto statements = statements_of(session, [&] { operate(session, 50); });
   const auto tables = check_plans(session, statements);
   for (const auto* table :
