@@ -59,9 +59,10 @@ std::vector<std::string> statements_of(Session& session, const std::function<voi
   work();
   session.execute("SET GLOBAL general_log = OFF");
   std::vector<std::string> statements;
-  for (const auto& row : session.query("SELECT CAST(argument AS CHAR) FROM mysql.general_log WHERE thread_id "
-                                       "= CONNECTION_ID() AND command_type ="
-                                       " 'Execute' AND argument REGEXP '^[(]?(SELECT|UPDATE|DELETE|INSERT)'"))
+  for (const auto& row :
+       session.query("SELECT CAST(argument AS CHAR) FROM mysql.general_log WHERE thread_id "
+                     "= CONNECTION_ID() AND command_type ="
+                     " 'Execute' AND argument REGEXP '^[([:space:]]*(SELECT|UPDATE|DELETE|INSERT)'"))
     statements.push_back(row.text(0));
   return statements;
 }

@@ -233,14 +233,45 @@ BOOST_AUTO_TEST_CASE(values_come_back_as_they_went) {
   Database database;
   const std::string text = "áñ😀 '\"\\ \n\t";
   const auto time = UtcTime(platform::Milliseconds(1763632800123));
-  const auto rows = database.session.query("SELECT ?, ?, ?, ?, " STORE_EPOCH_MS("CAST(? AS DATETIME(3))"),
-                                           text, std::numeric_limits<std::int64_t>::min(),
-                                           std::numeric_limits<std::uint64_t>::max(), nullptr, time);
-  BOOST_CHECK_EQUAL(rows.at(0).text(0), text);
-  BOOST_CHECK_EQUAL(rows.at(0).integer(1), std::numeric_limits<std::int64_t>::min());
-  BOOST_CHECK_EQUAL(rows.at(0).unsigned_integer(2), std::numeric_limits<std::uint64_t>::max());
-  BOOST_CHECK(rows.at(0).null(3));
-  BOOST_CHECK(rows.at(0).time(4) == time);
+  const auto rows = database.session.query(
+      "SELECT ? AS text, ? AS lowest, ? AS highest, ? AS nothing, CAST(CAST(? AS DATETIME(3)) AS CHAR) AS "
+      "time",
+      text, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::uint64_t>::max(), nullptr,
+      time);
+  const auto& row = rows.at(0);
+  BOOST_CHECK_EQUAL(row.text("text"), text);
+  BOOST_CHECK_EQUAL(row.integer("lowest"), std::numeric_limits<std::int64_t>::min());
+  BOOST_CHECK_EQUAL(row.unsigned_integer("highest"), std::numeric_limits<std::uint64_t>::max());
+  BOOST_CHECK(row.null("nothing"));
+  BOOST_CHECK(row.time("time") == time);
+}
+
+BOOST_AUTO_TEST_CASE(columns_are_called_as_the_statement_calls_them) {
+  Database database;
+  add_entity(database.session, 1, "Uno");
+  const auto read = [&] {
+    return database.session
+        .query(
+            "SELECT id, e.nombre, e.nombre AS otro, CAST(e.fecha_alta AS CHAR) AS fecha_alta FROM entidades "
+            "e")
+        .at(0);
+  };
+  BOOST_CHECK_EQUAL(read().integer("id"), 1);
+  BOOST_CHECK_EQUAL(read().text("nombre"), "Uno");
+  BOOST_CHECK_EQUAL(read().text("otro"), "Uno");
+  BOOST_CHECK(read().time("fecha_alta") <= platform::utc_now() + std::chrono::hours(1));
+  BOOST_CHECK_THROW(read().text("activa"), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(dates_that_are_none_are_read_as_none) {
+  Database database;
+  database.session.execute("CREATE TABLE fechas (id INT, fecha DATETIME(3))");
+  database.session.execute("SET SESSION sql_mode = 'ALLOW_INVALID_DATES'");
+  database.session.execute(
+      "INSERT INTO fechas VALUES (1, '0000-00-00'), (2, '2026-02-30 01:02:03.004'), (3, NULL)");
+  for (const auto& row :
+       database.session.query("SELECT CAST(fecha AS CHAR) AS fecha FROM fechas ORDER BY id"))
+    BOOST_CHECK(!row.optional_time("fecha"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

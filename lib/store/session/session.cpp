@@ -11,9 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdio>
 #include <map>
 
 #include "platform/file.hpp"
@@ -29,65 +26,6 @@ constexpr int connect_timeout_s = 3;  // the connector's own default is none
 /// notices: by TCP's keepalive after two hours. Less than lock_wait_s, so that who waits for them gets them.
 /// MySQL has no such variable and does not read /*M! … */.
 constexpr const char* idle_transaction_limit = "/*M! idle_transaction_timeout = 4, */ ";
-
-/// The connection is of no further use: lost, killed, out of step, or to a server that cannot write.
-/// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
-/// 3798, 3799: the same of Group Replication.
-constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290, 1836,
-                                          1927, 2002, 2003, 2005, 2006, 2013, 2014, 2026, 2055,
-                                          3032, 3100, 3796, 3797, 3798, 3799, 4031};
-/// The queue's conflicts, and certification failures of clusters (1213 at any statement, COMMIT included;
-/// 3101): the whole transaction may be run again.
-constexpr std::array conflict_codes = {1020, 1213, 3101};
-/// 1180 again: Group Replication's node let a transaction of another node go first, and did not leave.
-constexpr int commit_code = 1180;
-constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
-constexpr int lock_timeout_code = 1205;
-constexpr int duplicate_key_code = 1062;
-constexpr int tls_code = 2026;
-
-/// What the operator can do about an error that is not the program's fault.
-std::string_view remedy(int code) {
-  switch (code) {
-    case 1044:
-    case 1142:
-    case 1143:
-      return " (the rights that each program needs are in sql/grants)";
-    case 1045:
-    case 1698:
-      return " (check database.user and database.password_file: apientidades-admin config show)";
-    case 1049:
-      return " (create the database, or check database.name: apientidades-admin config show)";
-    case 1054:
-    case 1146:
-      return " (bring the tables up to date: apientidades-admin db migrate)";
-    case tls_code:
-      return " (check database.tls_ca, and that database.hosts names the server as its certificate does)";
-    default:
-      return "";
-  }
-}
-
-bool contains(const auto& codes, int code) { return std::ranges::find(codes, code) != codes.end(); }
-
-bool is_conflict(int code, std::string_view message) {
-  return contains(conflict_codes, code) ||
-         (code == commit_code && message.find(overruled_at_commit) != std::string_view::npos);
-}
-
-bool is_unavailable(int code, std::string_view message) {
-  return contains(unavailable_codes, code) && !is_conflict(code, message);
-}
-
-[[noreturn]] void throw_translated(int code, const std::string& message) {
-  const std::string text =
-      "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
-  if (is_unavailable(code, message)) throw Unavailable(code, text);
-  if (code == lock_timeout_code) throw LockTimeout(code, text);
-  if (is_conflict(code, message)) throw Conflict(code, text);
-  if (code == duplicate_key_code) throw DuplicateKey(code, text);
-  throw DatabaseError(code, text);
-}
 
 sql::Driver& driver() {
   // The first call initialises the client library, which is not thread-safe; a local static is.
@@ -121,59 +59,24 @@ void set_parameter(sql::PreparedStatement& statement, unsigned index, const Para
   }
 }
 
-Row read_row(sql::ResultSet& result, unsigned columns) {
-  std::vector<std::optional<std::string>> cells(columns);
-  for (unsigned i = 0; i < columns; ++i) {
+/// Read again of each result: what a statement was prepared for may have been altered since.
+std::shared_ptr<const ColumnNames> read_names(sql::ResultSet& result) {
+  auto& meta = *result.getMetaData();
+  ColumnNames names(meta.getColumnCount());
+  for (unsigned i = 0; i < names.size(); ++i) names[i] = meta.getColumnLabel(i + 1).asStdString();
+  return std::make_shared<const ColumnNames>(std::move(names));
+}
+
+Row read_row(sql::ResultSet& result, const std::shared_ptr<const ColumnNames>& names) {
+  std::vector<Row::Cell> cells(names->size());
+  for (unsigned i = 0; i < cells.size(); ++i) {
     const sql::SQLString text = result.getString(i + 1);
     if (!result.wasNull()) cells[i].emplace(text.c_str(), text.length());
   }
-  return Row(std::move(cells));
-}
-
-template <class T>
-T parse_number(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    throw std::runtime_error("a column is not the integer its reader expects: " + text);
-  }
-  return value;
+  return {names, std::move(cells)};
 }
 
 }  // namespace
-
-Parameter::Parameter(UtcTime v) : kind(Kind::text) {
-  const auto day = std::chrono::floor<std::chrono::days>(v);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss<platform::Milliseconds> time{v - day};
-  std::array<char, 64> buffer{};
-  const int length = std::snprintf(
-      buffer.data(), buffer.size(), "%04d-%02u-%02u %02d:%02d:%02d.%03d", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-      static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-  text.assign(buffer.data(), static_cast<std::size_t>(length));
-}
-
-const std::string& Row::text(std::size_t column) const {
-  const auto& cell = cells_.at(column);
-  if (!cell)
-    throw std::runtime_error("column " + std::to_string(column) +
-                             " is NULL where its reader expects a value");
-  return *cell;
-}
-std::int64_t Row::integer(std::size_t column) const { return parse_number<std::int64_t>(text(column)); }
-std::uint64_t Row::unsigned_integer(std::size_t column) const {
-  return parse_number<std::uint64_t>(text(column));
-}
-UtcTime Row::time(std::size_t column) const { return UtcTime(platform::Milliseconds(integer(column))); }
-std::optional<std::string> Row::optional_text(std::size_t column) const { return cells_.at(column); }
-std::optional<std::int64_t> Row::optional_integer(std::size_t column) const {
-  return null(column) ? std::nullopt : std::optional(integer(column));
-}
-std::optional<UtcTime> Row::optional_time(std::size_t column) const {
-  return null(column) ? std::nullopt : std::optional(time(column));
-}
 
 struct Session::Impl {
   Impl(platform::DatabaseSettings settings_, SessionOptions options_)
@@ -216,7 +119,7 @@ struct Session::Impl {
       return call();
     } catch (const sql::SQLException& error) {
       if (connection && is_unavailable(error.getErrorCode(), error.what())) lose();
-      throw_translated(error.getErrorCode(), error.what());
+      throw_database_error(error.getErrorCode(), error.what());
     }
   }
 };
@@ -248,7 +151,7 @@ void Session::Impl::require_tls() {
   const std::unique_ptr<sql::ResultSet> result(
       statement->executeQuery("SHOW SESSION STATUS LIKE 'Ssl_cipher'"));
   if (!result->next() || result->getString(2).length() == 0) {
-    throw_translated(tls_code, "the server gave a connection without TLS");
+    throw_database_error(tls_code, "the server gave a connection without TLS");
   }
 }
 
@@ -312,7 +215,7 @@ void Session::Impl::connect() {
     } catch (const sql::SQLException& error) {
       lose();
       const auto text = std::string(error.what()) + " (" + address + ")";
-      if (left == 1) throw_translated(error.getErrorCode(), text);
+      if (left == 1) throw_database_error(error.getErrorCode(), text);
       if (options.on_skipped) options.on_skipped(text);
     } catch (const Unavailable& error) {
       lose();
@@ -352,10 +255,10 @@ Rows Session::run_query(std::string_view sql, const std::vector<Parameter>& para
     auto& statement = impl_->prepare(sql);
     for (unsigned i = 0; i < parameters.size(); ++i) set_parameter(statement, i + 1, parameters[i]);
     const std::unique_ptr<sql::ResultSet> result(statement.executeQuery());
-    const unsigned columns = result->getMetaData()->getColumnCount();
     Rows rows;
     rows.reserve(result->rowsCount());
-    while (result->next()) rows.push_back(read_row(*result, columns));
+    const auto names = read_names(*result);
+    while (result->next()) rows.push_back(read_row(*result, names));
     return rows;
   });
 }
@@ -372,7 +275,7 @@ void Session::execute(std::string_view sql) {
   impl_->guarded([&] { impl_->execute(sql); });
 }
 
-std::int64_t Session::last_insert_id() { return query("SELECT LAST_INSERT_ID()").at(0).integer(0); }
+std::int64_t Session::last_insert_id() { return query("SELECT LAST_INSERT_ID() AS id").at(0).integer("id"); }
 
 bool Session::connected() const noexcept { return impl_->connection != nullptr; }
 void Session::disconnect() noexcept { impl_->disconnect(); }

@@ -1,0 +1,69 @@
+#include "store/session/errors.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace store {
+
+namespace {
+
+/// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
+/// 3798, 3799: the same of Group Replication.
+constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290, 1836,
+                                          1927, 2002, 2003, 2005, 2006, 2013, 2014, 2026, 2055,
+                                          3032, 3100, 3796, 3797, 3798, 3799, 4031};
+/// The queue's conflicts, and certification failures of clusters (1213 at any statement, COMMIT included;
+/// 3101): the whole transaction may be run again.
+constexpr std::array conflict_codes = {1020, 1213, 3101};
+/// 1180 again: Group Replication's node let a transaction of another node go first, and did not leave.
+constexpr int commit_code = 1180;
+constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
+constexpr int lock_timeout_code = 1205;
+constexpr int duplicate_key_code = 1062;
+
+/// What the operator can do about an error that is not the program's fault.
+std::string_view remedy(int code) {
+  switch (code) {
+    case 1044:
+    case 1142:
+    case 1143:
+      return " (the rights that each program needs are in sql/grants)";
+    case 1045:
+    case 1698:
+      return " (check database.user and database.password_file: apientidades-admin config show)";
+    case 1049:
+      return " (create the database, or check database.name: apientidades-admin config show)";
+    case 1054:
+    case 1146:
+      return " (bring the tables up to date: apientidades-admin db migrate)";
+    case tls_code:
+      return " (check database.tls_ca, and that database.hosts names the server as its certificate does)";
+    default:
+      return "";
+  }
+}
+
+bool contains(const auto& codes, int code) { return std::ranges::find(codes, code) != codes.end(); }
+
+bool is_conflict(int code, std::string_view message) {
+  return contains(conflict_codes, code) ||
+         (code == commit_code && message.find(overruled_at_commit) != std::string_view::npos);
+}
+
+}  // namespace
+
+bool is_unavailable(int code, std::string_view message) {
+  return contains(unavailable_codes, code) && !is_conflict(code, message);
+}
+
+void throw_database_error(int code, const std::string& message) {
+  const std::string text =
+      "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
+  if (is_unavailable(code, message)) throw Unavailable(code, text);
+  if (code == lock_timeout_code) throw LockTimeout(code, text);
+  if (is_conflict(code, message)) throw Conflict(code, text);
+  if (code == duplicate_key_code) throw DuplicateKey(code, text);
+  throw DatabaseError(code, text);
+}
+
+}  // namespace store

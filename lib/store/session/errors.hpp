@@ -1,0 +1,44 @@
+// What a database session throws.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace store {
+
+/// Whatever the database refused; the message is for the log, never for a client.
+struct DatabaseError : std::runtime_error {
+  DatabaseError(int code_, const std::string& message) : std::runtime_error(message), code(code_) {}
+  int code;  // the server's or the client library's error number
+};
+/// The server is away, or the connection was lost: the session reconnects at its next use. A COMMIT that
+/// ended so may have happened.
+struct Unavailable : DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+/// Deadlock, lock time-out, certification failure: the transaction did not happen and may be run again as a
+/// whole.
+struct Conflict : DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+/// Error 1205: somebody has held a row for longer than lock_wait_s. To try again at once is to wait as long
+/// again.
+struct LockTimeout : Conflict {
+  using Conflict::Conflict;
+};
+/// Error 1062: a unique key. The message names it.
+struct DuplicateKey : DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+
+/// The client library's: no TLS, or a certificate that is not the server's.
+inline constexpr int tls_code = 2026;
+
+/// The connection is of no further use: lost, killed, out of step, or to a server that cannot write.
+bool is_unavailable(int code, std::string_view message);
+
+/// Throws the error of a code, with what the operator can do about it.
+[[noreturn]] void throw_database_error(int code, const std::string& message);
+
+}  // namespace store

@@ -1,0 +1,9 @@
+#include "store/session/parameter.hpp"
+
+#include "store/session/datetime.hpp"
+
+namespace store {
+
+Parameter::Parameter(UtcTime v) : kind(Kind::text), text(format_datetime(v)) {}
+
+}  // namespace store

@@ -1,0 +1,41 @@
+// What a prepared statement is given.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/clock.hpp"
+
+namespace store {
+
+using platform::UtcTime;
+
+/// A parameter of a prepared statement. Binary values travel as hex (`UNHEX(?)`), where connection charsets
+/// cannot touch them; columns of a binary type come back as they are.
+class Parameter {
+ public:
+  enum class Kind { null, integer, unsigned_integer, text };
+
+  Parameter(std::nullptr_t) {}
+  Parameter(std::int64_t v) : kind(Kind::integer), number(static_cast<std::uint64_t>(v)) {}
+  Parameter(std::uint64_t v) : kind(Kind::unsigned_integer), number(v) {}
+  Parameter(int v) : Parameter(std::int64_t{v}) {}
+  Parameter(unsigned v) : Parameter(std::uint64_t{v}) {}
+  Parameter(bool v) : Parameter(std::int64_t{v}) {}
+  Parameter(std::string_view v) : kind(Kind::text), text(v) {}
+  Parameter(const std::string& v) : Parameter(std::string_view(v)) {}
+  Parameter(const char* v) : Parameter(std::string_view(v)) {}
+  Parameter(UtcTime v);  ///< as a DATETIME(3) in UTC
+  template <class T>
+  Parameter(const std::optional<T>& v) {
+    if (v) *this = Parameter(*v);
+  }
+
+  Kind kind = Kind::null;
+  std::uint64_t number = 0;  // of both integer kinds, as its bits
+  std::string text;
+};
+
+}  // namespace store

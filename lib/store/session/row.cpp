@@ -1,0 +1,77 @@
+#include "store/session/row.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include "store/session/datetime.hpp"
+
+namespace store {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view column, std::string_view why) {
+  throw std::runtime_error("column " + std::string(column) + " " + std::string(why));
+}
+
+template <class T>
+T parse_number(std::string_view column, const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    refuse(column, "is not the integer its reader expects: " + text);
+  }
+  return value;
+}
+
+}  // namespace
+
+const Row::Cell& Row::cell(std::string_view column) const {
+  const auto found = std::ranges::find(*names_, column);
+  if (found == names_->end()) refuse(column, "is not in the result");
+  return cells_[static_cast<std::size_t>(found - names_->begin())];
+}
+
+const std::string& Row::text(std::string_view column) const {
+  const auto& found = cell(column);
+  if (!found) refuse(column, "is NULL where its reader expects a value");
+  return *found;
+}
+std::int64_t Row::integer(std::string_view column) const {
+  return parse_number<std::int64_t>(column, text(column));
+}
+std::uint64_t Row::unsigned_integer(std::string_view column) const {
+  return parse_number<std::uint64_t>(column, text(column));
+}
+UtcTime Row::time(std::string_view column) const {
+  const auto time = parse_datetime(text(column));
+  if (!time) refuse(column, "is not a date of the calendar: " + text(column));
+  return *time;
+}
+std::optional<std::int64_t> Row::optional_integer(std::string_view column) const {
+  return null(column) ? std::nullopt : std::optional(integer(column));
+}
+std::optional<UtcTime> Row::optional_time(std::string_view column) const {
+  return null(column) ? std::nullopt : parse_datetime(text(column));
+}
+
+const std::string& Row::text(std::size_t column) const {
+  const auto& found = cells_.at(column);
+  if (!found) refuse(std::to_string(column), "is NULL where its reader expects a value");
+  return *found;
+}
+std::int64_t Row::integer(std::size_t column) const {
+  return parse_number<std::int64_t>(names_->at(column), text(column));
+}
+std::uint64_t Row::unsigned_integer(std::size_t column) const {
+  return parse_number<std::uint64_t>(names_->at(column), text(column));
+}
+UtcTime Row::time(std::size_t column) const { return UtcTime(platform::Milliseconds(integer(column))); }
+std::optional<std::int64_t> Row::optional_integer(std::size_t column) const {
+  return null(column) ? std::nullopt : std::optional(integer(column));
+}
+std::optional<UtcTime> Row::optional_time(std::size_t column) const {
+  return null(column) ? std::nullopt : std::optional(time(column));
+}
+
+}  // namespace store
