@@ -1,11 +1,11 @@
 // What `queue status --watch` shows on a terminal. Pure.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
 
+#include "platform/clock.hpp"
 #include "store/queue/queue.hpp"
 
 namespace admin {
@@ -18,7 +18,7 @@ struct Screen {
 
 struct QueueSight {
   store::QueueStatus status;
-  std::chrono::steady_clock::time_point at;
+  platform::MonotonicTime at;
 };
 
 /// The whole screen, drawn over what was there: from the top, each line erased to its end, and all below.

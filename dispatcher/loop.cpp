@@ -89,9 +89,9 @@ bool Loop::work() {
   // Nor are leases ended, or rows moved, under outcomes that cannot be written.
   if (!writer_.away())
     task("maintenance",
-         [this] { return maintenance_.run(session_, std::chrono::steady_clock::now(), idle_), false; });
+         [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
   const bool was_paused = scanner_.paused();
-  task("scan", [this] { return scanner_.look(session_, std::chrono::steady_clock::now(), idle_), false; });
+  task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
   if (scanner_.paused() && !was_paused) sender_.return_waiting();
   const bool taken = may_start() && take_in();
   return taken || recorded;
@@ -127,7 +127,7 @@ bool Loop::take_in(std::string_view name, Source source) {
 template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = platform::monotonic_now();
   const auto failed = retry_at_.find(name);
   if (failed != retry_at_.end() && now < failed->second) return false;
   try {
@@ -164,14 +164,14 @@ void Loop::report_back() {
 }
 
 Milliseconds Loop::until_next_look() const {
-  const auto wait = std::chrono::ceil<Milliseconds>(scanner_.next_look() - std::chrono::steady_clock::now());
+  const auto wait = std::chrono::ceil<Milliseconds>(scanner_.next_look() - platform::monotonic_now());
   return std::clamp(wait, Milliseconds{1},
                     std::min(QueueScanner::longest_interval(settings_.poll_interval), watchdog_.interval()));
 }
 
 /// The watchdog is told that all three threads go on.
 void Loop::feed_watchdog() {
-  watchdog_.feed_if({sender_.heartbeat(), writer_.heartbeat()}, std::chrono::steady_clock::now());
+  watchdog_.feed_if({sender_.heartbeat(), writer_.heartbeat()}, platform::monotonic_now());
 }
 
 /// Until an attempt has ended or was recorded, one of these descriptors is readable, or the time is up.
@@ -186,14 +186,14 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
 /// Takes what the network has finished: from here on it waits to be written down.
 void Loop::collect() {
   auto attempts = attempts_.take();
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = platform::monotonic_now();
   for (const auto& attempt : attempts) slots_.ended(attempt.delivery.webhook, outcome_of(attempt), now);
   writer_.add(std::move(attempts));
 }
 
 /// True: results were recorded, and their webhooks may have more.
 bool Loop::take_recorded() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = platform::monotonic_now();
   const auto done = writer_.take_done();
   for (const auto& [webhook, entity, wait] : done) {
     slots_.recorded(webhook);
@@ -220,7 +220,7 @@ void Loop::send(LeasedBatch leased_batch) {
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
   for (const auto& delivery : unreadable) slots_.take_unsent(delivery.webhook);
   writer_.hold(std::move(unreadable));
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = platform::monotonic_now();
   for (const auto& request : requests) {
     const auto webhook = request.delivery.webhook;
     slots_.take(webhook, leased_batch.destinations.at(webhook).probing, now);
@@ -232,7 +232,7 @@ void Loop::drain() {
   platform::notify_service_manager("STOPPING=1");
   log_.info("stopping: nothing more is started", {{"in_flight", slots_.in_flight()}});
   sender_.stop_starting();
-  const auto deadline = std::chrono::steady_clock::now() + settings_.timeout + drain_margin;
+  const auto deadline = platform::monotonic_now() + settings_.timeout + drain_margin;
   away_ = false;  // from here on only the result writer asks the database
   for (;;) {
     collect();
@@ -240,7 +240,7 @@ void Loop::drain() {
     show();
     feed_watchdog();
     const bool done = slots_.in_flight() == 0 && writer_.waiting() == 0;
-    if (done || std::chrono::steady_clock::now() >= deadline) break;
+    if (done || platform::monotonic_now() >= deadline) break;
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
   const auto left = slots_.in_flight() + writer_.waiting();

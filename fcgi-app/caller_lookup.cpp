@@ -49,14 +49,14 @@ std::optional<store::Caller> CallerLookup::find(const store::TokenHash& hash) {
   if (asking_) own.changed.wait(lock, [&] { return own.state != Request::State::waiting; });
   if (own.state != Request::State::answered) {
     asking_ = true;
-    const bool rushed = std::chrono::steady_clock::now() - last_end_ < rush;
+    const bool rushed = platform::monotonic_now() - last_end_ < rush;
     if (rushed && waiting_.size() < most_at_once) let_others_come(lock);
     const auto batch = take();
     lock.unlock();
     const auto away = ask(batch.all());
     lock.lock();
     finish(batch.all(), away);
-    last_end_ = std::chrono::steady_clock::now();
+    last_end_ = platform::monotonic_now();
   }
   lock.unlock();
   if (own.error) std::rethrow_exception(own.error);

@@ -144,7 +144,7 @@ void watch(const Workers& workers, const platform::Settings& settings, Shared& s
            const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   platform::Watchdog watchdog;
   const auto between = [&] {
-    watchdog.feed_if({workers.heartbeat()}, std::chrono::steady_clock::now());
+    watchdog.feed_if({workers.heartbeat()}, platform::monotonic_now());
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   };
   auto session = make_session(settings, shared);

@@ -44,7 +44,7 @@ Service::Service(const Shared& shared, CallerLookup& callers, store::Session ses
 
 void Service::rest() {
   constexpr std::chrono::seconds kept(30);
-  if (session_.connected() && std::chrono::steady_clock::now() - used_ >= kept) session_.disconnect();
+  if (session_.connected() && platform::monotonic_now() - used_ >= kept) session_.disconnect();
 }
 
 Response Service::respond(const Request& request) {
@@ -62,8 +62,8 @@ Response Service::respond(const Request& request) {
 /// Nothing but whether it works, the same for whoever asks.
 Response Service::respond_to_balancer(std::string_view method) {
   if (method != "GET" && method != "HEAD") return error_response(MethodNotAllowed("GET, HEAD"));
-  const bool good = shared_.observation.health.good(std::chrono::steady_clock::now(),
-                                                    [this] { return database_answers(); });
+  const bool good =
+      shared_.observation.health.good(platform::monotonic_now(), [this] { return database_answers(); });
   return good ? message_response(200, "El servicio está disponible") : error_response(ServiceUnavailable());
 }
 
@@ -80,11 +80,11 @@ bool Service::database_answers() {
 Response Service::respond_to_client(const Request& request) {
   Observation& seen = shared_.observation;
   ++seen.busy;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = platform::monotonic_now();
   AccessLogEntry entry{request, match_route(request.method, request.target), std::nullopt};
   Response response = answer(entry);
   const auto duration =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+      std::chrono::duration_cast<std::chrono::microseconds>(platform::monotonic_now() - start);
   seen.metrics.count_request(entry.match, response.status, duration);
   --seen.busy;
   ++seen.answered;
@@ -134,7 +134,7 @@ store::Caller Service::authenticate(const Request& request) {
 
 std::optional<store::Caller> Service::find_caller(std::string_view method, const store::TokenHash& hash) {
   if (method == "GET") return callers_.find(hash);
-  used_ = std::chrono::steady_clock::now();
+  used_ = platform::monotonic_now();
   return callers_.find_alone(session_, hash);
 }
 

@@ -94,7 +94,7 @@ Result watch(Context& context) {
   std::optional<QueueSight> before;
   auto pause = watch_interval;
   do {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = platform::monotonic_now();
     try {
       const QueueSight now{store::queue_status(context.session), start};
       print_watched(context.output, now, before);
@@ -105,7 +105,7 @@ Result watch(Context& context) {
     }
     // A deep queue takes seconds to count: most of the time is left to those who work on it.
     const auto cost =
-        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+        std::chrono::duration_cast<std::chrono::milliseconds>(platform::monotonic_now() - start);
     pause = std::max(watch_interval, 4 * cost);
   } while (context.output.out && !stop.wait(static_cast<int>(pause.count())));
   return {};

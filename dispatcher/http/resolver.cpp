@@ -264,7 +264,7 @@ class Resolver::Impl {
   }
 
   void remember(const Resolution& resolution, Milliseconds life) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = platform::monotonic_now();
     if (cache_.size() >= max_cached)
       std::erase_if(cache_, [now](const auto& c) { return c.second.expires <= now; });
     if (cache_.size() >= max_cached) cache_.clear();

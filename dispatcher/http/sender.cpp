@@ -28,8 +28,6 @@ void initialise_curl() {
     throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
 }
 
-platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
-
 /// How much of connect_timeout a lookup may take. What is left is for a name of whose two questions (IPv4 and
 /// IPv6) one alone was answered.
 platform::Milliseconds lookup_patience(const platform::DeliverySettings& settings) {
@@ -105,16 +103,17 @@ class Sender::Impl {
   /// Until libcurl's timer, a pool or a lookup is due, at most a second.
   platform::Milliseconds longest_wait() const {
     constexpr platform::Milliseconds longest{1000};
-    auto next = monotonic_now() + longest;
+    auto next = platform::monotonic_now() + longest;
     if (const auto timer = transport_->next_timeout()) next = std::min(next, *timer);
     if (const auto overdue = pools_.next_overdue()) next = std::min(next, *overdue);
-    if (const auto lookup = resolver_.next_timeout()) next = std::min(next, monotonic_now() + *lookup);
-    const auto wait = std::chrono::ceil<platform::Milliseconds>(next - monotonic_now());
+    if (const auto lookup = resolver_.next_timeout())
+      next = std::min(next, platform::monotonic_now() + *lookup);
+    const auto wait = std::chrono::ceil<platform::Milliseconds>(next - platform::monotonic_now());
     return std::max(wait, platform::Milliseconds{0});
   }
 
   void start_submitted() {
-    for (auto& request : submitted_.take()) start(pools_.add(std::move(request), monotonic_now()));
+    for (auto& request : submitted_.take()) start(pools_.add(std::move(request), platform::monotonic_now()));
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
@@ -123,7 +122,7 @@ class Sender::Impl {
     // Nor where it would drive out a kept one, which is then made again, and so on.
     const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
     auto overdue =
-        pools_.overdue(monotonic_now(), [&](auto webhook) { return room && !connecting(webhook); });
+        pools_.overdue(platform::monotonic_now(), [&](auto webhook) { return room && !connecting(webhook); });
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }
@@ -146,7 +145,7 @@ class Sender::Impl {
   void start(std::optional<Request> request) {
     while (request) {
       const auto webhook = request->delivery.webhook;
-      const auto now = monotonic_now();
+      const auto now = platform::monotonic_now();
       // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
       // again.
       if (stopping_ || now + settings_.timeout >= request->lease_until) {
@@ -154,7 +153,7 @@ class Sender::Impl {
       } else if (begin({std::move(*request), platform::utc_now(), now})) {
         return;
       }
-      request = pools_.ended(webhook, true, monotonic_now());
+      request = pools_.ended(webhook, true, platform::monotonic_now());
     }
   }
 
@@ -179,7 +178,7 @@ class Sender::Impl {
         if (addresses.empty()) {
           finish(unresolved(std::move(job)), false);
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
-          start(pools_.ended(webhook, true, monotonic_now()));
+          start(pools_.ended(webhook, true, platform::monotonic_now()));
         }
       }
     }
@@ -228,12 +227,12 @@ class Sender::Impl {
     const auto webhook = attempt.delivery.webhook;
     // Who cannot be reached is not asked again by those in the queue: they are claimed anew, one at a time.
     if (attempt.transport == TransportResult::answered) {
-      pools_.answered(webhook, attempt.duration, monotonic_now());
+      pools_.answered(webhook, attempt.duration, platform::monotonic_now());
     } else {
       end_unstarted(pools_.drop(webhook));
     }
     ended_.push_back(std::move(attempt));
-    start(pools_.ended(webhook, kept, monotonic_now()));
+    start(pools_.ended(webhook, kept, platform::monotonic_now()));
   }
 
   const platform::DeliverySettings settings_;

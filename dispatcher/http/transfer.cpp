@@ -140,7 +140,7 @@ Attempt attempt_of(Job& job, TransportResult ending) {
   attempt.transport = ending;
   attempt.started = job.started;
   attempt.duration =
-      std::chrono::duration_cast<platform::Milliseconds>(std::chrono::steady_clock::now() - job.since);
+      std::chrono::duration_cast<platform::Milliseconds>(platform::monotonic_now() - job.since);
   return attempt;
 }
 
@@ -249,8 +249,7 @@ void Transfer::set_request() {
 }
 
 void Transfer::set_time_outs() {
-  const auto spent =
-      std::chrono::floor<platform::Milliseconds>(std::chrono::steady_clock::now() - job_.since);
+  const auto spent = std::chrono::floor<platform::Milliseconds>(platform::monotonic_now() - job_.since);
   const auto left = [spent](platform::Milliseconds whole) {
     return static_cast<long>(std::max((whole - spent).count(), platform::Milliseconds::rep{1}));  // 0 is none
   };
@@ -266,7 +265,7 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
     case CURLE_OPERATION_TIMEDOUT: {
       curl_off_t connected = 0;
       curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &connected);
-      const auto elapsed = std::chrono::steady_clock::now() - job_.since;
+      const auto elapsed = platform::monotonic_now() - job_.since;
       return connected == 0 && elapsed < settings_.timeout ? TransportResult::connection_timeout
                                                            : TransportResult::timeout;
     }

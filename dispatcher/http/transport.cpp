@@ -17,8 +17,6 @@ struct MultiDeleter {
 /// (Fibonacci hashing).
 std::uint64_t spread(std::uint64_t key) { return key * 0x9E3779B97F4A7C15U >> 32; }
 
-platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
-
 }  // namespace
 
 class Transport::Multi {
@@ -70,7 +68,7 @@ class Transport::Multi {
     if (milliseconds < 0) {
       timer.reset();
     } else {
-      timer = monotonic_now() + platform::Milliseconds(milliseconds);
+      timer = platform::monotonic_now() + platform::Milliseconds(milliseconds);
     }
     return 0;
   }
@@ -126,7 +124,7 @@ void Transport::process(const Poller::Event& event) {
 
 void Transport::process_overdue() {
   for (const auto& multi : multis_) {
-    if (multi->timer() && monotonic_now() >= *multi->timer()) multi->act(CURL_SOCKET_TIMEOUT, 0);
+    if (multi->timer() && platform::monotonic_now() >= *multi->timer()) multi->act(CURL_SOCKET_TIMEOUT, 0);
   }
 }
 

@@ -7,6 +7,7 @@ namespace dispatcher {
 
 namespace {
 
+using platform::monotonic_now;
 using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
@@ -19,8 +20,6 @@ constexpr unsigned webhooks_per_entity = 5;   // spec
 constexpr auto failed_wait = 5s;              // of a webhook whose claim the database refuses
 constexpr auto longest_rest = 60s;            // before a resting webhook is looked at again
 constexpr auto not_receiving_wait = 1s;       // before a webhook that may not receive is looked at again
-
-MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
 std::vector<delivery::EntityId> entities_of(const std::vector<store::TakeRequest>& requests) {
   std::vector<delivery::EntityId> result;

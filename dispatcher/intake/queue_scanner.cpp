@@ -7,6 +7,7 @@ namespace dispatcher {
 namespace {
 
 using platform::Milliseconds;
+using platform::monotonic_now;
 using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
@@ -15,8 +16,6 @@ constexpr auto pause_interval = 1s;       // at most, between checks; at each lo
 constexpr auto rest_after = 5s;           // of nothing to do; then a look costs more than it finds
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
-
-MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
 
 /// Searches `ranges`, taking them from the back, until none is left or the time is up. What lies after each
 /// one found is searched too.

@@ -10,7 +10,6 @@ namespace dispatcher {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 constexpr unsigned recovery_batch = 500;
 constexpr auto failure_rest = 10s;  // after an error that a repetition may not mend
@@ -26,9 +25,9 @@ constexpr unsigned largest_window = 512;
 /// Runs `step` until it says that it is done, or the turn's time is up. True: it is done.
 template <class F>
 bool take_turn(F&& step) {
-  const auto end = Clock::now() + slice;
+  const auto end = platform::monotonic_now() + slice;
   bool done = step();
-  while (!done && Clock::now() < end) done = step();
+  while (!done && platform::monotonic_now() < end) done = step();
   return done;
 }
 
@@ -52,17 +51,17 @@ void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool
   auto& task = *std::ranges::min_element(tasks_, {}, &Task::next);
   if (now < task.next) return;
   const auto cost = turn(session, task);
-  resting_until_ = Clock::now() + (idle ? cost : 3 * cost);
+  resting_until_ = platform::monotonic_now() + (idle ? cost : 3 * cost);
 }
 
 /// What it took. Whatever goes wrong, the others have their turn before it has another.
 Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
-  const auto start = Clock::now();
-  const auto rest_for = [&](Span rest) { task.next = Clock::now() + rest; };
+  const auto start = platform::monotonic_now();
+  const auto rest_for = [&](Span rest) { task.next = platform::monotonic_now() + rest; };
   try {
     rest_for(failure_rest);
     const bool finished = (this->*task.work)(session);
-    task.cost += Clock::now() - start;
+    task.cost += platform::monotonic_now() - start;
     rest_for(finished ? std::max(task.interval, task.idle_factor * task.cost) : Span{});
     if (finished) task.cost = {};
   } catch (const store::Unavailable&) {
@@ -75,7 +74,7 @@ Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
     log_.error("a task of maintenance failed; retrying", {{"duty", task.name}, {"error", error.what()}});
     session.disconnect();  // whatever state it is in
   }
-  return Clock::now() - start;
+  return platform::monotonic_now() - start;
 }
 
 bool Maintenance::recover_leases(store::Session& session) {
@@ -127,16 +126,16 @@ bool Maintenance::sweep(store::Session& session) { return purge(session, sweeper
 
 bool Maintenance::purge(store::Session& session, store::PurgeWalk& walk) {
   const bool done = take_turn([&] {
-    const auto start = Clock::now();
+    const auto start = platform::monotonic_now();
     purged_ += store::purge_window(session, retention_, walk, window_);
-    const auto took = Clock::now() - start;
+    const auto took = platform::monotonic_now() - start;
     if (took > slow_batch) window_ = std::max(least_window, window_ / 2);
     if (took < quick_batch) window_ = std::min(largest_window, window_ * 2);
     return walk.done();
   });
-  if (purged_ > 0 && Clock::now() >= next_report_) {
+  if (purged_ > 0 && platform::monotonic_now() >= next_report_) {
     log_.info("finished rows past their retention removed", {{"rows", std::exchange(purged_, 0)}});
-    next_report_ = Clock::now() + report_interval;
+    next_report_ = platform::monotonic_now() + report_interval;
   }
   return done;
 }

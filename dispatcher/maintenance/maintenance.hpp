@@ -30,7 +30,7 @@ class Maintenance {
   void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
 
  private:
-  using Span = std::chrono::steady_clock::duration;
+  using Span = platform::MonotonicTime::duration;
   struct Task {
     std::string_view name;
     bool (Maintenance::*work)(store::Session&);  // true: nothing left for now

@@ -13,7 +13,6 @@ namespace dispatcher {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t count_limit = 100000;  // rows of a state: some 20 ms each
 constexpr unsigned idle_factor = 50;          // the looks take a fiftieth of a session's time at most
@@ -62,13 +61,14 @@ void Observation::run(const std::stop_token& end, const platform::StopSignal& st
   std::mutex mutex;
   std::condition_variable_any wake;
   const auto pause = std::min<Span>(report_interval, settings_.metrics.queue_interval);
-  auto next_look = Clock::now();
+  auto next_look = platform::monotonic_now();
   std::string told;
   while (!end.stop_requested()) {
-    if (Clock::now() >= next_look) {
+    if (platform::monotonic_now() >= next_look) {
       listen();
       const auto cost = look();
-      next_look = Clock::now() + std::max<Span>(settings_.metrics.queue_interval, idle_factor * cost);
+      next_look =
+          platform::monotonic_now() + std::max<Span>(settings_.metrics.queue_interval, idle_factor * cost);
     }
     if (auto text = status(stop.requested()); text != told) platform::report_status(told = std::move(text));
     std::unique_lock lock(mutex);
@@ -89,10 +89,10 @@ void Observation::listen() {
 
 /// What it took; nothing if it failed: a database that was away for long is looked at again as soon as ever.
 Observation::Span Observation::look() {
-  const auto start = Clock::now();
+  const auto start = platform::monotonic_now();
   try {
     queue_ = store::queue_status(session_, count_limit);
-    const auto cost = Clock::now() - start;
+    const auto cost = platform::monotonic_now() - start;
     show(*queue_, cost);
     return cost;
   } catch (const std::exception&) {  // noted by `errors_`

@@ -35,7 +35,7 @@ class Observation {
   void start(const platform::StopSignal& stop);
 
  private:
-  using Span = std::chrono::steady_clock::duration;
+  using Span = platform::MonotonicTime::duration;
   void run(const std::stop_token& end, const platform::StopSignal& stop);
   void listen();
   Span look();

@@ -18,8 +18,6 @@ constexpr auto between_looks = 100ms;       // or until the row is free
 constexpr auto refused_for = 1s;            // between tries while all are refused
 constexpr std::size_t enough_to_tell = 20;  // refused, and none taken since: all are
 
-platform::MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
-
 }  // namespace
 
 ResultBuffer::ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log,
@@ -57,7 +55,7 @@ void ResultBuffer::hold(const delivery::LeasedDelivery& delivery) {
 }
 
 bool ResultBuffer::record(store::Session& session) {
-  const auto now = monotonic_now();
+  const auto now = platform::monotonic_now();
   std::erase_if(quarantine_, [&](const auto& entry) { return now >= entry.second.until; });
   if (!quarantine_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
   bool got_on = false;
@@ -122,7 +120,7 @@ ResultBuffer::Batch ResultBuffer::next_batch() const {
 }
 
 void ResultBuffer::quarantine(delivery::WebhookId webhook, bool held) {
-  quarantine_[webhook] = {monotonic_now() + quarantine_time, held};
+  quarantine_[webhook] = {platform::monotonic_now() + quarantine_time, held};
 }
 
 /// As soon as nobody holds their rows any more: the lease of what has been delivered goes on.
@@ -229,7 +227,7 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   }
   const auto since = std::ranges::count(refusals_, written_, &decltype(refusals_)::value_type::second);
   refused_ = static_cast<std::size_t>(since) >= enough_to_tell;
-  next_try_ = monotonic_now() + refused_for;
+  next_try_ = platform::monotonic_now() + refused_for;
   return false;
 }
 

@@ -64,7 +64,7 @@ void ResultWriter::run(const std::stop_token& stop) {
   try {
     while (!stop.stop_requested()) {
       heartbeat_.beat();
-      const auto start = std::chrono::steady_clock::now();
+      const auto start = platform::monotonic_now();
       take();
       const bool got_on = record();
       publish();
@@ -85,8 +85,7 @@ void ResultWriter::run(const std::stop_token& stop) {
 /// written together.
 void ResultWriter::gather(platform::MonotonicTime last_start) const {
   if (waiting() >= enough) return;
-  const auto left =
-      std::chrono::ceil<Milliseconds>(last_start + between_batches - std::chrono::steady_clock::now());
+  const auto left = std::chrono::ceil<Milliseconds>(last_start + between_batches - platform::monotonic_now());
   if (left.count() > 0) wait(left, false);
 }
 
@@ -109,7 +108,7 @@ bool ResultWriter::record() {
   try {
     look_alive();
     const bool got_on = buffer_.record(session_);
-    if (got_on) used_ = std::chrono::steady_clock::now();
+    if (got_on) used_ = platform::monotonic_now();
     // After an absence only once all is written: leases are not recovered, meanwhile, under what comes next.
     const bool caught_up = !got_on || buffer_.waiting() == buffer_.quarantined();
     if (away_ && caught_up) {
@@ -134,7 +133,7 @@ bool ResultWriter::record() {
 /// A connection that was closed for being idle is made again without a word, before an outcome needs it; a
 /// node that is gone is left.
 void ResultWriter::look_alive() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;
   // Of a table: without one, a Galera node that is cut off answers as if somebody held a lock (1205).
   constexpr auto* alive = "SELECT id FROM control_envio WHERE id = 1";

@@ -20,6 +20,8 @@ constexpr std::array<Unit, 5> units{{{"d", 86400000}, {"h", 3600000}, {"m", 6000
 
 UtcTime utc_now() { return std::chrono::floor<Milliseconds>(std::chrono::system_clock::now()); }
 
+MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
+
 std::string format_iso8601(UtcTime time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date{day};

@@ -10,12 +10,13 @@
 namespace platform {
 
 using Milliseconds = std::chrono::milliseconds;
-/// A wall-clock instant, UTC, millisecond precision. Never used to measure a time-out: that is steady_clock's
-/// job.
+/// A wall-clock instant, UTC, millisecond precision. Never used to measure a time-out: that is what
+/// MonotonicTime is for.
 using UtcTime = std::chrono::sys_time<Milliseconds>;
 using MonotonicTime = std::chrono::steady_clock::time_point;
 
 UtcTime utc_now();
+MonotonicTime monotonic_now();
 
 /// `2026-11-20T10:00:00.000Z`.
 std::string format_iso8601(UtcTime time);

@@ -15,7 +15,7 @@ namespace platform {
 class Heartbeat {
  public:
   Heartbeat() { beat(); }
-  void beat() { last_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
+  void beat() { last_ = monotonic_now().time_since_epoch().count(); }
   Milliseconds age(MonotonicTime now) const;
 
  private:

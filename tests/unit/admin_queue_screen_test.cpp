@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using admin::QueueSight;
 
 QueueSight sight(store::QueueStatus status, std::chrono::seconds at = 0s) {
-  return {status, std::chrono::steady_clock::time_point(at)};
+  return {status, platform::MonotonicTime(at)};
 }
 
 store::QueueStatus busy() {
