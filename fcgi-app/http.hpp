@@ -8,7 +8,7 @@
 
 namespace api {
 
-inline constexpr std::size_t max_body_bytes = 65536;  // design: nginx refuses more before we do
+inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses more before we do
 
 enum class BodyState {
   complete,

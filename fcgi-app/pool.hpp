@@ -1,4 +1,4 @@
-// The pool of threads that answers requests (design: api.threads threads per process, a database session
+// The pool of threads that answers requests (api.threads threads per process, a database session
 // each).
 #pragma once
 

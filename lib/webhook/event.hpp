@@ -1,4 +1,4 @@
-// The catalogue of the 11 events (spec, "Events") and sets of them.
+// The catalogue of the 11 events (docs/events.md) and sets of them.
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@
 
 namespace webhook {
 
-/// In the order of the spec's GET /webhooks/eventos; the value is the position in the catalogue.
+/// In the order of GET /webhooks/eventos (docs/api.md#enumerar-los-eventos); the value is the position in the
+/// catalogue.
 enum class Event : unsigned char {
   evaluacion_abierta,
   evaluacion_prorroga,

@@ -18,7 +18,7 @@ struct Field {
   Type type;
 };
 
-// The spec's table, row by row.
+// The table of docs/events.md, row by row.
 constexpr std::array fields{
     Field{Event::evaluacion_abierta, "evaluacionId", Type::integer},
     Field{Event::evaluacion_abierta, "titulo", Type::text},

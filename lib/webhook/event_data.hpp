@@ -1,4 +1,4 @@
-// Checks the `data` of an event against the spec's table ("Event data fields").
+// Checks the `data` of an event against the table of docs/events.md.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The envelope of a notification and the data of a test event (spec "Notification envelope", "Test
-// notification data").
+// The envelope of a notification and the data of a test event (docs/notificacion.md#el-cuerpo,
+// #notificaciones-de-prueba).
 #pragma once
 
 #include <cstdint>

@@ -118,7 +118,7 @@ json::Value checked_extra(const json::Value& body) {
 
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);
-  // A braced list is evaluated from left to right: the order of the spec's table.
+  // A braced list is evaluated from left to right: the order of docs/api.md#validaciones.
   return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields)};
 }
 

@@ -1,5 +1,5 @@
-// Request bodies of the API as checked values: POST /webhooks and POST /webhooks/test (spec, in the order of
-// its tables).
+// Request bodies of the API as checked values: POST /webhooks and POST /webhooks/test, judged in the
+// order of the tables in docs/api.md.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct Registration {
   std::optional<std::string> secret;  // absent, null and "" mean none
 };
 
-/// Throws InvalidRequest for the first rule that fails, in the order of the spec's validation table.
+/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#validaciones.
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides);
 
 struct TestRequest {

@@ -1,4 +1,4 @@
-// Counting characters, as the spec's limits do.
+// Counting characters, as the limits of docs/api.md#límites do.
 #pragma once
 
 #include <cstddef>

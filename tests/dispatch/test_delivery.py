@@ -1,4 +1,4 @@
-"""A row becomes a signed POST (spec "Notification envelope" and "Signing")."""
+"""A row becomes a signed POST (docs/notificacion.md)."""
 import json
 import re
 import time

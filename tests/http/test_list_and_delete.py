@@ -7,7 +7,7 @@ from support.stack import EVENTS
 FIELDS = ["id", "url", "eventos", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError"]
 
 
-def test_events_in_the_order_of_the_spec(entity):
+def test_events_in_the_documented_order(entity):
     response = entity.api("GET", BASE + "/eventos")
     assert response.status == 200
     assert response.headers["content-type"] == "application/json; charset=utf-8"

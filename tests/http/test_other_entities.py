@@ -72,7 +72,7 @@ def test_what_the_service_decides_cannot_be_set(entity, victim, stack):
     assert victim.api("GET", BASE).json() == []
 
 
-def test_answers_have_the_fields_of_the_spec_and_no_more(entity):
+def test_answers_have_the_documented_fields_and_no_more(entity):
     hook = entity.register()
     listed = entity.api("GET", BASE).json()[0]
     queued = entity.api("POST", TEST, json_body={"evento": EVENTS[0]}).json()

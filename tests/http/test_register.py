@@ -1,4 +1,4 @@
-"""POST /apientidades/v1/webhooks (spec, "Resources" and the table of validations)."""
+"""POST /apientidades/v1/webhooks (docs/api.md#registrar-un-webhook)."""
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -119,7 +119,7 @@ def test_body_that_is_not_one_json_object(member, body):
     assert refused(member.api("POST", BASE, body=body))
 
 
-def test_first_failing_rule_in_the_order_of_the_spec(register, member, new_entity):
+def test_first_failing_rule_in_the_documented_order(register, member, new_entity):
     bad = dict(url="", eventos=[], secreto="x" * 513)
     assert "url" in refused(register(**bad)).lower()
     bad["url"] = "http://10.0.0.1/" + "a" * 2001

@@ -10,7 +10,7 @@ from fakes.receiver import Receiver
 from support.stack import EVENTS, Stack
 
 BASE = "/apientidades/v1/webhooks"
-DATA = {  # an example of each event's data that obeys the spec's table
+DATA = {  # an example of each event's data that obeys docs/events.md
     "evaluacion.abierta": {"evaluacionId": 42, "titulo": "Convocatoria 2026"},
     "evaluacion.prorroga": {"evaluacionId": 42, "fechaInicio": "2026-11-20", "fechaFin": "2026-12-04"},
     "evaluacion.cierre_proximo": {"evaluacionId": 42, "fechaCierre": "2026-12-04T23:59:59Z", "diasRestantes": 3},

@@ -24,7 +24,7 @@ const std::map<Event, std::string> good{
     {Event::documento_disponible, R"({"documentoId":1,"declaracionId":7,"tipo":-2,"descripcion":"Informe"})"},
 };
 
-/// The fields of each event, as the spec lists them.
+/// The fields of each event, as docs/events.md lists them.
 const std::map<Event, std::vector<std::string>> fields{
     {Event::evaluacion_abierta, {"evaluacionId", "titulo"}},
     {Event::evaluacion_prorroga, {"evaluacionId", "fechaInicio", "fechaFin"}},

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(length_counts_characters_as_sent_and_as_stored) {
   BOOST_TEST(rejected_saying(long_in_bytes + "á", "2000"));
 }
 
-BOOST_AUTO_TEST_CASE(the_order_of_the_spec) {
+BOOST_AUTO_TEST_CASE(the_documented_order) {
   BOOST_TEST(rejected_saying("http://localhost", "empezar por https://"));
   BOOST_TEST(rejected_saying("https://localhost/" + std::string(2000, 'a'), "2000"));
 }
