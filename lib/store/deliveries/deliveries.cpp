@@ -7,97 +7,120 @@ namespace store {
 
 namespace {
 
-#define DELIVERY_COLUMNS                                                                  \
-  "e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos, IF(e.estado = " \
-  "'pendiente', " STORE_EPOCH_MS(                                                         \
-      "e.proximo_intento") ", NULL), e.ultimo_estado, e.ultimo_error, " STORE_EPOCH_MS("e.creada_en")
+/// The newest that fit a filter, oldest first.
+constexpr std::string_view filtered_deliveries = R"sql(
+  SELECT * FROM (
+    SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
+      IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
+      e.ultimo_estado, e.ultimo_error, CAST(e.creada_en AS CHAR) AS creada_en
+    FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+    WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR e.webhook_id = ?)
+      AND (? IS NULL OR e.notificacion_id = ?) AND (? IS NULL OR e.estado = ?)
+      AND (? IS NULL OR e.creada_en >= ?)
+    ORDER BY e.id DESC LIMIT ?) newest
+  ORDER BY id)sql";
+constexpr std::string_view delivery_by_id = R"sql(
+  SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
+    IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
+    e.ultimo_estado, e.ultimo_error, CAST(e.creada_en AS CHAR) AS creada_en
+  FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  WHERE e.id = ?)sql";
+
+constexpr std::string_view attempts_of_delivery = R"sql(
+  SELECT numero, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error
+  FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero)sql";
+
+constexpr std::string_view lock_delivery = R"sql(
+  SELECT e.estado, n.estado AS estado_notificacion, w.plaza
+  FROM entregas e
+  JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  JOIN webhooks w ON w.id = e.webhook_id
+  WHERE e.id = ? FOR UPDATE)sql";
+
+// Replayed: due now, its schedule from the start; held while its webhook may not receive.
+
+constexpr std::string_view replay_delivery = R"sql(
+  UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id
+  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.proximo_intento = UTC_TIMESTAMP(3),
+    e.terminada_en = NULL
+  WHERE e.id = ?)sql";
+/// A subquery, because an UPDATE of a join takes no LIMIT.
+constexpr std::string_view replay_some_failed = R"sql(
+  UPDATE entregas e
+  JOIN webhooks w ON w.id = e.webhook_id
+  JOIN (SELECT id FROM entregas WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ?
+        ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = e.id
+  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.proximo_intento = UTC_TIMESTAMP(3),
+    e.terminada_en = NULL
+  WHERE e.estado = 'fallida')sql";
+/// Those that wait for a retry need not wait any longer.
+constexpr std::string_view hasten_some_retries = R"sql(
+  UPDATE entregas SET paso = 0, proximo_intento = UTC_TIMESTAMP(3)
+  WHERE espera = 'pendiente' AND webhook_id = ? AND creada_en >= ? AND paso > 0
+  ORDER BY proximo_intento, id LIMIT ?)sql";
 
 Delivery read_delivery(const Row& row) {
-  return {row.integer(0), row.integer(1),       row.integer(2),          row.text(3), row.text(4),
-          row.integer(5), row.optional_time(6), row.optional_integer(7), row.text(8), row.time(9)};
+  return {row.integer("id"),
+          row.integer("webhook_id"),
+          row.integer("notificacion_id"),
+          row.text("evento"),
+          row.text("estado"),
+          row.integer("intentos"),
+          row.optional_time("proximo_intento"),
+          row.optional_integer("ultimo_estado"),
+          row.text("ultimo_error"),
+          row.time("creada_en")};
 }
-
-// Due now, its schedule from the start; held while its webhook may not receive.
-#define REPLAY                                                                                              \
-  "SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.proximo_intento = UTC_TIMESTAMP(3)," \
-  " e.terminada_en = NULL"
 
 }  // namespace
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter) {
   std::vector<Delivery> result;
-  for (const auto& row : session.query(
-           "SELECT * FROM (SELECT " DELIVERY_COLUMNS
-           " FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
-           " WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR e.webhook_id = ?)"
-           " AND (? IS NULL OR e.notificacion_id = ?) AND (? IS NULL OR e.estado = ?)"
-           " AND (? IS NULL OR e.creada_en >= ?) ORDER BY e.id DESC LIMIT ?) newest ORDER BY id",
-           filter.entity, filter.entity, filter.webhook, filter.webhook, filter.notification,
-           filter.notification, filter.state, filter.state, filter.since, filter.since, filter.limit)) {
+  for (const auto& row : session.query(filtered_deliveries, filter.entity, filter.entity, filter.webhook,
+                                       filter.webhook, filter.notification, filter.notification, filter.state,
+                                       filter.state, filter.since, filter.since, filter.limit)) {
     result.push_back(read_delivery(row));
   }
   return result;
 }
 
 std::optional<Delivery> find_delivery(Session& session, DeliveryId id) {
-  const auto rows = session.query(
-      "SELECT " DELIVERY_COLUMNS
-      " FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id WHERE e.id = ?",
-      id);
+  const auto rows = session.query(delivery_by_id, id);
   if (rows.empty()) return std::nullopt;
   return read_delivery(rows.front());
 }
 
 std::vector<Attempt> list_attempts(Session& session, DeliveryId id) {
   std::vector<Attempt> result;
-  for (const auto& row :
-       session.query("SELECT numero, " STORE_EPOCH_MS(
-                         "inicio") ", duracion_ms, direccion, estado_http, error FROM intentos_entrega"
-                                   " WHERE entrega_id = ? ORDER BY numero",
-                     id)) {
-    result.push_back({row.integer(0), row.time(1), row.integer(2), row.optional_text(3),
-                      row.optional_integer(4), row.text(5)});
+  for (const auto& row : session.query(attempts_of_delivery, id)) {
+    result.push_back({row.integer("numero"), row.time("inicio"), row.integer("duracion_ms"),
+                      row.optional_text("direccion"), row.optional_integer("estado_http"),
+                      row.text("error")});
   }
   return result;
 }
 
 DeliveryChange retry_delivery(Session& session, DeliveryId id) {
   return transaction(session, [&] {
-    const auto rows = session.query(
-        "SELECT e.estado, n.estado, w.plaza FROM entregas e JOIN notificaciones_pendientes n ON n.id = "
-        "e.notificacion_id"
-        " JOIN webhooks w ON w.id = e.webhook_id WHERE e.id = ? FOR UPDATE",
-        id);
+    const auto rows = session.query(lock_delivery, id);
     if (rows.empty()) return DeliveryChange::not_found;
-    if (rows.front().null(2)) return DeliveryChange::webhook_deleted;
-    const auto& state = rows.front().text(0);
-    if (state == "en_curso" || state == "retenida" || rows.front().text(1) == "cancelada")
+    const auto& row = rows.front();
+    if (row.null("plaza")) return DeliveryChange::webhook_deleted;
+    const auto& state = row.text("estado");
+    if (state == "en_curso" || state == "retenida" || row.text("estado_notificacion") == "cancelada")
       return DeliveryChange::wrong_state;
-    session.update("UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id " REPLAY " WHERE e.id = ?", id);
+    session.update(replay_delivery, id);
     return DeliveryChange::done;
   });
 }
 
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since) {
   if (!find_webhook(session, webhook)) return std::nullopt;
-  // A subquery, because an UPDATE of a join takes no LIMIT.
-  const auto failed = in_batches(session, [&] {
-    return session.update(
-        "UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id JOIN (SELECT id FROM entregas WHERE espera "
-        "= 'fallida'"
-        " AND webhook_id = ? AND creada_en >= ? ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = "
-        "e.id " REPLAY " WHERE e.estado = 'fallida'",
-        webhook, since, batch_rows);
-  });
-  // Those that wait for a retry need not wait any longer.
-  const auto waiting = in_batches(session, [&] {
-    return session.update(
-        "UPDATE entregas SET paso = 0, proximo_intento = UTC_TIMESTAMP(3) WHERE espera = 'pendiente' AND "
-        "webhook_id = ?"
-        " AND creada_en >= ? AND paso > 0 ORDER BY proximo_intento, id LIMIT ?",
-        webhook, since, batch_rows);
-  });
-  return failed + waiting;
+  const auto change = [&](std::string_view statement) {
+    return in_batches(session, [&] { return session.update(statement, webhook, since, batch_rows); });
+  };
+  const auto failed = change(replay_some_failed);
+  return failed + change(hasten_some_retries);
 }
 
 }  // namespace store

@@ -12,14 +12,29 @@ namespace {
 
 /// Due again, and as long as before: so it comes before what fell due later. What was claimed was due, so a
 /// later time is that of a clock that has gone back. By key alone: a join might read, and wait for, all rows.
-constexpr std::string_view make_due =
-    "UPDATE entregas FORCE INDEX (PRIMARY) SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,"
-    " proximo_intento = LEAST(proximo_intento, UTC_TIMESTAMP(3)) WHERE id IN";
+constexpr std::string_view make_due = R"sql(
+  UPDATE entregas FORCE INDEX (PRIMARY)
+  SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
+    proximo_intento = LEAST(proximo_intento, UTC_TIMESTAMP(3))
+  WHERE id IN)sql";
+constexpr std::string_view if_expired = "AND arriendo_hasta < UTC_TIMESTAMP(3)";
+
+constexpr std::string_view leases_of = R"sql(
+  SELECT id, arriendo FROM entregas WHERE id IN)sql";
+constexpr std::string_view if_leased = "AND estado = 'en_curso'";
+constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
+
+constexpr std::string_view any_expired = R"sql(
+  SELECT 1 FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3) LIMIT 1)sql";
+/// A locked row is being recorded, or recovered by another dispatcher: it is skipped, never waited for.
+constexpr std::string_view lock_expired = R"sql(
+  SELECT id FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3)
+  ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 
 /// Those under the lease that is theirs here, by `rows`: an id and a token each.
 std::vector<LeasedDelivery> under_lease(const std::vector<LeasedDelivery>& deliveries, const Rows& rows) {
   std::map<DeliveryId, std::uint64_t> leases;
-  for (const auto& row : rows) leases.emplace(row.integer(0), row.unsigned_integer(1));
+  for (const auto& row : rows) leases.emplace(row.integer("id"), row.unsigned_integer("arriendo"));
   std::vector<LeasedDelivery> result;
   std::ranges::copy_if(deliveries, std::back_inserter(result), [&](const auto& delivery) {
     const auto lease = leases.find(delivery.id);
@@ -39,31 +54,23 @@ std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
 }  // namespace
 
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {
-  constexpr auto* leased = "SELECT id, arriendo FROM entregas WHERE id IN";
   if (deliveries.empty()) return {};
   return transaction(session, [&] {
     const auto ids = ids_of(deliveries);
-    const auto ours = under_lease(
-        deliveries, query_ids(session, leased, ids, "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED"));
+    const auto ours = under_lease(deliveries, query_ids(session, leases_of, ids, if_leased_and_free));
     update_ids(session, make_due, ids_of(ours), "");
     // Those given back are no longer under their lease.
-    return under_lease(deliveries, query_ids(session, leased, ids, "AND estado = 'en_curso'"));
+    return under_lease(deliveries, query_ids(session, leases_of, ids, if_leased));
   });
 }
 
 std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
   // Nearly always there are none: one statement instead of a transaction, once a second for ever.
-  if (session.query("SELECT 1 FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3) LIMIT 1").empty())
-    return 0;
+  if (session.query(any_expired).empty()) return 0;
   return transaction(session, [&]() -> std::uint64_t {
-    // A locked row is being recorded, or recovered by another dispatcher: it is skipped, never waited for.
     std::vector<DeliveryId> expired;
-    for (const auto& row : session.query("SELECT id FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3)"
-                                         " ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED",
-                                         limit)) {
-      expired.push_back(row.integer(0));
-    }
-    return update_ids(session, make_due, expired, "AND arriendo_hasta < UTC_TIMESTAMP(3)");
+    for (const auto& row : session.query(lock_expired, limit)) expired.push_back(row.integer("id"));
+    return update_ids(session, make_due, expired, if_expired);
   });
 }
 

@@ -16,7 +16,80 @@ namespace {
 
 constexpr unsigned min_failures_to_disable = 10;
 
-#define FROM_EPOCH_MS(column) "('1970-01-01' + INTERVAL (" column ") * 1000 MICROSECOND)"
+constexpr std::string_view set_delivered = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
+    status INT PATH '$[2]')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,
+    e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3)
+  WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
+
+constexpr std::string_view set_not_delivered = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
+    state VARCHAR(10) PATH '$[2]', step INT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH '$[5]',
+    error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = j.state, e.intentos = e.intentos + j.attempted, e.paso = j.step,
+    e.proximo_intento = IF(j.state = 'pendiente', UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND,
+      e.proximo_intento),
+    e.arriendo = NULL, e.arriendo_hasta = NULL,
+    e.ultimo_estado = IF(j.attempted, j.status, e.ultimo_estado), e.ultimo_error = j.error,
+    e.terminada_en = IF(j.state = 'fallida', UTC_TIMESTAMP(3), NULL)
+  WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
+
+constexpr std::string_view add_attempts = R"sql(
+  INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error)
+  SELECT j.id, j.number, '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address,
+    j.status, j.error
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
+    started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
+    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]')) j)sql";
+
+/// Assignments run from left to right: the streak is judged before ultima_ejecucion and fallos change. It
+/// starts again after a success and after 48 h without an attempt.
+constexpr std::string_view note_executions = R"sql(
+  INSERT INTO webhook_ejecuciones
+    (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo, descansa_hasta, fallos, fallos_desde)
+  SELECT j.w, '1970-01-01' + INTERVAL j.at * 1000 MICROSECOND, j.status, COALESCE(j.error, ''),
+    COALESCE(j.probe, 0), UTC_TIMESTAMP(3) + INTERVAL j.rest MICROSECOND, j.failures,
+    IF(j.failures = 0, NULL, UTC_TIMESTAMP(3))
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (w BIGINT PATH '$.w', at BIGINT PATH '$.at', status INT PATH '$.status',
+    error VARCHAR(500) PATH '$.error', probe INT PATH '$.probe', rest BIGINT PATH '$.rest',
+    ok INT PATH '$.ok', failures INT PATH '$.failures')) j
+  ON DUPLICATE KEY UPDATE
+    fallos_desde = IF(j.ok = 0 AND fallos > 0 AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR,
+      fallos_desde, VALUES(fallos_desde)),
+    fallos = IF(j.ok = 0 AND fallos > 0 AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR,
+      fallos, 0) + j.failures,
+    ultima_ejecucion = COALESCE(VALUES(ultima_ejecucion), ultima_ejecucion),
+    ultimo_estado = IF(j.at IS NULL, ultimo_estado, VALUES(ultimo_estado)),
+    ultimo_error = IF(j.at IS NULL, ultimo_error, VALUES(ultimo_error)),
+    sondeo = IF(j.at IS NULL, sondeo, VALUES(sondeo)),
+    descansa_hasta = GREATEST(COALESCE(VALUES(descansa_hasta), descansa_hasta),
+      COALESCE(descansa_hasta, VALUES(descansa_hasta))))sql";
+
+constexpr std::string_view deactivate_webhook = R"sql(
+  UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL)sql";
+constexpr std::string_view deactivate_failing_webhook = R"sql(
+  UPDATE webhooks w JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+  SET w.activo = FALSE, w.motivo = ?
+  WHERE w.id = ? AND w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
+    AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND)sql";
+
+constexpr std::string_view leases_of = R"sql(
+  SELECT id, arriendo FROM entregas WHERE id IN)sql";
+constexpr std::string_view lock_leased = "AND estado = 'en_curso' FOR UPDATE";
+
+constexpr std::string_view deliveries_by_id = R"sql(
+  SELECT id FROM entregas WHERE id IN)sql";
+constexpr std::string_view executions_by_id = R"sql(
+  SELECT webhook_id AS id FROM webhook_ejecuciones WHERE webhook_id IN)sql";
+constexpr std::string_view webhooks_by_id = R"sql(
+  SELECT id FROM webhooks WHERE id IN)sql";
+constexpr std::string_view if_free_for_change = "FOR UPDATE SKIP LOCKED";
+/// Recording a result reads the webhooks' own rows, for the foreign key. Each server has its own words for
+/// it, and takes those of the other for a comment.
+constexpr std::string_view if_free_for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
@@ -43,13 +116,7 @@ std::uint64_t update_delivered(Session& session, const Batch& batch) {
     return json::Array{s.id, std::to_string(s.lease), s.status};
   });
   if (rows.empty()) return 0;
-  return session.update(
-      "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',"
-      " status INT PATH '$[2]')) j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id"
-      " SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,"
-      " e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3)"
-      " WHERE e.estado = 'en_curso' AND e.arriendo = j.lease",
-      json::dump(rows));
+  return session.update(set_delivered, json::dump(rows));
 }
 
 std::uint64_t update_others(Session& session, const Batch& batch) {
@@ -67,20 +134,7 @@ std::uint64_t update_others(Session& session, const Batch& batch) {
                            attempted};
       });
   if (rows.empty()) return 0;
-  return session.update(
-      "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',"
-      " state VARCHAR(10) PATH '$[2]', step INT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH "
-      "'$[5]',"
-      " error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]')) j STRAIGHT_JOIN entregas e FORCE INDEX "
-      "(PRIMARY) ON e.id = j.id"
-      " SET e.estado = j.state, e.intentos = e.intentos + j.attempted, e.paso = j.step,"
-      " e.proximo_intento = IF(j.state = 'pendiente', UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND,"
-      "  e.proximo_intento),"
-      " e.arriendo = NULL, e.arriendo_hasta = NULL,"
-      " e.ultimo_estado = IF(j.attempted, j.status, e.ultimo_estado), e.ultimo_error = j.error,"
-      " e.terminada_en = IF(j.state = 'fallida', UTC_TIMESTAMP(3), NULL)"
-      " WHERE e.estado = 'en_curso' AND e.arriendo = j.lease",
-      json::dump(rows));
+  return session.update(set_not_delivered, json::dump(rows));
 }
 
 void insert_attempts(Session& session, const Batch& batch) {
@@ -96,13 +150,7 @@ void insert_attempts(Session& session, const Batch& batch) {
                            s.error};
       });
   if (rows.empty()) return;
-  session.update(
-      "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error)"
-      " SELECT j.id, j.number, " FROM_EPOCH_MS("j.started") ", j.duration, j.address, j.status, j.error"
-      " FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]', started BIGINT PATH '$[2]',"
-      " duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]', status INT PATH '$[5]',"
-      " error VARCHAR(500) PATH '$[6]')) j",
-      json::dump(rows));
+  session.update(add_attempts, json::dump(rows));
 }
 
 /// What a batch says of one webhook: its last attempt, and the failures since its last success.
@@ -146,26 +194,7 @@ json::Value execution_row(WebhookId webhook, const Execution& execution) {
 void record_executions(Session& session, const std::map<WebhookId, Execution>& executions) {
   json::Array rows;
   for (const auto& [webhook, execution] : executions) rows.push_back(execution_row(webhook, execution));
-  // Assignments run from left to right: the streak is judged before ultima_ejecucion and fallos change. It
-  // starts again after a success and after 48 h without an attempt.
-  session.update(
-      "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo, descansa_hasta,"
-      " fallos, fallos_desde)"
-      " SELECT j.w, " FROM_EPOCH_MS("j.at") ", j.status, COALESCE(j.error, ''), COALESCE(j.probe, 0), UTC_TIMESTAMP(3) + INTERVAL j.rest MICROSECOND,"
-      " j.failures, IF(j.failures = 0, NULL, UTC_TIMESTAMP(3))"
-      " FROM JSON_TABLE(?, '$[*]' COLUMNS (w BIGINT PATH '$.w', at BIGINT PATH '$.at', status INT PATH '$.status',"
-      " error VARCHAR(500) PATH '$.error', probe INT PATH '$.probe', rest BIGINT PATH '$.rest', ok INT PATH '$.ok',"
-      " failures INT PATH '$.failures')) j"
-      " ON DUPLICATE KEY UPDATE"
-      " fallos_desde = IF(j.ok = 0 AND fallos > 0 AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR,"
-      "  fallos_desde, VALUES(fallos_desde)),"
-      " fallos = IF(j.ok = 0 AND fallos > 0 AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR, fallos, 0) + j.failures,"
-      " ultima_ejecucion = COALESCE(VALUES(ultima_ejecucion), ultima_ejecucion),"
-      " ultimo_estado = IF(j.at IS NULL, ultimo_estado, VALUES(ultimo_estado)),"
-      " ultimo_error = IF(j.at IS NULL, ultimo_error, VALUES(ultimo_error)), sondeo = IF(j.at IS NULL, sondeo, VALUES(sondeo)),"
-      " descansa_hasta = GREATEST(COALESCE(VALUES(descansa_hasta), descansa_hasta),"
-      "  COALESCE(descansa_hasta, VALUES(descansa_hasta)))",
-      json::dump(rows));
+  session.update(note_executions, json::dump(rows));
 }
 
 /// Webhooks answered 410 by their receiver, or failing for longer than `disable_after`.
@@ -178,19 +207,11 @@ std::vector<WebhookId> deactivate(Session& session, const Batch& delivery_result
   }
   std::set<WebhookId> deactivated;
   for (const auto webhook : gone) {
-    if (session.update(
-            "UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL",
-            disabled_by_gone, webhook) == 1) {
-      deactivated.insert(webhook);
-    }
+    if (session.update(deactivate_webhook, disabled_by_gone, webhook) == 1) deactivated.insert(webhook);
   }
   for (const auto& [webhook, execution] : executions) {
     if (disable_after.count() == 0 || execution.failures == 0) continue;
-    if (session.update("UPDATE webhooks w JOIN webhook_ejecuciones x ON x.webhook_id = w.id SET w.activo = "
-                       "FALSE, w.motivo = ?"
-                       " WHERE w.id = ? AND w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?"
-                       " AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND",
-                       disabled_by_failures, webhook, min_failures_to_disable,
+    if (session.update(deactivate_failing_webhook, disabled_by_failures, webhook, min_failures_to_disable,
                        microseconds(disable_after)) == 1) {
       deactivated.insert(webhook);
     }
@@ -216,10 +237,8 @@ Batch lock_owned(Session& session, const Batch& batch) {
   for (const auto* delivery_result : batch) ids.push_back(delivery_result->id);
   std::ranges::sort(ids);
   std::map<DeliveryId, std::uint64_t> leases;
-  for (const auto& row : query_ids(session, "SELECT id, arriendo FROM entregas WHERE id IN", ids,
-                                   "AND estado = 'en_curso' FOR UPDATE")) {
-    leases.emplace(row.integer(0), row.unsigned_integer(1));
-  }
+  for (const auto& row : query_ids(session, leases_of, ids, lock_leased))
+    leases.emplace(row.integer("id"), row.unsigned_integer("arriendo"));
   Batch owned;
   for (const auto* delivery_result : batch) {
     const auto lease = leases.find(delivery_result->id);
@@ -272,30 +291,23 @@ std::set<WebhookId> find_unlocked(Session& session, const std::vector<DeliveryRe
     deliveries.emplace(delivery_result.id, delivery_result.webhook);
     result.insert(delivery_result.webhook);
   }
-  constexpr auto* for_change = "FOR UPDATE SKIP LOCKED";
-  // Recording a result reads the webhooks' own rows, for the foreign key. Each server has its own words for
-  // it, and takes those of the other for a comment.
-  constexpr auto* for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
   /// What of `ids` exists, and is skipped because somebody has it.
   const auto locked = [&](std::string_view sql, const std::vector<std::int64_t>& ids, std::string_view lock) {
     std::set<std::int64_t> found;
     if (ids.empty()) return found;  // no statement for which it would be set
     // Also what somebody has inserted and not committed. For one statement: not for more ids than it takes.
     session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
-    for (const auto& row : query_ids(session, sql, ids, "")) found.insert(row.integer(0));
-    for (const auto& row : query_ids(session, sql, ids, lock)) found.erase(row.integer(0));
+    for (const auto& row : query_ids(session, sql, ids, "")) found.insert(row.integer("id"));
+    for (const auto& row : query_ids(session, sql, ids, lock)) found.erase(row.integer("id"));
     return found;
   };
   const std::vector<WebhookId> webhooks(result.begin(), result.end());
-  for (const auto id :
-       locked("SELECT webhook_id FROM webhook_ejecuciones WHERE webhook_id IN", webhooks, for_change))
-    result.erase(id);
-  for (const auto id : locked("SELECT id FROM webhooks WHERE id IN", webhooks, for_share)) result.erase(id);
+  for (const auto id : locked(executions_by_id, webhooks, if_free_for_change)) result.erase(id);
+  for (const auto id : locked(webhooks_by_id, webhooks, if_free_for_share)) result.erase(id);
   std::vector<DeliveryId> ids;
   ids.reserve(deliveries.size());
   for (const auto& [id, webhook] : deliveries) ids.push_back(id);
-  for (const auto id : locked("SELECT id FROM entregas WHERE id IN", ids, for_change))
-    result.erase(deliveries.at(id));
+  for (const auto id : locked(deliveries_by_id, ids, if_free_for_change)) result.erase(deliveries.at(id));
   return result;
 }
 

@@ -2,14 +2,29 @@
 
 namespace store {
 
+namespace {
+
+constexpr std::string_view insert_token = R"sql(
+  INSERT INTO tokens_acceso (entidad_id, hash, etiqueta, caduca)
+  SELECT id, UNHEX(?), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND FROM entidades WHERE id = ?)sql";
+
+constexpr std::string_view tokens_of_one_or_all = R"sql(
+  SELECT id, entidad_id, etiqueta, CAST(caduca AS CHAR) AS caduca, CAST(revocado AS CHAR) AS revocado,
+    CAST(fecha_alta AS CHAR) AS fecha_alta
+  FROM tokens_acceso WHERE ? IS NULL OR entidad_id = ? ORDER BY id)sql";
+
+constexpr std::string_view revoke = R"sql(
+  UPDATE tokens_acceso SET revocado = UTC_TIMESTAMP(3) WHERE id = ? AND revocado IS NULL)sql";
+constexpr std::string_view token_exists = R"sql(
+  SELECT 1 FROM tokens_acceso WHERE id = ?)sql";
+
+}  // namespace
+
 std::optional<TokenId> issue_token(Session& session, EntityId entity, const webhook::crypto::Sha256& hash,
                                    std::optional<platform::Milliseconds> ttl, std::string_view label) {
   const Parameter ttl_us = ttl ? Parameter(std::int64_t{ttl->count()} * 1000) : Parameter(nullptr);
   return transaction(session, [&]() -> std::optional<TokenId> {
-    const auto added = session.update(
-        "INSERT INTO tokens_acceso (entidad_id, hash, etiqueta, caduca)"
-        " SELECT id, UNHEX(?), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND FROM entidades WHERE id = ?",
-        webhook::crypto::to_hex(hash), label, ttl_us, entity);
+    const auto added = session.update(insert_token, webhook::crypto::to_hex(hash), label, ttl_us, entity);
     if (added == 0) return std::nullopt;
     return session.last_insert_id();
   });
@@ -17,21 +32,16 @@ std::optional<TokenId> issue_token(Session& session, EntityId entity, const webh
 
 std::vector<Token> list_tokens(Session& session, std::optional<EntityId> entity) {
   std::vector<Token> result;
-  for (const auto& row :
-       session.query("SELECT id, entidad_id, etiqueta, " STORE_EPOCH_MS("caduca") ", " STORE_EPOCH_MS(
-                         "revocado") ", " STORE_EPOCH_MS("fecha_alta") " FROM tokens_acceso WHERE ? IS NULL "
-                                                                       "OR entidad_id = ? ORDER BY id",
-                     entity, entity)) {
-    result.push_back({row.integer(0), row.integer(1), row.text(2), row.optional_time(3), row.optional_time(4),
-                      row.time(5)});
+  for (const auto& row : session.query(tokens_of_one_or_all, entity, entity)) {
+    result.push_back({row.integer("id"), row.integer("entidad_id"), row.text("etiqueta"),
+                      row.optional_time("caduca"), row.optional_time("revocado"), row.time("fecha_alta")});
   }
   return result;
 }
 
 bool revoke_token(Session& session, TokenId id) {
-  session.update("UPDATE tokens_acceso SET revocado = UTC_TIMESTAMP(3) WHERE id = ? AND revocado IS NULL",
-                 id);
-  return !session.query("SELECT 1 FROM tokens_acceso WHERE id = ?", id).empty();
+  session.update(revoke, id);
+  return !session.query(token_exists, id).empty();
 }
 
 }  // namespace store

@@ -4,7 +4,20 @@
 // somebody holds.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "webhook/json.hpp"
+
+namespace store {
+
+/// `[1,2,3]`, for `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$'))`.
+inline std::string json_ids(const std::vector<std::int64_t>& ids) {
+  return webhook::json::dump(webhook::json::Array(ids.begin(), ids.end()));
+}
+
+}  // namespace store
 
 /// SQL text: a table of one column `id` from a parameter `[1,2,3]`.
 #define STORE_JSON_IDS "JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$'))"

@@ -13,64 +13,65 @@ namespace {
 using webhook::crypto::from_hex;
 using webhook::crypto::to_hex;
 
-// Rows looked at in one go: what is read of them is at most 100 KiB each.
-#define BATCH "100"
+// Rows are looked at a hundred at a time: what is read of them is at most 100 KiB each.
 
-/// The next secrets, by id, that another key than `current` seals.
-Rows outdated_secrets(Session& session, std::int64_t after, const std::string& current) {
-  return session.query(
-      "SELECT id, secreto_clave, HEX(secreto_sellado) FROM webhooks"
-      " WHERE id > ? AND secreto_clave IS NOT NULL AND secreto_clave <> ? ORDER BY id LIMIT " BATCH,
-      after, current);
-}
+/// The next ones, by id, that another key than the current one seals.
+constexpr std::string_view outdated_secrets = R"sql(
+  SELECT id, secreto_clave, HEX(secreto_sellado) AS secreto_sellado FROM webhooks
+  WHERE id > ? AND secreto_clave IS NOT NULL AND secreto_clave <> ? ORDER BY id LIMIT 100)sql";
+constexpr std::string_view outdated_test_events = R"sql(
+  SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
+  WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
+
+// Guarded by what was read.
+constexpr std::string_view replace_secret = R"sql(
+  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?)
+  WHERE id = ? AND secreto_sellado = UNHEX(?))sql";
+constexpr std::string_view replace_test_data = R"sql(
+  UPDATE notificaciones_pendientes SET datos = ? WHERE id = ? AND datos = ?)sql";
+
+constexpr std::string_view secrets_by_key = R"sql(
+  SELECT secreto_clave AS clave, COUNT(*) AS total FROM webhooks
+  WHERE secreto_clave IS NOT NULL GROUP BY secreto_clave)sql";
+constexpr std::string_view test_events_by_key = R"sql(
+  SELECT JSON_VALUE(datos, '$.clave') AS clave, COUNT(*) AS total FROM notificaciones_pendientes
+  WHERE origen = 'prueba' GROUP BY 1 HAVING clave IS NOT NULL)sql";
 
 /// False: it cannot be opened.
 bool reseal_secret(Session& session, const Row& row, const webhook::KeyRing& keys, ReencryptResult& result) {
-  const WebhookId id = row.integer(0);
-  const auto secret = keys.open(id, {row.text(1), from_hex(row.text(2)).value()});
+  const WebhookId id = row.integer("id");
+  const auto& sealed = row.text("secreto_sellado");
+  const auto secret = keys.open(id, {row.text("secreto_clave"), from_hex(sealed).value()});
   if (!secret) return false;
   const auto resealed = keys.seal(id, *secret);
-  // Guarded by what was read.
   result.secrets += transaction(session, [&] {
-    return session.update(
-        "UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?) WHERE id = ? AND "
-        "secreto_sellado = UNHEX(?)",
-        resealed.key_id, to_hex(resealed.ciphertext), id, row.text(2));
+    return session.update(replace_secret, resealed.key_id, to_hex(resealed.ciphertext), id, sealed);
   });
   return true;
-}
-
-Rows outdated_test_events(Session& session, std::int64_t after, const std::string& current) {
-  return session.query(
-      "SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes WHERE id > ? AND origen = 'prueba'"
-      " AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT " BATCH,
-      after, current);
 }
 
 bool reseal_test_event(Session& session, const Row& row, const webhook::KeyRing& keys,
                        ReencryptResult& result) {
-  const EntityId entity = row.integer(1);
-  const auto event = webhook::find_event(row.text(2));
-  const auto data = event ? webhook::open_test_data(keys, entity, *event, row.text(3)) : std::nullopt;
+  const EntityId entity = row.integer("entidad_id");
+  const auto event = webhook::find_event(row.text("evento"));
+  const auto& sealed = row.text("datos");
+  const auto data = event ? webhook::open_test_data(keys, entity, *event, sealed) : std::nullopt;
   if (!data) return false;
   const auto resealed = webhook::seal_test_data(keys, entity, *event, *data);
-  result.test_events += transaction(session, [&] {
-    return session.update("UPDATE notificaciones_pendientes SET datos = ? WHERE id = ? AND datos = ?",
-                          resealed, row.integer(0), row.text(3));
-  });
+  result.test_events += transaction(
+      session, [&] { return session.update(replace_test_data, resealed, row.integer("id"), sealed); });
   return true;
 }
 
-using Outdated = Rows (*)(Session&, std::int64_t after, const std::string& current);
 using Reseal = bool (*)(Session&, const Row&, const webhook::KeyRing&, ReencryptResult&);
 
-void walk(Session& session, const webhook::KeyRing& keys, Outdated outdated, Reseal reseal,
+void walk(Session& session, const webhook::KeyRing& keys, std::string_view outdated, Reseal reseal,
           ReencryptResult& result) {
   std::int64_t after = 0;
-  for (auto rows = outdated(session, after, keys.current_id()); !rows.empty();
-       rows = outdated(session, after, keys.current_id())) {
+  for (auto rows = session.query(outdated, after, keys.current_id()); !rows.empty();
+       rows = session.query(outdated, after, keys.current_id())) {
     for (const auto& row : rows) {
-      after = row.integer(0);
+      after = row.integer("id");
       if (!reseal(session, row, keys, result)) ++result.unreadable;
     }
   }
@@ -80,16 +81,10 @@ void walk(Session& session, const webhook::KeyRing& keys, Outdated outdated, Res
 
 std::vector<SealedByKey> sealed_by_key(Session& session) {
   std::map<std::string, SealedByKey> found;
-  for (const auto& row :
-       session.query("SELECT secreto_clave, COUNT(*) FROM webhooks WHERE secreto_clave IS NOT NULL"
-                     " GROUP BY secreto_clave")) {
-    found[row.text(0)].webhooks = row.integer(1);
-  }
-  for (const auto& row : session.query(
-           "SELECT JSON_VALUE(datos, '$.clave') AS clave, COUNT(*) FROM notificaciones_pendientes WHERE "
-           "origen = 'prueba' GROUP BY 1 HAVING clave IS NOT NULL")) {
-    found[row.text(0)].test_events = row.integer(1);
-  }
+  for (const auto& row : session.query(secrets_by_key))
+    found[row.text("clave")].webhooks = row.integer("total");
+  for (const auto& row : session.query(test_events_by_key))
+    found[row.text("clave")].test_events = row.integer("total");
   std::vector<SealedByKey> result;
   for (auto& [key, sealed] : found) {
     sealed.key_id = key;

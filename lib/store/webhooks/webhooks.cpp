@@ -11,30 +11,84 @@ namespace store {
 
 namespace {
 
-#define WEBHOOK_COLUMNS                                                        \
-  "w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, " STORE_EPOCH_MS( \
-      "w.fecha_alta") ", " STORE_EPOCH_MS("x.ultima_ejecucion") ", x.ultimo_estado, x.ultimo_error"
+/// STRAIGHT_JOIN and the index: by hash, however small the tables. A row for each webhook, or one without.
+constexpr std::string_view callers_with_webhooks = R"sql(
+  SELECT STRAIGHT_JOIN t.hash, e.id AS entidad_id, e.nombre, w.id, w.url, w.eventos, w.activo, w.motivo,
+    CAST(w.fecha_alta AS CHAR) AS fecha_alta, CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion,
+    x.ultimo_estado, x.ultimo_error
+  FROM tokens_acceso t FORCE INDEX (tokens_autenticar)
+  JOIN entidades e ON e.id = t.entidad_id
+  LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL
+  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+  WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa
+    AND t.hash IN)sql";
 
-/// Reads WEBHOOK_COLUMNS that start at column `first`.
-Webhook read_webhook(const Row& row, std::size_t first = 0) {
-  return {row.integer(first),
-          row.integer(first + 1),
-          row.text(first + 2),
-          webhook::EventSet::from_joined(row.text(first + 3)),
-          row.boolean(first + 4),
-          row.optional_text(first + 5),
-          row.time(first + 6),
-          row.optional_time(first + 7),
-          row.optional_integer(first + 8),
-          row.optional_text(first + 9).value_or("")};
+/// The newest that fit a filter, oldest first.
+constexpr std::string_view filtered_webhooks = R"sql(
+  SELECT * FROM (
+    SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
+      CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
+    FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+    WHERE w.plaza IS NOT NULL AND (? IS NULL OR w.entidad_id = ?) AND (? IS NULL OR w.id = ?)
+      AND (? IS NULL OR w.fecha_alta >= ?)
+    ORDER BY w.id DESC LIMIT ?) newest
+  ORDER BY id)sql";
+constexpr std::string_view webhook_by_id = R"sql(
+  SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
+    CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
+  FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+  WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
+
+constexpr std::string_view taken_slots = R"sql(
+  SELECT plaza FROM webhooks WHERE entidad_id = ? AND plaza IS NOT NULL)sql";
+constexpr std::string_view insert_webhook = R"sql(
+  INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?))sql";
+constexpr std::string_view set_secret = R"sql(
+  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?) WHERE id = ?)sql";
+constexpr std::string_view free_slot_and_forget_secret = R"sql(
+  UPDATE webhooks
+  SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, secreto_sellado = NULL
+  WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL)sql";
+
+constexpr std::string_view disable = R"sql(
+  UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL)sql";
+constexpr std::string_view webhook_exists = R"sql(
+  SELECT 1 FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
+
+constexpr std::string_view enable = R"sql(
+  UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ? AND plaza IS NOT NULL)sql";
+constexpr std::string_view forget_failures = R"sql(
+  UPDATE webhook_ejecuciones
+  SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL
+  WHERE webhook_id = ?)sql";
+constexpr std::string_view release_some_held = R"sql(
+  UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)
+  WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
+/// One state at a time, in the order of its index: both at once would be sorted, and locked, to the last for
+/// each batch.
+constexpr std::string_view cancel_some_waiting = R"sql(
+  UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
+  WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
+
+Webhook read_webhook(const Row& row) {
+  return {row.integer("id"),
+          row.integer("entidad_id"),
+          row.text("url"),
+          webhook::EventSet::from_joined(row.text("eventos")),
+          row.boolean("activo"),
+          row.optional_text("motivo"),
+          row.time("fecha_alta"),
+          row.optional_time("ultima_ejecucion"),
+          row.optional_integer("ultimo_estado"),
+          row.optional_text("ultimo_error").value_or("")};
 }
 
 /// The lowest of the five slots that is free; nullopt when none is.
 std::optional<int> free_slot(Session& session, EntityId entity) {
-  const auto taken =
-      session.query("SELECT plaza FROM webhooks WHERE entidad_id = ? AND plaza IS NOT NULL", entity);
+  const auto taken = session.query(taken_slots, entity);
   for (int slot = 1; slot <= 5; ++slot) {
-    if (std::ranges::none_of(taken, [&](const Row& row) { return row.integer(0) == slot; })) return slot;
+    if (std::ranges::none_of(taken, [&](const Row& row) { return row.integer("plaza") == slot; }))
+      return slot;
   }
   return std::nullopt;
 }
@@ -43,14 +97,12 @@ std::optional<Webhook> insert_into_slot(Session& session, const NewWebhook& webh
                                         const webhook::KeyRing& keys) {
   const auto slot = free_slot(session, webhook.entity);
   if (!slot) return std::nullopt;
-  session.update("INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?)", webhook.entity,
-                 *slot, webhook.url, webhook.events.joined());
+  session.update(insert_webhook, webhook.entity, *slot, webhook.url, webhook.events.joined());
   const WebhookId id = session.last_insert_id();
   if (webhook.secret) {
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
     const auto sealed = keys.seal(id, *webhook.secret);
-    session.update("UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?) WHERE id = ?",
-                   sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext), id);
+    session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext), id);
   }
   return find_webhook(session, id);
 }
@@ -61,20 +113,13 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
   std::vector<Parameter> keys;
   keys.reserve(hashes.size());
   for (const auto& hash : hashes) keys.emplace_back(webhook::crypto::to_hex(hash));
-  // STRAIGHT_JOIN and the index: by hash, however small the tables.
-  const auto rows = query_list(
-      session,
-      "SELECT STRAIGHT_JOIN t.hash, e.id, e.nombre, " WEBHOOK_COLUMNS
-      " FROM tokens_acceso t FORCE INDEX (tokens_autenticar) JOIN entidades e ON e.id = t.entidad_id"
-      " LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL"
-      " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
-      " WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa"
-      " AND t.hash IN",
-      "UNHEX(?)", keys, "");
+  const auto rows = query_list(session, callers_with_webhooks, "UNHEX(?)", keys, "");
   std::map<std::string_view, Caller> found;  // by the hash's bytes
   for (const auto& row : rows) {
-    Caller& caller = found.try_emplace(row.text(0), Caller{row.integer(1), row.text(2), {}}).first->second;
-    if (!row.null(3)) caller.webhooks.push_back(read_webhook(row, 3));
+    Caller& caller =
+        found.try_emplace(row.text("hash"), Caller{row.integer("entidad_id"), row.text("nombre"), {}})
+            .first->second;
+    if (!row.null("id")) caller.webhooks.push_back(read_webhook(row));
   }
   for (auto& [key, caller] : found) std::ranges::sort(caller.webhooks, {}, &Webhook::id);
   std::vector<std::optional<Caller>> result;
@@ -102,81 +147,42 @@ std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhoo
 }
 
 bool delete_webhook(Session& session, EntityId entity, WebhookId id) {
-  return transaction(session, [&] {
-    return session.update(
-               "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, "
-               "secreto_sellado = NULL"
-               " WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL",
-               id, entity) == 1;
-  });
+  return transaction(session, [&] { return session.update(free_slot_and_forget_secret, id, entity) == 1; });
 }
 
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {
   std::vector<Webhook> result;
-  for (const auto& row : session.query(
-           "SELECT * FROM (SELECT " WEBHOOK_COLUMNS
-           " FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id WHERE w.plaza IS NOT NULL"
-           " AND (? IS NULL OR w.entidad_id = ?) AND (? IS NULL OR w.id = ?) AND (? IS NULL OR w.fecha_alta "
-           ">= ?)"
-           " ORDER BY w.id DESC LIMIT ?) newest ORDER BY id",
-           filter.entity, filter.entity, filter.webhook, filter.webhook, filter.since, filter.since,
-           filter.limit)) {
+  for (const auto& row : session.query(filtered_webhooks, filter.entity, filter.entity, filter.webhook,
+                                       filter.webhook, filter.since, filter.since, filter.limit)) {
     result.push_back(read_webhook(row));
   }
   return result;
 }
 
 std::optional<Webhook> find_webhook(Session& session, WebhookId id) {
-  const auto rows = session.query("SELECT " WEBHOOK_COLUMNS
-                                  " FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
-                                  " WHERE w.id = ? AND w.plaza IS NOT NULL",
-                                  id);
+  const auto rows = session.query(webhook_by_id, id);
   if (rows.empty()) return std::nullopt;
   return read_webhook(rows.front());
 }
 
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason) {
-  session.update(
-      "UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL", reason,
-      id);
-  return !session.query("SELECT 1 FROM webhooks WHERE id = ? AND plaza IS NOT NULL", id).empty();
+  session.update(disable, reason, id);
+  return !session.query(webhook_exists, id).empty();
 }
-
-namespace {
-
-/// One state at a time, in the order of its index: both at once would be sorted, and locked, to the last for
-/// each batch.
-std::uint64_t cancel_waiting(Session& session, WebhookId id, std::string_view state) {
-  return in_batches(session, [&] {
-    return session.update(
-        "UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
-        " WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
-        state, id, batch_rows);
-  });
-}
-
-}  // namespace
 
 std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard) {
   if (!find_webhook(session, id)) return std::nullopt;
   EnableResult result;
+  const auto cancel = [&](std::string_view state) {
+    return in_batches(session, [&] { return session.update(cancel_some_waiting, state, id, batch_rows); });
+  };
   // Before it is enabled, or the dispatcher could claim them first.
-  if (discard)
-    result.cancelled = cancel_waiting(session, id, "retenida") + cancel_waiting(session, id, "pendiente");
+  if (discard) result.cancelled = cancel("retenida") + cancel("pendiente");
   transaction(session, [&] {
-    session.update("UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ? AND plaza IS NOT NULL", id);
-    session.update(
-        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = "
-        "NULL"
-        " WHERE webhook_id = ?",
-        id);
+    session.update(enable, id);
+    session.update(forget_failures, id);
   });
-  result.released = in_batches(session, [&] {
-    return session.update(
-        "UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)"
-        " WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?",
-        id, batch_rows);
-  });
+  result.released = in_batches(session, [&] { return session.update(release_some_held, id, batch_rows); });
   return result;
 }
 
