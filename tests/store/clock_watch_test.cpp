@@ -30,14 +30,17 @@ BOOST_AUTO_TEST_CASE(clocks_of_a_cluster_that_differ_by_seconds_are_no_jump) {
 }
 
 BOOST_AUTO_TEST_CASE(the_time_is_written_rarely) {
+  const auto noted = [&] {
+    return session.query("SELECT CAST(hora AS CHAR) AS hora FROM reloj_visto").at(0).time("hora");
+  };
   watch_clock(session);
-  const auto noted = number("SELECT " STORE_EPOCH_MS("hora") " FROM reloj_visto");
+  const auto before = noted();
   set_clock(Milliseconds(5000));
   watch_clock(session);
-  BOOST_CHECK_EQUAL(number("SELECT " STORE_EPOCH_MS("hora") " FROM reloj_visto"), noted);
+  BOOST_CHECK(noted() == before);
   set_clock(Milliseconds(25000));
   watch_clock(session);
-  BOOST_CHECK_GT(number("SELECT " STORE_EPOCH_MS("hora") " FROM reloj_visto"), noted);
+  BOOST_CHECK(noted() > before);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {

@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
   queue_one();
   BOOST_CHECK(fail(10).empty());  // ten, but within the hour
   record_results(session, {delivered(claim_one())}, Milliseconds(3600000));
-  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 0);
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
   queue_one();
   fail(8);
   age_streak();
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_streak_starts_again_after_48_hours_without_an_attempt) {
       " fallos_desde = fallos_desde - INTERVAL 100 HOUR");
   BOOST_CHECK(record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1))
                   .deactivated.empty());
-  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 1);
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 1);
 }
 
 BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
   const auto leased = claim_one();
   BOOST_CHECK(leased.test);
   record_results(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1));
-  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer(0), 0);
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
 }
 
 BOOST_AUTO_TEST_CASE(cancelling_stops_what_has_not_been_sent) {
@@ -333,8 +333,8 @@ BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {
     record_results(session, {delivery_result}, Milliseconds(0));
   }
   const auto left = session.query(
-      "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), descansa_hasta) FROM webhook_ejecuciones");
-  BOOST_CHECK_GE(left.at(0).integer(0), 58);
+      "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), descansa_hasta) AS minutes FROM webhook_ejecuciones");
+  BOOST_CHECK_GE(left.at(0).integer("minutes"), 58);
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_with_a_stale_owner_changes_only_what_is_its_own) {

@@ -39,7 +39,7 @@ struct Fixture {
     // MariaDB counts apart what it reads and drops inside the index.
     for (const auto& row : session.query("SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler_read%' OR "
                                          "Variable_name = 'Handler_icp_attempts'"))
-      rows += std::stoll(row.text(1));
+      rows += row.integer("Value");
     return rows;
   }
 

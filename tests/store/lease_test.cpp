@@ -32,9 +32,10 @@ struct Fixture {
             "BY id)"
             " FROM entregas), (SELECT COUNT(*) FROM intentos_entrega), (SELECT "
             "CONCAT(COALESCE(ultimo_estado, ''),"
-            " ultimo_error, sondeo, fallos) FROM webhook_ejecuciones), (SELECT activo FROM webhooks))")
+            " ultimo_error, sondeo, fallos) FROM webhook_ejecuciones), (SELECT activo FROM webhooks)) AS "
+            "seen")
         .at(0)
-        .text(0);
+        .text("seen");
   }
 };
 

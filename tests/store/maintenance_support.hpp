@@ -19,7 +19,9 @@ struct MaintenanceFixture {
   Database database;
   Session& session = database.session;
 
-  std::int64_t number(std::string_view sql) { return session.query(sql).at(0).integer(0); }
+  std::int64_t number(const std::string& sql) {
+    return session.query("SELECT (" + sql + ") AS number").at(0).integer("number");
+  }
   std::int64_t count(const std::string& table, const std::string& condition = "TRUE") {
     return number("SELECT COUNT(*) FROM " + table + " WHERE " + condition);
   }

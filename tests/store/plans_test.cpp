@@ -60,10 +60,10 @@ std::vector<std::string> statements_of(Session& session, const std::function<voi
   session.execute("SET GLOBAL general_log = OFF");
   std::vector<std::string> statements;
   for (const auto& row :
-       session.query("SELECT CAST(argument AS CHAR) FROM mysql.general_log WHERE thread_id "
+       session.query("SELECT CAST(argument AS CHAR) AS text FROM mysql.general_log WHERE thread_id "
                      "= CONNECTION_ID() AND command_type ="
                      " 'Execute' AND argument REGEXP '^[([:space:]]*(SELECT|UPDATE|DELETE|INSERT)'"))
-    statements.push_back(row.text(0));
+    statements.push_back(row.text("text"));
   return statements;
 }
 
@@ -123,7 +123,7 @@ void serve(Session& session, EntityId entity) {
 /// status`.
 void operate(Session& session, WebhookId webhook) {
   const auto id_of = [&](std::string_view what) {
-    return session.query("SELECT MIN(id) FROM " + std::string(what)).at(0).integer(0);
+    return session.query("SELECT MIN(id) AS id FROM " + std::string(what)).at(0).integer("id");
   };
   const auto failed = id_of("entregas WHERE espera = 'fallida'");
   const auto rejected = id_of("notificaciones_pendientes WHERE estado = 'rechazada'");

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(with_nothing_to_do_a_reconciliation_reads_no_webhooks) {
   const auto rows_read = [&] {
     std::int64_t rows = 0;
     for (const auto* name : {"Handler_read_next", "Handler_read_rnd_next", "Handler_read_key"})
-      rows += std::stoll(session.query(std::string("SHOW SESSION STATUS LIKE '") + name + "'").at(0).text(1));
+      rows += session.query(std::string("SHOW SESSION STATUS LIKE '") + name + "'").at(0).integer("Value");
     return rows;
   };
   const auto before = rows_read();

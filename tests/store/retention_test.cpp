@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_held_open_does_not_make_the_follower_slower) {
   const auto added = std::chrono::steady_clock::now();
   BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 40000U);
   BOOST_CHECK_LT((std::chrono::steady_clock::now() - added) / (half - begin), 3);
-  BOOST_CHECK_EQUAL(backup.query("SELECT COUNT(*) FROM entregas").at(0).integer(0), 20000);
+  BOOST_CHECK_EQUAL(backup.query("SELECT COUNT(*) AS kept FROM entregas").at(0).integer("kept"), 20000);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_being_replayed_keeps_its_evidence) {
@@ -182,7 +182,7 @@ struct PurgeHalfWay {
     holder.execute("START TRANSACTION");
     holder.query(
         "SELECT * FROM intentos_entrega WHERE entrega_id = (SELECT MAX(id) FROM entregas) FOR UPDATE");
-    const auto connection = purging.query("SELECT CONNECTION_ID()").at(0).integer(0);
+    const auto connection = purging.query("SELECT CONNECTION_ID() AS id").at(0).integer("id");
     thread = std::jthread([this] {
       PurgeWalk walk{true};
       try {
@@ -192,8 +192,9 @@ struct PurgeHalfWay {
       }
     });
     const std::string waiting =
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DELETE i %' AND id = ";
-    while (holder.query(waiting + std::to_string(connection)).at(0).integer(0) == 0)
+        "SELECT COUNT(*) AS deleting FROM information_schema.processlist WHERE info LIKE 'DELETE i %' AND id "
+        "= ";
+    while (holder.query(waiting + std::to_string(connection)).at(0).integer("deleting") == 0)
       std::this_thread::yield();
     id = connection;
   }

@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(no_text_has_the_collation_that_a_server_prefers) {
   Database database;
   std::set<std::string> collations;
   for (const auto& row :
-       database.session.query("SELECT DISTINCT collation_name FROM information_schema.columns WHERE"
+       database.session.query("SELECT DISTINCT collation_name AS name FROM information_schema.columns WHERE"
                               " table_schema = DATABASE() AND collation_name IS NOT NULL"))
-    collations.insert(row.text(0));
+    collations.insert(row.text("name"));
   BOOST_TEST((collations == std::set<std::string>{"ascii_bin", "utf8mb4_bin"}));
 }
 
@@ -89,10 +89,11 @@ BOOST_AUTO_TEST_CASE(occurrence_defaults_to_utc_whatever_the_time_zone_of_the_se
   database.session.execute("SET time_zone = '-11:00'");
   const auto id = insert_notification(database.session, 7);
   const auto difference = database.session.query(
-      "SELECT ABS(TIMESTAMPDIFF(SECOND, ocurrida_en, UTC_TIMESTAMP(3))) FROM notificaciones_pendientes WHERE "
+      "SELECT ABS(TIMESTAMPDIFF(SECOND, ocurrida_en, UTC_TIMESTAMP(3))) AS seconds FROM "
+      "notificaciones_pendientes WHERE "
       "id = ?",
       id);
-  BOOST_CHECK_LT(difference.at(0).integer(0), 60);
+  BOOST_CHECK_LT(difference.at(0).integer("seconds"), 60);
 }
 
 BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
@@ -122,8 +123,10 @@ BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebod
         " IF(estado = 'en_curso', UTC_TIMESTAMP(3), NULL),"
         " terminada_en = IF(estado IN ('entregada', 'fallida', 'cancelada'), UTC_TIMESTAMP(3), NULL)",
         state);
-    BOOST_TEST(database.session.query("SELECT COALESCE(espera, '-') FROM entregas").at(0).text(0) == found,
-               state);
+    BOOST_TEST(
+        database.session.query("SELECT COALESCE(espera, '-') AS found FROM entregas").at(0).text("found") ==
+            found,
+        state);
   }
 }
 

@@ -23,8 +23,9 @@ const KeyRing& rotated() {
 
 webhook::SealedSecret sealed_of(Session& session, WebhookId id) {
   const auto row =
-      session.query("SELECT secreto_clave, HEX(secreto_sellado) FROM webhooks WHERE id = ?", id).at(0);
-  return {row.text(0), webhook::crypto::from_hex(row.text(1)).value()};
+      session.query("SELECT secreto_clave, HEX(secreto_sellado) AS sealed FROM webhooks WHERE id = ?", id)
+          .at(0);
+  return {row.text("secreto_clave"), webhook::crypto::from_hex(row.text("sealed")).value()};
 }
 
 std::string key_of(Session& session, WebhookId id) { return sealed_of(session, id).key_id; }
@@ -36,7 +37,8 @@ void queue_test(Session& session, EntityId entity, const std::string& data) {
 std::string test_data(Session& session, const KeyRing& ring) {
   const auto row =
       session.query("SELECT entidad_id, datos FROM notificaciones_pendientes WHERE origen = 'prueba'").at(0);
-  return webhook::open_test_data(ring, row.integer(0), event, row.text(1)).value_or("cannot be opened");
+  return webhook::open_test_data(ring, row.integer("entidad_id"), event, row.text("datos"))
+      .value_or("cannot be opened");
 }
 
 }  // namespace
@@ -117,7 +119,9 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
   BOOST_CHECK_EQUAL(done.secrets, 1U);
   BOOST_CHECK_EQUAL(key_of(session, changed.id), "k1");
   BOOST_CHECK_EQUAL(keys().open(changed.id, sealed_of(session, changed.id)).value(), "otro");
-  BOOST_CHECK(session.query("SELECT secreto_sellado FROM webhooks WHERE id = ?", deleted.id).at(0).null(0));
+  BOOST_CHECK(session.query("SELECT secreto_sellado FROM webhooks WHERE id = ?", deleted.id)
+                  .at(0)
+                  .null("secreto_sellado"));
   BOOST_CHECK_EQUAL(key_of(session, last.id), "k2");
   BOOST_CHECK_EQUAL(reencrypt(session, rotated()).secrets, 1U);
 }

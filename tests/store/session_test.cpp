@@ -16,7 +16,7 @@ using namespace store::testing;
 namespace {
 
 std::int64_t connection_id(Session& session) {
-  return session.query("SELECT CONNECTION_ID()").at(0).integer(0);
+  return session.query("SELECT CONNECTION_ID() AS id").at(0).integer("id");
 }
 
 void kill_connection(Database& database, Session& victim) {
@@ -76,16 +76,16 @@ BOOST_AUTO_TEST_CASE(a_lost_connection_is_replaced_at_the_next_use_with_its_sett
   Session other = database.connect();
   kill_connection(database, other);
   BOOST_CHECK_THROW(other.query("SELECT 1"), Unavailable);
-  const auto rows = other.query("SELECT @@session.time_zone, @@session.sql_mode");
-  BOOST_CHECK_EQUAL(rows.at(0).text(0), "+00:00");
-  BOOST_CHECK(rows.at(0).text(1).find("STRICT_ALL_TABLES") != std::string::npos);
+  const auto rows = other.query("SELECT @@session.time_zone AS zone, @@session.sql_mode AS mode");
+  BOOST_CHECK_EQUAL(rows.at(0).text("zone"), "+00:00");
+  BOOST_CHECK(rows.at(0).text("mode").find("STRICT_ALL_TABLES") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_vanished_host_has_locked_is_taken_back_by_the_server) {
   Database database;
   const auto limit = database.session.query("SHOW VARIABLES LIKE 'idle_transaction_timeout'");
   if (limit.empty()) return;  // MySQL has none
-  BOOST_CHECK_EQUAL(limit.at(0).text(1), "4");
+  BOOST_CHECK_EQUAL(limit.at(0).text("Value"), "4");
   add_entity(database.session, 1, "una");
   Session other = database.connect();
   other.execute("SET SESSION idle_transaction_timeout = 1");
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_changed_since_it_was_read_can_be_locked) {
   Session other = database.connect();
   other.execute("START TRANSACTION");
   const auto name = [&](const char* how) {
-    return other.query(std::string("SELECT nombre FROM entidades WHERE id = 1") + how).at(0).text(0);
+    return other.query(std::string("SELECT nombre FROM entidades WHERE id = 1") + how).at(0).text("nombre");
   };
   BOOST_CHECK_EQUAL(name(""), "una");
   database.session.update("UPDATE entidades SET nombre = 'otra' WHERE id = 1");
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_password_over_tcp_with_tls_and_without) {
   for (const bool tls : {true, false}) {
     const NetworkUser user(database, tls);
     Session session(user.settings, {});
-    const auto cipher = session.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").at(0).text(1);
+    const auto cipher = session.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").at(0).text("Value");
     BOOST_TEST(cipher.empty() == !tls, cipher);
   }
 }
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(tls_over_the_socket_too) {
   auto settings = server(database.name);
   settings.tls_ca = environment("TEST_DB_CA");
   Session session(settings, {});
-  BOOST_TEST(!session.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").at(0).text(1).empty());
+  BOOST_TEST(!session.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").at(0).text("Value").empty());
 }
 
 BOOST_AUTO_TEST_CASE(tls_that_was_asked_for_and_not_given_is_an_error) {

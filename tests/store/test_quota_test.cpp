@@ -25,7 +25,7 @@ bool send(Session& session, EntityId entity, std::uint64_t limit) {
 }
 
 std::int64_t count(Session& session, const std::string& table) {
-  return session.query("SELECT COUNT(*) FROM " + table).at(0).integer(0);
+  return session.query("SELECT COUNT(*) AS total FROM " + table).at(0).integer("total");
 }
 
 void end_all(Session& session, const char* state) {

@@ -97,8 +97,9 @@ BOOST_AUTO_TEST_CASE(deleting_frees_the_slot_forgets_the_secret_and_is_only_for_
   BOOST_CHECK(delete_webhook(database.session, 1, webhook.id));
   BOOST_CHECK(!delete_webhook(database.session, 1, webhook.id));
   BOOST_CHECK(!find_webhook(database.session, webhook.id));
-  BOOST_CHECK(
-      database.session.query("SELECT secreto_sellado FROM webhooks WHERE id = ?", webhook.id).at(0).null(0));
+  BOOST_CHECK(database.session.query("SELECT secreto_sellado FROM webhooks WHERE id = ?", webhook.id)
+                  .at(0)
+                  .null("secreto_sellado"));
   for (int i = 0; i < 5; ++i) add_webhook(database.session, 1);
 }
 
@@ -111,15 +112,17 @@ BOOST_AUTO_TEST_CASE(events_come_back_in_catalogue_order) {
   const auto created =
       create_webhook(database.session, {1, "https://a.example.org/", events, {}}, keys()).value();
   BOOST_CHECK(created.events == events);
-  BOOST_CHECK_EQUAL(database.session.query("SELECT eventos FROM webhooks").at(0).text(0),
+  BOOST_CHECK_EQUAL(database.session.query("SELECT eventos FROM webhooks").at(0).text("eventos"),
                     "evaluacion.prorroga,documento.disponible");
 }
 
 BOOST_AUTO_TEST_CASE(secrets_are_sealed_bound_to_their_webhook) {
   Database database;
   const auto webhook = add_webhook(database.session, 1, "muy secreto");
-  const auto row = database.session.query("SELECT secreto_clave, HEX(secreto_sellado) FROM webhooks").at(0);
-  const webhook::SealedSecret sealed{row.text(0), webhook::crypto::from_hex(row.text(1)).value()};
+  const auto row =
+      database.session.query("SELECT secreto_clave, HEX(secreto_sellado) AS sealed FROM webhooks").at(0);
+  const webhook::SealedSecret sealed{row.text("secreto_clave"),
+                                     webhook::crypto::from_hex(row.text("sealed")).value()};
   BOOST_CHECK_EQUAL(keys().open(webhook.id, sealed).value(), "muy secreto");
   BOOST_CHECK(!keys().open(webhook.id + 1, sealed));
 }
