@@ -1,4 +1,4 @@
-// The first of what waits for each row of another table: one seek of an index, whatever the backlog.
+// The first of what waits for each webhook: one seek of an index, whatever the backlog.
 #pragma once
 
 // ORDER BY names the column that is compared with the outer row, too: MySQL takes it for no constant within a
@@ -9,8 +9,3 @@
   "(SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)" \
   " WHERE d.espera = 'pendiente' AND d.webhook_id = " webhook_id                  \
   " ORDER BY d.webhook_id, d.proximo_intento LIMIT 1)"
-
-/// SQL text: when an entity's first pending notification happened, or NULL.
-#define STORE_FIRST_OCCURRED(entity_id)                                                              \
-  "(SELECT n.ocurrida_en FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)" \
-  " WHERE n.estado = 'pendiente' AND n.entidad_id = " entity_id " ORDER BY n.entidad_id, n.id LIMIT 1)"

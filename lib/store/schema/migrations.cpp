@@ -77,7 +77,7 @@ bool table_exists(Session& session) {
 bool is_applied(Session& session, const Migration& migration) {
   const auto rows = session.query("SELECT huella FROM migraciones WHERE numero = ?", migration.number);
   if (rows.empty()) return false;
-  if (rows.front().text(0) != fingerprint(migration)) {
+  if (rows.front().text("huella") != fingerprint(migration)) {
     throw MigrationError(
         migration.name +
         " differs from the one that was applied: add a new migration instead of changing an old one");
@@ -168,11 +168,12 @@ std::vector<MigrationState> migration_status(Session& session, const std::vector
   for (const auto& migration : migrations) {
     MigrationState state{migration.number, migration.name, {}};
     if (known && is_applied(session, migration)) {
-      state.applied = session
-                          .query("SELECT " STORE_EPOCH_MS("aplicada_en") " FROM migraciones WHERE numero = ?",
-                                 migration.number)
-                          .at(0)
-                          .time(0);
+      state.applied =
+          session
+              .query("SELECT CAST(aplicada_en AS CHAR) AS aplicada_en FROM migraciones WHERE numero = ?",
+                     migration.number)
+              .at(0)
+              .time("aplicada_en");
     }
     result.push_back(std::move(state));
   }
