@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <charconv>
 
 #include "admin/errors.hpp"
 #include "admin/suggestion.hpp"
+#include "platform/text.hpp"
 #include "webhook/utf8.hpp"
 
 namespace admin {
@@ -81,14 +81,6 @@ void require(const OptionTable& table, const Arguments& arguments) {
   }
 }
 
-std::optional<std::int64_t> parse_integer(const std::string& text) {
-  std::int64_t value = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc{} || end != last) return std::nullopt;
-  return value;
-}
-
 bool has_control_characters(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
@@ -117,7 +109,7 @@ std::optional<std::int64_t> Arguments::integer(std::string_view name, std::int64
                                                std::int64_t maximum) const {
   const auto typed = text(name);
   if (!typed) return std::nullopt;
-  const auto value = parse_integer(*typed);
+  const auto value = platform::parse_number<std::int64_t>(*typed);
   if (!value || *value < minimum || *value > maximum)
     throw UsageError(shown(name) + " must be an integer from " + std::to_string(minimum) + " to " +
                      std::to_string(maximum) + ", not '" + *typed + "'");
@@ -127,7 +119,7 @@ std::optional<std::int64_t> Arguments::integer(std::string_view name, std::int64
 std::optional<std::int64_t> Arguments::id(std::string_view name) const {
   const auto typed = text(name);
   if (!typed) return std::nullopt;
-  const auto value = parse_integer(*typed);
+  const auto value = platform::parse_number<std::int64_t>(*typed);
   if (!value || *value < 1)
     throw UsageError(shown(name) + " must be a positive integer, not '" + *typed + "'");
   return value;

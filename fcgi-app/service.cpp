@@ -1,11 +1,10 @@
 #include "fcgi-app/service.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/response.hpp"
+#include "platform/text.hpp"
 #include "webhook/access_token.hpp"
 #include "webhook/registration.hpp"
 
@@ -32,11 +31,8 @@ void log_failure(const platform::Log& log, std::string_view message, const Reque
 }  // namespace
 
 bool is_json(std::string_view content_type) {
-  std::string_view type = content_type.substr(0, content_type.find(';'));
-  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
-  constexpr std::string_view json = "application/json";
-  return std::equal(type.begin(), type.end(), json.begin(), json.end(),
-                    [](unsigned char a, char b) { return std::tolower(a) == b; });
+  const auto type = content_type.substr(0, content_type.find(';'));
+  return platform::equal_ignoring_case(platform::trim(type, platform::http_white_space), "application/json");
 }
 
 Service::Service(const Shared& shared, CallerLookup& callers, store::Session session)

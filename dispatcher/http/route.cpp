@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "platform/text.hpp"
 #include "webhook/target_url.hpp"
 
 namespace dispatcher {
@@ -23,13 +24,6 @@ std::string part(CURLU* url, CURLUPart which) {
 
 bool is_address(std::string_view host) { return host.starts_with('[') || platform::IpAddress::parse(host); }
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 }  // namespace
 
 Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides) {
@@ -40,7 +34,7 @@ Route route_of(const std::string& url, const std::vector<platform::HostOverride>
   if (const auto* found = webhook::find_override(route.host, overrides)) {
     route.addresses = {found->address};
   } else {
-    route.name = lower(route.host);
+    route.name = platform::lower(route.host);
   }
   return route;
 }

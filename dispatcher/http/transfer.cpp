@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
 #include "http/request.hpp"
+#include "platform/text.hpp"
 #include "webhook/address_policy.hpp"
 
 namespace dispatcher {
@@ -65,27 +65,19 @@ int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
 /// `HTTP/1.1 204 …` -> 204; 0 for anything else.
 int status_of(std::string_view line) {
   const auto space = line.find(' ');
-  if (!line.starts_with("HTTP/") || space == std::string_view::npos || line.size() < space + 4) return 0;
-  int status = 0;
-  for (const char c : line.substr(space + 1, 3)) {
-    if (c < '0' || c > '9') return 0;
-    status = status * 10 + (c - '0');
-  }
-  return status;
+  if (!line.starts_with("HTTP/") || space == std::string_view::npos) return 0;
+  const auto code = line.substr(space + 1, 3);
+  return platform::has_shape(code, "000") ? platform::parse_number<int>(code).value() : 0;
 }
 
 bool is_header(std::string_view line, std::string_view name) {
   return line.size() > name.size() && line[name.size()] == ':' &&
-         ::strncasecmp(line.data(), name.data(), name.size()) == 0;
+         platform::equal_ignoring_case(line.substr(0, name.size()), name);
 }
 
+/// Of a line with its end. A CR elsewhere counts as a blank, too (RFC 9110 section 5.5).
 std::string header_value(std::string_view line) {
-  const auto value = line.substr(line.find(':') + 1);
-  const auto first = value.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  const auto last = value.find_last_not_of(" \t\r\n");
-  return last < first || last == std::string_view::npos ? std::string()
-                                                        : std::string(value.substr(first, last - first + 1));
+  return std::string(platform::trim(line.substr(line.find(':') + 1)));
 }
 
 std::size_t read_header(char* text, std::size_t size, std::size_t count, void* data) {

@@ -1,20 +1,17 @@
-#include <charconv>
 #include <optional>
 
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/response.hpp"
+#include "platform/text.hpp"
 
 namespace api {
 namespace {
 
 /// A positive 64-bit integer as the API writes it: no sign, no leading zero.
 std::optional<delivery::WebhookId> parse_id(std::string_view text) {
-  delivery::WebhookId id = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, id);
-  if (error != std::errc() || rest != end || id <= 0 || text.front() == '0') return std::nullopt;
-  return id;
+  const auto id = platform::parse_number<delivery::WebhookId>(text);
+  return id && *id > 0 && text.front() != '0' ? id : std::nullopt;
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <ctime>
 #include <string>
-#include <system_error>
+
+#include "platform/text.hpp"
 
 namespace delivery {
 
@@ -15,8 +15,6 @@ namespace {
 
 using platform::Milliseconds;
 using platform::UtcTime;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The three forms of RFC 9110 section 5.6.7, among others. A year of two digits above 70 is one of the last
 /// century.
@@ -29,10 +27,8 @@ std::optional<UtcTime> parse_http_date(const std::string& text) {
 
 Milliseconds parse_delay_seconds(std::string_view digits) {
   constexpr std::int64_t most = Milliseconds::max().count() / 1000;
-  std::int64_t seconds = 0;
-  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
-  if (result.ec == std::errc::result_out_of_range || seconds > most) return Milliseconds::max();
-  return std::chrono::seconds(seconds);
+  const auto seconds = platform::parse_number<std::int64_t>(digits);  // none: more than the type can count
+  return seconds && *seconds <= most ? std::chrono::seconds(*seconds) : Milliseconds::max();
 }
 
 Milliseconds jittered(Milliseconds wait, double jitter, double chance) {
@@ -54,7 +50,7 @@ std::optional<Milliseconds> next_attempt(const RetryPolicy& policy, unsigned fai
 
 std::optional<Milliseconds> parse_retry_after(std::string_view value, UtcTime now) {
   if (value.empty()) return std::nullopt;
-  if (std::all_of(value.begin(), value.end(), is_digit)) return parse_delay_seconds(value);
+  if (std::all_of(value.begin(), value.end(), platform::is_digit)) return parse_delay_seconds(value);
   const auto date = parse_http_date(std::string(value));
   if (!date) return std::nullopt;
   return std::max(*date - now, Milliseconds{});

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "platform/text.hpp"
+
 namespace platform {
 
 namespace {
@@ -15,6 +17,11 @@ struct Unit {
 };
 // The largest first, for format_duration.
 constexpr std::array<Unit, 5> units{{{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}}};
+
+/// Of digits that has_shape has seen.
+unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
+  return parse_number<unsigned>(text.substr(at, length)).value();
+}
 
 }  // namespace
 
@@ -33,6 +40,24 @@ std::string format_iso8601(UtcTime time) {
       static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
       static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
   return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
+  if (!has_shape(text, "0000-00-00")) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number_at(text, 0, 4))),
+                                         std::chrono::month(number_at(text, 5, 2)),
+                                         std::chrono::day(number_at(text, 8, 2))};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date);
+}
+
+std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text) {
+  if (!has_shape(text, "00:00:00")) return std::nullopt;
+  const auto hours = number_at(text, 0, 2);
+  const auto minutes = number_at(text, 3, 2);
+  const auto seconds = number_at(text, 6, 2);
+  if (hours > 23 || minutes > 59 || seconds > 59) return std::nullopt;
+  return std::chrono::hours(hours) + std::chrono::minutes(minutes) + std::chrono::seconds(seconds);
 }
 
 std::optional<Milliseconds> parse_duration(std::string_view text) {

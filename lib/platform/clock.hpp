@@ -21,6 +21,12 @@ MonotonicTime monotonic_now();
 /// `2026-11-20T10:00:00.000Z`.
 std::string format_iso8601(UtcTime time);
 
+/// `2026-11-20`, a day that exists; nullopt otherwise.
+std::optional<std::chrono::sys_days> parse_date(std::string_view text);
+
+/// `10:00:00`, with no second 60; nullopt otherwise.
+std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text);
+
 /// Parses `50ms`, `5s`, `30m`, `2h`, `5d` (an integer of 0 or more and a unit, no spaces); nullopt otherwise
 /// or on overflow.
 std::optional<Milliseconds> parse_duration(std::string_view text);

@@ -108,8 +108,7 @@ std::string file_text(const std::string& path) {
 
 std::string variable_of(const std::string& key) {
   std::string name(environment_prefix);
-  for (const char c : key)
-    name += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  for (const char c : key) name += c == '.' ? '_' : upper(c);
   return name;
 }
 

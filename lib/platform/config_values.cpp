@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -14,15 +13,7 @@ namespace {
 
 [[noreturn]] void refuse() { throw std::invalid_argument("not accepted"); }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
-bool is_label_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
+bool is_label_character(char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '_'; }
 
 bool is_host_name(std::string_view name) {
   while (true) {
@@ -43,7 +34,7 @@ bool is_host_and_port(const std::string& text) {
     if (port.front() != ':') return false;
     read_number(port.substr(1), 1, 65535);
   }
-  if (!host.starts_with('[')) return is_host_name(lower(host));
+  if (!host.starts_with('[')) return is_host_name(host);
   const auto address = IpAddress::parse(std::string_view(host).substr(1, host.size() - 2));
   return address && address->v6;
 }
@@ -52,17 +43,16 @@ bool is_host_and_port(const std::string& text) {
 /// under it.
 bool may_be_overridden(std::string_view name) {
   const auto last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
-  const bool has_letter = std::ranges::any_of(last, [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool has_letter = std::ranges::any_of(last, is_letter);
   return is_host_name(name) && has_letter && !last.starts_with("0x") && last != "localhost";
 }
 
 }  // namespace
 
 std::uint64_t read_number(const std::string& text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) refuse();
-  return value;
+  const auto value = parse_number<std::uint64_t>(text);
+  if (!value || *value < least || *value > most) refuse();
+  return *value;
 }
 
 std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint64_t most) {
@@ -80,10 +70,9 @@ std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint6
 }
 
 double read_fraction(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= 1)) refuse();
-  return value;
+  const auto value = parse_number<double>(text);
+  if (!value || !(*value >= 0 && *value <= 1)) refuse();  // not `< 0 ||`: a NaN is none
+  return *value;
 }
 
 Milliseconds read_duration(const std::string& text, Milliseconds least, Milliseconds most) {
@@ -114,9 +103,7 @@ std::string read_path(const std::string& text) {
 }
 
 std::string read_identifier(const std::string& text) {
-  const auto allowed = [](char c) {
-    return is_label_character(c) || (c >= 'A' && c <= 'Z') || c == '$' || c == '.';
-  };
+  const auto allowed = [](char c) { return is_label_character(c) || c == '$' || c == '.'; };
   if (text.empty() || text.size() > 64 || text.front() == '-' || !std::ranges::all_of(text, allowed))
     refuse();
   return text;
@@ -169,7 +156,7 @@ std::vector<HostOverride> read_overrides(const std::string& text) {
   for (const auto& item : read_list(text)) {
     const auto equals = item.find('=');
     if (equals == std::string::npos) refuse();
-    const auto pattern = lower(std::string(trim(std::string_view(item).substr(0, equals))));
+    const auto pattern = lower(trim(std::string_view(item).substr(0, equals)));
     const auto address = IpAddress::parse(trim(std::string_view(item).substr(equals + 1)));
     const std::string_view name =
         pattern.starts_with("*.") ? std::string_view(pattern).substr(2) : std::string_view(pattern);

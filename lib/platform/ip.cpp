@@ -5,8 +5,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
+
+#include "platform/text.hpp"
 
 namespace platform {
 
@@ -60,10 +61,9 @@ std::optional<IpNetwork> IpNetwork::parse(std::string_view text) {
   if (!base) return std::nullopt;
   IpNetwork network{*base, width(*base)};
   if (slash == std::string_view::npos) return network;
-  const auto digits = text.substr(slash + 1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), network.prefix);
-  if (error != std::errc{} || end != digits.data() + digits.size() || network.prefix > width(*base))
-    return std::nullopt;
+  const auto prefix = parse_number<unsigned>(text.substr(slash + 1));
+  if (!prefix || *prefix > width(*base)) return std::nullopt;
+  network.prefix = *prefix;
   for (unsigned i = network.prefix; i < width(*base); ++i) {
     if (bit(*base, i)) return std::nullopt;
   }

@@ -61,7 +61,7 @@ bool stderr_is_journal() {
 
 std::string field_name(std::string_view key) {
   std::string name = "APIENTIDADES_";
-  for (const char c : key) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (const char c : key) name += upper(c);
   return name;
 }
 

@@ -1,5 +1,6 @@
 #include "platform/text.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace platform {
@@ -62,8 +63,21 @@ std::string escape(std::string_view text, std::string_view marked) {
 
 }  // namespace
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = lower(c);
+  return result;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool has_shape(std::string_view text, std::string_view shape) {
+  return std::ranges::equal(text, shape, [](char c, char s) { return s == '0' ? is_digit(c) : c == s; });
+}
+
+std::string_view trim(std::string_view text, std::string_view blanks) {
   const auto first = text.find_first_not_of(blanks);
   return first == std::string_view::npos ? std::string_view()
                                          : text.substr(first, text.find_last_not_of(blanks) - first + 1);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
+#include "platform/clock.hpp"
+#include "platform/text.hpp"
 #include "webhook/json.hpp"
 
 namespace webhook {
@@ -51,38 +52,11 @@ constexpr std::array fields{
     Field{Event::documento_disponible, "descripcion", Type::text},
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// Does `text` follow `pattern`, in which `0` stands for any digit?
-bool matches(std::string_view text, std::string_view pattern) {
-  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(),
-                    [](char c, char p) { return p == '0' ? is_digit(c) : c == p; });
-}
-
-/// The value of a few digits, already known to be such.
-unsigned value_of(std::string_view digits) {
-  unsigned value = 0;
-  for (const char c : digits) value = 10 * value + static_cast<unsigned>(c - '0');
-  return value;
-}
-
-bool is_date(std::string_view text) {
-  if (!matches(text, "0000-00-00")) return false;
-  return std::chrono::year_month_day(std::chrono::year(static_cast<int>(value_of(text.substr(0, 4)))),
-                                     std::chrono::month(value_of(text.substr(5, 2))),
-                                     std::chrono::day(value_of(text.substr(8, 2))))
-      .ok();
-}
-
-// No second 60: receivers' date parsers seldom take one, and no clock of the evaluation system gives it.
-bool is_time(std::string_view text) {
-  return matches(text, "00:00:00") && value_of(text.substr(0, 2)) < 24 && value_of(text.substr(3, 2)) < 60 &&
-         value_of(text.substr(6, 2)) < 60;
-}
+bool is_date(std::string_view text) { return platform::parse_date(text).has_value(); }
 
 bool is_fraction(std::string_view text) {
   return text.empty() ||
-         (text.size() > 1 && text[0] == '.' && std::all_of(text.begin() + 1, text.end(), is_digit));
+         (text.size() > 1 && text[0] == '.' && std::all_of(text.begin() + 1, text.end(), platform::is_digit));
 }
 
 /// `YYYY-MM-DDThh:mm:ss[.fraction]Z`
@@ -90,7 +64,9 @@ bool is_date_time(std::string_view text) {
   constexpr std::size_t date = 10;
   constexpr std::size_t seconds = 19;
   if (text.size() <= seconds || text[date] != 'T' || text.back() != 'Z') return false;
-  return is_date(text.substr(0, date)) && is_time(text.substr(date + 1, seconds - date - 1)) &&
+  // No second 60: receivers' date parsers seldom take one, and no clock of the evaluation system gives it.
+  return is_date(text.substr(0, date)) &&
+         platform::parse_time_of_day(text.substr(date + 1, seconds - date - 1)) &&
          is_fraction(text.substr(seconds, text.size() - seconds - 1));
 }
 

@@ -6,10 +6,10 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
+#include "platform/text.hpp"
 #include "webhook/utf8.hpp"
 
 namespace webhook::json {
@@ -187,12 +187,7 @@ void write(Writer& writer, const Value& value) {
 
 std::optional<std::int64_t> Value::integer() const {
   const auto* literal = number();
-  if (literal == nullptr) return std::nullopt;
-  const char* end = literal->text.data() + literal->text.size();
-  std::int64_t result = 0;
-  const auto [stopped_at, error] = std::from_chars(literal->text.data(), end, result);
-  if (error != std::errc{} || stopped_at != end) return std::nullopt;
-  return result;
+  return literal == nullptr ? std::nullopt : platform::parse_number<std::int64_t>(literal->text);
 }
 
 const Value* Value::find(std::string_view name) const {

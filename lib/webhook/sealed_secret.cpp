@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/text.hpp"
 #include "webhook/crypto.hpp"
 
 namespace webhook {
@@ -17,20 +18,12 @@ struct Key {
 };
 
 bool is_id_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-         c == '-';
+  return platform::is_letter(c) || platform::is_digit(c) || c == '.' || c == '_' || c == '-';
 }
 
 bool is_id(std::string_view text) {
   return !text.empty() && text.size() <= max_id_size &&
          std::all_of(text.begin(), text.end(), is_id_character);
-}
-
-std::string_view trim(std::string_view line) {
-  constexpr std::string_view white = " \t\r";
-  const auto first = line.find_first_not_of(white);
-  if (first == std::string_view::npos) return {};
-  return line.substr(first, line.find_last_not_of(white) - first + 1);
 }
 
 // The messages quote nothing of the line: a line with its parts swapped has the key where the id should be.
@@ -63,7 +56,7 @@ KeyRing KeyRing::parse(std::string_view file_text, std::string_view path) {
   KeyRing ring;
   for (std::size_t number = 1; !file_text.empty(); ++number) {
     const auto end = std::min(file_text.find('\n'), file_text.size());
-    const auto line = trim(file_text.substr(0, end));
+    const auto line = platform::trim(file_text.substr(0, end));
     file_text.remove_prefix(std::min(end + 1, file_text.size()));
     if (!line.empty() && line.front() != '#') ring.add(line, place + "line " + std::to_string(number) + ": ");
   }

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <new>
 #include <optional>
 
+#include "platform/text.hpp"
 #include "webhook/address_policy.hpp"
 #include "webhook/utf8.hpp"
 
@@ -19,6 +19,8 @@ namespace {
 
 using platform::HostOverride;
 using platform::IpAddress;
+using platform::is_digit;
+using platform::lower;
 
 constexpr std::string_view scheme = "https://";
 constexpr std::string_view host_end = "/?#";
@@ -57,21 +59,10 @@ void require(bool condition, const char* message) {
   if (!condition) throw Rejected{message};
 }
 
-// Not the functions of <cctype>: they change with the locale.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 bool is_unwelcome(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\\'; }
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
 
 /// A URL cut where RFC 3986 cuts it.
 struct Parts {
@@ -138,8 +129,8 @@ Dialled dialled(const std::string& url) {
   require(code != CURLUE_BAD_PORT_NUMBER, bad_port);
   require(code == CURLUE_OK, bad_host);
   const std::string port = part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
-  Dialled result{part(parsed.get(), CURLUPART_HOST, 0), 0};
-  std::from_chars(port.data(), port.data() + port.size(), result.port);
+  Dialled result{part(parsed.get(), CURLUPART_HOST, 0),
+                 platform::parse_number<std::uint16_t>(port).value_or(0)};
   require(result.port != 0, bad_port);
   return result;
 }
@@ -160,7 +151,7 @@ bool is_label(std::string_view label) {
   constexpr std::size_t longest = 63;  // RFC 1035, 2.3.4
   if (label.empty() || label.size() > longest || label.front() == '-' || label.back() == '-') return false;
   return std::all_of(label.begin(), label.end(),
-                     [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
+                     [](char c) { return platform::is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
 /// Made of labels: nothing in it that libcurl would decode or cut at (%, a second colon …).
@@ -217,7 +208,7 @@ std::string judge_host(const std::string& written, const std::optional<IpAddress
     return address->to_string();
   }
   std::string name = lower(dialled);
-  require(name == lower(written), bad_host);
+  require(platform::equal_ignoring_case(written, name), bad_host);
   require(find_override(name, overrides) != nullptr || !is_private_name(name), not_public);
   return name;
 }

@@ -22,6 +22,17 @@ BOOST_AUTO_TEST_CASE(now_is_between_two_readings_of_the_system_clock) {
   BOOST_TEST((before <= now && now <= std::chrono::system_clock::now()));
 }
 
+BOOST_AUTO_TEST_CASE(dates_and_times_of_day_are_those_that_exist) {
+  using namespace std::chrono;
+  BOOST_TEST((parse_date("2028-02-29") == sys_days(2028y / February / 29)));
+  for (const auto* none : {"2026-02-29", "2026-00-10", "2026-13-01", "2026-1-01", "2026-11-20 ", ""})
+    BOOST_TEST(!parse_date(none), none);
+  BOOST_TEST((parse_time_of_day("23:59:59") == 24h - 1s));
+  BOOST_TEST((parse_time_of_day("00:00:00") == 0s));
+  for (const auto* none : {"24:00:00", "10:60:00", "10:00:60", "10:00", "10:00:0a", ""})
+    BOOST_TEST(!parse_time_of_day(none), none);
+}
+
 BOOST_AUTO_TEST_CASE(durations_are_read) {
   BOOST_TEST(parse_duration("50ms").value().count() == 50);
   BOOST_TEST(parse_duration("5s").value().count() == 5000);

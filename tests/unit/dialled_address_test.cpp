@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "platform/text.hpp"
 #include "url_generator.hpp"
 #include "webhook/target_url.hpp"
 
@@ -52,9 +53,7 @@ bool is_literal(const std::string& host) {
 /// public leads to this machine.
 std::string resolved(std::string name) {
   if (name.ends_with('.')) name.pop_back();
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  name = platform::lower(name);
   in_addr v4{};
   if (::inet_aton(name.c_str(), &v4) != 0) {
     IpAddress address;

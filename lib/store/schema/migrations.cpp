@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "platform/file.hpp"
+#include "platform/text.hpp"
 #include "webhook/crypto.hpp"
 
 namespace store {
@@ -96,10 +97,8 @@ void apply(Session& session, Guard& guard, const Migration& migration) {
 
 Migration read_migration(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  const bool numbered =
-      name.size() > 5 && name[4] == '_' &&
-      std::all_of(name.begin(), name.begin() + 4, [](unsigned char c) { return std::isdigit(c); });
-  if (!numbered) throw MigrationError(path.string() + ": a migration is named NNNN_name.sql");
+  if (name.size() <= 5 || !platform::has_shape(name.substr(0, 5), "0000_"))
+    throw MigrationError(path.string() + ": a migration is named NNNN_name.sql");
   return {std::stoi(name.substr(0, 4)), name, platform::read_file(path.string())};
 }
 
@@ -116,19 +115,13 @@ std::size_t token_length(std::string_view sql, std::size_t at) {
   return 1;
 }
 
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 }  // namespace
 
 std::vector<std::string> split_statements(std::string_view sql) {
   std::vector<std::string> result;
   std::string statement;
   const auto finish = [&] {
-    if (const auto text = trim(statement); !text.empty()) result.emplace_back(text);
+    if (const auto text = platform::trim(statement); !text.empty()) result.emplace_back(text);
     statement.clear();
   };
   for (std::size_t at = 0; at < sql.size();) {

@@ -1,9 +1,9 @@
 #include "store/session/row.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
+#include "platform/text.hpp"
 #include "store/session/datetime.hpp"
 
 namespace store {
@@ -15,13 +15,10 @@ namespace {
 }
 
 template <class T>
-T parse_number(std::string_view column, const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    refuse(column, "is not the integer its reader expects: " + text);
-  }
-  return value;
+T read_number(std::string_view column, const std::string& text) {
+  const auto value = platform::parse_number<T>(text);
+  if (!value) refuse(column, "is not the integer its reader expects: " + text);
+  return *value;
 }
 
 }  // namespace
@@ -38,10 +35,10 @@ const std::string& Row::text(std::string_view column) const {
   return *found;
 }
 std::int64_t Row::integer(std::string_view column) const {
-  return parse_number<std::int64_t>(column, text(column));
+  return read_number<std::int64_t>(column, text(column));
 }
 std::uint64_t Row::unsigned_integer(std::string_view column) const {
-  return parse_number<std::uint64_t>(column, text(column));
+  return read_number<std::uint64_t>(column, text(column));
 }
 UtcTime Row::time(std::string_view column) const {
   const auto time = parse_datetime(text(column));
@@ -61,10 +58,10 @@ const std::string& Row::text(std::size_t column) const {
   return *found;
 }
 std::int64_t Row::integer(std::size_t column) const {
-  return parse_number<std::int64_t>(names_->at(column), text(column));
+  return read_number<std::int64_t>(names_->at(column), text(column));
 }
 std::uint64_t Row::unsigned_integer(std::size_t column) const {
-  return parse_number<std::uint64_t>(names_->at(column), text(column));
+  return read_number<std::uint64_t>(names_->at(column), text(column));
 }
 UtcTime Row::time(std::size_t column) const { return UtcTime(platform::Milliseconds(integer(column))); }
 std::optional<std::int64_t> Row::optional_integer(std::size_t column) const {
