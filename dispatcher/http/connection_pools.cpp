@@ -22,17 +22,17 @@ void learn(Average& average, platform::Milliseconds value) {
 }  // namespace
 
 std::optional<Request> ConnectionPools::add(Request request, platform::MonotonicTime now) {
-  const auto pool = pools_.try_emplace(request.delivery.webhook).first;
-  auto& [active, idle, waiting, answer, progress, opened, overdue] = pool->second;
-  if (active == 0) progress = opened = now;
-  waiting.push_back(std::move(request));
+  const auto found = pools_.try_emplace(request.delivery.webhook).first;
+  Pool& pool = found->second;
+  if (pool.active == 0) pool.progress = pool.opened = now;
+  pool.waiting.push_back(std::move(request));
   ++requests_;
-  if (waiting.size() == 1) {
-    if (active == 0 || idle > 0) return start_next(pool, now);
+  if (pool.waiting.size() == 1) {
+    if (pool.active == 0 || pool.idle > 0) return start_next(found, now);
   } else {
-    stop_waiting(pool);
+    stop_waiting(found);
   }
-  wait_from(pool, now);
+  wait_from(found, now);
   return std::nullopt;
 }
 
@@ -83,27 +83,28 @@ std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
 
 /// An answer takes as long as the last few did, or as long as none has come: when does the backlog justify
 /// another connection?
-void ConnectionPools::wait_from(PoolMap::iterator pool, platform::MonotonicTime now) {
-  auto& [active, idle, waiting, answer, progress, opened, overdue] = pool->second;
+void ConnectionPools::wait_from(PoolMap::iterator found, platform::MonotonicTime now) {
+  Pool& pool = found->second;
   const auto handshake = std::clamp<Average>(handshake_, least_handshake, most_handshake);
-  const auto slow = handshake * handshakes_worth * std::max(active, 1U) / static_cast<double>(waiting.size());
-  overdue = answer >= slow ? now : progress + std::chrono::ceil<platform::Milliseconds>(slow);
-  overdue = std::max(overdue, opened + between_connections);
-  overdue_.emplace(overdue, pool->first);
+  const auto slow =
+      handshake * handshakes_worth * std::max(pool.active, 1U) / static_cast<double>(pool.waiting.size());
+  pool.overdue = pool.answer >= slow ? now : pool.progress + std::chrono::ceil<platform::Milliseconds>(slow);
+  pool.overdue = std::max(pool.overdue, pool.opened + between_connections);
+  overdue_.emplace(pool.overdue, found->first);
 }
 
 void ConnectionPools::stop_waiting(PoolMap::iterator pool) {
   overdue_.erase({pool->second.overdue, pool->first});
 }
 
-Request ConnectionPools::start_next(PoolMap::iterator pool, platform::MonotonicTime now) {
-  auto& [active, idle, waiting, answer, progress, opened, overdue] = pool->second;
-  Request request = std::move(waiting.front());
-  waiting.pop_front();
-  ++active;
-  if (idle > 0) --idle;
-  stop_waiting(pool);
-  if (!waiting.empty()) wait_from(pool, now);
+Request ConnectionPools::start_next(PoolMap::iterator found, platform::MonotonicTime now) {
+  Pool& pool = found->second;
+  Request request = std::move(pool.waiting.front());
+  pool.waiting.pop_front();
+  ++pool.active;
+  if (pool.idle > 0) --pool.idle;
+  stop_waiting(found);
+  if (!pool.waiting.empty()) wait_from(found, now);
   return request;
 }
 

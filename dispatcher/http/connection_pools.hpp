@@ -64,9 +64,9 @@ class ConnectionPools {
   using PoolMap = std::map<delivery::WebhookId, Pool>;
 
   static bool stalled(const Pool& pool, platform::MonotonicTime now);
-  void wait_from(PoolMap::iterator pool, platform::MonotonicTime now);
+  void wait_from(PoolMap::iterator found, platform::MonotonicTime now);
   void stop_waiting(PoolMap::iterator pool);
-  Request start_next(PoolMap::iterator pool, platform::MonotonicTime now);
+  Request start_next(PoolMap::iterator found, platform::MonotonicTime now);
   void forget_if_done(PoolMap::iterator pool);
   std::vector<Request> drop(PoolMap::iterator pool);
 
