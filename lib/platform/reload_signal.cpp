@@ -3,22 +3,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
-#include <system_error>
+
+#include "platform/signal_descriptor.hpp"
 
 namespace platform {
 
-ReloadSignal::ReloadSignal() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGHUP);
-  if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
-    throw std::system_error(error, std::generic_category(), "pthread_sigmask");
-  }
-  fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
-}
+ReloadSignal::ReloadSignal() : fd_(signal_descriptor({SIGHUP})) {}
 
 ReloadSignal::~ReloadSignal() { ::close(fd_); }
 

@@ -18,7 +18,7 @@ class ReloadSignal {
   bool take() const;
 
  private:
-  int fd_ = -1;
+  int fd_;
 };
 
 }  // namespace platform

@@ -1,27 +1,17 @@
 #include "platform/stop_signal.hpp"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
-#include <system_error>
+
+#include "platform/signal_descriptor.hpp"
 
 namespace platform {
 
-StopSignal::StopSignal() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
-    throw std::system_error(error, std::generic_category(), "pthread_sigmask");
-  }
-  std::signal(SIGPIPE,
-              SIG_IGN);  // a peer that hangs up is an error of that write, not the end of the process
-  fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+StopSignal::StopSignal() : fd_(signal_descriptor({SIGTERM, SIGINT})) {
+  // A peer that hangs up is an error of that write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 StopSignal::~StopSignal() { ::close(fd_); }

@@ -20,7 +20,7 @@ class StopSignal {
   bool wait(int timeout_ms) const;
 
  private:
-  int fd_ = -1;
+  int fd_;
 };
 
 }  // namespace platform
