@@ -17,13 +17,20 @@ std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
   return wait ? std::optional(std::min(*wait, settings.retry_after_max)) : std::nullopt;
 }
 
-DeliveryResult describe(const Attempt& attempt) {
+/// Whose result it is, and nothing yet of what happened.
+DeliveryResult result_of(const LeasedDelivery& delivery) {
   DeliveryResult result;
-  result.id = attempt.delivery.id;
-  result.webhook = attempt.delivery.webhook;
-  result.entity = attempt.delivery.entity;
-  result.lease = attempt.delivery.lease;
-  result.test = attempt.delivery.test;
+  result.id = delivery.id;
+  result.webhook = delivery.webhook;
+  result.entity = delivery.entity;
+  result.lease = delivery.lease;
+  result.test = delivery.test;
+  result.failures = delivery.failures;
+  return result;
+}
+
+DeliveryResult describe(const Attempt& attempt) {
+  auto result = result_of(attempt.delivery);
   result.attempts = attempt.delivery.attempts;
   result.started = attempt.started;
   result.duration = attempt.duration;
@@ -42,7 +49,6 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
                         platform::UtcTime now) {
   auto result = describe(attempt);
   result.error = failure_text(attempt.transport, attempt.status, settings);
-  result.failures = attempt.delivery.failures;
   if (result.error.empty()) {
     result.state = DeliveryState::delivered;
     return result;
@@ -61,14 +67,8 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
 }
 
 DeliveryResult hold_unreadable(const LeasedDelivery& delivery) {
-  DeliveryResult result;
-  result.id = delivery.id;
-  result.webhook = delivery.webhook;
-  result.entity = delivery.entity;
-  result.lease = delivery.lease;
-  result.test = delivery.test;
+  auto result = result_of(delivery);
   result.state = DeliveryState::held;
-  result.failures = delivery.failures;
   result.error =
       std::string(delivery.test ? "El secreto del webhook o los datos de la prueba no se pueden leer"
                                 : "El secreto del webhook no se puede leer") +
