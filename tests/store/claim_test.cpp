@@ -1,0 +1,91 @@
+// Claims, their leases, and what others hold meanwhile.
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+BOOST_FIXTURE_TEST_SUITE(claims, DeliveryFixture)
+
+BOOST_AUTO_TEST_CASE(a_claim_is_in_order_within_its_limits_and_exclusive) {
+  for (int i = 0; i < 5; ++i) insert_notification(session, 1);
+  fan_out(session);
+  BOOST_CHECK(load_recipients(session, {1}).at(1).webhooks.at(0).backlog);
+  BOOST_CHECK(!nothing_due());
+  const auto first = claim_some(3);
+  const auto second = claim_some(10, {102, Milliseconds(60000)});
+  BOOST_REQUIRE_EQUAL(first.size(), 3U);
+  BOOST_REQUIRE_EQUAL(second.size(), 2U);
+  BOOST_CHECK_LT(first[0].notification, first[1].notification);
+  BOOST_CHECK_LT(first[2].notification, second[0].notification);
+  BOOST_CHECK_EQUAL(first[0].data, R"({"evaluacionId": 1, "titulo": "t"})");
+  BOOST_CHECK(nothing_due());
+}
+
+BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
+  for (int i = 0; i < 3; ++i) queue_one();
+  session.update("UPDATE entregas SET proximo_intento = '2026-01-01' + INTERVAL id SECOND");
+  const auto first = claim(session, {{webhook.id, 1}}, long_lease);
+  BOOST_REQUIRE_EQUAL(first.reached.size(), 1U);
+  BOOST_CHECK_EQUAL(first.reached[0].found, 1U);
+  const auto rest =
+      claim(session, {{webhook.id, 10, first.reached[0].last + Milliseconds(1001)}}, long_lease);
+  BOOST_CHECK_EQUAL(rest.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(rest.reached[0].found, 1U);
+  BOOST_CHECK_EQUAL(claim_some(10).size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_claim_that_has_looked) {
+  // Otherwise a claim could commit after the DELETE has answered.
+  queue_one();
+  Session other = database.connect();
+  other.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  session.execute("START TRANSACTION");
+  load_recipients(session, {1});
+  BOOST_CHECK_THROW(delete_webhook(other, 1, webhook.id), Conflict);
+  session.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_whose_row_somebody_holds_is_still_to_be_released) {
+  queue_one();
+  queue_one();
+  const auto leased = claim_some(2);
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM entregas WHERE id = ? FOR UPDATE", leased[0].id);
+  const auto held = release_leases(session, leased);
+  BOOST_REQUIRE_EQUAL(held.size(), 1U);
+  BOOST_CHECK_EQUAL(held[0].id, leased[0].id);
+  BOOST_CHECK_EQUAL(claim_one().id, leased[1].id);
+  other.execute("ROLLBACK");
+  BOOST_CHECK(release_leases(session, held).empty());
+  BOOST_CHECK_EQUAL(claim_one().id, leased[0].id);
+}
+
+BOOST_AUTO_TEST_CASE(released_leases_are_due_at_once) {
+  queue_one();
+  const auto leased = claim_one();
+  release_leases(session, {leased});
+  BOOST_CHECK_EQUAL(claim_one().id, leased.id);
+}
+
+BOOST_AUTO_TEST_CASE(maintenance_waits_for_nobody) {
+  queue_one();
+  const auto leased = claim_one({1, Milliseconds(0)});
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT id FROM entregas WHERE id = ? FOR UPDATE", leased.id);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  other.execute("START TRANSACTION");
+  other.query("SELECT id FROM entregas WHERE id = ? FOR UPDATE", leased.id);
+  BOOST_CHECK_EQUAL(reconcile(session).held, 0U);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(reconcile(session).held, 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,195 @@
+// What a result changes in its delivery, its webhook and the history of attempts.
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+BOOST_FIXTURE_TEST_SUITE(recorded_results, DeliveryFixture)
+
+BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
+  queue_one();
+  const auto leased = claim_one();
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale.size(), 0U);
+  BOOST_CHECK_EQUAL(only().state, "entregada");
+  BOOST_CHECK_EQUAL(only().attempts, 1);
+  const auto attempts = list_attempts(session, leased.id);
+  BOOST_REQUIRE_EQUAL(attempts.size(), 1U);
+  BOOST_CHECK_EQUAL(*attempts[0].status, 200);
+  BOOST_CHECK_EQUAL(*attempts[0].address, "127.0.0.1");
+  const auto seen = find_webhook(session, webhook.id).value();
+  BOOST_CHECK_EQUAL(*seen.last_status, 200);
+  BOOST_CHECK(seen.last_execution.has_value() && seen.last_error.empty());
+}
+
+BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
+  queue_one();
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(only().state, "pendiente");
+  BOOST_CHECK(only().next_attempt.value() > platform::utc_now() + Milliseconds(3000000));
+  BOOST_CHECK(nothing_due());
+  BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::done);
+  const auto again = claim_one();
+  BOOST_CHECK_EQUAL(again.attempts, 1U);
+  BOOST_CHECK_EQUAL(again.failures, 0U);  // the schedule from the start
+  record_results(session, {delivered(again)}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(list_attempts(session, again.id).size(), 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
+  queue_one();
+  const auto stale = claim_one({1, Milliseconds(0)});
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  const auto owner = claim_one({2, Milliseconds(60000)});
+  BOOST_CHECK_EQUAL(owner.failures, 0U);  // an unknown outcome does not advance the schedule
+  const auto result = record_results(session, {failed_attempt(stale, Milliseconds(1))}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(result.stale.size(), 1U);
+  BOOST_CHECK_EQUAL(only().state, "en_curso");
+  BOOST_CHECK(list_attempts(session, stale.id).empty());
+  record_results(session, {delivered(owner)}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(only().state, "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_with_a_stale_owner_changes_only_what_is_its_own) {
+  queue_one();
+  queue_one();
+  auto leased = claim_some(2);
+  BOOST_REQUIRE_EQUAL(leased.size(), 2U);
+  session.update("UPDATE entregas SET arriendo = 999 WHERE id = ?", leased[0].id);
+  const auto result = record_results(session, {delivered(leased[0]), delivered(leased[1])}, Milliseconds(0));
+  BOOST_CHECK_EQUAL(result.stale.size(), 1U);
+  BOOST_CHECK(list_attempts(session, leased[0].id).empty());
+  BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
+  BOOST_CHECK_EQUAL(queue_status(session).in_flight, 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_429_rests_and_a_failure_probes) {
+  insert_notification(session, 1);
+  queue_one();
+  auto delivery_result = failed_attempt(claim_one(), Milliseconds(1));
+  delivery_result.status = 429;
+  delivery_result.probe = true;
+  delivery_result.rest = Milliseconds(60000);
+  record_results(session, {delivery_result}, Milliseconds(0));
+  BOOST_CHECK_GT(load_receiving(session, {webhook.id}).at(0).rest.count(), 50000);
+  const auto subscriber = load_recipients(session, {1}).at(1).webhooks.at(0);
+  BOOST_CHECK(subscriber.probing && subscriber.resting && subscriber.backlog);
+  session.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3)");
+  const auto receiving = load_receiving(session, {webhook.id}).at(0);
+  BOOST_CHECK(receiving.probing && receiving.rest.count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {
+  for (const int minutes : {60, 1}) {
+    queue_one();
+    session.update("UPDATE webhook_ejecuciones SET descansa_hasta = descansa_hasta");
+    auto delivery_result = failed_attempt(claim_one(), Milliseconds(3600000));
+    delivery_result.rest = Milliseconds(minutes * 60000);
+    record_results(session, {delivery_result}, Milliseconds(0));
+  }
+  const auto left = session.query(
+      "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), descansa_hasta) AS minutes FROM webhook_ejecuciones");
+  BOOST_CHECK_GE(left.at(0).integer("minutes"), 58);
+}
+
+BOOST_AUTO_TEST_CASE(a_410_deactivates) {
+  queue_one();
+  auto delivery_result = failed_attempt(claim_one(), Milliseconds(1));
+  delivery_result.gone = true;
+  BOOST_CHECK_EQUAL(record_results(session, {delivery_result}, Milliseconds(0)).deactivated.size(), 1U);
+  BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "http_410");
+}
+
+BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forgets_them) {
+  const auto fail = [&](int times) {
+    std::vector<WebhookId> deactivated;
+    for (int i = 0; i < times; ++i) {
+      session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+      deactivated =
+          record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(3600000))
+              .deactivated;
+    }
+    return deactivated;
+  };
+  const auto age_streak = [&] {
+    session.update(
+        "UPDATE webhook_ejecuciones SET fallos_desde = fallos_desde - INTERVAL 2 HOUR WHERE fallos > 0");
+  };
+  queue_one();
+  BOOST_CHECK(fail(10).empty());  // ten, but within the hour
+  record_results(session, {delivered(claim_one())}, Milliseconds(3600000));
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
+  queue_one();
+  fail(8);
+  age_streak();
+  BOOST_CHECK(fail(1).empty());  // old enough, but nine
+  BOOST_CHECK_EQUAL(fail(1).size(), 1U);
+  BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "fallos");
+}
+
+BOOST_AUTO_TEST_CASE(a_streak_starts_again_after_48_hours_without_an_attempt) {
+  queue_one();
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1));
+  session.update(
+      "UPDATE webhook_ejecuciones SET ultima_ejecucion = ultima_ejecucion - INTERVAL 49 HOUR, fallos = 20,"
+      " fallos_desde = fallos_desde - INTERVAL 100 HOUR");
+  BOOST_CHECK(record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1))
+                  .deactivated.empty());
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 1);
+}
+
+BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
+  queue_test_event(session, 1, webhook::Event::incidencia_cerrada, "{}");
+  const auto leased = claim_one();
+  BOOST_CHECK(leased.test);
+  record_results(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1));
+  BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
+  queue_one();
+  queue_one();
+  const auto leased = claim_some(2);
+  const std::vector<DeliveryResult> delivery_results{delivered(leased[0]), delivered(leased[1])};
+  const auto unlocked = [&] { return find_unlocked(session, delivery_results).contains(webhook.id); };
+  BOOST_CHECK(unlocked());  // it has no row in webhook_ejecuciones yet
+  record_results(session, {delivery_results[0]}, Milliseconds(0));
+  Session other = database.connect();
+  for (const auto* sql : {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE",
+                          "SELECT 1 FROM webhooks FOR UPDATE"}) {
+    other.execute("START TRANSACTION");
+    other.query(sql);
+    BOOST_CHECK(!unlocked());
+    other.execute("ROLLBACK");
+    BOOST_CHECK(unlocked());
+  }
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM webhooks LOCK IN SHARE MODE");
+  BOOST_CHECK(unlocked());  // recording a result reads it, too
+  other.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
+  queue_one();
+  const auto leased = claim_some(1);
+  const std::vector<DeliveryResult> delivery_results{delivered(leased[0])};
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.update("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES (?, '')", webhook.id);
+  BOOST_CHECK(!find_unlocked(session, delivery_results).contains(webhook.id));
+  other.execute("ROLLBACK");
+  BOOST_CHECK(find_unlocked(session, delivery_results).contains(webhook.id));
+}
+
+BOOST_AUTO_TEST_CASE(a_look_for_nothing_leaves_the_isolation_of_the_session_as_it_is) {
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.execute("INSERT INTO entidades (id, nombre) VALUES (99, 'e')");
+  BOOST_CHECK(find_unlocked(session, {}).empty());
+  BOOST_CHECK(session.query("SELECT id FROM entidades WHERE id = 99").empty());
+  other.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
