@@ -26,8 +26,9 @@ Result migrate(Context& context, const Arguments& arguments) {
   const auto migrations = read(arguments);
   // A statement that changes a big table takes as long as it takes.
   store::Session session(context.config.settings.database, {std::string(database_user), 0});
+  store::Session guard_session(context.config.settings.database, {std::string(database_user)});
   const auto& output = context.output;
-  const auto applied = store::migrate(session, migrations, [&](const std::string& name) {
+  const auto applied = store::migrate(session, guard_session, migrations, [&](const std::string& name) {
     if (!output.json) output.out << name << std::endl;
   });
   webhook::json::Array names(applied.begin(), applied.end());

@@ -50,7 +50,8 @@ Session create(const std::string& name) {
   Session root(server(""), {"root"});
   root.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
   Session session(server(name), {"root", 30});
-  migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), [](const std::string&) {});
+  Session guard(server(name), {"root"});
+  migrate(session, guard, read_migrations(SOURCE_DIR "/sql/migrations"), [](const std::string&) {});
   watch_transitions(session, "entregas", delivery::delivery_transitions);
   watch_transitions(session, "notificaciones_pendientes", delivery::notification_transitions);
   return session;

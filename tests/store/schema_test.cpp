@@ -1,4 +1,5 @@
 // What the schema refuses, whoever writes; and the migrations that make it.
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <set>
@@ -134,7 +135,8 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   Database database;
   const auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
   const auto nothing = [](const std::string&) {};
-  BOOST_CHECK(migrate(database.session, migrations, nothing).empty());
+  Session guard = database.connect();
+  BOOST_CHECK(migrate(database.session, guard, migrations, nothing).empty());
   for (const auto& state : migration_status(database.session, migrations))
     BOOST_CHECK(state.applied.has_value());
 
@@ -143,18 +145,45 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   std::vector<std::string> first;
   std::jthread other([&] {
     Session session = database.connect();
-    first = migrate(session, migrations, nothing);
+    Session other_guard = database.connect();
+    first = migrate(session, other_guard, migrations, nothing);
   });
-  const auto second = migrate(database.session, migrations, nothing);
+  const auto second = migrate(database.session, guard, migrations, nothing);
   other.join();
   BOOST_CHECK_EQUAL(first.size() + second.size(), migrations.size());
+}
+
+BOOST_AUTO_TEST_CASE(a_statement_that_takes_longer_than_the_guard_lasts_keeps_it) {
+  Database database;
+  auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
+  migrations.push_back({static_cast<int>(migrations.size()) + 1, "larga.sql", "DO SLEEP(3);"});
+  std::array<std::size_t, 2> applied{};
+  std::array<std::string, 2> errors;
+  const auto run = [&](std::size_t i) {
+    Session session = database.connect();
+    Session guard = database.connect();
+    try {
+      applied.at(i) = migrate(
+                          session, guard, migrations, [](const std::string&) {}, platform::Milliseconds(500))
+                          .size();
+    } catch (const std::exception& error) {
+      errors.at(i) = error.what();
+    }
+  };
+  std::jthread first(run, 0);
+  std::jthread second(run, 1);
+  first.join();
+  second.join();
+  BOOST_CHECK_EQUAL(errors[0] + errors[1], "");
+  BOOST_CHECK_EQUAL(applied[0] + applied[1], 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_migration_changed_after_it_was_applied_is_an_error) {
   Database database;
   auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
   migrations.front().sql += "\n";
-  BOOST_CHECK_THROW(migrate(database.session, migrations, [](const std::string&) {}), MigrationError);
+  Session guard = database.connect();
+  BOOST_CHECK_THROW(migrate(database.session, guard, migrations, [](const std::string&) {}), MigrationError);
 }
 
 BOOST_AUTO_TEST_CASE(statements_are_split_outside_quotes_and_comments) {

@@ -8,14 +8,12 @@
 
 #include "platform/file.hpp"
 #include "platform/text.hpp"
+#include "store/schema/migration_guard.hpp"
 #include "webhook/crypto.hpp"
 
 namespace store {
 
 namespace {
-
-/// How long a migration that was killed keeps the others waiting. Renewed before every statement.
-constexpr int guard_s = 300;
 
 constexpr std::string_view create_tables[] = {
     "CREATE TABLE IF NOT EXISTS migraciones (numero INT NOT NULL PRIMARY KEY, nombre VARCHAR(200) NOT NULL,"
@@ -27,40 +25,6 @@ constexpr std::string_view create_tables[] = {
     "SET ascii COLLATE ascii_bin NULL,"
     " hasta DATETIME(3) NULL) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
     "INSERT IGNORE INTO migracion_guardia (id) VALUES (1)"};
-
-/// The right to change the schema: one row, taken by a guarded UPDATE, so that it also holds on a cluster.
-class Guard {
- public:
-  explicit Guard(Session& session)
-      : session_(session), owner_(webhook::crypto::to_hex(webhook::crypto::random_bytes(16))) {}
-  ~Guard() {
-    try {
-      session_.update("UPDATE migracion_guardia SET duena = NULL, hasta = NULL WHERE duena = ?", owner_);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): it lapses by itself
-    }
-  }
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-
-  bool take() {
-    return session_.update(
-               "UPDATE migracion_guardia SET duena = ?, hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND"
-               " WHERE id = 1 AND (duena IS NULL OR hasta < UTC_TIMESTAMP(3))",
-               owner_, guard_s) == 1;
-  }
-  void renew() {
-    const auto kept =
-        session_.query("SELECT 1 FROM migracion_guardia WHERE id = 1 AND duena = ? FOR UPDATE", owner_);
-    if (kept.empty()) throw MigrationError("another migration took over: this one was silent for too long");
-    session_.update(
-        "UPDATE migracion_guardia SET hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND WHERE duena = ?", guard_s,
-        owner_);
-  }
-
- private:
-  Session& session_;
-  std::string owner_;
-};
 
 std::string fingerprint(const Migration& migration) {
   return webhook::crypto::to_hex(webhook::crypto::sha256(migration.sql));
@@ -86,9 +50,10 @@ bool is_applied(Session& session, const Migration& migration) {
   return true;
 }
 
-void apply(Session& session, Guard& guard, const Migration& migration) {
+void apply(Session& session, const MigrationGuard& guard, const Migration& migration) {
   for (const auto& statement : split_statements(migration.sql)) {
-    guard.renew();
+    if (!guard.held(session))
+      throw MigrationError("another migration took over: this one was silent for too long");
     session.execute(statement);
   }
   session.update("INSERT INTO migraciones (numero, nombre, huella) VALUES (?, ?, ?)", migration.number,
@@ -173,10 +138,12 @@ std::vector<MigrationState> migration_status(Session& session, const std::vector
   return result;
 }
 
-std::vector<std::string> migrate(Session& session, const std::vector<Migration>& migrations,
-                                 const std::function<void(const std::string&)>& progress) {
+std::vector<std::string> migrate(Session& session, Session& guard_session,
+                                 const std::vector<Migration>& migrations,
+                                 const std::function<void(const std::string&)>& progress,
+                                 platform::Milliseconds silence) {
   for (const auto statement : create_tables) session.execute(statement);
-  Guard guard(session);
+  MigrationGuard guard(guard_session, silence);
   for (bool told = false; !guard.take(); std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
     if (!std::exchange(told, true)) progress("waiting for another migration to end");
   }

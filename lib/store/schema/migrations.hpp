@@ -33,11 +33,13 @@ struct MigrationState {
 std::vector<MigrationState> migration_status(Session& session, const std::vector<Migration>& migrations);
 
 /// Applies what is missing, in order, telling `progress` the name of each; the names applied. Safe when
-/// several run at once: one works, the others wait for it (a guarded row with a lease, no GET_LOCK) and find
-/// nothing to do. Each statement can be run again, so a migration cut short is repeated. Throws
-/// MigrationError, DatabaseError.
-std::vector<std::string> migrate(Session& session, const std::vector<Migration>& migrations,
-                                 const std::function<void(const std::string&)>& progress);
+/// several run at once: one works, the others wait for it (MigrationGuard, kept with `guard_session`) and
+/// find nothing to do; one that was killed keeps them waiting for `silence`. Each statement can be run again,
+/// so a migration cut short is repeated. Throws MigrationError, DatabaseError.
+std::vector<std::string> migrate(Session& session, Session& guard_session,
+                                 const std::vector<Migration>& migrations,
+                                 const std::function<void(const std::string&)>& progress,
+                                 platform::Milliseconds silence = std::chrono::minutes(5));
 
 /// The statements of a file: split at `;` outside quotes and comments. Pure, for tests.
 std::vector<std::string> split_statements(std::string_view sql);
