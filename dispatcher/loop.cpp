@@ -115,7 +115,13 @@ bool Loop::take_in() {
 
 bool Loop::take_in(std::string_view name, Source source) {
   return task(name, [&] {
-    auto leased_batch = (intake_.*source)(session_, scanner_, slots_);
+    LeasedBatch leased_batch;
+    try {
+      (intake_.*source)(session_, scanner_, slots_, leased_batch);
+    } catch (...) {
+      send(std::move(leased_batch));  // what was leased before the error
+      throw;
+    }
     const bool worked = leased_batch.worked;
     send(std::move(leased_batch));
     return worked;

@@ -52,7 +52,7 @@ class Loop {
   bool take_recorded();
   bool may_start() const;
   bool take_in();
-  using Source = LeasedBatch (Intake::*)(store::Session&, QueueScanner&, const delivery::Slots&);
+  using Source = void (Intake::*)(store::Session&, QueueScanner&, const delivery::Slots&, LeasedBatch&);
   bool take_in(std::string_view name, Source source);
   void send(LeasedBatch leased_batch);
   void report_away(const std::exception& error);

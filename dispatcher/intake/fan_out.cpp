@@ -22,40 +22,28 @@ std::optional<std::string> reason_to_reject(const store::PendingNotification& no
   if (recipient == nullptr) return entity + " no existe";
   if (!recipient->active) return entity + " está desactivada";
   if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
-  const auto event = webhook::find_event(notification.event);
-  if (!event) return "evento: no es uno de los 11 eventos";
-  return webhook::check_event_data(*event, notification.data);
+  if (!notification.event) return "evento: no es uno de los 11 eventos";
+  return webhook::check_event_data(*notification.event, notification.data);
 }
 
-class Planner {
- public:
-  explicit Planner(delivery::Slots::Plan slots) : slots_(std::move(slots)) {}
-
-  delivery::DeliveryState state_for(const store::Subscriber& subscriber) {
-    const auto webhook = subscriber.target.webhook;
-    if (!subscriber.active) return delivery::DeliveryState::held;
-    const bool in_turn = !subscriber.backlog && !subscriber.resting;
-    if (in_turn && slots_.available(webhook, subscriber.probing) > 0) {
-      slots_.take(webhook, subscriber.probing);
-      return delivery::DeliveryState::leased;
-    }
-    return delivery::DeliveryState::pending;  // and so are those that follow: within a plan slots are only
-                                              // taken
-  }
-
-  bool full() const { return slots_.full(); }
-
- private:
-  delivery::Slots::Plan slots_;
-};
+/// Takes the slot of a delivery that is created leased.
+delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::Slots::Plan& slots) {
+  const auto webhook = subscriber.target.webhook;
+  if (!subscriber.active) return delivery::DeliveryState::held;
+  const bool in_turn = !subscriber.backlog && !subscriber.resting;
+  // Once one is pending so are those that follow: within a plan slots are only taken.
+  if (!in_turn || slots.available(webhook, subscriber.probing) == 0) return delivery::DeliveryState::pending;
+  slots.take(webhook, subscriber.probing);
+  return delivery::DeliveryState::leased;
+}
 
 std::vector<store::NewDelivery> deliveries_of(const store::PendingNotification& notification,
-                                              const store::Recipient& recipient, Planner& planner) {
-  const auto event = webhook::find_event(notification.event).value();
+                                              const store::Recipient& recipient,
+                                              delivery::Slots::Plan& slots) {
   std::vector<store::NewDelivery> result;
   for (const auto& subscriber : recipient.webhooks) {
-    if (!subscriber.events.contains(event)) continue;
-    result.push_back({notification.id, subscriber.target.webhook, planner.state_for(subscriber)});
+    if (!subscriber.events.contains(*notification.event)) continue;
+    result.push_back({notification.id, subscriber.target.webhook, state_for(subscriber, slots)});
   }
   return result;
 }
@@ -72,21 +60,24 @@ bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
 
 FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
                         const std::map<delivery::EntityId, store::Recipient>& recipients,
-                        delivery::Slots::Plan slots, Ahead ahead) {
+                        delivery::Slots::Plan& slots, Ahead ahead) {
   FanOutPlan plan;
   auto& fan_out = plan.fan_out;
-  Planner planner(std::move(slots));
   for (const auto& notification : notifications) {
     const auto entity = notification.entity;
     if (plan.busy.contains(entity)) continue;
     const auto* recipient = find_recipient(recipients, entity);
+    if (recipient != nullptr && recipient->locked) {
+      plan.locked.insert(entity);
+      continue;
+    }
     if (auto reason = reason_to_reject(notification, recipient)) {
       fan_out.rejected.push_back({notification.id, std::move(*reason)});
       plan.done[entity] = notification.id;
       continue;
     }
-    const bool full = planner.full();
-    const auto deliveries = deliveries_of(notification, *recipient, planner);
+    const bool full = slots.full();
+    const auto deliveries = deliveries_of(notification, *recipient, slots);
     if (ahead == Ahead::no && would_only_wait(deliveries)) {
       plan.full = full;
       plan.left_at = entity;

@@ -17,8 +17,9 @@ enum class Ahead {
 
 struct FanOutPlan {
   store::FanOut fan_out;
-  std::set<delivery::EntityId> busy;  // left for want of slots of their own webhooks
-  bool full = false;                  // the rest was left, from `left_at` on: no slot is free at all
+  std::set<delivery::EntityId> busy;    // left for want of slots of their own webhooks
+  std::set<delivery::EntityId> locked;  // left because somebody holds a row of their webhooks
+  bool full = false;                    // the rest was left, from `left_at` on: no slot is free at all
   delivery::EntityId left_at = 0;
   std::map<delivery::EntityId, delivery::NotificationId>
       done;  // the last one of each entity that was not left
@@ -26,9 +27,10 @@ struct FanOutPlan {
 
 /// Checks each notification and gives it one delivery per subscribed webhook: created leased while `slots`
 /// has room and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise.
-/// What cannot be delivered is rejected with a Spanish reason that names the field.
+/// What cannot be delivered is rejected with a Spanish reason that names the field. What is taken of `slots`
+/// stays taken.
 FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
                         const std::map<delivery::EntityId, store::Recipient>& recipients,
-                        delivery::Slots::Plan slots, Ahead ahead);
+                        delivery::Slots::Plan& slots, Ahead ahead);
 
 }  // namespace dispatcher

@@ -1,7 +1,11 @@
 #include "intake/intake.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
+
+#include "intake/isolate.hpp"
 
 namespace dispatcher {
 
@@ -16,8 +20,10 @@ constexpr unsigned entities_per_fan_out = 64;
 constexpr unsigned notifications_per_entity = 4;  // at least, if it has them: each entity costs a seek or two
 constexpr unsigned entities_ahead = 16;
 constexpr unsigned notifications_ahead = 16;  // of each
-constexpr unsigned webhooks_per_entity = 5;   // spec
-constexpr auto failed_wait = 5s;              // of a webhook whose claim the database refuses
+constexpr unsigned webhooks_per_entity = 5;   // docs/api.md
+constexpr auto refused_wait = 5s;             // of a webhook whose deliveries the database refuses to lease
+constexpr auto locked_wait = 50ms;            // before a row that somebody holds is tried again
+constexpr auto report_interval = 1min;        // of what is left to a newer version
 constexpr auto longest_rest = 60s;            // before a resting webhook is looked at again
 constexpr auto not_receiving_wait = 1s;       // before a webhook that may not receive is looked at again
 
@@ -28,23 +34,45 @@ std::vector<delivery::EntityId> entities_of(const std::vector<store::TakeRequest
   return result;
 }
 
-/// Tells the ready set how far each entity was fanned out.
+/// Tells the ready set how far an entity was fanned out: past what was done and past what was left to a newer
+/// version, not past what somebody else holds.
+void note_fanned_out(ReadyEntities& ready, const store::TakeRequest& request,
+                     const store::Taken::Reach& reach, std::optional<delivery::NotificationId> last_taken,
+                     const FanOutPlan& plan) {
+  const auto done = plan.done.find(request.entity);
+  const bool any_done = done != plan.done.end();
+  const bool all_done = !last_taken || (any_done && done->second == *last_taken);
+  if (all_done && reach.found < request.limit) return ready.finished(request.entity);
+  const auto last = std::max(any_done ? done->second : 0, all_done ? reach.last_left : 0);
+  if (last > 0) ready.advance(request.entity, last);
+  if (plan.busy.contains(request.entity)) ready.mark_busy(request.entity);
+  if (plan.locked.contains(request.entity)) ready.postpone(request.entity, monotonic_now() + locked_wait);
+}
+
 void note_fanned_out(ReadyEntities& ready, const std::vector<store::TakeRequest>& requests,
                      const store::Taken& taken, const FanOutPlan& plan) {
   std::map<delivery::EntityId, delivery::NotificationId> last_taken;
   for (const auto& notification : taken.notifications) last_taken[notification.entity] = notification.id;
   for (const auto& request : requests) {
-    const auto done = plan.done.find(request.entity);
+    const auto reach = taken.reached.find(request.entity);
     const auto last = last_taken.find(request.entity);
-    const bool all_done =
-        last == last_taken.end() || (done != plan.done.end() && done->second == last->second);
-    const auto found = taken.found.find(request.entity);
-    if (all_done && (found == taken.found.end() || found->second < request.limit)) {
-      ready.finished(request.entity);
-      continue;
+    note_fanned_out(ready, request, reach == taken.reached.end() ? store::Taken::Reach{} : reach->second,
+                    last == last_taken.end() ? std::nullopt : std::optional(last->second), plan);
+  }
+}
+
+/// Tells the ready set how far each webhook was claimed.
+void note_claimed(ReadyWebhooks& ready, const std::vector<store::ClaimRequest>& requests,
+                  const store::Claim& claim) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto& reach = claim.reached[i];
+    if (reach.locked) {
+      ready.postpone(reach.webhook, monotonic_now() + locked_wait);
+    } else if (reach.found < requests[i].limit) {
+      ready.finished(reach.webhook);
+    } else {
+      ready.advance(reach.webhook, reach.last);
     }
-    if (done != plan.done.end()) ready.advance(request.entity, done->second);
-    if (plan.busy.contains(request.entity)) ready.mark_busy(request.entity);
   }
 }
 
@@ -65,32 +93,29 @@ bool quarantine_who_cannot(ReadyWebhooks& ready, const std::vector<delivery::Web
   return !gone.empty() || resting > 0;
 }
 
-LeasedBatch make_batch(const std::vector<store::CreatedDelivery>& created,
-                       const std::vector<store::PendingNotification>& taken,
-                       const std::map<delivery::EntityId, store::Recipient>& recipients,
-                       std::uint64_t lease) {
-  LeasedBatch leased_batch;
+void append_created(LeasedBatch& into, const std::vector<store::CreatedDelivery>& created,
+                    const std::vector<store::PendingNotification>& taken,
+                    const std::map<delivery::EntityId, store::Recipient>& recipients, std::uint64_t lease) {
   for (const auto& [id, recipient] : recipients) {
     for (const auto& subscriber : recipient.webhooks) {
-      leased_batch.destinations.emplace(subscriber.target.webhook,
-                                        LeasedBatch::Destination{subscriber.target, subscriber.probing});
+      into.destinations.emplace(subscriber.target.webhook,
+                                LeasedBatch::Destination{subscriber.target, subscriber.probing});
     }
   }
   std::map<delivery::NotificationId, const store::PendingNotification*> by_id;
   for (const auto& notification : taken) by_id.emplace(notification.id, &notification);
   for (const auto& delivery : created) {
     const auto& notification = *by_id.at(delivery.notification);
-    leased_batch.deliveries.push_back({.id = delivery.id,
-                                       .webhook = delivery.webhook,
-                                       .notification = notification.id,
-                                       .entity = notification.entity,
-                                       .lease = lease,
-                                       .event = webhook::find_event(notification.event).value(),
-                                       .occurred = notification.occurred.value(),
-                                       .created = delivery.created,
-                                       .data = notification.data});
+    into.deliveries.push_back({.id = delivery.id,
+                               .webhook = delivery.webhook,
+                               .notification = notification.id,
+                               .entity = notification.entity,
+                               .lease = lease,
+                               .event = *notification.event,
+                               .occurred = *notification.occurred,
+                               .created = delivery.created,
+                               .data = notification.data});
   }
-  return leased_batch;
 }
 
 }  // namespace
@@ -107,7 +132,7 @@ std::vector<store::ClaimRequest> Intake::plan_claims(const std::vector<store::Re
   delivery::Slots::Plan plan(slots, monotonic_now());
   std::vector<store::ClaimRequest> requests;
   requests.reserve(due.size());
-  for (const auto& [webhook, from] : due) requests.push_back({webhook, 0, from});
+  for (const auto& [webhook, after] : due) requests.push_back({webhook, 0, after});
   for (bool any = true; any;) {
     any = false;
     for (auto& request : requests) {
@@ -124,145 +149,136 @@ std::vector<store::ClaimRequest> Intake::plan_claims(const std::vector<store::Re
 }
 
 /// The next webhooks in turn that may have a free slot.
-std::vector<ReadyWebhooks::Due> Intake::next_due(const ReadyWebhooks& ready,
-                                                 const delivery::Slots& slots) const {
+std::vector<ReadyWebhooks::Due> Intake::next_due(const ReadyWebhooks& ready, const delivery::Slots& slots) {
   std::vector<ReadyWebhooks::Due> result;
-  const std::size_t most = claim_alone_ > 0 ? 1 : webhooks_per_claim;
   const auto now = monotonic_now();
   for (const auto& webhook : ready.due(now)) {
-    if (result.size() == most || slots.full()) break;
+    if (result.size() == webhooks_per_claim || slots.full()) break;
     if (slots.available(webhook.webhook, false, now) > 0) result.push_back(webhook);
   }
   return result;
 }
 
-LeasedBatch Intake::claim(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots) {
+void Intake::claim(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+                   LeasedBatch& into) {
   auto& ready = scanner.webhooks();
   const auto due = next_due(ready, slots);
-  if (due.empty()) return {};
-  if (claim_alone_ > 0) --claim_alone_;
-  try {
-    return claim(session, ready, due, slots);
-  } catch (const store::Unavailable&) {
-    throw;
-  } catch (const store::DatabaseError&) {
-    // Somebody holds a row of one of them, or the database refuses it: the others go on without it.
-    if (due.size() > 1) {
-      claim_alone_ = static_cast<unsigned>(due.size());
-    } else {
-      ready.turn_ended(due.front().webhook);
-      ready.postpone(due.front().webhook, monotonic_now() + failed_wait);
-    }
-    throw;
-  }
-}
-
-LeasedBatch Intake::claim(store::Session& session, ReadyWebhooks& ready,
-                          const std::vector<ReadyWebhooks::Due>& due, const delivery::Slots& slots) {
+  if (due.empty()) return;
   std::vector<delivery::WebhookId> ids;
   ids.reserve(due.size());
   for (const auto& webhook : due) ids.push_back(webhook.webhook);
   auto receiving = store::load_receiving(session, ids);
-  LeasedBatch leased_batch;
-  leased_batch.worked = quarantine_who_cannot(ready, ids, receiving);
+  into.worked = quarantine_who_cannot(ready, ids, receiving);
   ready.turn_ended(ids.back());
   const auto requests = plan_claims(receiving, due, slots);
-  if (requests.empty()) return leased_batch;
+  if (requests.empty()) return;
   // Who was looked at and got nothing, for want of slots, comes first the next time.
   ready.turn_ended(requests.back().webhook);
-  leased_batch.leased_at = monotonic_now();
-  auto claimed = store::claim(session, requests, new_lease());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const auto& reach = claimed.reached[i];
-    if (reach.found < requests[i].limit) {
-      ready.finished(reach.webhook);
-    } else {
-      ready.advance(reach.webhook, reach.last);
-    }
-  }
-  leased_batch.worked = leased_batch.worked || !claimed.deliveries.empty();
-  leased_batch.deliveries = std::move(claimed.deliveries);
+  into.leased_at = monotonic_now();
   for (const auto& webhook : receiving)
-    leased_batch.destinations.emplace(webhook.target.webhook,
-                                      LeasedBatch::Destination{webhook.target, webhook.probing});
-  return leased_batch;
+    into.destinations.emplace(webhook.target.webhook,
+                              LeasedBatch::Destination{webhook.target, webhook.probing});
+  isolate(
+      requests, [&](const std::vector<store::ClaimRequest>& part) { claim_part(session, ready, part, into); },
+      [&](const store::ClaimRequest& request, const store::Refused& error) {
+        ready.postpone(request.webhook, monotonic_now() + refused_wait);
+        log_.error("the database refuses to lease deliveries of a webhook; the others go on",
+                   {{"duty", "claim"}, {"webhook", request.webhook}, {"error", error.what()}});
+      });
 }
 
-LeasedBatch Intake::fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots) {
+void Intake::claim_part(store::Session& session, ReadyWebhooks& ready,
+                        const std::vector<store::ClaimRequest>& requests, LeasedBatch& into) {
+  auto claimed = store::claim(session, requests, new_lease());
+  note_claimed(ready, requests, claimed);
+  into.worked = into.worked || !claimed.deliveries.empty();
+  std::ranges::move(claimed.deliveries, std::back_inserter(into.deliveries));
+  report_left("deliveries", claimed.unreadable.size());
+}
+
+void Intake::fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+                     LeasedBatch& into) {
   const unsigned room = slots.free();
-  if (room == 0) return {};
-  const unsigned most =
-      fan_out_alone_ > 0 ? 1 : std::clamp(room / notifications_per_entity, 1U, entities_per_fan_out);
+  if (room == 0) return;
+  const unsigned most = std::clamp(room / notifications_per_entity, 1U, entities_per_fan_out);
   auto requests = scanner.entities().next(ReadyEntities::Pick::ready, most, 1, monotonic_now());
-  if (requests.empty()) return {};
+  if (requests.empty()) return;
   // No more of one entity than its webhooks could ever have in flight.
   const unsigned share = std::clamp(room / static_cast<unsigned>(requests.size()), 1U,
                                     webhooks_per_entity * settings_.max_in_flight_per_webhook);
   for (auto& request : requests) request.limit = share;
-  return fan_out_isolated(session, scanner, requests, slots, Ahead::no);
+  fan_out(session, scanner, requests, slots, Ahead::no, into);
 }
 
-LeasedBatch Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner,
-                                  const delivery::Slots& slots) {
+void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+                           LeasedBatch& into) {
   const auto start = monotonic_now();
-  if (!ahead_pacer_.due(start)) return {};
-  const auto requests = scanner.entities().next(
-      ReadyEntities::Pick::busy, fan_out_alone_ > 0 ? 1 : entities_ahead, notifications_ahead, start);
-  if (requests.empty()) return {};
-  auto leased_batch = fan_out_isolated(session, scanner, requests, slots, Ahead::yes);
+  if (!ahead_pacer_.due(start)) return;
+  const auto pick = slots.full() ? ReadyEntities::Pick::ready : ReadyEntities::Pick::busy;
+  const auto requests = scanner.entities().next(pick, entities_ahead, notifications_ahead, start);
+  if (requests.empty()) return;
+  fan_out(session, scanner, requests, slots, Ahead::yes, into);
   ahead_pacer_.ran(start, monotonic_now(), 0ms, 1s);
-  return leased_batch;
 }
 
-/// When the database refuses a batch, its entities are taken one by one for a while, and the one to blame
-/// waits: the others go on without it.
-LeasedBatch Intake::fan_out_isolated(store::Session& session, QueueScanner& scanner,
-                                     const std::vector<store::TakeRequest>& requests,
-                                     const delivery::Slots& slots, Ahead ahead) {
-  if (fan_out_alone_ > 0) --fan_out_alone_;
-  try {
-    return fan_out(session, scanner, requests, slots, ahead);
-  } catch (const store::Unavailable&) {
-    throw;
-  } catch (const store::DatabaseError&) {
-    if (requests.size() > 1) {
-      fan_out_alone_ = static_cast<unsigned>(requests.size());
-    } else {
-      scanner.entities().failed(requests.front().entity, monotonic_now());
-    }
-    throw;
-  }
+void Intake::fan_out(store::Session& session, QueueScanner& scanner,
+                     const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots,
+                     Ahead ahead, LeasedBatch& into) {
+  into.leased_at = monotonic_now();
+  delivery::Slots::Plan plan(slots, into.leased_at);
+  isolate(
+      requests,
+      [&](const std::vector<store::TakeRequest>& part) {
+        fan_out_part(session, scanner, part, plan, ahead, into);
+      },
+      [&](const store::TakeRequest& request, const store::Refused& error) {
+        scanner.entities().failed(request.entity, monotonic_now());
+        log_.error("the database refuses to fan out the notifications of an entity; the others go on",
+                   {{"duty", "fan-out"}, {"entity", request.entity}, {"error", error.what()}});
+      });
 }
 
-LeasedBatch Intake::fan_out(store::Session& session, QueueScanner& scanner,
-                            const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots,
-                            Ahead ahead) {
+void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
+                          const std::vector<store::TakeRequest>& requests, delivery::Slots::Plan& slots,
+                          Ahead ahead, LeasedBatch& into) {
   const auto lease = new_lease();
   store::Taken taken;
   std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
-  const auto leased_at = monotonic_now();
+  auto slots_left = slots;
   const auto created = store::transaction(session, [&] {
     taken = store::take_pending(session, requests);
     recipients = store::load_recipients(session, entities_of(requests));
-    plan = plan_fan_out(taken.notifications, recipients, delivery::Slots::Plan(slots, leased_at), ahead);
+    slots_left = slots;
+    plan = plan_fan_out(taken.notifications, recipients, slots_left, ahead);
     return store::write_fan_out(session, plan.fan_out, lease);
   });
-  for (const auto& [id, reason] : plan.fan_out.rejected) {
-    log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
-  }
-  metrics_.processed.add(plan.fan_out.processed.size());
-  metrics_.rejected.add(plan.fan_out.rejected.size());
+  slots = slots_left;
   note_fanned_out(scanner.entities(), requests, taken, plan);
   if (plan.full) scanner.entities().resume_at(plan.left_at);
   for (const auto& delivery : plan.fan_out.deliveries) {
     if (delivery.state == delivery::DeliveryState::pending)
-      scanner.webhooks().waits(delivery.webhook, leased_at);
+      scanner.webhooks().waits(delivery.webhook, into.leased_at);
   }
-  auto leased_batch = make_batch(created, taken.notifications, recipients, lease.token);
-  leased_batch.leased_at = leased_at;
-  leased_batch.worked = !plan.done.empty();
-  return leased_batch;
+  append_created(into, created, taken.notifications, recipients, lease.token);
+  into.worked = into.worked || !plan.done.empty();
+  report(plan.fan_out);
+  report_left("notifications", taken.left);
+}
+
+void Intake::report(const store::FanOut& fan_out) const {
+  for (const auto& [id, reason] : fan_out.rejected)
+    log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
+  metrics_.processed.add(fan_out.processed.size());
+  metrics_.rejected.add(fan_out.rejected.size());
+}
+
+/// Met again at every look until the newer version has taken them: told once a minute.
+void Intake::report_left(std::string_view what, std::size_t count) {
+  const auto now = monotonic_now();
+  if (count == 0 || now < next_left_report_) return;
+  log_.info("left to a newer version of the dispatcher: this one does not know their event", {{what, count}});
+  next_left_report_ = now + report_interval;
 }
 
 }  // namespace dispatcher

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "delivery/slots.hpp"
@@ -35,40 +36,46 @@ class Intake {
   /// `metrics` outlives it.
   Intake(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
-  /// Takes what is due, of webhooks in turn, as far as `slots` goes. Throws what the store throws, as do the
-  /// others.
-  LeasedBatch claim(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots);
+  // Each appends to `into`, also when it throws: what has been leased is to be sent. They throw what concerns
+  // the session or the server; what the database refuses of one webhook or entity keeps that one waiting
+  // alone.
+
+  /// Takes what is due, of webhooks in turn, as far as `slots` goes.
+  void claim(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots, LeasedBatch& into);
 
   /// Turns notifications into deliveries, entities taking turns: those that can be sent at once, as far as
   /// `slots` goes.
-  LeasedBatch fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots);
+  void fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+               LeasedBatch& into);
 
   /// Turns also those into deliveries that will have to wait, within a share of the time: fan-out never
   /// waits for capacity to send, and never takes it from what can be sent.
-  LeasedBatch fan_out_ahead(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots);
+  void fan_out_ahead(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+                     LeasedBatch& into);
 
  private:
   store::Lease new_lease();
   static std::vector<store::ClaimRequest> plan_claims(const std::vector<store::ReceivingWebhook>& receiving,
                                                       const std::vector<ReadyWebhooks::Due>& due,
                                                       const delivery::Slots& slots);
-  std::vector<ReadyWebhooks::Due> next_due(const ReadyWebhooks& ready, const delivery::Slots& slots) const;
-  LeasedBatch claim(store::Session& session, ReadyWebhooks& ready, const std::vector<ReadyWebhooks::Due>& due,
-                    const delivery::Slots& slots);
-  LeasedBatch fan_out_isolated(store::Session& session, QueueScanner& scanner,
-                               const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots,
-                               Ahead ahead);
-  LeasedBatch fan_out(store::Session& session, QueueScanner& scanner,
-                      const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots,
-                      Ahead ahead);
+  static std::vector<ReadyWebhooks::Due> next_due(const ReadyWebhooks& ready, const delivery::Slots& slots);
+  void claim_part(store::Session& session, ReadyWebhooks& ready,
+                  const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
+  void fan_out(store::Session& session, QueueScanner& scanner,
+               const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots, Ahead ahead,
+               LeasedBatch& into);
+  void fan_out_part(store::Session& session, QueueScanner& scanner,
+                    const std::vector<store::TakeRequest>& requests, delivery::Slots::Plan& slots,
+                    Ahead ahead, LeasedBatch& into);
+  void report(const store::FanOut& fan_out) const;
+  void report_left(std::string_view what, std::size_t count);
 
   platform::DeliverySettings settings_;
   platform::Log log_;
   const Metrics& metrics_;
   std::mt19937_64 random_;
   Pacer ahead_pacer_;
-  unsigned claim_alone_ = 0;    // so many claims of one webhook each, likewise
-  unsigned fan_out_alone_ = 0;  // so many turns of one entity each, after a batch that the database refused
+  platform::MonotonicTime next_left_report_{};
 };
 
 }  // namespace dispatcher

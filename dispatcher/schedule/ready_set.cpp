@@ -124,6 +124,10 @@ void ReadyEntities::failed(delivery::EntityId entity, platform::MonotonicTime no
   ++entry.failures;
 }
 
+void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime until) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.not_before = until;
+}
+
 void ReadyEntities::look_again() {
   for (auto& [id, entry] : entities_) entry.after = lowest;
 }
@@ -136,7 +140,7 @@ void ReadyWebhooks::found(const store::WaitingWebhook& webhook, platform::Monoto
   auto& entry = webhooks_[webhook.id];
   // What comes later may be due before a first that is still to come, but not before this moment.
   const auto before_due = std::max(webhook.until, platform::Milliseconds::zero());
-  entry.from = webhook.first - before_due - rounding;
+  entry.after = {webhook.first - before_due - rounding, 0};
   entry.due = now + webhook.until + rounding;
 }
 
@@ -149,14 +153,14 @@ std::vector<ReadyWebhooks::Due> ReadyWebhooks::due(platform::MonotonicTime now) 
   std::vector<Due> result;
   go_round(webhooks_, cursor_, [&](const auto& item) {
     const auto& [id, entry] = item;
-    if (now >= entry.due && now >= entry.not_before) result.push_back({id, entry.from});
+    if (now >= entry.due && now >= entry.not_before) result.push_back({id, entry.after});
     return true;
   });
   return result;
 }
 
-void ReadyWebhooks::advance(delivery::WebhookId webhook, platform::UtcTime last) {
-  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.from = last;
+void ReadyWebhooks::advance(delivery::WebhookId webhook, const store::DuePosition& last) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.after = last;
 }
 
 void ReadyWebhooks::finished(delivery::WebhookId webhook) {
@@ -174,7 +178,7 @@ void ReadyWebhooks::quarantine(delivery::WebhookId webhook, platform::MonotonicT
 }
 
 void ReadyWebhooks::look_again() {
-  for (auto& [id, entry] : webhooks_) entry.from = {};
+  for (auto& [id, entry] : webhooks_) entry.after = {};
 }
 
 std::vector<store::IdRange> ReadyWebhooks::ranges(platform::MonotonicTime now) const {

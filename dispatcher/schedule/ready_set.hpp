@@ -47,6 +47,8 @@ class ReadyEntities {
   void clear_busy(delivery::EntityId entity);
   /// It failed: not for a while, which doubles as long as it goes on failing; then alone.
   void failed(delivery::EntityId entity, platform::MonotonicTime now);
+  /// Not before `until`, whatever is found: somebody holds its rows.
+  void postpone(delivery::EntityId entity, platform::MonotonicTime until);
   /// The turn ended before it: it is the first of the next one.
   void resume_at(delivery::EntityId entity) { ready_cursor_ = entity - 1; }
   /// Every entity is looked at from its beginning again: ids are given before they are committed, so a lower
@@ -80,14 +82,14 @@ class ReadyWebhooks {
 
   struct Due {
     delivery::WebhookId webhook;
-    platform::UtcTime from;  // nothing due before is known
+    store::DuePosition after;  // up to here nothing is known to wait
   };
   /// All that are due, beginning after the one that `turn_ended` named.
   std::vector<Due> due(platform::MonotonicTime now) const;
   void turn_ended(delivery::WebhookId last) { cursor_ = last; }
 
-  /// It was looked at up to what fell due at `last`.
-  void advance(delivery::WebhookId webhook, platform::UtcTime last);
+  /// It was looked at up to `last`.
+  void advance(delivery::WebhookId webhook, const store::DuePosition& last);
   /// Nothing more of it is known to be due.
   void finished(delivery::WebhookId webhook);
   /// Not before `until`, whatever is found: it rests.
@@ -101,7 +103,7 @@ class ReadyWebhooks {
 
  private:
   struct Entry {
-    platform::UtcTime from{};
+    store::DuePosition after{};
     platform::MonotonicTime due{};
     platform::MonotonicTime not_before{};
   };

@@ -76,9 +76,9 @@ void Slots::recorded(WebhookId webhook) {
 }
 
 unsigned Slots::Plan::available(WebhookId webhook, bool probing) const {
-  const auto used = slots_.webhooks_.find(webhook);
+  const auto used = slots_->webhooks_.find(webhook);
   const auto taken = by_webhook_.find(webhook);
-  return slots_.available(used == slots_.webhooks_.end() ? Use{} : used->second, probing,
+  return slots_->available(used == slots_->webhooks_.end() ? Use{} : used->second, probing,
                           taken == by_webhook_.end() ? 0 : taken->second, taken_, probes_, now_);
 }
 

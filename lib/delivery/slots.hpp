@@ -40,13 +40,13 @@ class Slots {
   /// What is going to be taken, without taking it. Outlived by the slots, which do not change meanwhile.
   class Plan {
    public:
-    Plan(const Slots& slots, platform::MonotonicTime now) : slots_(slots), now_(now) {}
+    Plan(const Slots& slots, platform::MonotonicTime now) : slots_(&slots), now_(now) {}
     unsigned available(WebhookId webhook, bool probing) const;
     void take(WebhookId webhook, bool probing);
-    bool full() const { return taken_ >= slots_.free(); }
+    bool full() const { return taken_ >= slots_->free(); }
 
    private:
-    const Slots& slots_;
+    const Slots* slots_;
     platform::MonotonicTime now_;
     std::map<WebhookId, unsigned> by_webhook_;
     unsigned taken_ = 0;

@@ -1,7 +1,6 @@
 #include "webhook/event.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace webhook {
 
@@ -51,15 +50,12 @@ std::string EventSet::joined() const {
 
 EventSet EventSet::from_joined(std::string_view text) {
   EventSet result;
-  if (text.empty()) return result;
-  for (;;) {
-    const auto comma = text.find(',');
-    const auto event = find_event(text.substr(0, comma));
-    if (!event) throw std::invalid_argument("unknown event in a list of events");
-    result.insert(*event);
-    if (comma == std::string_view::npos) return result;
-    text.remove_prefix(comma + 1);
+  while (!text.empty()) {
+    const auto name = text.substr(0, text.find(','));
+    if (const auto event = find_event(name)) result.insert(*event);
+    text.remove_prefix(std::min(text.size(), name.size() + 1));
   }
+  return result;
 }
 
 }  // namespace webhook

@@ -47,7 +47,8 @@ class EventSet {
   std::vector<Event> events() const;
   /// "evaluacion.abierta,incidencia.cerrada": the database's SET spelling. Empty for the empty set.
   std::string joined() const;
-  /// Reads joined(); throws std::invalid_argument for an unknown name.
+  /// Reads joined(). Names that are not in the catalogue are left out: a newer version beside this one wrote
+  /// them.
   static EventSet from_joined(std::string_view text);
   bool operator==(const EventSet&) const = default;
 

@@ -9,3 +9,4 @@ GRANT SELECT, INSERT, UPDATE, DELETE  ON entregas                  TO 'apientida
 GRANT SELECT, INSERT, DELETE          ON intentos_entrega          TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT                          ON control_envio             TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora)           ON reloj_visto               TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT                          ON migraciones               TO 'apientidades_dispatcher'@'localhost';

@@ -15,6 +15,12 @@ def delivered(stack, hooks) -> list[int]:
     return list((counts | {int(id): int(count) for id, count in rows}).values())
 
 
+def waited_in_vain(stack) -> int:
+    """How often the thread that fetches has given up waiting for somebody's lock."""
+    lines = stack.dev("logs", "dispatcher").stdout.splitlines()
+    return sum("transaction conflict" in line and "error 1205" in line and "duty=record" not in line for line in lines)
+
+
 def test_with_more_demand_than_slots_all_get_some(new_entity, receiver, stack):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
@@ -44,11 +50,13 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
         entity.notify()
     wait_until(lambda: sum(delivered(stack, hooks)) == 4, what="the first ones")
     root(f"START TRANSACTION; SELECT 1 FROM {table} WHERE {column} = {hooks[0].id} FOR UPDATE")
+    waits = waited_in_vain(stack)
     for _ in range(20):
         for entity in entities:
             entity.notify()
     wait_until(lambda: delivered(stack, hooks)[1:] == [21, 21, 21], 20, "what has nothing to do with that row")
     assert delivered(stack, hooks)[0] < 21, "the row was held"
+    assert waited_in_vain(stack) == waits, "claim and fan-out wait for nobody's lock"
     root("ROLLBACK")
     wait_until(lambda: delivered(stack, hooks)[0] == 21, 30, "the rest")
     assert len(receiver.requests(hooks[0].path)) == 21, "and nothing twice"

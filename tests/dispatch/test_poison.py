@@ -14,6 +14,15 @@ def refused(stack, table: str, condition: str):
         stack.sql("DROP TRIGGER veneno")
 
 
+def refusals(stack) -> str:
+    lines = stack.dev("logs", "dispatcher").stdout.splitlines()
+    return "\n".join(line for line in lines if "the database refuses to fan out" in line)
+
+
+def failed_tasks(stack) -> int:
+    return stack.dev("logs", "dispatcher").stdout.count("a task failed")
+
+
 def test_an_outcome_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"], port=1), entity.register(["evaluacion.cerrada"])
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
@@ -30,11 +39,13 @@ def test_an_outcome_that_cannot_be_recorded_stops_no_other(entity, receiver, sta
 def test_a_notification_that_cannot_be_expanded_stops_no_other(entity, new_entity, receiver, stack):
     hook, neighbour = entity.register(), new_entity()
     other = neighbour.register()
+    failures = failed_tasks(stack)
     with refused(stack, "entregas", f"NEW.webhook_id = {hook.id}"):
         poison = entity.notify()
-        wait_until(lambda: "duty=fan-out" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
+        wait_until(lambda: f"entity={entity.id} " in refusals(stack), what="the refusal")
         stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
         assert stack.notification(poison)["estado"] == "pendiente"
+        assert failed_tasks(stack) == failures, "no reconnect, no pause: it concerns one entity"
     stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")
 
 

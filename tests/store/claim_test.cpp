@@ -30,8 +30,9 @@ BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
   const auto first = claim(session, {{webhook.id, 1}}, long_lease);
   BOOST_REQUIRE_EQUAL(first.reached.size(), 1U);
   BOOST_CHECK_EQUAL(first.reached[0].found, 1U);
-  const auto rest =
-      claim(session, {{webhook.id, 10, first.reached[0].last + Milliseconds(1001)}}, long_lease);
+  auto after = first.reached[0].last;
+  after.due += Milliseconds(1001);
+  const auto rest = claim(session, {{webhook.id, 10, after}}, long_lease);
   BOOST_CHECK_EQUAL(rest.deliveries.size(), 1U);
   BOOST_CHECK_EQUAL(rest.reached[0].found, 1U);
   BOOST_CHECK_EQUAL(claim_some(10).size(), 1U);

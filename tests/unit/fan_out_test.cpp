@@ -19,14 +19,22 @@ constexpr delivery::EntityId entity = 7;
 /// What is written, when all is expanded at once.
 store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
                            const std::map<delivery::EntityId, Recipient>& recipients, const Slots& slots) {
-  return dispatcher::plan_fan_out(notifications, recipients, Slots::Plan(slots, {}), Ahead::yes).fan_out;
+  Slots::Plan plan(slots, {});
+  return dispatcher::plan_fan_out(notifications, recipients, plan, Ahead::yes).fan_out;
 }
 
 using Recipients = std::map<delivery::EntityId, Recipient>;
 
+/// Only what can be sent at once.
+dispatcher::FanOutPlan plan_sendable(const std::vector<PendingNotification>& notifications,
+                                     const Recipients& recipients, const Slots& slots) {
+  Slots::Plan plan(slots, {});
+  return dispatcher::plan_fan_out(notifications, recipients, plan, Ahead::no);
+}
+
 /// Notification `id` of the entity, of an event that all the tests' webhooks receive.
 PendingNotification opened(delivery::NotificationId id) {
-  return {id, entity, "evaluacion.abierta", R"({"evaluacionId": 42, "titulo": "Convocatoria"})",
+  return {id, entity, Event::evaluacion_abierta, R"({"evaluacionId": 42, "titulo": "Convocatoria"})",
           platform::UtcTime{}};
 }
 
@@ -96,11 +104,6 @@ BOOST_AUTO_TEST_CASE(without_subscribers_it_is_processed_all_the_same) {
 
 BOOST_AUTO_TEST_CASE(the_reason_names_the_field) {
   const auto recipients = with({subscriber(1)});
-  const auto with_event = [](std::string event) {
-    auto result = opened(11);
-    result.event = std::move(event);
-    return result;
-  };
   const auto with_data = [](std::string data) {
     auto result = opened(11);
     result.data = std::move(data);
@@ -112,7 +115,9 @@ BOOST_AUTO_TEST_CASE(the_reason_names_the_field) {
   auto undated = opened(11);
   undated.occurred.reset();
   BOOST_TEST(rejection(undated, recipients).starts_with("ocurrida_en: "));
-  BOOST_TEST(rejection(with_event("evaluacion.Abierta"), recipients).starts_with("evento: "));
+  auto unknown = opened(11);
+  unknown.event.reset();
+  BOOST_TEST(rejection(unknown, recipients).starts_with("evento: "));
   BOOST_TEST(rejection(with_data(R"({"titulo": "x"})"), recipients).find("evaluacionId") !=
              std::string::npos);
   BOOST_TEST(rejection(with_data(R"({"evaluacionId": 1, "titulo": 2})"), recipients).find("titulo") !=
@@ -217,8 +222,7 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
 // Not ahead: what could not be sent is left where it is.
 
 BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_crowded) {
-  const auto plan = dispatcher::plan_fan_out({opened(11), opened(12), opened(13)}, with({subscriber(1)}),
-                                             Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  const auto plan = plan_sendable({opened(11), opened(12), opened(13)}, with({subscriber(1)}), Slots(10, 2));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11, 12}));
   BOOST_TEST(states(plan.fan_out, 1) == "ll");
   BOOST_TEST(plan.busy.contains(entity));
@@ -229,8 +233,7 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_crowded) {
 BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
   auto behind = subscriber(1);
   behind.backlog = true;
-  const auto plan = dispatcher::plan_fan_out({opened(11)}, with({behind, subscriber(2)}),
-                                             Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  const auto plan = plan_sendable({opened(11)}, with({behind, subscriber(2)}), Slots(10, 2));
   BOOST_TEST(states(plan.fan_out, 1) == "p");
   BOOST_TEST(states(plan.fan_out, 2) == "l");
   BOOST_TEST(plan.busy.empty());
@@ -242,8 +245,7 @@ BOOST_AUTO_TEST_CASE(a_crowded_entity_does_not_hold_up_the_next) {
   auto other = opened(12);
   other.entity = 8;
   const Recipients recipients{{entity, {true, {behind}}}, {8, {true, {subscriber(2)}}}};
-  const auto plan =
-      dispatcher::plan_fan_out({opened(11), other}, recipients, Slots::Plan(Slots(10, 2), {}), Ahead::no);
+  const auto plan = plan_sendable({opened(11), other}, recipients, Slots(10, 2));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{12}));
   BOOST_TEST((plan.busy == std::set<delivery::EntityId>{entity}));
   BOOST_TEST(!plan.done.contains(entity));
@@ -253,10 +255,21 @@ BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_crow
   auto other = opened(13);
   other.entity = 8;
   const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
-  const auto plan = dispatcher::plan_fan_out({opened(11), opened(12), other}, recipients,
-                                             Slots::Plan(Slots(1, 1), {}), Ahead::no);
+  const auto plan = plan_sendable({opened(11), opened(12), other}, recipients, Slots(1, 1));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11}));
   BOOST_TEST(plan.full);
+  BOOST_TEST(plan.busy.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_whose_webhook_is_locked_waits_and_nobody_else) {
+  auto other = opened(12);
+  other.entity = 8;
+  Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
+  recipients[entity].locked = true;
+  const auto plan = plan_sendable({opened(11), opened(13), other}, recipients, Slots(10, 10));
+  BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{12}));
+  BOOST_TEST((plan.locked == std::set<delivery::EntityId>{entity}));
+  BOOST_TEST(!plan.done.contains(entity));
   BOOST_TEST(plan.busy.empty());
 }
 
@@ -265,8 +278,7 @@ BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
   inactive.active = false;
   auto bad = opened(12);
   bad.data = "{}";
-  const auto plan =
-      dispatcher::plan_fan_out({opened(11), bad}, with({inactive}), Slots::Plan(Slots(0, 1), {}), Ahead::no);
+  const auto plan = plan_sendable({opened(11), bad}, with({inactive}), Slots(0, 1));
   BOOST_TEST(states(plan.fan_out, 1) == "h");
   BOOST_TEST(plan.fan_out.rejected.size() == 1U);
   BOOST_TEST(plan.done.at(entity) == 12);

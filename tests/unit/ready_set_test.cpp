@@ -170,16 +170,16 @@ BOOST_AUTO_TEST_CASE(webhooks_are_due_in_turn_from_their_time_on) {
   ready.turn_ended(1);
   BOOST_TEST((due(ready) == Ids{2, 3, 1}));
   BOOST_TEST((due(ready, now + Milliseconds(5)) == Ids{2, 3, 4, 1}));
-  BOOST_TEST((ready.due(now).front().from == UtcTime(Milliseconds(19))));
-  ready.advance(2, UtcTime(Milliseconds(50)));
-  BOOST_TEST((ready.due(now).front().from == UtcTime(Milliseconds(50))));
+  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(19))));
+  ready.advance(2, {UtcTime(Milliseconds(50)), 4});
+  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(50))));
   ready.finished(2);
   BOOST_TEST((due(ready) == Ids{3, 1}));
   BOOST_TEST(text(ready.ranges(now)) == "-..0 2..2 4..4 5..+ ");
   ready.waits(2, now);
-  BOOST_TEST((ready.due(now).front().from == UtcTime(Milliseconds(50))));
+  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(50))));
   ready.look_again();
-  BOOST_TEST((ready.due(now).front().from == UtcTime{}));
+  BOOST_TEST((ready.due(now).front().after.due == UtcTime{}));
 }
 
 // One with a retry tomorrow gets something new: what is due today must not be sought from tomorrow on.
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(what_comes_before_the_first_one_found_is_not_skipped) {
   ready.found({1, seen + day, day}, now);
   ready.waits(1, now + Milliseconds(1));
   BOOST_REQUIRE(due(ready, now + Milliseconds(1)).size() == 1U);
-  BOOST_TEST((ready.due(now + Milliseconds(1)).front().from <= seen));
+  BOOST_TEST((ready.due(now + Milliseconds(1)).front().after.due <= seen));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_of_several_deliveries_decides_when_a_webhook_is_due) {

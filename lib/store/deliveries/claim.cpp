@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
-#include "store/session/json_rows.hpp"
+#include "delivery/states.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/session/union_all.hpp"
+#include "webhook/event.hpp"
+#include "webhook/json.hpp"
 
 namespace store {
 
@@ -16,7 +19,65 @@ namespace {
 /// Webhooks sought by one statement.
 constexpr std::size_t webhooks_per_statement = 16;
 
-/// What each webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
+constexpr std::string_view receiving_webhooks = R"sql(
+    SELECT w.id AS webhook_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,
+      COALESCE(x.sondeo, FALSE) AS sondeo,
+      GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
+        AS descansa_ms
+    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+    STRAIGHT_JOIN webhooks w ON w.id = j.id
+    JOIN entidades t ON t.id = w.entidad_id
+    LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+    WHERE w.activo AND w.plaza IS NOT NULL AND t.activa
+    ORDER BY w.id)sql";
+
+/// What a webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
+constexpr std::string_view due_deliveries = R"sql(
+    SELECT id, webhook_id, CAST(proximo_intento AS CHAR) AS vence
+    FROM entregas FORCE INDEX (entregas_por_reclamar)
+    WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)
+      AND (proximo_intento > ? OR id > ?)
+    ORDER BY proximo_intento, id LIMIT ?)sql";
+
+/// Locked for share: once a DELETE has answered, nothing more is claimed. Each server has its own words for
+/// it, and takes those of the other for a comment.
+constexpr std::string_view lock_receiving_webhooks =
+    "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view where_receiving =
+    "AND activo AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
+
+constexpr std::string_view lock_deliveries = "SELECT id FROM entregas WHERE id IN";
+constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
+
+/// A plain read: who cancels a notification changes its deliveries too, and those are locked here.
+constexpr std::string_view notifications_of_deliveries = R"sql(
+    SELECT e.id, n.estado, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida
+    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+    STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
+
+constexpr std::string_view cancel_deliveries = R"sql(
+    UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+    SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3)
+    WHERE e.estado = 'pendiente')sql";
+
+constexpr std::string_view lease_deliveries = R"sql(
+    UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+    SET e.estado = 'en_curso', e.arriendo = ?, e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+    WHERE e.estado = 'pendiente')sql";
+
+constexpr std::string_view leased_deliveries = R"sql(
+    SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, n.evento,
+      CAST(n.ocurrida_en AS CHAR) AS ocurrida, CAST(e.creada_en AS CHAR) AS creada,
+      n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba
+    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+    JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+    WHERE e.arriendo = ?
+    ORDER BY e.proximo_intento, e.id)sql";
+
 struct Candidate {
   DeliveryId id;
   WebhookId webhook;
@@ -24,19 +85,18 @@ struct Candidate {
 };
 
 std::vector<Candidate> find_candidates(Session& session, const std::vector<ClaimRequest>& requests) {
-  constexpr std::string_view sql =
-      "SELECT id, webhook_id, " STORE_EPOCH_MS(
-          "proximo_intento") " FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente'"
-                             " AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)"
-                             " ORDER BY proximo_intento, id LIMIT ?";
   std::vector<Seek> seeks;
   seeks.reserve(requests.size());
-  for (const auto& request : requests)
-    seeks.push_back({Parameter(request.webhook), Parameter(request.from), Parameter(request.limit)});
-  const Seek none{Parameter(-1), Parameter(UtcTime{}), Parameter(0)};
+  for (const auto& request : requests) {
+    const Parameter due(request.after.due);
+    seeks.push_back(
+        {Parameter(request.webhook), due, due, Parameter(request.after.id), Parameter(request.limit)});
+  }
+  const Parameter never(UtcTime{});
+  const Seek none{Parameter(-1), never, never, Parameter(0), Parameter(0)};
   std::vector<Candidate> result;
-  for (const auto& row : query_seeks(session, sql, seeks, none, webhooks_per_statement))
-    result.push_back({row.integer(0), row.integer(1), row.time(2)});
+  for (const auto& row : query_seeks(session, due_deliveries, seeks, none, webhooks_per_statement))
+    result.push_back({row.integer("id"), row.integer("webhook_id"), row.time("vence")});
   return result;
 }
 
@@ -46,7 +106,7 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   for (const auto& candidate : candidates) {
     auto& reach = reached[candidate.webhook];
     ++reach.found;
-    reach.last = std::max(reach.last, candidate.due);
+    reach.last = std::max(reach.last, DuePosition{candidate.due, candidate.id});
   }
   std::vector<Claim::Reach> result;
   result.reserve(requests.size());
@@ -57,77 +117,83 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   return result;
 }
 
-/// Of the webhooks asked for, those that may receive, locked for share: once a DELETE has answered, nothing
-/// more is claimed.
-std::vector<WebhookId> lock_receiving(Session& session, const std::vector<ClaimRequest>& requests) {
+/// Marks in `reached` those that may not receive, or whose row somebody holds.
+void lock_receiving(Session& session, std::vector<Claim::Reach>& reached) {
   std::vector<WebhookId> asked;
-  asked.reserve(requests.size());
-  for (const auto& request : requests) asked.push_back(request.webhook);
+  asked.reserve(reached.size());
+  for (const auto& reach : reached) asked.push_back(reach.webhook);
   std::ranges::sort(asked);  // everybody locks in the same order
-  std::vector<WebhookId> result;
-  for (const auto& row : query_ids(session, "SELECT id FROM webhooks WHERE id IN", asked,
-                                   "AND activo AND plaza IS NOT NULL LOCK IN SHARE MODE")) {
-    result.push_back(row.integer(0));
-  }
-  std::ranges::sort(result);
-  return result;
+  std::vector<WebhookId> locked;
+  for (const auto& row : query_ids(session, lock_receiving_webhooks, asked, where_receiving))
+    locked.push_back(row.integer("id"));
+  std::ranges::sort(locked);
+  for (auto& reach : reached) reach.locked = !std::ranges::binary_search(locked, reach.webhook);
 }
 
 /// The candidates that this session now holds; others are being claimed elsewhere.
-json::Array lock_candidates(Session& session, const std::vector<DeliveryId>& candidates) {
-  json::Array held;
-  for (const auto& row : query_ids(session, "SELECT id FROM entregas WHERE id IN", candidates,
-                                   "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED")) {
-    held.emplace_back(row.integer(0));
+json::Array lock_candidates(Session& session, const std::vector<Candidate>& candidates,
+                            const std::vector<Claim::Reach>& reached) {
+  std::map<WebhookId, bool> locked;
+  for (const auto& reach : reached) locked[reach.webhook] = reach.locked;
+  std::vector<DeliveryId> ids;
+  for (const auto& candidate : candidates) {
+    if (!locked.at(candidate.webhook)) ids.push_back(candidate.id);
   }
+  json::Array held;
+  for (const auto& row : query_ids(session, lock_deliveries, ids, where_pending))
+    held.emplace_back(row.integer("id"));
   return held;
 }
 
-/// Leases what is held and cancels what belongs to a cancelled notification; the ids leased, as JSON.
-std::string lease_held(Session& session, const json::Array& held, const Lease& lease) {
-  std::string ids = json::dump(held);
-  const auto cancelled =
-      session.update("UPDATE " STORE_JSON_IDS
-                     " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id STRAIGHT_JOIN "
-                     "notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id"
-                     " SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3) "
-                     "WHERE n.estado = 'cancelada' AND e.estado = 'pendiente'",
-                     ids);
-  const auto leased = session.update(
-      "UPDATE " STORE_JSON_IDS
-      " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET e.estado = 'en_curso', "
-      "e.arriendo = ?,"
-      " e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND WHERE e.estado = 'pendiente'",
-      ids, lease.token, std::int64_t{lease.duration.count()} * 1000);
-  if (leased + cancelled != held.size()) throw Conflict(0, "a delivery was claimed by another dispatcher");
+/// Of those held, by what becomes of them.
+struct Sorted {
+  json::Array to_lease;
+  json::Array to_cancel;
+  std::vector<DeliveryId> unreadable;
+};
+
+Sorted sort_held(Session& session, const json::Array& held) {
+  Sorted result;
+  for (const auto& row : session.query(notifications_of_deliveries, json::dump(held))) {
+    const auto id = row.integer("id");
+    if (row.text("estado") == name(delivery::NotificationState::cancelled))
+      result.to_cancel.emplace_back(id);
+    else if (!row.optional_time("ocurrida") || !webhook::find_event(row.text("evento")))
+      result.unreadable.push_back(id);
+    else
+      result.to_lease.emplace_back(id);
+  }
+  return result;
+}
+
+/// The ids leased, as JSON.
+std::string lease_held(Session& session, const Sorted& held, const Lease& lease) {
+  std::string ids = json::dump(held.to_lease);
+  std::uint64_t changed = 0;
+  if (!held.to_cancel.empty()) changed += session.update(cancel_deliveries, json::dump(held.to_cancel));
+  if (!held.to_lease.empty())
+    changed +=
+        session.update(lease_deliveries, ids, lease.token, std::int64_t{lease.duration.count()} * 1000);
+  if (changed != held.to_lease.size() + held.to_cancel.size())
+    throw Conflict(0, "a delivery was claimed by another dispatcher");
   return ids;
 }
 
 std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids, const Lease& lease) {
   std::vector<LeasedDelivery> result;
-  for (const auto& row :
-       session.query("SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, "
-                     "n.evento, " STORE_EPOCH_MS("n.ocurrida_en") ", " STORE_EPOCH_MS(
-                         "e.creada_en") ", n.datos, e.intentos, e.paso, n.origen = 'prueba'"
-                                        " FROM " STORE_JSON_IDS
-                                        " j STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id"
-                                        " JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
-                                        " WHERE e.arriendo = ? ORDER BY e.proximo_intento, e.id",
-                     ids, lease.token)) {
-    LeasedDelivery delivery;
-    delivery.id = row.integer(0);
-    delivery.webhook = row.integer(1);
-    delivery.notification = row.integer(2);
-    delivery.entity = row.integer(3);
-    delivery.lease = lease.token;
-    delivery.event = webhook::find_event(row.text(4)).value();
-    delivery.occurred = row.time(5);
-    delivery.created = row.time(6);
-    delivery.data = row.text(7);
-    delivery.attempts = static_cast<unsigned>(row.integer(8));
-    delivery.failures = static_cast<unsigned>(row.integer(9));
-    delivery.test = row.boolean(10);
-    result.push_back(std::move(delivery));
+  for (const auto& row : session.query(leased_deliveries, ids, lease.token)) {
+    result.push_back({.id = row.integer("id"),
+                      .webhook = row.integer("webhook_id"),
+                      .notification = row.integer("notificacion_id"),
+                      .entity = row.integer("entidad_id"),
+                      .lease = lease.token,
+                      .event = webhook::find_event(row.text("evento")).value(),
+                      .occurred = row.time("ocurrida"),
+                      .created = row.time("creada"),
+                      .data = row.text("datos"),
+                      .attempts = static_cast<unsigned>(row.integer("intentos")),
+                      .failures = static_cast<unsigned>(row.integer("paso")),
+                      .test = row.boolean("prueba")});
   }
   return result;
 }
@@ -137,35 +203,27 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks) {
   std::vector<ReceivingWebhook> result;
   for (const auto& row :
-       session.query("SELECT " STORE_TARGET_COLUMNS ", COALESCE(x.sondeo, FALSE),"
-                     " GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), "
-                     "0)) DIV 1000"
-                     " FROM " STORE_JSON_IDS
-                     " j STRAIGHT_JOIN webhooks w ON w.id = j.id JOIN entidades t ON t.id = w.entidad_id"
-                     " LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id"
-                     " WHERE w.activo AND w.plaza IS NOT NULL AND t.activa ORDER BY w.id",
-                     json::dump(json::Array(webhooks.begin(), webhooks.end())))) {
-    result.push_back({read_target(row, 0), row.boolean(target_columns),
-                      platform::Milliseconds(row.integer(target_columns + 1))});
+       session.query(receiving_webhooks, json::dump(json::Array(webhooks.begin(), webhooks.end())))) {
+    result.push_back(
+        {read_target(row), row.boolean("sondeo"), platform::Milliseconds(row.integer("descansa_ms"))});
   }
   return result;
 }
 
 Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const Lease& lease) {
   const auto candidates = find_candidates(session, requests);
-  Claim result{{}, reach_of(requests, candidates)};
+  Claim result;
+  result.reached = reach_of(requests, candidates);
   if (candidates.empty()) return result;
   const std::string leased = transaction(session, [&]() -> std::string {
-    const auto receiving = lock_receiving(session, requests);
-    std::vector<DeliveryId> ids;
-    for (const auto& candidate : candidates) {
-      if (std::ranges::binary_search(receiving, candidate.webhook)) ids.push_back(candidate.id);
-    }
-    if (ids.empty()) return "[]";
-    const auto held = lock_candidates(session, ids);
-    return held.empty() ? "[]" : lease_held(session, held, lease);
+    lock_receiving(session, result.reached);
+    const auto held = lock_candidates(session, candidates, result.reached);
+    if (held.empty()) return "[]";
+    const auto sorted = sort_held(session, held);
+    result.unreadable = sorted.unreadable;
+    return lease_held(session, sorted, lease);
   });
-  result.deliveries = read_leased(session, leased, lease);
+  if (leased != "[]") result.deliveries = read_leased(session, leased, lease);
   return result;
 }
 

@@ -19,26 +19,36 @@ struct ReceivingWebhook {
 /// Those of `webhooks` that may receive, by id.
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks);
 
+/// A place in the order in which a webhook's deliveries fall due.
+struct DuePosition {
+  UtcTime due{};  // by the database's clock
+  DeliveryId id = 0;
+  auto operator<=>(const DuePosition&) const = default;
+};
+
 struct ClaimRequest {
   WebhookId webhook;
   unsigned limit;  // 1 or more
-  /// Nothing due before this is looked at, by the database's clock: an index keeps the entries of what has
-  /// been claimed for as long as a backup holds a snapshot open, and to walk past them takes time. The
-  /// default looks at all.
-  UtcTime from{};
+  /// Only what comes after it is looked at: an index keeps the entries of what has been claimed for as long
+  /// as a backup holds a snapshot open, and to walk past them takes time. The default looks at all.
+  DuePosition after{};
 };
 struct Claim {
   std::vector<LeasedDelivery> deliveries;  // in the order they fell due
   /// How far each webhook was looked at, in the order of the requests.
   struct Reach {
     WebhookId webhook;
-    unsigned found;  // as many as the limit: there may be more
-    UtcTime last;    // when the last one found fell due
+    unsigned found = 0;   // as many as the limit: there may be more
+    DuePosition last{};   // of the last one found
+    bool locked = false;  // somebody holds its row, or it may no longer receive: nothing of it was leased
   };
   std::vector<Reach> reached;
+  std::vector<DeliveryId> unreadable;  // left pending: their event is one that this version does not know
 };
-/// Leases the oldest due deliveries of each webhook, up to its limit, in one transaction. A webhook deleted
-/// or disabled meanwhile yields nothing; the delivery of a cancelled notification is cancelled instead.
+/// Leases the oldest due deliveries of each webhook, up to its limit, in one transaction; waits for no lock.
+/// A webhook deleted or disabled meanwhile yields nothing; the delivery of a cancelled notification is
+/// cancelled instead. Throws Refused when the database refuses one of the rows for its content: nothing of
+/// the batch was leased.
 Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const Lease& lease);
 
 }  // namespace store

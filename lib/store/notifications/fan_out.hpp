@@ -11,13 +11,14 @@
 #include "store/session/session.hpp"
 #include "store/types.hpp"
 #include "store/webhooks/target.hpp"
+#include "webhook/event.hpp"
 
 namespace store {
 
 struct PendingNotification {
   NotificationId id;
   EntityId entity;
-  std::string event;
+  std::optional<webhook::Event> event;  // none: not one of the catalogue
   std::string data;
   std::optional<UtcTime>
       occurred;  // none: not a day of the calendar, which some modes of the writer's session let in
@@ -30,11 +31,16 @@ struct TakeRequest {
 };
 struct Taken {
   std::vector<PendingNotification> notifications;  // locked, by entity in the order given and by id
-  std::map<EntityId, unsigned>
-      found;  // how many of each were looked at: fewer than its limit, and it has no more
+  struct Reach {
+    unsigned found = 0;            // how many were looked at: fewer than its limit, and it has no more
+    NotificationId last_left = 0;  // of those that are left to a newer version, the last one
+  };
+  std::map<EntityId, Reach> reached;  // of those with something pending
+  unsigned left = 0;                  // their event is of a newer version of this program
 };
 /// The oldest pending notifications of each entity; those that somebody else holds are found and not taken.
-/// An entity whose oldest `limit` are all held has nothing taken until one is free.
+/// An entity whose oldest `limit` are all held has nothing taken until one is free. Where a newer version has
+/// brought the schema further, notifications of events that this one does not know are left to it.
 Taken take_pending(Session& session, const std::vector<TakeRequest>& requests);
 
 struct Subscriber {
@@ -48,9 +54,10 @@ struct Subscriber {
 struct Recipient {
   bool active = false;
   std::vector<Subscriber> webhooks;
+  bool locked = false;  // somebody holds a webhook's row: nothing can be fanned out to it yet
 };
 /// The entities that exist, with their webhooks, locked for share until the transaction ends: none is
-/// deleted, disabled or enabled meanwhile.
+/// deleted, disabled or enabled meanwhile. Waits for no lock.
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
 
 struct NewDelivery {
@@ -74,8 +81,8 @@ struct CreatedDelivery {
   WebhookId webhook;
   UtcTime created;
 };
-/// Writes the outcome; returns the deliveries that were created leased, by id. Throws Conflict when a
-/// notification is no longer pending.
+/// Writes the plan; returns the deliveries that were created leased, by id. Throws Conflict when a
+/// notification is no longer pending, Refused when the database refuses one of the rows for its content.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
 }  // namespace store

@@ -20,6 +20,9 @@ constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
 constexpr int lock_timeout_code = 1205;
 constexpr int duplicate_key_code = 1062;
+/// Of a row's content, though their SQLSTATE (HY000, 01000) says nothing: 3819 is MySQL's of a CHECK.
+constexpr std::array content_codes = {1265, 1366, 3819};
+constexpr std::array<std::string_view, 5> content_classes = {"21", "22", "23", "44", "45"};
 
 /// What the operator can do about an error that is not the program's fault.
 std::string_view remedy(int code) {
@@ -50,19 +53,25 @@ bool is_conflict(int code, std::string_view message) {
          (code == commit_code && message.find(overruled_at_commit) != std::string_view::npos);
 }
 
+bool is_of_content(int code, std::string_view state) {
+  return contains(content_codes, code) ||
+         std::ranges::find(content_classes, state.substr(0, 2)) != content_classes.end();
+}
+
 }  // namespace
 
 bool is_unavailable(int code, std::string_view message) {
   return contains(unavailable_codes, code) && !is_conflict(code, message);
 }
 
-void throw_database_error(int code, const std::string& message) {
+void throw_database_error(int code, std::string_view state, const std::string& message) {
   const std::string text =
       "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
   if (is_unavailable(code, message)) throw Unavailable(code, text);
   if (code == lock_timeout_code) throw LockTimeout(code, text);
   if (is_conflict(code, message)) throw Conflict(code, text);
   if (code == duplicate_key_code) throw DuplicateKey(code, text);
+  if (is_of_content(code, state)) throw Refused(code, text);
   throw DatabaseError(code, text);
 }
 

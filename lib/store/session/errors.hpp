@@ -27,9 +27,14 @@ struct Conflict : DatabaseError {
 struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
-/// Error 1062: a unique key. The message names it.
-struct DuplicateKey : DatabaseError {
+/// A row's content is refused: a CHECK, a foreign key, a value that does not fit its column, a trigger
+/// (SQLSTATE classes 21, 22, 23, 44 and 45). It concerns that row alone: others pass.
+struct Refused : DatabaseError {
   using DatabaseError::DatabaseError;
+};
+/// Error 1062: a unique key. The message names it.
+struct DuplicateKey : Refused {
+  using Refused::Refused;
 };
 
 /// The client library's: no TLS, or a certificate that is not the server's.
@@ -38,7 +43,7 @@ inline constexpr int tls_code = 2026;
 /// The connection is of no further use: lost, killed, out of step, or to a server that cannot write.
 bool is_unavailable(int code, std::string_view message);
 
-/// Throws the error of a code, with what the operator can do about it.
-[[noreturn]] void throw_database_error(int code, const std::string& message);
+/// Throws the error of a code and SQLSTATE, with what the operator can do about it.
+[[noreturn]] void throw_database_error(int code, std::string_view state, const std::string& message);
 
 }  // namespace store

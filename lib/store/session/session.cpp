@@ -119,7 +119,7 @@ struct Session::Impl {
       return call();
     } catch (const sql::SQLException& error) {
       if (connection && is_unavailable(error.getErrorCode(), error.what())) lose();
-      throw_database_error(error.getErrorCode(), error.what());
+      throw_database_error(error.getErrorCode(), error.getSQLState(), error.what());
     }
   }
 };
@@ -151,7 +151,7 @@ void Session::Impl::require_tls() {
   const std::unique_ptr<sql::ResultSet> result(
       statement->executeQuery("SHOW SESSION STATUS LIKE 'Ssl_cipher'"));
   if (!result->next() || result->getString(2).length() == 0) {
-    throw_database_error(tls_code, "the server gave a connection without TLS");
+    throw_database_error(tls_code, "08001", "the server gave a connection without TLS");
   }
 }
 
@@ -215,7 +215,7 @@ void Session::Impl::connect() {
     } catch (const sql::SQLException& error) {
       lose();
       const auto text = std::string(error.what()) + " (" + address + ")";
-      if (left == 1) throw_database_error(error.getErrorCode(), text);
+      if (left == 1) throw_database_error(error.getErrorCode(), error.getSQLState(), text);
       if (options.on_skipped) options.on_skipped(text);
     } catch (const Unavailable& error) {
       lose();

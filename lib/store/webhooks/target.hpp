@@ -16,13 +16,7 @@ struct Target {
   std::optional<webhook::SealedSecret> secret;
 };
 
-/// From columns `webhook_id`, `url`, `secreto_clave` and, in hex, `secreto_sellado`.
+/// From the columns webhook_id, url, secreto_clave and secreto_sellado, the last one in hexadecimal.
 Target read_target(const Row& row);
-
-/// SQL text: what read_target reads, of the table `w`.
-#define STORE_TARGET_COLUMNS "w.id, w.url, w.secreto_clave, HEX(w.secreto_sellado)"
-inline constexpr std::size_t target_columns = 4;
-/// From STORE_TARGET_COLUMNS, beginning at `column`.
-Target read_target(const Row& row, std::size_t column);
 
 }  // namespace store

@@ -1,0 +1,140 @@
+// What concerns one row, webhook or entity is its own result: nobody waits for it, and nothing is thrown.
+#include <boost/test/unit_test.hpp>
+
+#include "database.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+namespace {
+
+constexpr Lease lease{101, Milliseconds(60000)};
+
+struct Fixture {
+  Database database;
+  Session& session = database.session;
+  Session other = database.connect();
+  Webhook first = add_webhook(session, 1);
+  Webhook second = add_webhook(session, 2);
+
+  void queue_for_both() {
+    insert_notification(session, 1);
+    insert_notification(session, 2);
+  }
+  /// As an operator who forgets a transaction does.
+  void hold(const std::string& row) {
+    other.execute("START TRANSACTION");
+    other.query("SELECT 1 FROM " + row + " FOR UPDATE");
+  }
+  std::int64_t pending_in(const std::string& table) {
+    return session.query("SELECT COUNT(*) AS n FROM " + table + " WHERE estado = 'pendiente'")
+        .at(0)
+        .integer("n");
+  }
+  /// What a newer version's migration does.
+  void add_event() {
+    session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT evento_no_es_uno_de_los_11");
+    std::string names = "'evento.nuevo'";
+    for (const auto event : webhook::all_events())
+      names.append(", '").append(webhook::name(event)).append("'");
+    session.execute("ALTER TABLE webhooks MODIFY eventos SET(" + names + ") NOT NULL");
+    session.update("INSERT INTO migraciones (numero, nombre, huella) VALUES (9999, 'nueva', '')");
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(failures_as_values, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_locked_webhook_is_told_and_the_others_are_claimed_without_waiting) {
+  queue_for_both();
+  fan_out(session);
+  hold("webhooks WHERE id = " + std::to_string(first.id));
+  const auto result = claim(session, {{first.id, 5}, {second.id, 5}}, lease);
+  BOOST_REQUIRE_EQUAL(result.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(result.deliveries[0].webhook, second.id);
+  BOOST_CHECK(result.reached[0].locked && !result.reached[1].locked);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).deliveries.size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_locked_notification_does_not_hold_up_the_claim_of_its_deliveries) {
+  queue_for_both();
+  fan_out(session);
+  hold("notificaciones_pendientes WHERE entidad_id = 1");
+  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}, {second.id, 5}}, lease).deliveries.size(), 2U);
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_with_a_locked_webhook_is_told_without_waiting) {
+  hold("webhooks WHERE id = " + std::to_string(first.id));
+  const auto recipients = transaction(session, [&] { return load_recipients(session, {1, 2}); });
+  BOOST_CHECK(recipients.at(1).locked && !recipients.at(2).locked);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_is_refused_for_its_content_is_an_error_of_its_own) {
+  session.execute(
+      "ALTER TABLE control_envio ADD COLUMN prueba TINYINT NOT NULL DEFAULT 0 CHECK (prueba < 5)");
+  for (const auto* value : {"5", "NULL", "'texto'", "1000", "(SELECT 1 UNION SELECT 2)"})
+    BOOST_CHECK_THROW(session.update(std::string("UPDATE control_envio SET prueba = ") + value), Refused);
+  BOOST_CHECK_THROW(
+      session.update("INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms) VALUES"
+                     " (1, 1, UTC_TIMESTAMP(3), 1)"),
+      Refused);
+  try {
+    session.update("UPDATE control_envio SET ninguna = 1");
+    BOOST_ERROR("no such column");
+  } catch (const Refused&) {
+    BOOST_ERROR("a missing column is no row's fault");
+  } catch (const DatabaseError&) {
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_is_left_to_it) {
+  add_event();
+  const auto known = insert_notification(session, 1);
+  insert_notification(session, 1, "evento.nuevo");
+  const auto last = insert_notification(session, 1, "evento.nuevo");
+  const auto taken = transaction(session, [&] { return take_pending(session, {{1, 0, 10}}); });
+  BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
+  BOOST_CHECK_EQUAL(taken.notifications[0].id, known);
+  BOOST_CHECK_EQUAL(taken.left, 2U);
+  BOOST_CHECK_EQUAL(taken.reached.at(1).found, 3U);
+  BOOST_CHECK_EQUAL(taken.reached.at(1).last_left, last);
+  BOOST_CHECK_EQUAL(fan_out(session).size(), 0U);
+  BOOST_CHECK_EQUAL(pending_in("notificaciones_pendientes"), 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_event_of_a_schema_that_is_known_is_nobody_else_s) {
+  add_event();
+  session.update("DELETE FROM migraciones WHERE numero = 9999");
+  insert_notification(session, 1, "evento.nuevo");
+  const auto taken = transaction(session, [&] { return take_pending(session, {{1, 0, 10}}); });
+  BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
+  BOOST_CHECK(!taken.notifications[0].event);
+}
+
+BOOST_AUTO_TEST_CASE(a_webhook_with_an_event_of_a_newer_version_receives_the_others) {
+  add_event();
+  session.update("UPDATE webhooks SET eventos = 'evento.nuevo,evaluacion.cerrada' WHERE id = ?", first.id);
+  const auto recipients = transaction(session, [&] { return load_recipients(session, {1}); });
+  BOOST_CHECK_EQUAL(recipients.at(1).webhooks.at(0).events.joined(), "evaluacion.cerrada");
+  BOOST_CHECK_EQUAL(list_webhooks(session, {}).at(0).events.joined(), "evaluacion.cerrada");
+}
+
+BOOST_AUTO_TEST_CASE(a_delivery_of_a_newer_version_s_event_is_passed_over_however_many_there_are) {
+  add_event();
+  for (int i = 0; i < 5; ++i) insert_notification(session, 1);
+  fan_out(session);  // all of them due at the same moment
+  session.update("UPDATE notificaciones_pendientes SET evento = 'evento.nuevo' ORDER BY id LIMIT 4");
+  const auto none = claim(session, {{first.id, 2}}, lease);
+  BOOST_CHECK(none.deliveries.empty());
+  BOOST_CHECK_EQUAL(none.unreadable.size(), 2U);
+  const auto more = claim(session, {{first.id, 2, none.reached[0].last}}, lease);
+  BOOST_CHECK_EQUAL(more.unreadable.size(), 2U);
+  const auto last = claim(session, {{first.id, 2, more.reached[0].last}}, lease);
+  BOOST_CHECK_EQUAL(last.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(pending_in("entregas"), 4);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

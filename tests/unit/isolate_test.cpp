@@ -1,0 +1,79 @@
+#include "intake/isolate.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+#include <set>
+
+BOOST_AUTO_TEST_SUITE(isolate)
+
+namespace {
+
+/// A database that refuses every batch with one of `bad` in it.
+struct Database {
+  explicit Database(std::set<int> refused = {}) : bad(std::move(refused)) {}
+
+  std::set<int> bad;
+  std::vector<int> taken;
+  std::vector<int> blamed;
+  int transactions = 0;
+
+  void offer(const std::vector<int>& batch) {
+    dispatcher::isolate(
+        batch, [this](const std::vector<int>& part) { take(part); },
+        [this](int item, const store::Refused&) { blamed.push_back(item); });
+  }
+  void take(const std::vector<int>& part) {
+    ++transactions;
+    if (std::ranges::any_of(part, [this](int item) { return bad.contains(item); }))
+      throw store::Refused(4025, "CONSTRAINT failed");
+    taken.insert(taken.end(), part.begin(), part.end());
+  }
+};
+
+std::vector<int> numbers(int count) {
+  std::vector<int> result(static_cast<std::size_t>(count));
+  std::iota(result.begin(), result.end(), 1);
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_batch_that_is_taken_is_one_transaction) {
+  Database database;
+  database.offer(numbers(64));
+  BOOST_TEST(database.transactions == 1);
+  BOOST_TEST(database.taken == numbers(64), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_refused_is_found_and_the_others_are_taken_in_their_order) {
+  for (const int bad : {1, 17, 64}) {
+    Database database({bad});
+    database.offer(numbers(64));
+    auto others = numbers(64);
+    std::erase(others, bad);
+    BOOST_TEST(database.blamed == std::vector{bad}, boost::test_tools::per_element());
+    BOOST_TEST(database.taken == others, boost::test_tools::per_element());
+    BOOST_TEST(database.transactions == 1 + 2 * 6);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_that_are_refused_are_found) {
+  Database database({2, 3, 5});
+  database.offer(numbers(5));
+  BOOST_TEST(database.blamed == (std::vector{2, 3, 5}), boost::test_tools::per_element());
+  BOOST_TEST(database.taken == (std::vector{1, 4}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_concerns_the_server_ends_it) {
+  int calls = 0;
+  const auto away = [&](const std::vector<int>&) {
+    ++calls;
+    throw store::Unavailable(2006, "gone");
+  };
+  BOOST_CHECK_THROW(dispatcher::isolate(numbers(8), away, [](int, const store::Refused&) {}),
+                    store::Unavailable);
+  BOOST_TEST(calls == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
