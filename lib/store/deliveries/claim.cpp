@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "delivery/states.hpp"
+#include "store/session/json_rows.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/session/union_all.hpp"
 #include "webhook/event.hpp"
-#include "webhook/json.hpp"
 
 namespace store {
-
-namespace json = webhook::json;
 
 namespace {
 
@@ -20,24 +17,24 @@ namespace {
 constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr std::string_view receiving_webhooks = R"sql(
-    SELECT w.id AS webhook_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,
-      COALESCE(x.sondeo, FALSE) AS sondeo,
-      GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
-        AS descansa_ms
-    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-    STRAIGHT_JOIN webhooks w ON w.id = j.id
-    JOIN entidades t ON t.id = w.entidad_id
-    LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-    WHERE w.activo AND w.plaza IS NOT NULL AND t.activa
-    ORDER BY w.id)sql";
+  SELECT w.id AS webhook_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,
+    COALESCE(x.sondeo, FALSE) AS sondeo,
+    GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
+      AS descansa_ms
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN webhooks w ON w.id = j.id
+  JOIN entidades t ON t.id = w.entidad_id
+  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+  WHERE w.activo AND w.plaza IS NOT NULL AND t.activa
+  ORDER BY w.id)sql";
 
 /// What a webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
 constexpr std::string_view due_deliveries = R"sql(
-    SELECT id, webhook_id, CAST(proximo_intento AS CHAR) AS vence
-    FROM entregas FORCE INDEX (entregas_por_reclamar)
-    WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)
-      AND (proximo_intento > ? OR id > ?)
-    ORDER BY proximo_intento, id LIMIT ?)sql";
+  SELECT id, webhook_id, CAST(proximo_intento AS CHAR) AS vence
+  FROM entregas FORCE INDEX (entregas_por_reclamar)
+  WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento BETWEEN ? AND UTC_TIMESTAMP(3)
+    AND (proximo_intento > ? OR id > ?)
+  ORDER BY proximo_intento, id LIMIT ?)sql";
 
 /// Locked for share: once a DELETE has answered, nothing more is claimed. Each server has its own words for
 /// it, and takes those of the other for a comment.
@@ -51,32 +48,32 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 
 /// A plain read: who cancels a notification changes its deliveries too, and those are locked here.
 constexpr std::string_view notifications_of_deliveries = R"sql(
-    SELECT e.id, n.estado, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida
-    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-    STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
+  SELECT e.id, n.estado, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
 
 constexpr std::string_view cancel_deliveries = R"sql(
-    UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-    SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3)
-    WHERE e.estado = 'pendiente')sql";
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3)
+  WHERE e.estado = 'pendiente')sql";
 
 constexpr std::string_view lease_deliveries = R"sql(
-    UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-    SET e.estado = 'en_curso', e.arriendo = ?, e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
-    WHERE e.estado = 'pendiente')sql";
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'en_curso', e.arriendo = ?, e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+  WHERE e.estado = 'pendiente')sql";
 
 constexpr std::string_view leased_deliveries = R"sql(
-    SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, n.evento,
-      CAST(n.ocurrida_en AS CHAR) AS ocurrida, CAST(e.creada_en AS CHAR) AS creada,
-      n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba
-    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-    STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-    JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
-    WHERE e.arriendo = ?
-    ORDER BY e.proximo_intento, e.id)sql";
+  SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, n.evento,
+    CAST(n.ocurrida_en AS CHAR) AS ocurrida, CAST(e.creada_en AS CHAR) AS creada,
+    n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  WHERE e.arriendo = ?
+  ORDER BY e.proximo_intento, e.id)sql";
 
 struct Candidate {
   DeliveryId id;
@@ -131,57 +128,57 @@ void lock_receiving(Session& session, std::vector<Claim::Reach>& reached) {
 }
 
 /// The candidates that this session now holds; others are being claimed elsewhere.
-json::Array lock_candidates(Session& session, const std::vector<Candidate>& candidates,
-                            const std::vector<Claim::Reach>& reached) {
+std::vector<DeliveryId> lock_candidates(Session& session, const std::vector<Candidate>& candidates,
+                                        const std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, bool> locked;
   for (const auto& reach : reached) locked[reach.webhook] = reach.locked;
   std::vector<DeliveryId> ids;
   for (const auto& candidate : candidates) {
     if (!locked.at(candidate.webhook)) ids.push_back(candidate.id);
   }
-  json::Array held;
+  std::vector<DeliveryId> held;
   for (const auto& row : query_ids(session, lock_deliveries, ids, where_pending))
-    held.emplace_back(row.integer("id"));
+    held.push_back(row.integer("id"));
   return held;
 }
 
 /// Of those held, by what becomes of them.
 struct Sorted {
-  json::Array to_lease;
-  json::Array to_cancel;
+  std::vector<DeliveryId> to_lease;
+  std::vector<DeliveryId> to_cancel;
   std::vector<DeliveryId> unreadable;
 };
 
-Sorted sort_held(Session& session, const json::Array& held) {
+Sorted sort_held(Session& session, const std::vector<DeliveryId>& held) {
   Sorted result;
-  for (const auto& row : session.query(notifications_of_deliveries, json::dump(held))) {
+  if (held.empty()) return result;
+  for (const auto& row : session.query(notifications_of_deliveries, json_ids(held))) {
     const auto id = row.integer("id");
     if (row.text("estado") == name(delivery::NotificationState::cancelled))
-      result.to_cancel.emplace_back(id);
+      result.to_cancel.push_back(id);
     else if (!row.optional_time("ocurrida") || !webhook::find_event(row.text("evento")))
       result.unreadable.push_back(id);
     else
-      result.to_lease.emplace_back(id);
+      result.to_lease.push_back(id);
   }
   return result;
 }
 
-/// The ids leased, as JSON.
-std::string lease_held(Session& session, const Sorted& held, const Lease& lease) {
-  std::string ids = json::dump(held.to_lease);
+void lease_held(Session& session, const Sorted& held, const Lease& lease) {
   std::uint64_t changed = 0;
-  if (!held.to_cancel.empty()) changed += session.update(cancel_deliveries, json::dump(held.to_cancel));
+  if (!held.to_cancel.empty()) changed += session.update(cancel_deliveries, json_ids(held.to_cancel));
   if (!held.to_lease.empty())
-    changed +=
-        session.update(lease_deliveries, ids, lease.token, std::int64_t{lease.duration.count()} * 1000);
+    changed += session.update(lease_deliveries, json_ids(held.to_lease), lease.token,
+                              std::int64_t{lease.duration.count()} * 1000);
   if (changed != held.to_lease.size() + held.to_cancel.size())
     throw Conflict(0, "a delivery was claimed by another dispatcher");
-  return ids;
 }
 
-std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids, const Lease& lease) {
+std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<DeliveryId>& ids,
+                                        const Lease& lease) {
   std::vector<LeasedDelivery> result;
-  for (const auto& row : session.query(leased_deliveries, ids, lease.token)) {
+  if (ids.empty()) return result;
+  for (const auto& row : session.query(leased_deliveries, json_ids(ids), lease.token)) {
     result.push_back({.id = row.integer("id"),
                       .webhook = row.integer("webhook_id"),
                       .notification = row.integer("notificacion_id"),
@@ -202,8 +199,7 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::string& ids
 
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks) {
   std::vector<ReceivingWebhook> result;
-  for (const auto& row :
-       session.query(receiving_webhooks, json::dump(json::Array(webhooks.begin(), webhooks.end())))) {
+  for (const auto& row : session.query(receiving_webhooks, json_ids(webhooks))) {
     result.push_back(
         {read_target(row), row.boolean("sondeo"), platform::Milliseconds(row.integer("descansa_ms"))});
   }
@@ -215,15 +211,14 @@ Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const L
   Claim result;
   result.reached = reach_of(requests, candidates);
   if (candidates.empty()) return result;
-  const std::string leased = transaction(session, [&]() -> std::string {
+  const auto leased = transaction(session, [&] {
     lock_receiving(session, result.reached);
-    const auto held = lock_candidates(session, candidates, result.reached);
-    if (held.empty()) return "[]";
-    const auto sorted = sort_held(session, held);
-    result.unreadable = sorted.unreadable;
-    return lease_held(session, sorted, lease);
+    const auto held = sort_held(session, lock_candidates(session, candidates, result.reached));
+    lease_held(session, held, lease);
+    result.unreadable = held.unreadable;
+    return held.to_lease;
   });
-  if (leased != "[]") result.deliveries = read_leased(session, leased, lease);
+  result.deliveries = read_leased(session, leased, lease);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/schema/version.hpp"
+#include "store/session/json_rows.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/session/union_all.hpp"
 #include "webhook/json.hpp"
@@ -20,10 +21,10 @@ constexpr std::size_t entities_per_statement = 32;
 /// the next live entry of the index, and locks every dead one between; past those that a backup's snapshot
 /// keeps, for seconds.
 constexpr std::string_view oldest_pending = R"sql(
-    SELECT id, entidad_id
-    FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
-    WHERE estado = 'pendiente' AND entidad_id = ? AND id > ?
-    ORDER BY id LIMIT ?)sql";
+  SELECT id, entidad_id
+  FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
+  WHERE estado = 'pendiente' AND entidad_id = ? AND id > ?
+  ORDER BY id LIMIT ?)sql";
 
 constexpr std::string_view lock_notifications =
     "SELECT id, entidad_id, evento, datos, CAST(ocurrida_en AS CHAR) AS ocurrida"
@@ -42,22 +43,22 @@ constexpr std::string_view for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR S
 /// MariaDB reads all that wait for tomorrow. ORDER BY names the webhook too: MySQL takes it for no constant
 /// within a subquery, and would sort the whole backlog by the rest.
 constexpr std::string_view entities_with_webhooks = R"sql(
-    SELECT e.id AS entidad_id, e.activa, w.id AS webhook_id, w.url, w.secreto_clave,
-      HEX(w.secreto_sellado) AS secreto_sellado, w.eventos, w.activo, COALESCE(x.sondeo, FALSE) AS sondeo,
-      COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
-      COALESCE((SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)
-                WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
-                ORDER BY d.webhook_id, d.proximo_intento LIMIT 1) <= UTC_TIMESTAMP(3), FALSE) AS atrasada
-    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-    STRAIGHT_JOIN entidades e ON e.id = j.id
-    LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL
-    LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-    ORDER BY e.id, w.id)sql";
+  SELECT e.id AS entidad_id, e.activa, w.id AS webhook_id, w.url, w.secreto_clave,
+    HEX(w.secreto_sellado) AS secreto_sellado, w.eventos, w.activo, COALESCE(x.sondeo, FALSE) AS sondeo,
+    COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
+    COALESCE((SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)
+              WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
+              ORDER BY d.webhook_id, d.proximo_intento LIMIT 1) <= UTC_TIMESTAMP(3), FALSE) AS atrasada
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entidades e ON e.id = j.id
+  LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL
+  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+  ORDER BY e.id, w.id)sql";
 
 constexpr std::string_view reject_notification = R"sql(
-    UPDATE notificaciones_pendientes
-    SET estado = 'rechazada', error = ?, terminada_en = UTC_TIMESTAMP(3)
-    WHERE id = ? AND estado = 'pendiente')sql";
+  UPDATE notificaciones_pendientes
+  SET estado = 'rechazada', error = ?, terminada_en = UTC_TIMESTAMP(3)
+  WHERE id = ? AND estado = 'pendiente')sql";
 
 /// Of one table: a join with JSON_TABLE notes its rows in a temporary table before it updates them.
 constexpr std::string_view process_notifications =
@@ -67,20 +68,20 @@ constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
 /// In the order given, which is that of the notifications: ids, and so claims, follow it.
 constexpr std::string_view create_deliveries = R"sql(
-    INSERT INTO entregas
-      (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
-    SELECT j.n, j.w, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
-      IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
-    FROM JSON_TABLE(?, '$[*]' COLUMNS (o FOR ORDINALITY, n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
-      e VARCHAR(10) PATH '$[2]')) j
-    ORDER BY j.o)sql";
+  INSERT INTO entregas
+    (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
+  SELECT j.n, j.w, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
+    IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (o FOR ORDINALITY, n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
+    e VARCHAR(10) PATH '$[2]')) j
+  ORDER BY j.o)sql";
 
 constexpr std::string_view created_leased = R"sql(
-    SELECT e.id, e.notificacion_id, e.webhook_id, CAST(e.creada_en AS CHAR) AS creada
-    FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-    STRAIGHT_JOIN entregas e FORCE INDEX (entregas_una_por_webhook) ON e.notificacion_id = j.id
-    WHERE e.estado = 'en_curso' AND e.arriendo = ?
-    ORDER BY e.id)sql";
+  SELECT e.id, e.notificacion_id, e.webhook_id, CAST(e.creada_en AS CHAR) AS creada
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (entregas_una_por_webhook) ON e.notificacion_id = j.id
+  WHERE e.estado = 'en_curso' AND e.arriendo = ?
+  ORDER BY e.id)sql";
 
 std::vector<NotificationId> find_oldest(Session& session, const std::vector<TakeRequest>& requests,
                                         Taken& taken) {
@@ -189,8 +190,7 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
   // wait for them.
   const auto held = lock_webhooks_of(session, entities);
   std::map<EntityId, Recipient> result;
-  for (const auto& row :
-       session.query(entities_with_webhooks, json::dump(json::Array(entities.begin(), entities.end())))) {
+  for (const auto& row : session.query(entities_with_webhooks, json_ids(entities))) {
     auto& recipient = result[row.integer("entidad_id")];
     recipient.active = row.boolean("activa");
     if (row.null("webhook_id")) continue;

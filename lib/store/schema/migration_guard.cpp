@@ -7,11 +7,11 @@ namespace store {
 namespace {
 
 constexpr std::string_view take_guard = R"sql(
-    UPDATE migracion_guardia SET duena = ?, hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
-    WHERE id = 1 AND (duena IS NULL OR hasta < UTC_TIMESTAMP(3)))sql";
+  UPDATE migracion_guardia SET duena = ?, hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+  WHERE id = 1 AND (duena IS NULL OR hasta < UTC_TIMESTAMP(3)))sql";
 
 constexpr std::string_view renew_guard = R"sql(
-    UPDATE migracion_guardia SET hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND WHERE duena = ?)sql";
+  UPDATE migracion_guardia SET hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND WHERE duena = ?)sql";
 
 constexpr std::string_view guard_is_held = "SELECT 1 FROM migracion_guardia WHERE id = 1 AND duena = ?";
 

@@ -18,6 +18,3 @@ inline std::string json_ids(const std::vector<std::int64_t>& ids) {
 }
 
 }  // namespace store
-
-/// SQL text: a table of one column `id` from a parameter `[1,2,3]`.
-#define STORE_JSON_IDS "JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$'))"

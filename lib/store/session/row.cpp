@@ -52,23 +52,4 @@ std::optional<UtcTime> Row::optional_time(std::string_view column) const {
   return null(column) ? std::nullopt : parse_datetime(text(column));
 }
 
-const std::string& Row::text(std::size_t column) const {
-  const auto& found = cells_.at(column);
-  if (!found) refuse(std::to_string(column), "is NULL where its reader expects a value");
-  return *found;
-}
-std::int64_t Row::integer(std::size_t column) const {
-  return read_number<std::int64_t>(names_->at(column), text(column));
-}
-std::uint64_t Row::unsigned_integer(std::size_t column) const {
-  return read_number<std::uint64_t>(names_->at(column), text(column));
-}
-UtcTime Row::time(std::size_t column) const { return UtcTime(platform::Milliseconds(integer(column))); }
-std::optional<std::int64_t> Row::optional_integer(std::size_t column) const {
-  return null(column) ? std::nullopt : std::optional(integer(column));
-}
-std::optional<UtcTime> Row::optional_time(std::size_t column) const {
-  return null(column) ? std::nullopt : std::optional(time(column));
-}
-
 }  // namespace store

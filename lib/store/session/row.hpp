@@ -38,17 +38,6 @@ class Row {
   /// None also of a date that is not in the calendar.
   std::optional<UtcTime> optional_time(std::string_view column) const;
 
-  // Columns by position, from 0.
-  bool null(std::size_t column) const { return !cells_.at(column).has_value(); }
-  const std::string& text(std::size_t column) const;
-  std::int64_t integer(std::size_t column) const;
-  std::uint64_t unsigned_integer(std::size_t column) const;
-  bool boolean(std::size_t column) const { return integer(column) != 0; }
-  UtcTime time(std::size_t column) const;  ///< of a column selected through STORE_EPOCH_MS
-  std::optional<std::string> optional_text(std::size_t column) const { return cells_.at(column); }
-  std::optional<std::int64_t> optional_integer(std::size_t column) const;
-  std::optional<UtcTime> optional_time(std::size_t column) const;
-
  private:
   const Cell& cell(std::string_view column) const;
 
@@ -58,8 +47,3 @@ class Row {
 using Rows = std::vector<Row>;
 
 }  // namespace store
-
-/// SQL text of a DATETIME(3) as milliseconds since 1970, for Row::time by position. UNIX_TIMESTAMP would end
-/// in 2038 on MariaDB. A literal of its type: a text would be read as a date again for every row.
-#define STORE_EPOCH_MS(column) \
-  "TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', " column ") DIV 1000"
