@@ -128,7 +128,7 @@ int run(const std::vector<std::string>& arguments, const std::vector<std::string
     return failed(output, e.what() + std::string(" (apientidades-admin config check names its key)"),
                   exit_usage);
   } catch (const store::Unavailable& e) {
-    return failed(output, "the database is away: " + std::string(e.what()), exit_failed);
+    return failed(output, "database unavailable: " + std::string(e.what()), exit_failed);
   } catch (const std::exception& e) {
     return failed(output, e.what(), exit_failed);
   }

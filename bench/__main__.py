@@ -80,7 +80,7 @@ def parse() -> argparse.Namespace:
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
     parser.add_argument("--timeout", type=positive, default=3600, metavar="SECONDS", help="for everything (3600)")
-    parser.add_argument("--settle-timeout", type=positive, default=600, metavar="SECONDS",
+    parser.add_argument("--settle-timeout", dest="record_timeout", type=positive, default=600, metavar="SECONDS",
                         help="for the deliveries of one round (600)")
     parser.add_argument("--only-arguments", action="store_true", help=argparse.SUPPRESS)  # before anything is built
     options = parser.parse_args()

@@ -62,7 +62,7 @@ class Flow:
         rows = f"""notificaciones_pendientes n JOIN entregas e ON e.notificacion_id = n.id
                    WHERE n.id > {self.after} AND n.entidad_id IN ({', '.join(map(str, self.entities))})"""
         wait_until(lambda: int(self.service.sql(f"SELECT COUNT(*) FROM {rows}")[0][0]) >= len(self.written),
-                   timeout, "every row to be expanded", every=0.2)
+                   timeout, "every row to be fanned out", every=0.2)
         delivery = {int(number): int(id) for number, id in
                     self.service.sql(f"SELECT JSON_VALUE(n.datos, '$.evaluacionId'), e.id FROM {rows}")}
         wanted = set(delivery.values())

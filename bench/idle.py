@@ -18,7 +18,7 @@ def run(options) -> Report:
             progress(f"registering {options.webhooks:,} webhooks")
             service.register([receiver.port] * options.webhooks)
             service.write(options.webhooks, service.entities)  # each has been delivered to, as in a service that is used
-            service.wait_settled(60)
+            service.wait_recorded(60)
         report.facts = service.facts()
         for number in range(1, options.rounds + 1):
             service.stop_dispatcher()

@@ -53,7 +53,7 @@ def arm_of(name: str, number: int, service: Service, receiver: Receiver, others:
     service.start_dispatcher()
     try:
         service.write(len(others), others)  # makes the connections
-        service.wait_settled(60)
+        service.wait_recorded(60)
         receiver.forget()
         if name == "black holes":
             service.write(options.backlog // HELD_SHARE * len(holes), holes)

@@ -36,7 +36,7 @@ def connect_all(service: Service, webhooks: int) -> None:
     """Every connection is made before anything is measured: the handshake is not what is asked about."""
     progress("connecting to every receiver")
     service.write(webhooks, service.entities)
-    service.wait_settled(60)
+    service.wait_recorded(60)
 
 
 def control_round(number: int, rate: int, service: Service, receiver: Receiver, options) -> dict:

@@ -70,7 +70,7 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
 def measure(name: str, pid: int, receiver: Receiver, in_flight: int) -> dict:
     wait_until(lambda: receiver.counts()["held"] >= in_flight, 60, f"{in_flight:,} deliveries in flight", every=0.1)
     resident = []
-    for _ in range(20):  # what is still to be expanded is expanded meanwhile
+    for _ in range(20):  # what is still to be fanned out is fanned out meanwhile
         time.sleep(0.1)
         resident.append(machine.memory_kib(pid) / 1024)
     return {"round": name, "in flight": receiver.counts()["held"], "resident MiB": max(resident),

@@ -145,7 +145,7 @@ class Watch:
         return self._last["connections"] - self._before["connections"]
 
     def await_arrivals(self, count: int, timeout: float) -> None:
-        """Until so many have come. To ask the database all the while whether it has settled them cost it a tenth."""
+        """Until so many have come. To ask the database all the while whether it has recorded them cost it a tenth."""
         wait_until(lambda: self.arrived >= count, timeout, f"{count:,} requests to arrive", every=0.01)
 
     def _look(self) -> None:

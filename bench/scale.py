@@ -86,19 +86,19 @@ def spread(rates: list[float]) -> str:
 
 
 def round_of(service: Service, receiver: Receiver, options) -> float:
-    """Deliveries per second, from the first request until everything of this round is settled."""
+    """Deliveries per second, from the first request until everything of this round is recorded."""
     service.write(options.notifications, service.entities[:options.webhooks])
     wait_quiet(service.database())
     last = service.last("entregas")
     with Watch(receiver) as watch:
         service.start_dispatcher()
-        watch.await_arrivals(options.notifications, options.settle_timeout)
-        settled_at = service.wait_settled(options.settle_timeout, last)
+        watch.await_arrivals(options.notifications, options.record_timeout)
+        recorded_at = service.wait_recorded(options.record_timeout, last)
     service.stop_dispatcher()
     delivered = service.count("entregas", f"id > {last} AND estado = 'entregada'")
     if delivered != options.notifications:
         raise AssertionError(f"this run counts for nothing: {delivered:,} deliveries are entregada")
-    return delivered / (settled_at - watch.first_at)
+    return delivered / (recorded_at - watch.first_at)
 
 
 def judge(report: Report) -> None:

@@ -105,14 +105,14 @@ class Service:
         """The highest id, 0 when there is none."""
         return int(self.sql(f"SELECT COALESCE(MAX(id), 0) FROM {table}")[0][0])
 
-    def wait_settled(self, timeout: float, after: int = 0) -> float:
-        """The moment, by machine.now() and to 10 ms, when no delivery with an id over `after` is to be sent or settled.
+    def wait_recorded(self, timeout: float, after: int = 0) -> float:
+        """The moment, by machine.now() and to 10 ms, when no delivery with an id over `after` is to be sent or recorded.
 
         It asks for the first one only, and from there on: asking costs next to nothing while there is much to do.
         """
         first = after
 
-        def settled() -> bool:
+        def recorded() -> bool:
             nonlocal first
             if self.sql("SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente')") == [["1"]]:
                 return False
@@ -121,7 +121,7 @@ class Service:
             first = int(found[0][0]) - 1 if found else first
             return not found
 
-        wait_until(settled, timeout, "everything to be settled", every=0.01)
+        wait_until(recorded, timeout, "everything to be recorded", every=0.01)
         return machine.now()
 
     def count(self, table: str, condition: str = "TRUE") -> int:

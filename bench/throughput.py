@@ -1,6 +1,6 @@
 """A backlog over many webhooks, as fast as it goes; beside it the bare loop sending the same.
 
-The service's time runs from the first request at the receiver until the last delivery is settled in the database.
+The service's time runs from the first request at the receiver until the last delivery is recorded in the database.
 """
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
         dispatchers = [service.start_dispatcher()]
         for _ in range(1, options.dispatchers):
             dispatchers.append(others.enter_context(service.stack.second_dispatcher()).pid)
-        watch.await_arrivals(options.notifications, options.settle_timeout)
-        settled_at = service.wait_settled(options.settle_timeout)
+        watch.await_arrivals(options.notifications, options.record_timeout)
+        recorded_at = service.wait_recorded(options.record_timeout)
         used = usage.read(sender=sum(map(machine.cpu_seconds, dispatchers)))
         started_at = machine.started(dispatchers[0])
     service.stop_dispatcher()
     delivered = service.count("entregas", "estado = 'entregada'")
     require(delivered == options.notifications, f"{delivered:,} deliveries are entregada")
     failed = service.count("intentos_entrega", "COALESCE(estado_http, 0) NOT BETWEEN 200 AND 299")
-    return row(f"service {number}", delivered, settled_at - watch.first_at, settled_at - started_at, watch, used, failed)
+    return row(f"service {number}", delivered, recorded_at - watch.first_at, recorded_at - started_at, watch, used, failed)
 
 
 def row(name: str, count: int, seconds: float, whole: float, watch: Watch, used: dict, failed: int = 0) -> dict:
@@ -91,7 +91,7 @@ def judge(report: Report) -> None:
     report.notes = [
         f"by processor time alone, which a crowded machine changes less: {bare_cost / cost:.2f} of the control's, and "
         f"{machine.cores() * 1e6 / cost:,.0f} per second if every core did nothing else",
-        "rate: from the first request at the receiver until everything is settled (control: until the last request)",
+        "rate: from the first request at the receiver until everything is recorded (control: until the last request)",
         "connections: made in the round; repeats: requests that came once more; failed: attempts that were tried again",
         "sender: the dispatchers or the control program; µs are processor time for each delivery",
         "others s: processor time in the round of whatever else ran on the machine, the benchmark's own looks included",

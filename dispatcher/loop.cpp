@@ -86,7 +86,7 @@ bool Loop::round() {
 bool Loop::work() {
   collect();
   const bool recorded = take_recorded();
-  // Nor are leases ended, or rows moved, under outcomes that cannot be written.
+  // Nor are leases ended, or rows moved, under results that cannot be recorded.
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
@@ -161,12 +161,12 @@ void Loop::show() const {
 
 void Loop::report_away(const std::exception& error) {
   if (std::exchange(away_, true)) return;
-  log_.warning("the database is away; trying again until it is back", {{"error", error.what()}});
+  log_.warning("database unavailable; retrying", {{"error", error.what()}});
 }
 
 void Loop::report_back() {
   if (!std::exchange(away_, false)) return;
-  log_.info("the database is back");
+  log_.info("database available again");
 }
 
 Milliseconds Loop::until_next_look() const {
@@ -236,7 +236,7 @@ void Loop::send(LeasedBatch leased_batch) {
 
 void Loop::drain() {
   platform::notify_service_manager("STOPPING=1");
-  log_.info("stopping: nothing more is started", {{"in_flight", slots_.in_flight()}});
+  log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_flight()}});
   sender_.stop_starting();
   const auto deadline = platform::monotonic_now() + settings_.timeout + drain_margin;
   away_ = false;  // from here on only the result writer asks the database

@@ -85,7 +85,7 @@ metrics::Table Metrics::make_table(const platform::MetricsSettings& settings, co
     try {
       return metrics::Table(all_metrics(), file);
     } catch (const std::system_error& error) {
-      log.error("this process counts alone: metrics will jump from one process to another",
+      log.error("metrics file cannot be used; this process counts only its own requests",
                 {{"key", "metrics.api_file"}, {"error", error.what()}});
     }
   }

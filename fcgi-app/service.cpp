@@ -68,7 +68,7 @@ bool Service::database_answers() {
     callers_.find({});  // nobody's token
     return true;
   } catch (const std::exception& e) {
-    log_.warning("not healthy: the database does not answer", {{"error", e.what()}});
+    log_.warning("health check failed: the database does not answer", {{"error", e.what()}});
     return false;
   }
 }

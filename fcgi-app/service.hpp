@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "delivery/ids.hpp"
 #include "fcgi-app/caller_lookup.hpp"
 #include "fcgi-app/http.hpp"
 #include "fcgi-app/observation.hpp"

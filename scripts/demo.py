@@ -129,11 +129,11 @@ class Demo:
     def show_listing(self, webhook: int) -> None:
         title("5. The listing tells how the last delivery went")
 
-        def settled():
+        def executed():
             listed = next(w for w in self.expect(200, self.api("GET", BASE)).json() if w["id"] == webhook)
             return listed if listed["ultimaEjecucion"] else None
 
-        listed = wait_until(settled, 10, "the outcome in the listing")
+        listed = wait_until(executed, 10, "the result in the listing")
         print(f"   GET {BASE}")
         print(f"   200  ultimoEstado {listed['ultimoEstado']}, ultimoError {json.dumps(listed['ultimoError'])},"
               f" ultimaEjecucion {listed['ultimaEjecucion']}")
@@ -144,7 +144,7 @@ class Demo:
         title("6. How long from the row to the receiver, one row at a time on an idle stack")
         milliseconds = []
         for _ in range(LATENCY_ROWS):
-            # A row that comes while the dispatcher still settles the last one is seen at once, which flatters: come at any
+            # A row that comes while the dispatcher still records the last one is seen at once, which flatters: come at any
             # moment of its poll instead.
             time.sleep(random.uniform(0.1, 0.2))
             started = time.monotonic_ns()

@@ -4,6 +4,7 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
+#include "delivery/ids.hpp"
 #include "store/deliveries/deliveries.hpp"
 #include "store/webhooks/webhooks.hpp"
 

@@ -5,6 +5,7 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/render.hpp"
+#include "delivery/ids.hpp"
 #include "store/entities/entities.hpp"
 
 namespace admin {
@@ -81,14 +82,14 @@ std::vector<Command> entity_commands() {
        .example = "apientidades-admin entity list",
        .run = list},
       {.words = "entity disable",
-       .summary = "Shut an entity out until `entity enable`",
+       .summary = "Disable an entity until `entity enable`",
        .details =
            "Its tokens get 401, its notifications are rejected, its deliveries wait. Nothing is deleted.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin entity disable 7",
        .run = disable},
       {.words = "entity enable",
-       .summary = "Let a disabled entity in again",
+       .summary = "Enable a disabled entity",
        .details = "What waited is sent. Notifications rejected meanwhile: `notification retry`.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin entity enable 7",

@@ -4,6 +4,7 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
+#include "delivery/ids.hpp"
 #include "store/notifications/notifications.hpp"
 
 namespace admin {
@@ -126,12 +127,12 @@ std::vector<Command> notification_commands() {
        .example = "apientidades-admin notification show 42 --json",
        .run = show},
       {.words = "notification retry",
-       .summary = "Check a rechazada again, once its cause is mended (`entity add`, say)",
+       .summary = "Check a rejected notification again, once its cause is fixed (`entity add`, say)",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin notification retry 42",
        .run = retry},
       {.words = "notification discard",
-       .summary = "Put a rechazada away: it has been seen, and nothing is sent",
+       .summary = "Discard a rejected notification: it becomes cancelada, nothing is sent",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin notification discard 42",
        .run = discard},

@@ -101,7 +101,7 @@ Result watch(Context& context) {
       before = now;
     } catch (const store::Unavailable& error) {
       if (!before) throw;
-      complain(context.output, std::string("the database is away; trying again: ") + error.what());
+      complain(context.output, std::string("database unavailable; retrying: ") + error.what());
     }
     // A deep queue takes seconds to count: most of the time is left to those who work on it.
     const auto cost =

@@ -6,6 +6,7 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
+#include "delivery/ids.hpp"
 #include "store/entities/tokens.hpp"
 #include "webhook/access_token.hpp"
 

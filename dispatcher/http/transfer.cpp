@@ -126,10 +126,10 @@ TransportResult certificate_ending(CURL* handle) {
 }
 
 /// Takes the delivery out of the job.
-Attempt attempt_of(Job& job, TransportResult ending) {
+Attempt attempt_of(Job& job, TransportResult result) {
   Attempt attempt;
   attempt.delivery = std::move(job.request.delivery);
-  attempt.transport = ending;
+  attempt.transport = result;
   attempt.started = job.started;
   attempt.duration =
       std::chrono::duration_cast<platform::Milliseconds>(platform::monotonic_now() - job.since);

@@ -71,7 +71,7 @@ Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
     log_.info("transaction conflict; retrying", {{"duty", task.name}, {"error", error.what()}});
     rest_for(conflict_rest);
   } catch (const std::exception& error) {
-    log_.error("a task of maintenance failed; retrying", {{"duty", task.name}, {"error", error.what()}});
+    log_.error("maintenance task failed; retrying", {{"duty", task.name}, {"error", error.what()}});
     session.disconnect();  // whatever state it is in
   }
   return platform::monotonic_now() - start;
@@ -91,7 +91,7 @@ bool Maintenance::watch_clock(store::Session& session) {
   if (!mending_) {
     const auto behind = store::watch_clock(session);
     if (behind.count() == 0) return true;
-    log_.warning("the database's clock has gone back: leases and waits that it left too long are shortened",
+    log_.warning("the database's clock has gone back; shortening leases and waits that are now too long",
                  {{"by_s", behind / 1s}});
     mending_.emplace();
   }
@@ -101,7 +101,7 @@ bool Maintenance::watch_clock(store::Session& session) {
   });
   if (!done) return false;
   log_.warning(
-      "the clock's going back is mended",
+      "leases and waits shortened after the database's clock went back",
       {{"leases", mending_->leases}, {"rests", mending_->rests}, {"deliveries", mending_->rescheduled}});
   mending_.reset();
   return true;
@@ -116,7 +116,7 @@ bool Maintenance::reconcile(store::Session& session) {
   const auto [cancelled, held, released] = reconciliation_.changed;
   reconciliation_ = {};
   if (cancelled + held + released > 0)
-    log_.info("deliveries follow their webhooks",
+    log_.info("deliveries cancelled, held or released because their webhooks changed",
               {{"cancelled", cancelled}, {"held", held}, {"released", released}});
   return true;
 }
@@ -134,7 +134,7 @@ bool Maintenance::purge(store::Session& session, store::PurgeWalk& walk) {
     return walk.done();
   });
   if (purged_ > 0 && platform::monotonic_now() >= next_report_) {
-    log_.info("finished rows past their retention removed", {{"rows", std::exchange(purged_, 0)}});
+    log_.info("rows past their retention removed", {{"rows", std::exchange(purged_, 0)}});
     next_report_ = platform::monotonic_now() + report_interval;
   }
   return done;

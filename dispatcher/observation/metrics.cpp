@@ -36,9 +36,8 @@ std::vector<Metric> counters() {
        "How long delivery attempts took, name lookup and connection included, by whether they delivered.",
        series("result", {"delivered", "failed"}), attempt_bounds},
       {Kind::counter, "apientidades_deliveries_total",
-       "Deliveries that came to rest here, by the state they came to: entregada, fallida (schedule "
-       "exhausted), retenida "
-       "(secret that cannot be read).",
+       "Deliveries that came to rest here, once recorded, by the state they came to: entregada, fallida "
+       "(schedule exhausted), retenida (secret that cannot be read).",
        series("state", {"entregada", "fallida", "retenida"})},
       {Kind::counter, "apientidades_retries_total", "Failed attempts after which a retry was scheduled."},
       {Kind::counter, "apientidades_notifications_total",
@@ -55,7 +54,7 @@ std::vector<Metric> counters() {
        "refused (anything else).",
        series("kind", {store::error_kinds.begin(), store::error_kinds.end()})},
       {Kind::counter, "apientidades_rounds_total",
-       "Rounds of the loop, which fetches from the database: it stands still, it is stuck."},
+       "Rounds of the loop, which fetches from the database: a flat counter means that the loop is stuck."},
   };
 }
 

@@ -80,10 +80,10 @@ void Observation::listen() {
   if (endpoint_ || settings_.metrics.listen.empty()) return;
   try {
     endpoint_ = std::make_unique<metrics::Endpoint>(settings_.metrics.listen, metrics_.table);
-    log_.info("metrics are served", {{"listen", settings_.metrics.listen}});
+    log_.info("serving metrics", {{"listen", settings_.metrics.listen}});
   } catch (const std::runtime_error& error) {
     if (!std::exchange(told_, true))
-      log_.error("no metrics are served; trying again", {{"key", "metrics.listen"}, {"error", error.what()}});
+      log_.error("metrics cannot be served; retrying", {{"key", "metrics.listen"}, {"error", error.what()}});
   }
 }
 

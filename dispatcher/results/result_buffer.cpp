@@ -34,7 +34,7 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
     unreleased_.push_back(attempt.delivery);
   } else if (attempt.transport == delivery::TransportResult::local_failure) {
     // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
-    log_.error("this host could not make an attempt (descriptors, memory, delivery.ca_file?)",
+    log_.error("attempt not made: this host lacks descriptors or memory, or cannot read delivery.ca_file",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
     done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, {}});
   } else {
@@ -160,13 +160,14 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   } catch (const store::Unavailable&) {
     throw;
   } catch (const store::LockTimeout& error) {
-    log_.warning("somebody holds a row of a webhook: outcomes wait", {{"error", error.what()}});
+    log_.warning("a row is locked by another session; the results of its webhook wait",
+                 {{"error", error.what()}});
     const auto rest = keep_unlocked(session, batch);
     return rest.size() < batch.size() ? write(session, rest) : write_by_webhook(session, batch);
   } catch (const store::Conflict&) {
     throw;
   } catch (const store::DatabaseError& error) {
-    log_.error("outcomes cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
+    log_.error("results cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
     return write_one_by_one(session, batch);
   }
   ++written_;
@@ -220,7 +221,7 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   quarantine(delivery_result.webhook, false);
   const auto written_before = refusals_.try_emplace(delivery_result.id, written_).first->second;
   if (written_ > written_before) {
-    log_.error("an outcome is given up: the delivery is attempted again after its lease",
+    log_.error("a refused result is given up; its delivery is attempted again after the lease",
                {{"delivery", delivery_result.id}});
     finish({delivery_result});
     return true;
@@ -239,11 +240,12 @@ void ResultBuffer::report(const Batch& batch, const store::RecordSummary& result
       metrics_.count_result(delivery_result);
   }
   if (!result.stale.empty()) {
-    log_.warning("attempts ended after their lease: others own the deliveries",
+    log_.warning("results discarded: this dispatcher no longer holds the leases of their deliveries",
                  {{"deliveries", result.stale.size()}});
   }
   for (const auto webhook : result.deactivated) {
-    log_.warning("webhook deactivated: its receiver fails or answered 410", {{"webhook", webhook}});
+    log_.warning("webhook deactivated: its receiver answered 410, or failed for delivery.disable_after",
+                 {{"webhook", webhook}});
   }
   metrics_.deactivated.add(result.deactivated.size());
 }
@@ -263,7 +265,7 @@ void ResultBuffer::log_attempt(const delivery::Attempt& attempt,
   if (delivery_result.state == delivery::DeliveryState::delivered) {
     log_.debug("delivered", fields);
   } else if (delivery_result.state == delivery::DeliveryState::failed) {
-    log_.warning("delivery failed for good", fields);
+    log_.warning("delivery failed: no retries left", fields);
   } else {
     log_.info("attempt failed", fields);
   }

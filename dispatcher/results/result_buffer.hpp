@@ -1,6 +1,6 @@
 // What became of attempts, from the network back to the database.
 //
-// It promises: an outcome is kept until it is written, while the database is away and while it refuses all.
+// It promises: a result is kept until it is recorded, while the database is away and while it refuses all.
 // Those that it refuses while it takes others, and rows that somebody holds, keep no other from being
 // written. Used by one thread.
 #pragma once
@@ -38,7 +38,7 @@ class ResultBuffer {
   /// The database takes none of them: nothing more should be started.
   bool refused() const { return refused_; }
 
-  /// What is done with: written down, given back, given up or no outcome at all. Each is told once.
+  /// What is done with: recorded, given back, given up or no result at all. Each is told once.
   struct Done {
     delivery::WebhookId webhook;
     delivery::EntityId entity;
@@ -52,7 +52,7 @@ class ResultBuffer {
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;
-  /// A webhook whose outcomes wait apart.
+  /// A webhook whose results wait apart.
   struct Quarantine {
     platform::MonotonicTime until;  // at most
     bool held;                      // somebody was seen to hold its rows: until nobody does

@@ -16,7 +16,7 @@ constexpr Milliseconds away_wait{500};  // between tries while the database is a
 constexpr Milliseconds retry_wait{50};  // while something waits that could not be written
 constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};
-constexpr std::size_t enough = 250;        // outcomes, not to wait for more
+constexpr std::size_t enough = 250;        // results, not to wait for more
 constexpr Milliseconds trusted_for{1000};  // a connection that has been used
 
 }  // namespace
@@ -76,7 +76,7 @@ void ResultWriter::run(const std::stop_token& stop) {
       wait(away_ || failed_ ? away_wait : buffer_.waiting() > 0 ? retry_wait : idle_wait, !away_ && !failed_);
     }
   } catch (const std::exception& error) {  // no memory: the program ends, and says why
-    log_.error("the thread that records outcomes has failed", {{"error", error.what()}});
+    log_.error("result writer failed; the program ends", {{"error", error.what()}});
     throw;
   }
 }
@@ -101,7 +101,7 @@ void ResultWriter::take() {
   submitted_ -= items.size();
 }
 
-/// True when it got on, and there may be more to do at once. Whatever goes wrong, the outcomes stay and are
+/// True when it got on, and there may be more to do at once. Whatever goes wrong, the results stay and are
 /// tried again.
 bool ResultWriter::record() {
   failed_ = false;
@@ -113,12 +113,12 @@ bool ResultWriter::record() {
     const bool caught_up = !got_on || buffer_.waiting() == buffer_.quarantined();
     if (away_ && caught_up) {
       away_ = false;
-      log_.info("outcomes are recorded again");
+      log_.info("results are recorded again");
     }
     return got_on;
   } catch (const store::Unavailable& error) {
     if (!away_.exchange(true))
-      log_.warning("outcomes cannot be recorded; trying again until the database is back",
+      log_.warning("results cannot be recorded: database unavailable; retrying",
                    {{"waiting", buffer_.waiting()}, {"error", error.what()}});
   } catch (const store::Conflict& error) {
     log_.info("transaction conflict; retrying", {{"duty", "record"}, {"error", error.what()}});
@@ -130,7 +130,7 @@ bool ResultWriter::record() {
   return false;
 }
 
-/// A connection that was closed for being idle is made again without a word, before an outcome needs it; a
+/// A connection that was closed for being idle is made again without a word, before a result needs it; a
 /// node that is gone is left.
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();

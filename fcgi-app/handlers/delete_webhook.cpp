@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "delivery/ids.hpp"
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/response.hpp"

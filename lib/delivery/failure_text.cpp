@@ -15,8 +15,8 @@ std::string answer_text(int status) {
 
 }  // namespace
 
-std::string failure_text(TransportResult ending, int status, const platform::DeliverySettings& settings) {
-  switch (ending) {
+std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings) {
+  switch (result) {
     case TransportResult::answered:
       return answer_text(status);
     case TransportResult::not_started:

@@ -10,6 +10,6 @@
 namespace delivery {
 
 /// Empty for a 2xx. At most 500 characters.
-std::string failure_text(TransportResult ending, int status, const platform::DeliverySettings& settings);
+std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings);
 
 }  // namespace delivery

@@ -24,7 +24,7 @@ void reload_keys(SharedKeys& keys, const std::string& path, const platform::Log&
     keys.replace(std::move(ring));
     log.info("keys reloaded", {{"current", current}, {"keys", ids}});
   } catch (const platform::ConfigError& error) {
-    log.error("keys not reloaded: those in force stay", {{"error", error.what()}});
+    log.error("keys not reloaded; the previous ones stay in force", {{"error", error.what()}});
   }
 }
 

@@ -38,7 +38,7 @@ def freeze(stack, node):
 
 
 def disturb(arena, node, what, waits: list) -> dict:
-    """Does it to a node; once every dispatcher has turned to another one and deliveries are settled again, `waits` has how
+    """Does it to a node; once every dispatcher has turned to another one and deliveries are recorded again, `waits` has how
     long that took, and the node comes back."""
     faults.moment(arena)
     taken, seen = Stopwatch(), arena.in_flight()
@@ -109,7 +109,7 @@ def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys, kind):
         verdict = arena.ledger.judge(rows, arena.receiver.requests())
         print(f"seed {seed}: {arena.ledger.report(verdict)}")
         print("  until every dispatcher was at work on another node: " + ", ".join(f"{what} {node} {s:.1f} s" for s, what, node in waits))
-        print(f"  from the end of all nodes until deliveries were settled again: {returns[0]:.1f} s")
+        print(f"  from the end of all nodes until deliveries were recorded again: {returns[0]:.1f} s")
         print(f"  {customer.report()}")
         print(f"  conflicts that the nodes counted since they last began: {arena.conflicts()}")
         assert verdict.problems == [] and verdict.notifications >= NOTIFICATIONS

@@ -197,7 +197,7 @@ def cut_from_database(arena, visitors, host):
 
 def power_off(arena, visitors, host):
     """In the middle of a transaction that has rows locked: the database takes them back, and another host goes on."""
-    id, seen, cut_at = wait_until(lambda: gone_while_settling(arena, host), 120, "a host to vanish within a settlement")
+    id, seen, cut_at = wait_until(lambda: gone_while_recording(arena, host), 120, "a host to vanish while it records")
     taken = Stopwatch()
     host.power_off()
     delivered = f"SELECT COUNT(*) FROM entregas WHERE id = {id} AND estado = 'entregada'"
@@ -210,7 +210,7 @@ def power_off(arena, visitors, host):
     return seen, f"what it had locked was delivered by the other after {taken_over:.1f} s"
 
 
-def gone_while_settling(arena, host):
+def gone_while_recording(arena, host):
     """A delivery that the host has locked and will not let go, for it is cut off; all that was in flight then; and the time.
     None: it had given up waiting for the row a moment before, and is there again."""
     with arena.held_by(host) as (id, _, answer):

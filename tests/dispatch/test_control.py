@@ -96,7 +96,7 @@ def test_cancelling_a_notification(entity, receiver, stack):
     assert stack.delivery(delivery)["estado"] == "cancelada"
 
 
-def test_cancelling_before_it_was_expanded(entity, receiver, stack, paused):
+def test_cancelling_before_it_was_fanned_out(entity, receiver, stack, paused):
     hook = entity.register()
     notification = entity.notify()
     stack.admin("notification", "cancel", notification)

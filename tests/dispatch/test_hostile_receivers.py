@@ -299,15 +299,15 @@ def test_fifty_times_all_of_them_leave_nothing_behind(stack, receiver, no_retrie
     good = Entity(stack, receiver)
     well = good.register()
 
-    def settled():
+    def at_rest():
         """After one more delivery: whoever opens a connection closes those that their receivers have left."""
         stack.wait_delivery(stack.delivery_id(good.notify(), well.id), "entregada")
         return resources(stack)
 
     repeat(5, 5)
-    before = settled()
+    before = at_rest()
     repeat(REPEATS, 5 + REPEATS)
-    after = wait_until(lambda: (now := settled())[0] <= before[0] + 2 and now, 20, "descriptors", every=0.3)
+    after = wait_until(lambda: (now := at_rest())[0] <= before[0] + 2 and now, 20, "descriptors", every=0.3)
     assert after[1] == before[1], "threads"
     assert after[2] < before[2] + 8192, "KiB"
     for entity, hook, _ in campaign.hooks.values():

@@ -103,7 +103,7 @@ def test_a_queue_of_quick_answers_shares_its_connections(entity, receiver, stack
     assert len({request.connection for request in requests}) <= 10
 
 
-def test_outcomes_that_are_all_refused_are_kept(entity, receiver, stack):
+def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
     hook = entity.register()
     with stack.dispatcher_with(**setting(delivery_lease="60s")):  # longer than this takes on a slow machine
         with refused(stack, "intentos_entrega", "TRUE"):
@@ -115,7 +115,7 @@ def test_outcomes_that_are_all_refused_are_kept(entity, receiver, stack):
     assert len(receiver.requests(hook.path)) == 10, "nothing is sent again"
 
 
-def test_outcomes_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
+def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
     """The first attempts to write them fail, whichever they are: those of two rounds, but for the last few."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

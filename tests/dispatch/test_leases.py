@@ -61,7 +61,7 @@ def test_three_dispatchers_share_the_work_without_repeats(new_entity, addresses,
             for entity in entities:
                 entity.notify()
         for hook in hooks:
-            wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 40, 30, "all to be settled")
+            wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 40, 30, "all to be recorded")
     requests = addresses.requests()
     assert len(requests) == len({r.id for r in requests}) == 240
     assert {r.local_address for r in requests} == {"127.0.0.1", "127.0.0.2", "127.0.0.3"}

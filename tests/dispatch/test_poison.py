@@ -23,7 +23,7 @@ def failed_tasks(stack) -> int:
     return stack.dev("logs", "dispatcher").stdout.count("a task failed")
 
 
-def test_an_outcome_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
+def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"], port=1), entity.register(["evaluacion.cerrada"])
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
         poison = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)  # nobody listens on port 1
@@ -36,7 +36,7 @@ def test_an_outcome_that_cannot_be_recorded_stops_no_other(entity, receiver, sta
     assert len({r.id for r in receiver.requests(other.path)}) == len(receiver.requests(other.path)) == 5
 
 
-def test_a_notification_that_cannot_be_expanded_stops_no_other(entity, new_entity, receiver, stack):
+def test_a_notification_that_cannot_be_fanned_out_stops_no_other(entity, new_entity, receiver, stack):
     hook, neighbour = entity.register(), new_entity()
     other = neighbour.register()
     failures = failed_tasks(stack)

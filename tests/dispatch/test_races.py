@@ -24,7 +24,7 @@ def pouring(entity):
     poured.result(10)
 
 
-def test_a_delete_that_races_expansion_and_claim(entity, receiver, stack, root, pouring):
+def test_a_delete_that_races_fan_out_and_claim(entity, receiver, stack, root, pouring):
     deleted = []
     for _ in range(8):
         hook = entity.register()

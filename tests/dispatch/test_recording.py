@@ -50,7 +50,7 @@ def one_session_only(stack, root):
     return limited
 
 
-def test_what_was_never_started_and_is_held_keeps_no_outcome(new_entity, receiver, stack, root):
+def test_what_was_never_started_and_is_held_keeps_no_result(new_entity, receiver, stack, root):
     dark, other = new_entity(), new_entity()
     hook, free = dark.register(), other.register()
     other.notify()
@@ -67,7 +67,7 @@ def test_what_was_never_started_and_is_held_keeps_no_outcome(new_entity, receive
     stack.admin("queue", "resume")
     for _ in range(5):
         other.notify()
-    wait_until(lambda: delivered(stack, [free]) == [6], 5, "the others' outcomes")
+    wait_until(lambda: delivered(stack, [free]) == [6], 5, "the others' results")
     root("ROLLBACK")
     receiver.behave(hook.path, Behaviour())
     receiver.release(hook.path)
@@ -83,7 +83,7 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
         kill(root, wait_until(lambda: sessions(root, 2), 10, "a session to idle"))
         entity.notify()
         wait_until(lambda: delivered(stack, [hook]) == [2], what="the next one")
-        assert "outcomes cannot be recorded" not in logged()
+        assert "results cannot be recorded" not in logged()
 
 
 def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity, receiver, stack, root, logged, one_session_only):
@@ -98,13 +98,13 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
             return len(receiver.requests(hook.path)) == 2
 
         wait_until(fetched, 20, "the session that fetches")
-        wait_until(lambda: "outcomes cannot be recorded" in logged(), what="the refusal")
+        wait_until(lambda: "results cannot be recorded" in logged(), what="the refusal")
         for _ in range(5):
             entity.notify()
         holds_for(1.5, lambda: len(receiver.requests(hook.path)) == 2, "nothing more being sent")
     wait_until(lambda: delivered(stack, [hook]) == [7], 20, "the rest")
     assert len(receiver.requests(hook.path)) == 7, "none twice"
-    assert "outcomes are recorded again" in logged()
+    assert "results are recorded again" in logged()
 
 
 def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhooks_only(new_entity, stack, root):
@@ -138,6 +138,6 @@ def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged)
         receiver.wait(hook.path, 2)
         wait_until(lambda: "cannot be recorded" in logged(), what="the refusal")
         other.notify()
-        wait_until(lambda: delivered(stack, [free]) == [1], 5, "another's outcome")
-        wait_until(lambda: "an outcome is given up" in logged(), 20, "one that was refused before others were taken")
+        wait_until(lambda: delivered(stack, [free]) == [1], 5, "another's result")
+        wait_until(lambda: "a refused result is given up" in logged(), 20, "one that was refused before others were taken")
     wait_until(lambda: delivered(stack, [hook]) == [2], 60, "their next attempts, after the leases")

@@ -78,7 +78,7 @@ def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, ro
     arrivals = sorted(r.monotonic_ns for r in requests)
     late = [(a - w) / 1e9 for a, w in zip(arrivals, sorted(written.values()))]
     assert sorted(late)[100] < 3 and max(late) < 10
-    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="the new ones to be settled")
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="the new ones to be recorded")
     assert root("SELECT COUNT(*) FROM notificaciones_pendientes") == [["200"]]
     assert root(WITHOUT_EVIDENCE) == [["0"]]
     assert backup(LEFT) != [["0"]]
@@ -121,7 +121,7 @@ def test_a_task_that_is_refused_keeps_the_others_from_nothing(entity, receiver, 
     hook, fresh = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
     receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
     right = "DELETE ON apientidades.intentos_entrega {} 'apientidades_dispatcher'@'localhost'"
-    failures = lambda: stack.dev("logs", "dispatcher").stdout.count("a task of maintenance failed")
+    failures = lambda: stack.dev("logs", "dispatcher").stdout.count("maintenance task failed")
     stack.stop("dispatcher")
     root("REVOKE " + right.format("FROM"))
     try:

@@ -21,7 +21,7 @@ def test_sigterm_drains_and_a_restart_resumes(entity, receiver, stack):
     receiver.wait(hook.path)
     stack.stop("dispatcher")  # returns once it has ended
     try:
-        assert stack.delivery(delivery)["estado"] == "entregada", "the attempt in flight ended and was settled"
+        assert stack.delivery(delivery)["estado"] == "entregada", "the attempt in flight ended and was recorded"
         late = entity.notify("evaluacion.cerrada")
         holds_for(0.5, lambda: receiver.requests(other.path) == [], "nobody sends")
         assert stack.notification(late)["estado"] == "pendiente"
@@ -88,7 +88,7 @@ def test_two_dispatchers_share_the_work_without_repeats(entity, stack):
             for hook in hooks:
                 receiver.wait(hook.path, 100, 30)
             for hook in hooks:
-                wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 100, what="all to be settled")
+                wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 100, what="all to be recorded")
         requests = receiver.requests()
         assert len(requests) == len({r.id for r in requests}) == 400
         assert {r.local_address for r in requests} == {"127.0.0.1", "127.0.0.2"}

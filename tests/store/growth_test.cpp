@@ -65,7 +65,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(growth, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_glance) {
+BOOST_AUTO_TEST_CASE(a_peek) {
   grow(50);
   check_same_cost([&] { peek_queue(session); });
 }

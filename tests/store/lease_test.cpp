@@ -43,7 +43,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(lease, Fixture)
 
-BOOST_AUTO_TEST_CASE(no_outcome_of_a_stale_owner_is_written_whatever_it_is) {
+BOOST_AUTO_TEST_CASE(no_result_of_a_stale_owner_is_recorded_whatever_it_is) {
   queue(1);
   const auto stale = claim_some(1, passed).at(0);
   recover_expired_leases(session, 10);
@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_CASE(no_outcome_of_a_stale_owner_is_written_whatever_it_is) {
   resting.probe = true;
   resting.rest = Milliseconds(60000);
   const auto before = seen();
-  for (const auto& outcome : {delivered(stale), gone, failed, held, resting}) {
-    BOOST_CHECK_EQUAL(record_results(session, {outcome}, Milliseconds(1)).stale.size(), 1U);
+  for (const auto& result : {delivered(stale), gone, failed, held, resting}) {
+    BOOST_CHECK_EQUAL(record_results(session, {result}, Milliseconds(1)).stale.size(), 1U);
     BOOST_CHECK_EQUAL(seen(), before);
   }
   release_leases(session, {stale});
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
   BOOST_CHECK_EQUAL(find_delivery(session, owned[1].id)->state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(an_outcome_whose_commit_was_not_acknowledged_is_written_once) {
+BOOST_AUTO_TEST_CASE(a_result_whose_commit_was_not_acknowledged_is_recorded_once) {
   queue(1);
   const auto leased = claim_some(1, present).at(0);
   record_results(session, {delivered(leased)}, Milliseconds(0));
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(an_outcome_whose_commit_was_not_acknowledged_is_written_onc
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
-  // Who was late, but before anybody else, has done the work: its outcome counts.
+  // Who was late, but before anybody else, has done the work: its result counts.
   queue(1);
   const auto late = claim_some(1, passed).at(0);
   BOOST_CHECK(claim_some(1, present).empty());

@@ -158,8 +158,8 @@ class Arena:
         audience = self.quiet()
         hook = audience.hooks[0]
         self.writer.write(audience)
-        settled = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'entregada'"
-        wait_until(lambda: self.value(settled) == 1, 30, "the first delivery of a webhook")
+        delivered = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'entregada'"
+        wait_until(lambda: self.value(delivered) == 1, 30, "the first delivery of a webhook")
         self.receiver.behave(hook.path, Behaviour(hold=True))
         self.writer.write(audience)
         with contextlib.suppress(AssertionError):
@@ -179,10 +179,10 @@ class Arena:
         wait_until(lambda: self.traffic_alive() and len(self._arrived) >= goal, 60, f"{count} further deliveries", 0.002)
 
     def progress(self) -> None:
-        """Returns once outcomes are being written down again."""
+        """Returns once results are being recorded again."""
         done = "SELECT COUNT(*) FROM entregas WHERE estado = 'entregada'"
         before = self.value(done)
-        wait_until(lambda: self.traffic_alive() and self.value(done) >= before + 5, 60, "outcomes to be written down")
+        wait_until(lambda: self.traffic_alive() and self.value(done) >= before + 5, 60, "results to be recorded")
 
     def finish(self) -> list[list[str]]:
         """Every delivery, once nothing is left to do."""

@@ -29,8 +29,8 @@ def kill_dispatcher(arena: Arena) -> dict:
     return lost
 
 
-def kill_before_settlement(arena: Arena) -> dict:
-    """Exactly between the receiver's 200 and the settlement, which a lock on the rows holds up."""
+def kill_before_recording(arena: Arena) -> dict:
+    """Exactly between the receiver's 200 and the record of it, which a lock on the rows holds up."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -75,7 +75,7 @@ def kill_sessions(arena: Arena) -> dict:
 
 
 def deadlock(arena: Arena) -> dict:
-    """Locks the rows of a settlement from the other end; the server must choose the dispatcher as its victim."""
+    """Locks the rows of a batch of results from the other end; the server must choose the dispatcher as its victim."""
     rows = itertools.cycle([("webhook_ejecuciones", "entregas"), ("entregas", "webhook_ejecuciones")])
     wait_until(lambda: provoke_deadlock(arena, *next(rows)), 60, "a deadlock")
     arena.progress()
@@ -101,7 +101,7 @@ def provoke_deadlock(arena: Arena, first: str, second: str) -> bool:
 
 
 def lock_wait(arena: Arena) -> dict:
-    """A row of a settlement is locked until the dispatcher gives up waiting, and tries again."""
+    """A row of a batch of results is locked until the dispatcher gives up waiting, and tries again."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")

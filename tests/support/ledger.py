@@ -138,7 +138,7 @@ class Ledger:
 
     def _judge_repeats(self, delivery: Delivery, requests: list[Request], verdict: Verdict) -> None:
         verdict.failures += delivery.failures
-        unknown = len(requests) - delivery.attempts  # outcomes that nobody wrote down
+        unknown = len(requests) - delivery.attempts  # results that nobody recorded
         if unknown <= 0:
             return
         verdict.repeats += unknown

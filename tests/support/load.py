@@ -85,7 +85,7 @@ class Load:
             pass  # it is in the figures
         wait_until(lambda: not self.installation.sql(
             f"SELECT id FROM entregas WHERE webhook_id = {self.hook.id} AND estado IN ('pendiente', 'en_curso')"),
-            patience, "the outcomes to be recorded", every=0.2)
+            patience, "the results to be recorded", every=0.2)
         return Losses(sum(self._answers.values()), sum(n for answer, n in self._answers.items() if answer != 200),
                       self._answers, self._written, self._written - len(arrived()),
                       len(self._arrivals()) - len(arrived()))

@@ -131,7 +131,7 @@ def test_it_goes_on_while_the_database_is_away(command, stack):
                 nonlocal text
                 if select.select([terminal], [], [], 0)[0]:
                     text += os.read(terminal, 65536)
-                return b"the database is away" in text
+                return b"database unavailable" in text
             wait_until(away, 15)
         finally:
             stack.start("db")

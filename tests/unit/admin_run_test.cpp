@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_bad_configuration_is_status_2_and_a_database_away_is_1) {
   const auto away = run({"entity", "list", "--config=/dev/null", "--database.socket=/nonexistent/db.sock"});
   BOOST_TEST(away.status == 1);
   BOOST_TEST(lines(away.err) == 1U);
-  BOOST_TEST(contains(away.err, "the database is away"));
+  BOOST_TEST(contains(away.err, "database unavailable"));
   BOOST_TEST(contains(away.err, "/nonexistent/db.sock"));
 }
 

@@ -27,13 +27,13 @@ platform::DeliverySettings settings() {
   return result;
 }
 
-Attempt ended(TransportResult ending, unsigned failures = 0) {
+Attempt ended(TransportResult result, unsigned failures = 0) {
   Attempt attempt;
   attempt.delivery.id = 40;
   attempt.delivery.webhook = 4;
   attempt.delivery.lease = 0xfedcba9876543210;
   attempt.delivery.failures = failures;
-  attempt.transport = ending;
+  attempt.transport = result;
   attempt.started = now - 300ms;
   attempt.duration = 250ms;
   attempt.address = "203.0.113.7";
@@ -159,9 +159,9 @@ BOOST_AUTO_TEST_CASE(retry_after_means_nothing_elsewhere) {
 }
 
 BOOST_AUTO_TEST_CASE(what_did_not_answer_is_a_failure_and_makes_it_probe) {
-  for (const auto ending : dispatcher_support::endings_without_answer()) {
-    const auto delivery_result = classified(ended(ending));
-    BOOST_TEST_CONTEXT("ending " << static_cast<int>(ending)) {
+  for (const auto result : dispatcher_support::results_without_answer()) {
+    const auto delivery_result = classified(ended(result));
+    BOOST_TEST_CONTEXT("result " << static_cast<int>(result)) {
       BOOST_TEST((delivery_result.state == DeliveryState::pending));
       BOOST_TEST(!delivery_result.status.has_value());
       BOOST_TEST(!delivery_result.error.empty());

@@ -14,16 +14,16 @@ using namespace std::chrono_literals;
 using delivery::Attempt;
 using delivery::TransportResult;
 
-Attempt ended(TransportResult ending, int status = 0) {
+Attempt ended(TransportResult result, int status = 0) {
   Attempt attempt;
-  attempt.transport = ending;
+  attempt.transport = result;
   attempt.status = status;
   attempt.duration = 30ms;
   return attempt;
 }
 
-std::string outcome(TransportResult ending, int status = 0) {
-  return std::string(label(dispatcher::outcome_class(ended(ending, status))));
+std::string outcome(TransportResult result, int status = 0) {
+  return std::string(label(dispatcher::outcome_class(ended(result, status))));
 }
 
 bool has(const dispatcher::Metrics& metrics, const std::string& line) {
@@ -48,9 +48,9 @@ BOOST_AUTO_TEST_CASE(answers_are_classed_by_their_status) {
     BOOST_TEST(outcome(TransportResult::answered, status) == expected);
 }
 
-BOOST_AUTO_TEST_CASE(every_other_ending_has_its_class) {
-  for (const auto ending : dispatcher_support::endings_without_answer())
-    BOOST_TEST(outcome(ending) != "delivered");
+BOOST_AUTO_TEST_CASE(every_other_transport_result_has_its_class) {
+  for (const auto result : dispatcher_support::results_without_answer())
+    BOOST_TEST(outcome(result) != "delivered");
   BOOST_TEST(outcome(TransportResult::timeout) == "timeout");
   BOOST_TEST(outcome(TransportResult::name_unresolved) == "name");
   BOOST_TEST(outcome(TransportResult::tls_expired) == "tls");

@@ -8,16 +8,16 @@
 namespace dispatcher_support {
 
 /// Every way an attempt can end without an answer. A test asserts that none is missing.
-inline const std::vector<delivery::TransportResult>& endings_without_answer() {
+inline const std::vector<delivery::TransportResult>& results_without_answer() {
   using delivery::TransportResult;
-  static const std::vector<TransportResult> endings{
+  static const std::vector<TransportResult> results{
       TransportResult::address_refused,   TransportResult::name_unresolved,
       TransportResult::connection_failed, TransportResult::connection_timeout,
       TransportResult::timeout,           TransportResult::tls_expired,
       TransportResult::tls_untrusted,     TransportResult::tls_wrong_name,
       TransportResult::tls_failed,        TransportResult::closed,
       TransportResult::headers_too_long,  TransportResult::bad_response};
-  return endings;
+  return results;
 }
 
 }  // namespace dispatcher_support

@@ -16,7 +16,7 @@ using delivery::TransportResult;
 const platform::DeliverySettings settings{};
 
 std::string answer(int status) { return failure_text(TransportResult::answered, status, settings); }
-std::string unanswered(TransportResult ending) { return failure_text(ending, 0, settings); }
+std::string unanswered(TransportResult result) { return failure_text(result, 0, settings); }
 
 void check_form(const std::string& text) {
   BOOST_TEST(webhook::count_characters(text).value_or(501) <= 500U, text);
@@ -47,19 +47,19 @@ BOOST_AUTO_TEST_CASE(says_what_a_redirect_and_a_410_lead_to) {
   BOOST_TEST(answer(411).find("desactivado") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(every_other_ending_has_a_text_of_its_own) {
-  const auto& endings = dispatcher_support::endings_without_answer();
-  BOOST_TEST(endings.size() + 3 ==
+BOOST_AUTO_TEST_CASE(every_other_transport_result_has_a_text_of_its_own) {
+  const auto& results = dispatcher_support::results_without_answer();
+  BOOST_TEST(results.size() + 3 ==
              static_cast<std::size_t>(TransportResult::bad_response) + 1);  // none is left out
   std::set<std::string> texts;
-  for (const auto ending : endings) {
-    const auto text = unanswered(ending);
-    BOOST_TEST(!text.empty(), static_cast<int>(ending));
+  for (const auto result : results) {
+    const auto text = unanswered(result);
+    BOOST_TEST(!text.empty(), static_cast<int>(result));
     check_form(text);
-    BOOST_TEST(failure_text(ending, 200, settings) == text);  // the status is that of no answer
+    BOOST_TEST(failure_text(result, 200, settings) == text);  // the status is that of no answer
     texts.insert(text);
   }
-  BOOST_TEST(texts.size() == endings.size());
+  BOOST_TEST(texts.size() == results.size());
 }
 
 BOOST_AUTO_TEST_CASE(no_attempt_is_no_failure) {

@@ -16,7 +16,7 @@ using webhook::Event;
 
 constexpr delivery::EntityId entity = 7;
 
-/// What is written, when all is expanded at once.
+/// What is written, when all is fanned out at once.
 store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
                            const std::map<delivery::EntityId, Recipient>& recipients, const Slots& slots) {
   Slots::Plan plan(slots, {});
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
 
 // Not ahead: what could not be sent is left where it is.
 
-BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_crowded) {
+BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
   const auto plan = plan_sendable({opened(11), opened(12), opened(13)}, with({subscriber(1)}), Slots(10, 2));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11, 12}));
   BOOST_TEST(states(plan.fan_out, 1) == "ll");
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
   BOOST_TEST(plan.busy.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_crowded_entity_does_not_hold_up_the_next) {
+BOOST_AUTO_TEST_CASE(a_busy_entity_does_not_hold_up_the_next) {
   auto behind = subscriber(1);
   behind.backlog = true;
   auto other = opened(12);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_crowded_entity_does_not_hold_up_the_next) {
   BOOST_TEST(!plan.done.contains(entity));
 }
 
-BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_crowded) {
+BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_busy) {
   auto other = opened(13);
   other.entity = 8;
   const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
 }
 
 // However many are known, a search that finds nothing is one statement.
-BOOST_AUTO_TEST_CASE(those_that_do_not_wait_end_a_few_gaps_only) {
+BOOST_AUTO_TEST_CASE(those_that_do_not_wait_end_a_few_ranges_only) {
   ReadyEntities ready;
   for (delivery::EntityId id = 1; id <= 10'000; ++id) {
     ready.found({id, 1});
@@ -143,14 +143,14 @@ BOOST_AUTO_TEST_CASE(those_that_do_not_wait_end_a_few_gaps_only) {
   BOOST_TEST(ready.ranges().back().last == highest);
 }
 
-BOOST_AUTO_TEST_CASE(the_gaps_are_what_is_not_known) {
+BOOST_AUTO_TEST_CASE(the_ranges_are_what_is_not_known) {
   BOOST_TEST(text(ReadyEntities().ranges()) == "-..+ ");
   BOOST_TEST(text(with_entities({5, 6, 9}).ranges()) == "-..4 7..8 10..+ ");
   BOOST_TEST(text(with_entities({lowest, highest}).ranges()) ==
              std::to_string(lowest + 1) + ".." + std::to_string(highest - 1) + " ");
 }
 
-BOOST_AUTO_TEST_CASE(the_widest_gaps_are_halved_until_there_are_enough) {
+BOOST_AUTO_TEST_CASE(the_widest_ranges_are_halved_until_there_are_enough) {
   const auto halved = [](std::vector<store::IdRange> ranges, std::size_t count) {
     dispatcher::halve_widest(ranges, count);
     return text(ranges);

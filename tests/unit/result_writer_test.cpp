@@ -12,9 +12,9 @@ using dispatcher::ResultWriter;
 
 namespace {
 
-Attempt ended(TransportResult ending) {
+Attempt ended(TransportResult result) {
   Attempt attempt;
-  attempt.transport = ending;
+  attempt.transport = result;
   attempt.status = 200;
   return attempt;
 }
@@ -42,7 +42,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(writer, Fixture)
 
-BOOST_AUTO_TEST_CASE(outcomes_wait_for_the_database) {
+BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
   writer.add({ended(TransportResult::answered), ended(TransportResult::connection_failed),
               ended(TransportResult::not_started)});
   BOOST_TEST(writer.waiting() == 3U);  // at once, though the thread may not have seen them
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(outcomes_wait_for_the_database) {
 }
 
 // Its webhook's slot would never come back.
-BOOST_AUTO_TEST_CASE(what_this_host_could_not_attempt_is_done_with_and_no_outcome) {
+BOOST_AUTO_TEST_CASE(what_this_host_could_not_attempt_is_done_with_and_no_result) {
   auto attempt = ended(TransportResult::local_failure);
   attempt.delivery.webhook = 7;
   attempt.delivery.entity = 5;

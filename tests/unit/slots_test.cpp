@@ -26,7 +26,7 @@ void give_back(Slots& slots, delivery::WebhookId id, Outcome outcome, MonotonicT
   slots.recorded(id);
 }
 
-/// It has answered so often that its window is at its limit.
+/// It has answered so often that its share is at its limit.
 void warm_up(Slots& slots, delivery::WebhookId id = webhook) {
   for (int i = 0; i < 20; ++i) {
     slots.take(id, false, start);

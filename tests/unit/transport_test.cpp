@@ -100,7 +100,7 @@ class Sending {
   }
 
   void finish(std::size_t count) {
-    go_on_until([&] { return endings.size() == count; },
+    go_on_until([&] { return results.size() == count; },
                 [&] {
                   for (const auto& event : poller_.wait(10ms)) transport_.process(event);
                 });
@@ -108,7 +108,7 @@ class Sending {
 
   const platform::DeliverySettings& settings() const { return settings_; }
   unsigned sockets = 0;
-  std::map<const Transfer*, TransportResult> endings;
+  std::map<const Transfer*, TransportResult> results;
 
  private:
   template <class Done, class Wait>
@@ -119,7 +119,7 @@ class Sending {
       transport_.process_overdue();
       for (const auto& ended : transport_.take_ended()) {
         auto& transfer = Transfer::of(ended.handle);
-        endings[&transfer] = transfer.end(ended.code).transport;
+        results[&transfer] = transfer.end(ended.code).transport;
       }
       wait();
     }
@@ -147,10 +147,10 @@ BOOST_AUTO_TEST_CASE(a_socket_that_cannot_be_watched_costs_its_own_transfer_alon
   }
   sending.start(after, silence.url());
   sending.finish(3);
-  BOOST_TEST((sending.endings.at(&failing) == TransportResult::local_failure));
+  BOOST_TEST((sending.results.at(&failing) == TransportResult::local_failure));
   for (const auto* transfer : {&before, &after})
-    BOOST_TEST((sending.endings.at(transfer) == TransportResult::timeout ||
-                sending.endings.at(transfer) == TransportResult::connection_timeout));
+    BOOST_TEST((sending.results.at(transfer) == TransportResult::timeout ||
+                sending.results.at(transfer) == TransportResult::connection_timeout));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,7 +17,7 @@ bool wait_for_database(const std::function<void()>& check, const std::function<v
     between();
     try {
       check();
-      if (!reason.empty()) log.info("the database is there");
+      if (!reason.empty()) log.info("database available");
       return true;
     } catch (const DatabaseError& error) {
       if (reason != error.what()) {

@@ -31,7 +31,7 @@ def test_the_rest_of_the_manual_and_a_delivery(fresh):
     entity.notify()
     request = fresh.receiver.wait(hook.path, timeout=30)[0]
     assert verify.problems(request.headers, request.body, hook.secret) == []
-    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 200, what="the outcome in the listing")
+    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 200, what="the result in the listing")
 
 
 def test_the_setup_of_the_database_can_be_run_again(machine, installation):
