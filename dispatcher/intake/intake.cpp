@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "intake/isolate.hpp"
+#include "store/session/isolate.hpp"
 
 namespace dispatcher {
 
@@ -178,7 +178,7 @@ void Intake::claim(store::Session& session, QueueScanner& scanner, const deliver
   for (const auto& webhook : receiving)
     into.destinations.emplace(webhook.target.webhook,
                               LeasedBatch::Destination{webhook.target, webhook.probing});
-  isolate(
+  store::isolate(
       requests, [&](const std::vector<store::ClaimRequest>& part) { claim_part(session, ready, part, into); },
       [&](const store::ClaimRequest& request, const store::Refused& error) {
         ready.postpone(request.webhook, monotonic_now() + refused_wait);
@@ -226,7 +226,7 @@ void Intake::fan_out(store::Session& session, QueueScanner& scanner,
                      Ahead ahead, LeasedBatch& into) {
   into.leased_at = monotonic_now();
   delivery::Slots::Plan plan(slots, into.leased_at);
-  isolate(
+  store::isolate(
       requests,
       [&](const std::vector<store::TakeRequest>& part) {
         fan_out_part(session, scanner, part, plan, ahead, into);

@@ -5,6 +5,7 @@
 
 #include "delivery/classify.hpp"
 #include "store/deliveries/lease.hpp"
+#include "store/session/isolate.hpp"
 
 namespace dispatcher {
 
@@ -168,12 +169,16 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
     throw;
   } catch (const store::DatabaseError& error) {
     log_.error("results cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
-    return write_one_by_one(session, batch);
+    return write_isolated(session, batch);
   }
+  recorded(batch);
+  return true;
+}
+
+void ResultBuffer::recorded(const Batch& batch) {
   ++written_;
   refused_ = false;
   finish(batch);
-  return true;
 }
 
 /// Somebody holds a row, and it is not seen which. It ends with the first that waits in vain: a second has
@@ -193,25 +198,24 @@ bool ResultBuffer::write_by_webhook(store::Session& session, const Batch& batch)
   return any;
 }
 
-bool ResultBuffer::write_one_by_one(store::Session& session, const Batch& batch) {
+/// True: some of them are done with. Whatever the error says: whether others are taken tells whom it
+/// concerns.
+bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
-  for (const auto& delivery_result : batch) {
-    heartbeat_.beat();
-    try {
-      report({delivery_result}, store::record_results(session, {delivery_result}, settings_.disable_after));
-      ++written_;
-      refused_ = false;
-      finish({delivery_result});
-      any = true;
-    } catch (const store::Unavailable&) {
-      throw;
-    } catch (const store::Conflict&) {
-      quarantine(delivery_result.webhook, false);
-    } catch (const store::DatabaseError&) {
-      any = refuse(delivery_result) || any;
-      if (refused_) break;
-    }
-  }
+  bool all_refused = false;
+  store::isolate<store::DatabaseError>(
+      batch,
+      [&](const Batch& part) {
+        if (all_refused) return;
+        heartbeat_.beat();
+        report(part, store::record_results(session, part, settings_.disable_after));
+        recorded(part);
+        any = true;
+      },
+      [&](const delivery::DeliveryResult& delivery_result, const store::DatabaseError&) {
+        any = refuse(delivery_result) || any;
+        all_refused = refused_;
+      });
   return any;
 }
 

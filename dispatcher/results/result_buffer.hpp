@@ -60,7 +60,8 @@ class ResultBuffer {
   Batch next_batch() const;
   bool write(store::Session& session, const Batch& batch);
   bool write_by_webhook(store::Session& session, const Batch& batch);
-  bool write_one_by_one(store::Session& session, const Batch& batch);
+  bool write_isolated(store::Session& session, const Batch& batch);
+  void recorded(const Batch& batch);
   Batch keep_unlocked(store::Session& session, const Batch& batch);
   void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
   void quarantine(delivery::WebhookId webhook, bool held);

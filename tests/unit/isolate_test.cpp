@@ -1,4 +1,4 @@
-#include "intake/isolate.hpp"
+#include "store/session/isolate.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -19,7 +19,7 @@ struct Database {
   int transactions = 0;
 
   void offer(const std::vector<int>& batch) {
-    dispatcher::isolate(
+    store::isolate(
         batch, [this](const std::vector<int>& part) { take(part); },
         [this](int item, const store::Refused&) { blamed.push_back(item); });
   }
@@ -65,15 +65,27 @@ BOOST_AUTO_TEST_CASE(all_that_are_refused_are_found) {
   BOOST_TEST(database.taken == (std::vector{1, 4}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_concerns_the_server_ends_it) {
+namespace {
+
+/// The batches tried before `Thrown` ended it.
+template <class Error, class Thrown>
+int calls_until_thrown() {
   int calls = 0;
-  const auto away = [&](const std::vector<int>&) {
+  const auto work = [&](const std::vector<int>&) {
     ++calls;
-    throw store::Unavailable(2006, "gone");
+    throw Thrown(1, "");
   };
-  BOOST_CHECK_THROW(dispatcher::isolate(numbers(8), away, [](int, const store::Refused&) {}),
-                    store::Unavailable);
-  BOOST_TEST(calls == 1);
+  BOOST_CHECK_THROW(store::isolate<Error>(numbers(8), work, [](int, const Error&) {}), Thrown);
+  return calls;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_concerns_the_session_or_the_server_ends_it) {
+  BOOST_TEST((calls_until_thrown<store::Refused, store::DatabaseError>() == 1));
+  BOOST_TEST((calls_until_thrown<store::Refused, store::Conflict>() == 1));
+  BOOST_TEST((calls_until_thrown<store::DatabaseError, store::Unavailable>() == 1));
+  BOOST_TEST((calls_until_thrown<store::DatabaseError, store::LockTimeout>() == 1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
