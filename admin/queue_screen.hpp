@@ -6,7 +6,7 @@
 #include <string>
 
 #include "platform/clock.hpp"
-#include "store/queue/queue.hpp"
+#include "store/backlog/queue.hpp"
 
 namespace admin {
 

@@ -9,7 +9,7 @@
 #include "delivery/classify.hpp"
 #include "http/request.hpp"
 #include "platform/service_manager.hpp"
-#include "store/queue/queue_scan.hpp"
+#include "store/backlog/queue_scan.hpp"
 #include "store/session/wait_for_database.hpp"
 #include "webhook/key_file.hpp"
 

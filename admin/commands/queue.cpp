@@ -11,7 +11,7 @@
 #include "admin/queue_screen.hpp"
 #include "admin/render.hpp"
 #include "platform/stop_signal.hpp"
-#include "store/queue/queue.hpp"
+#include "store/backlog/queue.hpp"
 
 namespace admin {
 

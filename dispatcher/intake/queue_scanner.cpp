@@ -1,6 +1,6 @@
 #include "intake/queue_scanner.hpp"
 
-#include "store/queue/queue.hpp"
+#include "store/backlog/queue.hpp"
 
 namespace dispatcher {
 

@@ -9,7 +9,7 @@
 
 #include "intake/pacer.hpp"
 #include "schedule/ready_set.hpp"
-#include "store/queue/queue_scan.hpp"
+#include "store/backlog/queue_scan.hpp"
 #include "store/session/session.hpp"
 
 namespace dispatcher {

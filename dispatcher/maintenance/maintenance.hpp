@@ -13,9 +13,9 @@
 #include "observation/metrics.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
-#include "store/queue/clock_watch.hpp"
-#include "store/queue/reconciliation.hpp"
-#include "store/queue/retention.hpp"
+#include "store/maintenance/clock_watch.hpp"
+#include "store/maintenance/reconciliation.hpp"
+#include "store/maintenance/retention.hpp"
 #include "store/session/session.hpp"
 
 namespace dispatcher {

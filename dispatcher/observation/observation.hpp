@@ -16,7 +16,7 @@
 #include "platform/config.hpp"
 #include "platform/log.hpp"
 #include "platform/stop_signal.hpp"
-#include "store/queue/queue.hpp"
+#include "store/backlog/queue.hpp"
 #include "store/session/error_stats.hpp"
 
 namespace dispatcher {

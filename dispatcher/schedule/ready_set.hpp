@@ -10,7 +10,7 @@
 #include "platform/clock.hpp"
 #include "store/deliveries/claim.hpp"
 #include "store/notifications/fan_out.hpp"
-#include "store/queue/queue_scan.hpp"
+#include "store/backlog/queue_scan.hpp"
 #include "store/types.hpp"
 
 namespace dispatcher {

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "database.hpp"
-#include "store/queue/clock_watch.hpp"
-#include "store/queue/reconciliation.hpp"
-#include "store/queue/retention.hpp"
+#include "store/maintenance/clock_watch.hpp"
+#include "store/maintenance/reconciliation.hpp"
+#include "store/maintenance/retention.hpp"
 
 namespace store::testing {
 

@@ -1,4 +1,4 @@
-#include "store/queue/queue_scan.hpp"
+#include "store/backlog/queue_scan.hpp"
 
 #include "store/session/union_all.hpp"
 

@@ -1,4 +1,4 @@
-#include "store/queue/clock_watch.hpp"
+#include "store/maintenance/clock_watch.hpp"
 
 #include <algorithm>
 #include <string_view>

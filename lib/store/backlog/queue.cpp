@@ -1,4 +1,4 @@
-#include "store/queue/queue.hpp"
+#include "store/backlog/queue.hpp"
 
 #include <algorithm>
 #include <string_view>

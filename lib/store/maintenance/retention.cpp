@@ -1,4 +1,4 @@
-#include "store/queue/retention.hpp"
+#include "store/maintenance/retention.hpp"
 
 #include <algorithm>
 #include <set>

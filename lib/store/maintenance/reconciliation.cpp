@@ -1,4 +1,4 @@
-#include "store/queue/reconciliation.hpp"
+#include "store/maintenance/reconciliation.hpp"
 
 #include <optional>
 #include <string_view>
