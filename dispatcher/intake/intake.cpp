@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "store/session/isolate.hpp"
 
@@ -41,6 +42,7 @@ void note_fanned_out(ReadyEntities& ready, const store::TakeRequest& request,
                      const FanOutPlan& plan) {
   const auto done = plan.done.find(request.entity);
   const bool any_done = done != plan.done.end();
+  if (reach.last_left > 0) ready.left_some(request.entity);
   const bool all_done = !last_taken || (any_done && done->second == *last_taken);
   if (all_done && reach.found < request.limit) return ready.finished(request.entity);
   const auto last = std::max(any_done ? done->second : 0, all_done ? reach.last_left : 0);
@@ -66,7 +68,8 @@ void note_claimed(ReadyWebhooks& ready, const std::vector<store::ClaimRequest>& 
                   const store::Claim& claim) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto& reach = claim.reached[i];
-    if (reach.locked) {
+    if (reach.unreadable > 0) ready.left_some(reach.webhook);
+    if (reach.skipped) {
       ready.postpone(reach.webhook, monotonic_now() + locked_wait);
     } else if (reach.found < requests[i].limit) {
       ready.finished(reach.webhook);
@@ -191,9 +194,11 @@ void Intake::claim_part(store::Session& session, ReadyWebhooks& ready,
                         const std::vector<store::ClaimRequest>& requests, LeasedBatch& into) {
   auto claimed = store::claim(session, requests, new_lease());
   note_claimed(ready, requests, claimed);
-  into.worked = into.worked || !claimed.deliveries.empty();
+  std::size_t unreadable = 0;
+  for (const auto& reach : claimed.reached) unreadable += reach.unreadable;
+  into.worked = into.worked || !claimed.deliveries.empty() || unreadable > 0;
   std::ranges::move(claimed.deliveries, std::back_inserter(into.deliveries));
-  report_left("deliveries", claimed.unreadable.size());
+  report_left("deliveries", unreadable);
 }
 
 void Intake::fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
@@ -214,8 +219,8 @@ void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, const
                            LeasedBatch& into) {
   const auto start = monotonic_now();
   if (!ahead_pacer_.due(start)) return;
-  const auto pick = slots.full() ? ReadyEntities::Pick::ready : ReadyEntities::Pick::busy;
-  const auto requests = scanner.entities().next(pick, entities_ahead, notifications_ahead, start);
+  const auto requests =
+      scanner.entities().next(ReadyEntities::Pick::busy, entities_ahead, notifications_ahead, start);
   if (requests.empty()) return;
   fan_out(session, scanner, requests, slots, Ahead::yes, into);
   ahead_pacer_.ran(start, monotonic_now(), 0ms, 1s);
@@ -225,45 +230,64 @@ void Intake::fan_out(store::Session& session, QueueScanner& scanner,
                      const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots,
                      Ahead ahead, LeasedBatch& into) {
   into.leased_at = monotonic_now();
-  delivery::Slots::Plan plan(slots, into.leased_at);
+  Turn turn{delivery::Slots::Plan(slots, into.leased_at), ahead};
   store::isolate(
       requests,
-      [&](const std::vector<store::TakeRequest>& part) {
-        fan_out_part(session, scanner, part, plan, ahead, into);
-      },
-      [&](const store::TakeRequest& request, const store::Refused& error) {
-        scanner.entities().failed(request.entity, monotonic_now());
-        log_.error("the database refuses to fan out the notifications of an entity; the others go on",
-                   {{"duty", "fan-out"}, {"entity", request.entity}, {"error", error.what()}});
+      [&](const std::vector<store::TakeRequest>& part) { fan_out_part(session, scanner, part, turn, into); },
+      [&](const store::TakeRequest& request, const store::Refused&) {
+        fan_out_one_by_one(session, scanner, request, turn, into);
       });
 }
 
-void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
-                          const std::vector<store::TakeRequest>& requests, delivery::Slots::Plan& slots,
-                          Ahead ahead, LeasedBatch& into) {
+/// Up to the notification that the database refuses: what was there before it is delivered.
+void Intake::fan_out_one_by_one(store::Session& session, QueueScanner& scanner,
+                                const store::TakeRequest& request, Turn& turn, LeasedBatch& into) {
+  try {
+    store::TakeRequest one{request.entity, request.after, 1};
+    for (unsigned i = 0; i < request.limit; ++i) {
+      const auto passed = fan_out_part(session, scanner, {one}, turn, into);
+      if (!passed.contains(request.entity)) return;
+      one.after = passed.at(request.entity);
+    }
+  } catch (const store::Refused& error) {
+    scanner.entities().failed(request.entity, monotonic_now());
+    log_.error("the database refuses to fan out a notification of an entity; the others go on",
+               {{"duty", "fan-out"}, {"entity", request.entity}, {"error", error.what()}});
+  }
+}
+
+/// How far it got with each entity.
+std::map<delivery::EntityId, delivery::NotificationId> Intake::fan_out_part(
+    store::Session& session, QueueScanner& scanner, const std::vector<store::TakeRequest>& requests,
+    Turn& turn, LeasedBatch& into) {
   const auto lease = new_lease();
   store::Taken taken;
   std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
-  auto slots_left = slots;
+  auto slots = turn.slots;
   const auto created = store::transaction(session, [&] {
     taken = store::take_pending(session, requests);
     recipients = store::load_recipients(session, entities_of(requests));
-    slots_left = slots;
-    plan = plan_fan_out(taken.notifications, recipients, slots_left, ahead);
+    slots = turn.slots;
+    plan = plan_fan_out(taken.notifications, recipients, slots, turn.ahead);
     return store::write_fan_out(session, plan.fan_out, lease);
   });
-  slots = slots_left;
+  turn.slots = slots;
   note_fanned_out(scanner.entities(), requests, taken, plan);
-  if (plan.full) scanner.entities().resume_at(plan.left_at);
+  if (plan.full && !std::exchange(turn.full, true)) scanner.entities().resume_at(plan.left_at);
   for (const auto& delivery : plan.fan_out.deliveries) {
     if (delivery.state == delivery::DeliveryState::pending)
       scanner.webhooks().waits(delivery.webhook, into.leased_at);
   }
   append_created(into, created, taken.notifications, recipients, lease.token);
-  into.worked = into.worked || !plan.done.empty();
+  into.worked = into.worked || !plan.done.empty() || taken.left > 0;
   report(plan.fan_out);
   report_left("notifications", taken.left);
+  auto passed = plan.done;
+  for (const auto& [entity, reach] : taken.reached) {
+    if (reach.last_left > 0) passed[entity] = std::max(passed[entity], reach.last_left);
+  }
+  return passed;
 }
 
 void Intake::report(const store::FanOut& fan_out) const {
@@ -277,7 +301,10 @@ void Intake::report(const store::FanOut& fan_out) const {
 void Intake::report_left(std::string_view what, std::size_t count) {
   const auto now = monotonic_now();
   if (count == 0 || now < next_left_report_) return;
-  log_.info("left to a newer version of the dispatcher: this one does not know their event", {{what, count}});
+  log_.info(
+      "left to a newer version of the dispatcher: this one does not know their event (or may not read the "
+      "table migraciones: sql/grants)",
+      {{what, count}});
   next_left_report_ = now + report_interval;
 }
 

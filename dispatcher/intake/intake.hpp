@@ -64,9 +64,17 @@ class Intake {
   void fan_out(store::Session& session, QueueScanner& scanner,
                const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots, Ahead ahead,
                LeasedBatch& into);
-  void fan_out_part(store::Session& session, QueueScanner& scanner,
-                    const std::vector<store::TakeRequest>& requests, delivery::Slots::Plan& slots,
-                    Ahead ahead, LeasedBatch& into);
+  /// A turn of the fan-out, in one transaction or, where the database refuses some of it, in several.
+  struct Turn {
+    delivery::Slots::Plan slots;
+    Ahead ahead;
+    bool full = false;  // no slot was left for some
+  };
+  std::map<delivery::EntityId, delivery::NotificationId> fan_out_part(
+      store::Session& session, QueueScanner& scanner, const std::vector<store::TakeRequest>& requests,
+      Turn& turn, LeasedBatch& into);
+  void fan_out_one_by_one(store::Session& session, QueueScanner& scanner, const store::TakeRequest& request,
+                          Turn& turn, LeasedBatch& into);
   void report(const store::FanOut& fan_out) const;
   void report_left(std::string_view what, std::size_t count);
 

@@ -198,6 +198,21 @@ bool ResultBuffer::write_by_webhook(store::Session& session, const Batch& batch)
   return any;
 }
 
+/// Of a batch of which some is refused. Rows that somebody holds must not keep the other parts from their
+/// turn.
+bool ResultBuffer::write_part(store::Session& session, const Batch& part) {
+  heartbeat_.beat();
+  try {
+    report(part, store::record_results(session, part, settings_.disable_after));
+  } catch (const store::LockTimeout&) {
+    return keep_unlocked(session, part).size() == part.size() && write_by_webhook(session, part);
+  } catch (const store::Conflict&) {
+    return false;  // it stays for the next batch
+  }
+  recorded(part);
+  return true;
+}
+
 /// True: some of them are done with. Whatever the error says: whether others are taken tells whom it
 /// concerns.
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
@@ -206,11 +221,7 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   store::isolate<store::DatabaseError>(
       batch,
       [&](const Batch& part) {
-        if (all_refused) return;
-        heartbeat_.beat();
-        report(part, store::record_results(session, part, settings_.disable_after));
-        recorded(part);
-        any = true;
+        if (!all_refused) any = write_part(session, part) || any;
       },
       [&](const delivery::DeliveryResult& delivery_result, const store::DatabaseError&) {
         any = refuse(delivery_result) || any;

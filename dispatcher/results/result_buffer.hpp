@@ -61,6 +61,7 @@ class ResultBuffer {
   bool write(store::Session& session, const Batch& batch);
   bool write_by_webhook(store::Session& session, const Batch& batch);
   bool write_isolated(store::Session& session, const Batch& batch);
+  bool write_part(store::Session& session, const Batch& part);
   void recorded(const Batch& batch);
   Batch keep_unlocked(store::Session& session, const Batch& batch);
   void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);

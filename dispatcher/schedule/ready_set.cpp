@@ -70,6 +70,7 @@ void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count) {
 
 void ReadyEntities::found(const store::WaitingEntity& entity) {
   auto& entry = entities_.try_emplace(entity.id, Entry{.after = entity.first - 1}).first->second;
+  if (entry.left.known()) return;
   if (!std::exchange(entry.waiting, true)) entry.after = entity.first - 1;
 }
 
@@ -80,6 +81,7 @@ void ReadyEntities::appeared(delivery::EntityId entity) {
 void ReadyEntities::finished(delivery::EntityId entity) {
   if (const auto found = entities_.find(entity); found != entities_.end()) {
     found->second.waiting = false;
+    found->second.left.passed();
     found->second.busy = false;
     found->second.failures = 0;
   }
@@ -93,9 +95,8 @@ std::vector<store::TakeRequest> ReadyEntities::next(Pick pick, unsigned entities
     const auto& [id, entry] = item;
     if (result.size() == entities) return false;
     if (!entry.waiting || entry.busy != (pick == Pick::busy) || now < entry.not_before) return true;
-    if (entry.failures > 0 && !result.empty()) return false;
     result.push_back({id, entry.after, limit});
-    return entry.failures == 0;
+    return true;
   });
   if (!result.empty()) cursor = result.back().entity;
   return result;
@@ -128,16 +129,22 @@ void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime 
   if (const auto found = entities_.find(entity); found != entities_.end()) found->second.not_before = until;
 }
 
+void ReadyEntities::left_some(delivery::EntityId entity) {
+  if (const auto found = entities_.find(entity); found != entities_.end()) found->second.left.met();
+}
+
 void ReadyEntities::look_again() {
-  for (auto& [id, entry] : entities_) entry.after = lowest;
+  for (auto& [id, entry] : entities_)
+    if (entry.left.look_again()) entry.after = lowest;
 }
 
 std::vector<store::IdRange> ReadyEntities::ranges() const {
-  return ranges_between(entities_, [](const Entry& entry) { return entry.waiting; });
+  return ranges_between(entities_, [](const Entry& entry) { return entry.waiting || entry.left.known(); });
 }
 
 void ReadyWebhooks::found(const store::WaitingWebhook& webhook, platform::MonotonicTime now) {
   auto& entry = webhooks_[webhook.id];
+  if (entry.left.known()) return;
   // What comes later may be due before a first that is still to come, but not before this moment.
   const auto before_due = std::max(webhook.until, platform::Milliseconds::zero());
   entry.after = {webhook.first - before_due - rounding, 0};
@@ -164,8 +171,14 @@ void ReadyWebhooks::advance(delivery::WebhookId webhook, const store::DuePositio
 }
 
 void ReadyWebhooks::finished(delivery::WebhookId webhook) {
-  if (const auto found = webhooks_.find(webhook); found != webhooks_.end())
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) {
     found->second.due = platform::MonotonicTime::max();
+    found->second.left.passed();
+  }
+}
+
+void ReadyWebhooks::left_some(delivery::WebhookId webhook) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.left.met();
 }
 
 void ReadyWebhooks::postpone(delivery::WebhookId webhook, platform::MonotonicTime until) {
@@ -178,12 +191,14 @@ void ReadyWebhooks::quarantine(delivery::WebhookId webhook, platform::MonotonicT
 }
 
 void ReadyWebhooks::look_again() {
-  for (auto& [id, entry] : webhooks_) entry.after = {};
+  for (auto& [id, entry] : webhooks_)
+    if (entry.left.look_again()) entry.after = {};
 }
 
 std::vector<store::IdRange> ReadyWebhooks::ranges(platform::MonotonicTime now) const {
-  return ranges_between(webhooks_,
-                        [&](const Entry& entry) { return now >= entry.due || now < entry.not_before; });
+  return ranges_between(webhooks_, [&](const Entry& entry) {
+    return now >= entry.due || now < entry.not_before || entry.left.known();
+  });
 }
 
 }  // namespace dispatcher

@@ -5,12 +5,13 @@
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "platform/clock.hpp"
+#include "store/backlog/queue_scan.hpp"
 #include "store/deliveries/claim.hpp"
 #include "store/notifications/fan_out.hpp"
-#include "store/backlog/queue_scan.hpp"
 #include "store/types.hpp"
 
 namespace dispatcher {
@@ -18,6 +19,24 @@ namespace dispatcher {
 /// Halves the widest ranges until there are `count`, or all are of one id: as many are searched at once, and
 /// what waits is found side by side and not one after the other.
 void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
+
+/// Rows that are left to a newer version: they are passed over in one go, and looked at again only after a
+/// while. They would be found at every look otherwise, and what lies behind them never.
+class LeftRows {
+ public:
+  void met() { passing_ = true; }
+  /// The end of what waits is reached.
+  void passed() {
+    if (std::exchange(passing_, false)) looks_to_skip_ = 6;  // of QueueScanner's: half a minute
+  }
+  /// Whether a look begins at the start again.
+  bool look_again() { return !passing_ && (looks_to_skip_ == 0 || --looks_to_skip_ == 0); }
+  bool known() const { return looks_to_skip_ > 0; }
+
+ private:
+  bool passing_ = false;
+  unsigned looks_to_skip_ = 0;
+};
 
 class ReadyEntities {
  public:
@@ -33,11 +52,12 @@ class ReadyEntities {
     ready,  // with room for what it wakes, as far as is known
     busy,   // without
   };
-  /// The next entities in turn, at most `entities`, each with its oldest notifications, at most `limit`. One
-  /// that failed comes alone.
+  /// The next entities in turn, at most `entities`, each with its oldest notifications, at most `limit`.
   std::vector<store::TakeRequest> next(Pick pick, unsigned entities, unsigned limit,
                                        platform::MonotonicTime now);
 
+  /// Some of its notifications were left to a newer version.
+  void left_some(delivery::EntityId entity);
   /// Its notifications up to `last` are done with.
   void advance(delivery::EntityId entity, delivery::NotificationId last);
   /// Nothing more of it is known to wait.
@@ -45,7 +65,7 @@ class ReadyEntities {
   /// Its webhooks have no slot free; until one of them gives one back.
   void mark_busy(delivery::EntityId entity);
   void clear_busy(delivery::EntityId entity);
-  /// It failed: not for a while, which doubles as long as it goes on failing; then alone.
+  /// It failed: not for a while, which doubles as long as it goes on failing.
   void failed(delivery::EntityId entity, platform::MonotonicTime now);
   /// Not before `until`, whatever is found: somebody holds its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
@@ -65,6 +85,7 @@ class ReadyEntities {
     bool busy = false;
     unsigned failures = 0;  // in a row
     platform::MonotonicTime not_before{};
+    LeftRows left{};
   };
   std::map<delivery::EntityId, Entry> entities_;
   delivery::EntityId ready_cursor_;
@@ -88,6 +109,8 @@ class ReadyWebhooks {
   std::vector<Due> due(platform::MonotonicTime now) const;
   void turn_ended(delivery::WebhookId last) { cursor_ = last; }
 
+  /// Some of its deliveries were left to a newer version.
+  void left_some(delivery::WebhookId webhook);
   /// It was looked at up to `last`.
   void advance(delivery::WebhookId webhook, const store::DuePosition& last);
   /// Nothing more of it is known to be due.
@@ -106,6 +129,7 @@ class ReadyWebhooks {
     store::DuePosition after{};
     platform::MonotonicTime due{};
     platform::MonotonicTime not_before{};
+    LeftRows left{};
   };
   std::map<delivery::WebhookId, Entry> webhooks_;
   delivery::WebhookId cursor_;

@@ -1,6 +1,7 @@
 """A row that the database refuses to write must stop nobody else. A trigger of the tests' own refuses it."""
 import contextlib
 
+from fakes.receiver import Behaviour
 from support.wait import wait_until
 
 
@@ -34,6 +35,27 @@ def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack
         assert stack.delivery(poison)["estado"] == "en_curso", "its lease has to pass first"
     entity.api("DELETE", f"/apientidades/v1/webhooks/{hook.id}")
     assert len({r.id for r in receiver.requests(other.path)}) == len(receiver.requests(other.path)) == 5
+
+
+def test_a_refused_result_and_a_locked_row_together_stop_no_other(new_entity, receiver, stack, root):
+    entities = [new_entity() for _ in range(3)]
+    locked, poisoned, free = hooks = [entity.register() for entity in entities]
+    for entity, hook in zip(entities, hooks):
+        stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
+        receiver.behave(hook.path, Behaviour(hold=True))
+    condition = f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {poisoned.id})"
+    with refused(stack, "intentos_entrega", condition):
+        root(f"START TRANSACTION; SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {locked.id} FOR UPDATE")
+        ids = [stack.delivery_id(entity.notify(), hook.id) for entity, hook in zip(entities, hooks)]
+        for hook in hooks:  # they end together, and are recorded in one batch
+            receiver.wait(hook.path, 2)
+        for hook in hooks:
+            receiver.release(hook.path)
+        stack.wait_delivery(ids[2], "entregada", 20)
+        assert stack.delivery(ids[0])["estado"] == "en_curso", "its row was held"
+        root("ROLLBACK")
+    stack.wait_delivery(ids[0], "entregada", 20)
+    entities[1].api("DELETE", f"/apientidades/v1/webhooks/{poisoned.id}")
 
 
 def test_a_notification_that_cannot_be_fanned_out_stops_no_other(entity, new_entity, receiver, stack):

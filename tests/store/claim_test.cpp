@@ -38,8 +38,8 @@ BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
   BOOST_CHECK_EQUAL(claim_some(10).size(), 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_claim_that_has_looked) {
-  // Otherwise a claim could commit after the DELETE has answered.
+BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_fan_out_that_has_looked) {
+  // Otherwise it could commit, with deliveries that are sent at once, after the DELETE has answered.
   queue_one();
   Session other = database.connect();
   other.execute("SET SESSION innodb_lock_wait_timeout = 1");

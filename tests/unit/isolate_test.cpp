@@ -81,6 +81,17 @@ int calls_until_thrown() {
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(what_was_taken_before_the_server_went_away_stays_taken) {
+  std::vector<int> taken;
+  const auto work = [&](const std::vector<int>& part) {
+    if (part.size() > 2) throw store::Refused(1, "");
+    if (part.front() > 2) throw store::Unavailable(2006, "gone");
+    taken.insert(taken.end(), part.begin(), part.end());
+  };
+  BOOST_CHECK_THROW(store::isolate(numbers(4), work, [](int, const store::Refused&) {}), store::Unavailable);
+  BOOST_TEST(taken == numbers(2), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_concerns_the_session_or_the_server_ends_it) {
   BOOST_TEST((calls_until_thrown<store::Refused, store::DatabaseError>() == 1));
   BOOST_TEST((calls_until_thrown<store::Refused, store::Conflict>() == 1));

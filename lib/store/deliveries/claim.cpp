@@ -43,15 +43,15 @@ constexpr std::string_view lock_receiving_webhooks =
 constexpr std::string_view where_receiving =
     "AND activo AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-constexpr std::string_view lock_deliveries = "SELECT id FROM entregas WHERE id IN";
+constexpr std::string_view lock_deliveries =
+    "SELECT id, webhook_id, notificacion_id FROM entregas WHERE id IN";
 constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
 
-/// A plain read: who cancels a notification changes its deliveries too, and those are locked here.
-constexpr std::string_view notifications_of_deliveries = R"sql(
-  SELECT e.id, n.estado, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
+/// For share: what a cancellation that is not committed yet holds is left to it.
+constexpr std::string_view lock_notifications =
+    "SELECT id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida"
+    " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 constexpr std::string_view cancel_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -124,43 +124,66 @@ void lock_receiving(Session& session, std::vector<Claim::Reach>& reached) {
   for (const auto& row : query_ids(session, lock_receiving_webhooks, asked, where_receiving))
     locked.push_back(row.integer("id"));
   std::ranges::sort(locked);
-  for (auto& reach : reached) reach.locked = !std::ranges::binary_search(locked, reach.webhook);
+  for (auto& reach : reached) reach.skipped = !std::ranges::binary_search(locked, reach.webhook);
 }
 
-/// The candidates that this session now holds; others are being claimed elsewhere.
-std::vector<DeliveryId> lock_candidates(Session& session, const std::vector<Candidate>& candidates,
-                                        const std::vector<Claim::Reach>& reached) {
-  std::map<WebhookId, bool> locked;
-  for (const auto& reach : reached) locked[reach.webhook] = reach.locked;
+/// A delivery whose row this session now holds.
+struct Held {
+  DeliveryId id;
+  WebhookId webhook;
+  NotificationId notification;
+};
+
+/// Of the candidates; others are being claimed elsewhere.
+std::vector<Held> lock_candidates(Session& session, const std::vector<Candidate>& candidates,
+                                  const std::vector<Claim::Reach>& reached) {
+  std::map<WebhookId, bool> skipped;
+  for (const auto& reach : reached) skipped[reach.webhook] = reach.skipped;
   std::vector<DeliveryId> ids;
   for (const auto& candidate : candidates) {
-    if (!locked.at(candidate.webhook)) ids.push_back(candidate.id);
+    if (!skipped.at(candidate.webhook)) ids.push_back(candidate.id);
   }
-  std::vector<DeliveryId> held;
+  std::vector<Held> held;
   for (const auto& row : query_ids(session, lock_deliveries, ids, where_pending))
-    held.push_back(row.integer("id"));
+    held.push_back({row.integer("id"), row.integer("webhook_id"), row.integer("notificacion_id")});
   return held;
+}
+
+enum class Fate { lease, cancel, unreadable };
+
+/// What becomes of the deliveries of each notification; of one that somebody holds nothing yet.
+std::map<NotificationId, Fate> read_fates(Session& session, const std::vector<Held>& held) {
+  std::vector<NotificationId> ids;
+  for (const auto& delivery : held) ids.push_back(delivery.notification);
+  std::ranges::sort(ids);  // everybody locks in the same order
+  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  std::map<NotificationId, Fate> fates;
+  for (const auto& row : query_ids(session, lock_notifications, ids, for_share)) {
+    const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
+    const bool readable = row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));
+    fates[row.integer("id")] = cancelled ? Fate::cancel : readable ? Fate::lease : Fate::unreadable;
+  }
+  return fates;
 }
 
 /// Of those held, by what becomes of them.
 struct Sorted {
   std::vector<DeliveryId> to_lease;
   std::vector<DeliveryId> to_cancel;
-  std::vector<DeliveryId> unreadable;
 };
 
-Sorted sort_held(Session& session, const std::vector<DeliveryId>& held) {
+Sorted sort_held(Session& session, const std::vector<Held>& held, std::vector<Claim::Reach>& reached) {
   Sorted result;
-  if (held.empty()) return result;
-  for (const auto& row : session.query(notifications_of_deliveries, json_ids(held))) {
-    const auto id = row.integer("id");
-    if (row.text("estado") == name(delivery::NotificationState::cancelled))
-      result.to_cancel.push_back(id);
-    else if (!row.optional_time("ocurrida") || !webhook::find_event(row.text("evento")))
-      result.unreadable.push_back(id);
-    else
-      result.to_lease.push_back(id);
+  std::map<WebhookId, unsigned> unreadable;
+  const auto fates = read_fates(session, held);
+  for (const auto& delivery : held) {
+    const auto fate = fates.find(delivery.notification);
+    if (fate == fates.end()) continue;
+    if (fate->second == Fate::lease) result.to_lease.push_back(delivery.id);
+    if (fate->second == Fate::cancel) result.to_cancel.push_back(delivery.id);
+    if (fate->second == Fate::unreadable) ++unreadable[delivery.webhook];
   }
+  for (auto& reach : reached) reach.unreadable = unreadable[reach.webhook];
   return result;
 }
 
@@ -213,10 +236,10 @@ Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const L
   if (candidates.empty()) return result;
   const auto leased = transaction(session, [&] {
     lock_receiving(session, result.reached);
-    const auto held = sort_held(session, lock_candidates(session, candidates, result.reached));
-    lease_held(session, held, lease);
-    result.unreadable = held.unreadable;
-    return held.to_lease;
+    const auto held = lock_candidates(session, candidates, result.reached);
+    const auto sorted = sort_held(session, held, result.reached);
+    lease_held(session, sorted, lease);
+    return sorted.to_lease;
   });
   result.deliveries = read_leased(session, leased, lease);
   return result;

@@ -38,12 +38,12 @@ struct Claim {
   /// How far each webhook was looked at, in the order of the requests.
   struct Reach {
     WebhookId webhook;
-    unsigned found = 0;   // as many as the limit: there may be more
-    DuePosition last{};   // of the last one found
-    bool locked = false;  // somebody holds its row, or it may no longer receive: nothing of it was leased
+    unsigned found = 0;       // as many as the limit: there may be more
+    DuePosition last{};       // of the last one found
+    bool skipped = false;     // somebody holds its row, or it may no longer receive: nothing was leased
+    unsigned unreadable = 0;  // left pending: their event is one that this version does not know
   };
   std::vector<Reach> reached;
-  std::vector<DeliveryId> unreadable;  // left pending: their event is one that this version does not know
 };
 /// Leases the oldest due deliveries of each webhook, up to its limit, in one transaction; waits for no lock.
 /// A webhook deleted or disabled meanwhile yields nothing; the delivery of a cancelled notification is

@@ -50,12 +50,17 @@ bool is_applied(Session& session, const Migration& migration) {
   return true;
 }
 
+void require_held(Session& session, const MigrationGuard& guard) {
+  if (!guard.held(session))
+    throw MigrationError("another migration took over: this one was silent for too long");
+}
+
 void apply(Session& session, const MigrationGuard& guard, const Migration& migration) {
   for (const auto& statement : split_statements(migration.sql)) {
-    if (!guard.held(session))
-      throw MigrationError("another migration took over: this one was silent for too long");
+    require_held(session, guard);
     session.execute(statement);
   }
+  require_held(session, guard);
   session.update("INSERT INTO migraciones (numero, nombre, huella) VALUES (?, ?, ?)", migration.number,
                  migration.name, fingerprint(migration));
 }

@@ -45,7 +45,7 @@ class Session {
   /// database).
   void connect();
 
-  /// Prepared once per connection and SQL text. All throw Unavailable, Conflict, DuplicateKey or
+  /// Prepared once per connection and SQL text. All throw Unavailable, Conflict, Refused (DuplicateKey) or
   /// DatabaseError.
   template <class... P>
   Rows query(std::string_view sql, const P&... parameters) {
