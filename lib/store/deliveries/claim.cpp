@@ -154,9 +154,10 @@ enum class Fate { lease, cancel, unreadable };
 /// What becomes of the deliveries of each notification; of one that somebody holds nothing yet.
 std::map<NotificationId, Fate> read_fates(Session& session, const std::vector<Held>& held) {
   std::vector<NotificationId> ids;
+  ids.reserve(held.size());
   for (const auto& delivery : held) ids.push_back(delivery.notification);
   std::ranges::sort(ids);  // everybody locks in the same order
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::map<NotificationId, Fate> fates;
   for (const auto& row : query_ids(session, lock_notifications, ids, for_share)) {
     const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);

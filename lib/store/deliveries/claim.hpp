@@ -23,7 +23,7 @@ std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector
 struct DuePosition {
   UtcTime due{};  // by the database's clock
   DeliveryId id = 0;
-  auto operator<=>(const DuePosition&) const = default;
+  auto operator<=>(const DuePosition&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
 
 struct ClaimRequest {
