@@ -27,8 +27,8 @@ Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
 
-delivery::Slots::Outcome outcome_of(const Attempt& attempt) {
-  using enum delivery::Slots::Outcome;
+delivery::FairSlots::Outcome outcome_of(const Attempt& attempt) {
+  using enum delivery::FairSlots::Outcome;
   if (attempt.transport == TransportResult::not_started ||
       attempt.transport == TransportResult::local_failure)
     return not_started;
@@ -46,7 +46,10 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       session_(std::move(session)),
       log_(log),
       metrics_(metrics),
-      slots_(settings.delivery.max_in_flight, settings.delivery.max_in_flight_per_webhook),
+      slots_({.total = settings.delivery.max_in_flight,
+              .per_webhook = settings.delivery.max_in_flight_per_webhook,
+              .per_host = settings.delivery.max_in_flight_per_host,
+              .longest = settings.delivery.timeout}),
       maintenance_(settings, log, metrics),
       scanner_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
@@ -115,7 +118,7 @@ bool Loop::take_in() {
 
 bool Loop::take_in(std::string_view name, Source source) {
   return task(name, [&] {
-    LeasedBatch leased_batch;
+    LeasedBatch leased_batch(slots_);
     try {
       (intake_.*source)(session_, scanner_, slots_, leased_batch);
     } catch (...) {
@@ -153,7 +156,7 @@ bool Loop::task(std::string_view name, F&& body) {
 /// Of a round, for whoever looks at the metrics.
 void Loop::show() const {
   metrics_.rounds.add();
-  metrics_.in_flight.set(slots_.in_flight());
+  metrics_.in_flight.set(slots_.in_hand());
   metrics_.unrecorded.set(static_cast<double>(writer_.waiting()));
   metrics_.database_up.set(away_ || writer_.away() ? 0 : 1);
   metrics_.paused.set(scanner_.paused() ? 1 : 0);
@@ -192,8 +195,8 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
 /// Takes what the network has finished: from here on it waits to be written down.
 void Loop::collect() {
   auto attempts = attempts_.take();
-  const auto now = platform::monotonic_now();
-  for (const auto& attempt : attempts) slots_.ended(attempt.delivery.webhook, outcome_of(attempt), now);
+  for (const auto& attempt : attempts)
+    slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
   writer_.add(std::move(attempts));
 }
 
@@ -215,28 +218,28 @@ void Loop::send(LeasedBatch leased_batch) {
   std::vector<delivery::LeasedDelivery> unreadable;
   for (auto& delivery : leased_batch.deliveries) {
     const auto webhook = delivery.webhook;
-    const auto& [target, probing] = leased_batch.destinations.at(webhook);
+    const auto& [target, host] = leased_batch.destinations.at(webhook);
     auto request = prepare_request(delivery, target, *keys, leased_batch.leased_at + settings_.lease);
     if (!request) {
       unreadable.push_back(std::move(delivery));
       continue;
     }
+    request->host = host;
     requests.push_back(std::move(*request));
   }
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
   for (const auto& delivery : unreadable) slots_.take_unsent(delivery.webhook);
   writer_.hold(std::move(unreadable));
-  const auto now = platform::monotonic_now();
-  for (const auto& request : requests) {
-    const auto webhook = request.delivery.webhook;
-    slots_.take(webhook, leased_batch.destinations.at(webhook).probing, now);
+  for (auto& request : requests) {
+    request.slots = slots_.slots(request.delivery.webhook);
+    leased_batch.grants.keep(request.delivery.webhook);
   }
   sender_.submit(std::move(requests));
 }
 
 void Loop::drain() {
   platform::notify_service_manager("STOPPING=1");
-  log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_flight()}});
+  log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_hand()}});
   sender_.stop_starting();
   const auto deadline = platform::monotonic_now() + settings_.timeout + drain_margin;
   away_ = false;  // from here on only the result writer asks the database
@@ -245,11 +248,11 @@ void Loop::drain() {
     take_recorded();
     show();
     feed_watchdog();
-    const bool done = slots_.in_flight() == 0 && writer_.waiting() == 0;
+    const bool done = slots_.in_hand() == 0 && writer_.waiting() == 0;
     if (done || platform::monotonic_now() >= deadline) break;
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
-  const auto left = slots_.in_flight() + writer_.waiting();
+  const auto left = slots_.in_hand() + writer_.waiting();
   if (left > 0)
     log_.warning(
         "stopped before every result was recorded: those deliveries are attempted again after their lease",

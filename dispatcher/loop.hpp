@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "delivery/slots.hpp"
+#include "delivery/fair_slots.hpp"
 #include "http/attempt.hpp"
 #include "http/sender.hpp"
 #include "intake/intake.hpp"
@@ -52,7 +52,7 @@ class Loop {
   bool take_recorded();
   bool may_start() const;
   bool take_in();
-  using Source = void (Intake::*)(store::Session&, QueueScanner&, const delivery::Slots&, LeasedBatch&);
+  using Source = void (Intake::*)(store::Session&, QueueScanner&, delivery::FairSlots&, LeasedBatch&);
   bool take_in(std::string_view name, Source source);
   void send(LeasedBatch leased_batch);
   void report_away(const std::exception& error);
@@ -67,7 +67,7 @@ class Loop {
   store::Session session_;
   platform::Log log_;
   const Metrics& metrics_;
-  delivery::Slots slots_;
+  delivery::FairSlots slots_;
   Maintenance maintenance_;
   QueueScanner scanner_;
   Intake intake_;

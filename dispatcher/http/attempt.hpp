@@ -18,6 +18,8 @@ using delivery::TransportResult;
 struct Request {
   delivery::LeasedDelivery delivery;
   std::string url;
+  std::string host;                   // of the URL, with its port: requests to one share connections
+  unsigned slots = 1;                 // how many of its webhook may be under way together
   std::optional<std::string> secret;  // in clear, as its signatures need it
   std::string body;
   platform::MonotonicTime lease_until;  // by this machine's monotonic clock, counted from before the claim

@@ -1,79 +1,73 @@
 #include "http/connection_pools.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace dispatcher {
 
 namespace {
 
-constexpr platform::Milliseconds stalled_after{1000};
-constexpr platform::Milliseconds between_connections{20};  // of one pool
-constexpr platform::Milliseconds least_handshake{10};      // an average beyond these is taken for them
-constexpr platform::Milliseconds most_handshake{100};
-constexpr double handshakes_worth = 2;
+using namespace std::chrono_literals;
 
-/// An average that forgets: each new value counts for an eighth.
-template <class Average>
-void learn(Average& average, platform::Milliseconds value) {
-  average += (Average(value) - average) / 8;
-}
+constexpr platform::Milliseconds long_wait{
+    100};  // what a slot carries: docs/delivery.md#how-slots-are-shared
+constexpr platform::Milliseconds between_connections{20};  // of one pool
+constexpr platform::Milliseconds longest_wait{1000};       // for a connection
+constexpr platform::Milliseconds between_looks{200};       // at what cannot start
 
 }  // namespace
 
 std::optional<Request> ConnectionPools::add(Request request, platform::MonotonicTime now) {
-  const auto found = pools_.try_emplace(request.delivery.webhook).first;
+  const auto found = pools_.try_emplace(request.host).first;
   Pool& pool = found->second;
-  if (pool.active == 0) pool.progress = pool.opened = now;
-  pool.waiting.push_back(std::move(request));
-  ++requests_;
-  if (pool.waiting.size() == 1) {
-    if (pool.active == 0 || pool.idle > 0) return start_next(found, now);
-  } else {
-    stop_waiting(found);
-  }
-  wait_from(found, now);
-  return std::nullopt;
+  auto& lane = pool.lanes[request.delivery.webhook];
+  lane.slots = std::max(request.slots, 1U);
+  lane.waiting.push_back({std::move(request), now});
+  ++pool.waiting;
+  if (pool.active == 0) pool.opened = now;
+  std::optional<Request> next;
+  if (pool.active == 0 || pool.idle > 0) next = start_next(found);
+  schedule(found, now);
+  return next;
 }
 
-std::optional<Request> ConnectionPools::ended(delivery::WebhookId webhook, bool kept,
+std::optional<Request> ConnectionPools::ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                               platform::MonotonicTime now) {
-  const auto pool = pools_.find(webhook);
-  if (pool == pools_.end()) return std::nullopt;
-  --pool->second.active;
-  --requests_;
-  if (kept) ++pool->second.idle;
-  if (!pool->second.waiting.empty()) return start_next(pool, now);
-  forget_if_done(pool);
-  return std::nullopt;
+  const auto found = pools_.find(host);
+  if (found == pools_.end()) return std::nullopt;
+  auto& pool = found->second;
+  const auto lane = pool.lanes.find(webhook);
+  if (lane != pool.lanes.end() && lane->second.active > 0) {
+    --lane->second.active;
+    --pool.active;
+    if (lane->second.active == 0 && lane->second.waiting.empty()) pool.lanes.erase(lane);
+  }
+  if (kept) ++pool.idle;
+  auto next = start_next(found);
+  schedule(found, now);
+  forget_if_done(found);
+  return next;
 }
 
-void ConnectionPools::connection_made(platform::Milliseconds took) { learn(handshake_, took); }
-
-void ConnectionPools::answered(delivery::WebhookId webhook, platform::Milliseconds took,
-                               platform::MonotonicTime now) {
-  const auto pool = pools_.find(webhook);
-  if (pool == pools_.end()) return;
-  learn(pool->second.answer, took);
-  pool->second.progress = now;
+void ConnectionPools::answered(const std::string& host, platform::Milliseconds took) {
+  const auto found = pools_.find(host);
+  if (found == pools_.end()) return;
+  auto& answer = found->second.answer;
+  answer += (std::chrono::duration<double, std::milli>(took) - answer) / 4;
 }
 
-bool ConnectionPools::stalled(const Pool& pool, platform::MonotonicTime now) {
-  return now - pool.progress >= stalled_after;
-}
-
-std::vector<Request> ConnectionPools::drop(delivery::WebhookId webhook) {
-  const auto pool = pools_.find(webhook);
-  return pool == pools_.end() ? std::vector<Request>() : drop(pool);
+std::vector<Request> ConnectionPools::drop(const std::string& host, delivery::WebhookId webhook) {
+  std::vector<Request> result;
+  const auto found = pools_.find(host);
+  if (found == pools_.end()) return result;
+  const auto lane = found->second.lanes.find(webhook);
+  if (lane != found->second.lanes.end()) drop(found->second, lane->second, result);
+  return result;
 }
 
 std::vector<Request> ConnectionPools::drop_all() {
   std::vector<Request> result;
-  while (!overdue_.empty()) {
-    auto dropped = drop(pools_.find(overdue_.begin()->second));
-    result.insert(result.end(), std::make_move_iterator(dropped.begin()),
-                  std::make_move_iterator(dropped.end()));
-  }
+  for (auto& [host, pool] : pools_)
+    for (auto& [webhook, lane] : pool.lanes) drop(pool, lane, result);
   return result;
 }
 
@@ -81,47 +75,77 @@ std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
   return overdue_.empty() ? std::nullopt : std::optional(overdue_.begin()->first);
 }
 
-/// An answer takes as long as the last few did, or as long as none has come: when does the backlog justify
-/// another connection?
-void ConnectionPools::wait_from(PoolMap::iterator found, platform::MonotonicTime now) {
-  Pool& pool = found->second;
-  const auto handshake = std::clamp<Average>(handshake_, least_handshake, most_handshake);
-  const auto slow =
-      handshake * handshakes_worth * std::max(pool.active, 1U) / static_cast<double>(pool.waiting.size());
-  pool.overdue = pool.answer >= slow ? now : pool.progress + std::chrono::ceil<platform::Milliseconds>(slow);
-  pool.overdue = std::max(pool.overdue, pool.opened + between_connections);
-  overdue_.emplace(pool.overdue, found->first);
+/// Webhooks take turns.
+ConnectionPools::Lanes::iterator ConnectionPools::next_lane(Pool& pool) const {
+  const auto end = pool.lanes.end();
+  if (pool.waiting == 0 || pool.active >= per_host_) return end;
+  const auto may_start = [](const auto& lane) { return lane.second.may_start(); };
+  const auto first = pool.lanes.upper_bound(pool.turn);
+  if (const auto found = std::find_if(first, end, may_start); found != end) return found;
+  const auto found = std::find_if(pool.lanes.begin(), first, may_start);
+  return found == first ? end : found;
 }
 
-void ConnectionPools::stop_waiting(PoolMap::iterator pool) {
-  overdue_.erase({pool->second.overdue, pool->first});
-}
-
-Request ConnectionPools::start_next(PoolMap::iterator found, platform::MonotonicTime now) {
+std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
   Pool& pool = found->second;
-  Request request = std::move(pool.waiting.front());
-  pool.waiting.pop_front();
+  const auto lane = next_lane(pool);
+  if (lane == pool.lanes.end()) return std::nullopt;
+  Request request = std::move(lane->second.waiting.front().request);
+  lane->second.waiting.pop_front();
+  ++lane->second.active;
+  --pool.waiting;
   ++pool.active;
   if (pool.idle > 0) --pool.idle;
-  stop_waiting(found);
-  if (!pool.waiting.empty()) wait_from(found, now);
+  pool.turn = lane->first;
   return request;
 }
 
-/// One connection is what a pool begins with: nothing to remember.
-void ConnectionPools::forget_if_done(PoolMap::iterator pool) {
-  if (pool->second.active == 0 && pool->second.waiting.empty() && pool->second.idle <= 1) pools_.erase(pool);
+/// None: not now, or not at all.
+std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
+                                                                    platform::MonotonicTime now) const {
+  const auto lane = next_lane(pool);
+  if (lane == pool.lanes.end()) return std::nullopt;
+  if (now - lane->second.waiting.front().since >= long_wait)
+    return lane->second.active == 0 ? Need::none_yet : Need::waited;
+  const auto expected = pool.answer * static_cast<double>(pool.waiting) / std::max(pool.active, 1U);
+  return expected > long_wait ? std::optional(Need::expected) : std::nullopt;
 }
 
-std::vector<Request> ConnectionPools::drop(PoolMap::iterator pool) {
-  stop_waiting(pool);
-  auto& waiting = pool->second.waiting;
-  std::vector<Request> result(std::make_move_iterator(waiting.begin()),
-                              std::make_move_iterator(waiting.end()));
-  waiting.clear();
-  requests_ -= result.size();
-  forget_if_done(pool);
-  return result;
+/// The next time at which another connection may be needed, or something has waited for too long.
+void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime now) {
+  Pool& pool = found->second;
+  if (pool.waiting == 0) return unschedule(found);
+  if (pool.overdue) return;
+  const auto lane = next_lane(pool);
+  auto at = now + between_looks;
+  if (lane != pool.lanes.end())
+    at = needs_another(pool, now) ? now : lane->second.waiting.front().since + long_wait;
+  pool.overdue = std::max(at, pool.opened + between_connections);
+  overdue_.emplace(*pool.overdue, found->first);
+}
+
+void ConnectionPools::unschedule(Pools::iterator pool) {
+  if (pool->second.overdue) overdue_.erase({*pool->second.overdue, pool->first});
+  pool->second.overdue.reset();
+}
+
+void ConnectionPools::hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into) {
+  for (auto& [webhook, lane] : pool.lanes) {
+    if (!lane.waiting.empty() && now - lane.waiting.front().since >= longest_wait) drop(pool, lane, into);
+  }
+}
+
+void ConnectionPools::drop(Pool& pool, Lane& lane, std::vector<Request>& into) {
+  for (auto& waiting : lane.waiting) into.push_back(std::move(waiting.request));
+  pool.waiting -= lane.waiting.size();
+  lane.waiting.clear();
+}
+
+/// One connection is what a pool begins with: nothing to remember.
+void ConnectionPools::forget_if_done(Pools::iterator pool) {
+  if (pool->second.active > 0 || pool->second.waiting > 0) return;
+  unschedule(pool);
+  if (pool->second.idle <= 1) pools_.erase(pool);
 }
 
 }  // namespace dispatcher

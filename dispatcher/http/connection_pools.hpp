@@ -1,12 +1,14 @@
-// One pool per webhook: requests for one receiver follow each other on the connections that are already open,
-// and another connection is opened only when those are busy for long. A TLS handshake costs both sides more
-// than ten deliveries do, and a receiver that is not there is asked once, not ten times. Pure bookkeeping.
+// One pool per destination (host and port): requests to it follow each other on the connections that are
+// already open, whichever webhook they are of. Another connection is opened only for what would wait for
+// long. A TLS handshake costs both sides more than ten deliveries do, and a receiver that is not there is
+// asked once, not ten times. Pure bookkeeping.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,65 +18,79 @@ namespace dispatcher {
 
 class ConnectionPools {
  public:
-  /// `plenty`: with no more requests than this in all pools, none is handed back.
-  explicit ConnectionPools(std::size_t plenty) : plenty_(plenty) {}
+  /// `per_host`: requests under way to one destination, at most.
+  explicit ConnectionPools(unsigned per_host) : per_host_(per_host) {}
 
-  /// Nothing of the pool is under way, or a connection of it is free: start the request that comes back.
+  /// Nothing is under way to its destination, or a connection is free: start the request that comes back.
   /// None: it waits its turn.
   std::optional<Request> add(Request request, platform::MonotonicTime now);
 
   /// An attempt that was started has ended; the one to start next, if any. `kept`: its connection can be used
   /// again.
-  std::optional<Request> ended(delivery::WebhookId webhook, bool kept, platform::MonotonicTime now);
+  std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
+                               platform::MonotonicTime now);
+  /// How long one that was answered took.
+  void answered(const std::string& host, platform::Milliseconds took);
 
   struct Overdue {
-    std::vector<Request> start;  // each on one more connection of its pool
-    std::vector<Request>
-        hand_back;  // their receiver has answered nothing for a second, and others need the slots
+    std::vector<Request> start;      // each on one more connection
+    std::vector<Request> hand_back;  // they have waited for a second: somebody else may use their slots
   };
-  /// What one more connection would be worth it for, where `may_open` says that none is being made; and what
-  /// is to be handed back.
+  /// Why another connection is wanted.
+  enum class Need {
+    expected,  // a request would wait for long at the pace of its pool
+    waited,    // it has
+    none_yet,  // it has, and nothing of its webhook is under way
+  };
+  /// Where `may_open` allows another connection to a host, what is to be started on it; and what is to be
+  /// handed back.
   template <class F>
   Overdue overdue(platform::MonotonicTime now, F&& may_open);
 
-  /// How long a new connection took to be made. One more is worth it where those that wait would take twice
-  /// as long, at the pace of their pool. Under load both grow alike, so that load does not open connections
-  /// that make it worse.
-  void connection_made(platform::Milliseconds took);
-  void answered(delivery::WebhookId webhook, platform::Milliseconds took, platform::MonotonicTime now);
-
-  /// What waits in a pool, or in all: they are not going to be started.
-  std::vector<Request> drop(delivery::WebhookId webhook);
+  /// What waits of a webhook, or in all: they are not going to be started.
+  std::vector<Request> drop(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> drop_all();
 
   /// When the next pool is to be looked at; none when nothing waits.
   std::optional<platform::MonotonicTime> next_overdue() const;
 
  private:
-  using Average = std::chrono::duration<double, std::milli>;
+  struct Waiting {
+    Request request;
+    platform::MonotonicTime since;
+  };
+  /// Of a webhook: as many of its requests are under way as it has slots.
+  struct Lane {
+    unsigned slots = 1;
+    unsigned active = 0;
+    std::deque<Waiting> waiting;
+    bool may_start() const { return active < slots && !waiting.empty(); }
+  };
   struct Pool {
     unsigned active = 0;
     unsigned idle = 0;  // connections that are probably open; an error costs a handshake or a little patience
-    std::deque<Request> waiting;
-    Average answer{};                    // how long the last few took
-    platform::MonotonicTime progress{};  // its last answer, or its first request since it was empty
-    platform::MonotonicTime opened{};    // its last connection
-    platform::MonotonicTime overdue{};   // when it is to be looked at
+    std::map<delivery::WebhookId, Lane> lanes;
+    delivery::WebhookId turn = 0;                        // the last one started
+    std::size_t waiting = 0;                             // requests
+    std::chrono::duration<double, std::milli> answer{};  // how long the last few took
+    platform::MonotonicTime opened{};                    // its last connection
+    std::optional<platform::MonotonicTime> overdue;      // its key in overdue_
   };
-  using PoolMap = std::map<delivery::WebhookId, Pool>;
+  using Pools = std::map<std::string, Pool>;
+  using Lanes = std::map<delivery::WebhookId, Lane>;
 
-  static bool stalled(const Pool& pool, platform::MonotonicTime now);
-  void wait_from(PoolMap::iterator found, platform::MonotonicTime now);
-  void stop_waiting(PoolMap::iterator pool);
-  Request start_next(PoolMap::iterator found, platform::MonotonicTime now);
-  void forget_if_done(PoolMap::iterator pool);
-  std::vector<Request> drop(PoolMap::iterator pool);
+  Lanes::iterator next_lane(Pool& pool) const;
+  std::optional<Request> start_next(Pools::iterator pool);
+  std::optional<Need> needs_another(Pool& pool, platform::MonotonicTime now) const;
+  void schedule(Pools::iterator pool, platform::MonotonicTime now);
+  void unschedule(Pools::iterator pool);
+  static void hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into);
+  static void drop(Pool& pool, Lane& lane, std::vector<Request>& into);
+  void forget_if_done(Pools::iterator pool);
 
-  std::size_t plenty_;
-  std::size_t requests_ = 0;  // under way or waiting
-  PoolMap pools_;
-  Average handshake_{100};  // of the last few; to begin with, what is usual on the Internet
-  std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> overdue_;  // pools where something waits
+  unsigned per_host_;
+  Pools pools_;
+  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;  // pools where something waits
 };
 
 template <class F>
@@ -82,16 +98,14 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F
   Overdue result;
   while (!overdue_.empty() && overdue_.begin()->first <= now) {
     const auto pool = pools_.find(overdue_.begin()->second);
-    if (requests_ > plenty_ && stalled(pool->second, now)) {
-      for (auto& request : drop(pool)) result.hand_back.push_back(std::move(request));
-    } else if (may_open(pool->first)) {
-      pool->second.opened = now;
-      result.start.push_back(start_next(pool, now));
-    } else {
-      pool->second.opened = now;  // it is looked at again soon
-      stop_waiting(pool);
-      wait_from(pool, now);
+    unschedule(pool);
+    hand_back(pool->second, now, result.hand_back);
+    if (const auto need = needs_another(pool->second, now)) {
+      if (may_open(pool->first, *need)) result.start.push_back(std::move(*start_next(pool)));
+      pool->second.opened = now;  // if not, it is looked at again soon
     }
+    schedule(pool, now);
+    forget_if_done(pool);
   }
   return result;
 }

@@ -95,10 +95,8 @@ class Sender::Impl {
     }
   }
 
-  /// A webhook's requests follow each other on its connections.
-  static std::uint64_t key_of(const Transfer& transfer) {
-    return static_cast<std::uint64_t>(transfer.webhook());
-  }
+  /// Requests to one host follow each other on its connections.
+  static std::uint64_t key_of(const Transfer& transfer) { return std::hash<std::string>{}(transfer.host()); }
 
   /// Until libcurl's timer, a pool or a lookup is due, at most a second.
   platform::Milliseconds longest_wait() const {
@@ -117,24 +115,30 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
-  /// Where the connections of a pool have been busy for long; not while one is still being made.
+  /// Where connections have been busy for long.
   void open_more() {
-    // Nor where it would drive out a kept one, which is then made again, and so on.
-    const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
-    auto overdue =
-        pools_.overdue(platform::monotonic_now(), [&](auto webhook) { return room && !connecting(webhook); });
+    auto overdue = pools_.overdue(platform::monotonic_now(), [this](const std::string& host, auto need) {
+      return may_open(host, need);
+    });
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }
 
-  bool connecting(delivery::WebhookId webhook) const {
-    const auto looked_up = [webhook](const auto& waiting) {
-      return std::ranges::any_of(waiting.second,
-                                 [=](const Job& job) { return job.request.delivery.webhook == webhook; });
+  /// Not while one is being made, unless a webhook has none at all; nor, before it is needed, where it would
+  /// drive out a kept one, which is then made again, and so on.
+  bool may_open(const std::string& host, ConnectionPools::Need need) const {
+    using enum ConnectionPools::Need;
+    const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
+    return need == none_yet || ((need == waited || room) && !connecting(host));
+  }
+
+  bool connecting(const std::string& host) const {
+    const auto looked_up = [&](const auto& waiting) {
+      return std::ranges::any_of(waiting.second, [&](const Job& job) { return job.request.host == host; });
     };
     return std::ranges::any_of(waiting_, looked_up) ||
-           std::ranges::any_of(transfers_, [=](const auto& transfer) {
-             return transfer->webhook() == webhook && !transfer->connected();
+           std::ranges::any_of(transfers_, [&](const auto& transfer) {
+             return !transfer->connected() && transfer->host() == host;
            });
   }
 
@@ -145,6 +149,7 @@ class Sender::Impl {
   void start(std::optional<Request> request) {
     while (request) {
       const auto webhook = request->delivery.webhook;
+      const auto host = request->host;
       const auto now = platform::monotonic_now();
       // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
       // again.
@@ -153,7 +158,7 @@ class Sender::Impl {
       } else if (begin({std::move(*request), platform::utc_now(), now})) {
         return;
       }
-      request = pools_.ended(webhook, true, platform::monotonic_now());
+      request = pools_.ended(host, webhook, true, platform::monotonic_now());
     }
   }
 
@@ -175,10 +180,11 @@ class Sender::Impl {
       if (!waited) continue;
       for (auto& job : waited.mapped()) {
         const auto webhook = job.request.delivery.webhook;
+        const auto host = job.request.host;
         if (addresses.empty()) {
-          finish(unresolved(std::move(job)), false);
+          finish(unresolved(std::move(job)), host, false);
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
-          start(pools_.ended(webhook, true, platform::monotonic_now()));
+          start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         }
       }
     }
@@ -218,21 +224,21 @@ class Sender::Impl {
   void finish_done() {
     for (const auto& [handle, code] : transport_->take_ended()) {
       auto& transfer = Transfer::of(handle);
-      if (const auto took = transfer.connecting_time()) pools_.connection_made(*took);
-      finish(end(transfer, code), code == CURLE_OK);
+      const auto host = transfer.host();
+      finish(end(transfer, code), host, code == CURLE_OK);
     }
   }
 
-  void finish(Attempt attempt, bool kept) {
+  void finish(Attempt attempt, const std::string& host, bool kept) {
     const auto webhook = attempt.delivery.webhook;
     // Who cannot be reached is not asked again by those in the queue: they are claimed anew, one at a time.
     if (attempt.transport == TransportResult::answered) {
-      pools_.answered(webhook, attempt.duration, platform::monotonic_now());
+      pools_.answered(host, attempt.duration);
     } else {
-      end_unstarted(pools_.drop(webhook));
+      end_unstarted(pools_.drop(host, webhook));
     }
     ended_.push_back(std::move(attempt));
-    start(pools_.ended(webhook, kept, platform::monotonic_now()));
+    start(pools_.ended(host, webhook, kept, platform::monotonic_now()));
   }
 
   const platform::DeliverySettings settings_;
@@ -249,7 +255,7 @@ class Sender::Impl {
   std::unique_ptr<Transport> transport_;  // closes its connections as it is destroyed, which counts above
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // of transfers_
-  ConnectionPools pools_{settings_.max_in_flight / 2};
+  ConnectionPools pools_{settings_.max_in_flight_per_host};
   std::vector<Attempt> ended_;  // not yet handed over
   std::jthread thread_;         // last: it uses the rest
 };

@@ -290,15 +290,6 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
   }
 }
 
-std::optional<platform::Milliseconds> Transfer::connecting_time() const {
-  long made = 0;
-  curl_off_t microseconds = 0;
-  curl_easy_getinfo(handle(), CURLINFO_NUM_CONNECTS, &made);
-  curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &microseconds);
-  if (made == 0 || microseconds == 0) return std::nullopt;
-  return platform::Milliseconds(microseconds / 1000);
-}
-
 Attempt Transfer::end(CURLcode code) {
   Attempt attempt = attempt_of(job_, transport_result_of(code));
   if (progress_.address) attempt.address = progress_.address->to_string();

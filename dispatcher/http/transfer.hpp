@@ -52,10 +52,8 @@ class Transfer {
 
   CURL* handle() const { return handle_.get(); }
   /// Of the request that is under way.
-  delivery::WebhookId webhook() const { return job_.request.delivery.webhook; }
+  const std::string& host() const { return job_.request.host; }
   bool connected() const { return progress_.connected; }
-  /// How long its connection took to be made, TLS included; none if it was a kept one, or came to nothing.
-  std::optional<platform::Milliseconds> connecting_time() const;
   /// The transfer that a handle belongs to.
   static Transfer& of(CURL* handle);
   /// The same; nullptr for a handle of libcurl's own.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "webhook/event_data.hpp"
+#include "webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -27,23 +28,27 @@ std::optional<std::string> reason_to_reject(const store::PendingNotification& no
 }
 
 /// Takes the slot of a delivery that is created leased.
-delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::Slots::Plan& slots) {
+delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
+                                  std::set<delivery::WebhookId>& pending, delivery::Grants& slots) {
   const auto webhook = subscriber.target.webhook;
   if (!subscriber.active) return delivery::DeliveryState::held;
-  const bool in_turn = !subscriber.backlog && !subscriber.resting;
-  // Once one is pending so are those that follow: within a plan slots are only taken.
-  if (!in_turn || slots.available(webhook, subscriber.probing) == 0) return delivery::DeliveryState::pending;
-  slots.take(webhook, subscriber.probing);
-  return delivery::DeliveryState::leased;
+  // Once one is pending so are those that follow.
+  const bool in_turn = !subscriber.backlog && !subscriber.resting && !pending.contains(webhook);
+  if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.probing)))
+    return delivery::DeliveryState::leased;
+  pending.insert(webhook);
+  return delivery::DeliveryState::pending;
 }
 
 std::vector<store::NewDelivery> deliveries_of(const store::PendingNotification& notification,
                                               const store::Recipient& recipient,
-                                              delivery::Slots::Plan& slots) {
+                                              std::set<delivery::WebhookId>& pending,
+                                              delivery::Grants& slots) {
   std::vector<store::NewDelivery> result;
   for (const auto& subscriber : recipient.webhooks) {
     if (!subscriber.events.contains(*notification.event)) continue;
-    result.push_back({notification.id, subscriber.target.webhook, state_for(subscriber, slots)});
+    result.push_back({notification.id, subscriber.target.webhook,
+                      state_for(subscriber, notification.entity, pending, slots)});
   }
   return result;
 }
@@ -58,10 +63,15 @@ bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
 
 }  // namespace
 
+delivery::Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing) {
+  return {target.webhook, entity, webhook::host_and_port(target.url), probing};
+}
+
 FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
                         const std::map<delivery::EntityId, store::Recipient>& recipients,
-                        delivery::Slots::Plan& slots, Ahead ahead) {
+                        delivery::Grants& slots, Ahead ahead) {
   FanOutPlan plan;
+  std::set<delivery::WebhookId> pending;
   auto& fan_out = plan.fan_out;
   for (const auto& notification : notifications) {
     const auto entity = notification.entity;
@@ -77,7 +87,7 @@ FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notificat
       continue;
     }
     const bool full = slots.full();
-    const auto deliveries = deliveries_of(notification, *recipient, slots);
+    const auto deliveries = deliveries_of(notification, *recipient, pending, slots);
     if (ahead == Ahead::no && would_only_wait(deliveries)) {
       plan.full = full;
       plan.left_at = entity;

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "delivery/slots.hpp"
+#include "delivery/fair_slots.hpp"
 #include "store/notifications/fan_out.hpp"
 
 namespace dispatcher {
@@ -25,12 +25,14 @@ struct FanOutPlan {
       done;  // the last one of each entity that was not left
 };
 
-/// Checks each notification and gives it one delivery per subscribed webhook: created leased while `slots`
-/// has room and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise.
-/// What cannot be delivered is rejected with a Spanish reason that names the field. What is taken of `slots`
-/// stays taken.
+/// Where requests to a webhook go, and whose slots they take.
+delivery::Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
+
+/// Checks each notification and gives it one delivery per subscribed webhook: created leased where `slots`
+/// grant it and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise.
+/// What cannot be delivered is rejected with a Spanish reason that names the field.
 FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
                         const std::map<delivery::EntityId, store::Recipient>& recipients,
-                        delivery::Slots::Plan& slots, Ahead ahead);
+                        delivery::Grants& slots, Ahead ahead);
 
 }  // namespace dispatcher

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "store/session/isolate.hpp"
+#include "webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -17,6 +18,7 @@ using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned webhooks_per_claim = 64;
+constexpr unsigned deliveries_per_claim = 512;
 constexpr unsigned entities_per_fan_out = 64;
 constexpr unsigned notifications_per_entity = 4;  // at least, if it has them: each entity costs a seek or two
 constexpr unsigned entities_ahead = 16;
@@ -63,32 +65,41 @@ void note_fanned_out(ReadyEntities& ready, const std::vector<store::TakeRequest>
   }
 }
 
-/// Tells the ready set how far each webhook was claimed.
-void note_claimed(ReadyWebhooks& ready, const std::vector<store::ClaimRequest>& requests,
-                  const store::Claim& claim) {
+/// Tells the ready set, and the slots, how far each webhook was claimed.
+void note_claimed(ReadyWebhooks& ready, delivery::FairSlots& slots,
+                  const std::vector<store::ClaimRequest>& requests, const store::Claim& claim) {
+  const auto now = monotonic_now();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto& reach = claim.reached[i];
-    if (reach.unreadable > 0) ready.left_some(reach.webhook);
-    if (reach.skipped) {
-      ready.postpone(reach.webhook, monotonic_now() + locked_wait);
-    } else if (reach.found < requests[i].limit) {
-      ready.finished(reach.webhook);
-    } else {
+    ready.note_left(reach.webhook, reach.unreadable > 0);
+    if (!reach.skipped && reach.found == requests[i].limit) {
       ready.advance(reach.webhook, reach.last);
+      continue;
+    }
+    slots.stop_waiting(reach.webhook);
+    if (reach.skipped) {
+      ready.postpone(reach.webhook, now + locked_wait);
+    } else {
+      ready.finished(reach.webhook, now);
     }
   }
 }
 
 /// Takes those that rest, or may not receive at all, out of the ready set and of `receiving`. True: there
 /// were some.
-bool quarantine_who_cannot(ReadyWebhooks& ready, const std::vector<delivery::WebhookId>& ids,
+bool quarantine_who_cannot(ReadyWebhooks& ready, delivery::FairSlots& slots,
+                           const std::vector<delivery::WebhookId>& ids,
                            std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();
   std::set<delivery::WebhookId> gone(ids.begin(), ids.end());
   for (const auto& webhook : receiving) gone.erase(webhook.target.webhook);
-  for (const auto id : gone) ready.quarantine(id, now + not_receiving_wait);
+  for (const auto id : gone) {
+    slots.stop_waiting(id);
+    ready.quarantine(id, now + not_receiving_wait);
+  }
   const auto resting = std::erase_if(receiving, [&](const auto& webhook) {
     if (webhook.rest.count() == 0) return false;
+    slots.stop_waiting(webhook.target.webhook);
     ready.postpone(webhook.target.webhook,
                    now + std::min<platform::Milliseconds>(webhook.rest, longest_rest));
     return true;
@@ -96,13 +107,23 @@ bool quarantine_who_cannot(ReadyWebhooks& ready, const std::vector<delivery::Web
   return !gone.empty() || resting > 0;
 }
 
+std::vector<store::ClaimRequest> plan_claims(const delivery::FairSlots::Candidates& candidates,
+                                             const ReadyWebhooks& ready, const delivery::FairSlots& slots,
+                                             delivery::Grants& grants) {
+  std::vector<store::ClaimRequest> requests;
+  for (const auto& [webhook, count] : delivery::share_out(slots, candidates, deliveries_per_claim, grants))
+    requests.push_back({webhook, count, ready.after(webhook)});
+  return requests;
+}
+
 void append_created(LeasedBatch& into, const std::vector<store::CreatedDelivery>& created,
                     const std::vector<store::PendingNotification>& taken,
                     const std::map<delivery::EntityId, store::Recipient>& recipients, std::uint64_t lease) {
   for (const auto& [id, recipient] : recipients) {
     for (const auto& subscriber : recipient.webhooks) {
-      into.destinations.emplace(subscriber.target.webhook,
-                                LeasedBatch::Destination{subscriber.target, subscriber.probing});
+      into.destinations.emplace(
+          subscriber.target.webhook,
+          LeasedBatch::Destination{subscriber.target, webhook::host_and_port(subscriber.target.url)});
     }
   }
   std::map<delivery::NotificationId, const store::PendingNotification*> by_id;
@@ -128,72 +149,58 @@ Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& 
 
 store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 
-/// One slot at a time, in rounds: with more demand than slots, all get some.
-std::vector<store::ClaimRequest> Intake::plan_claims(const std::vector<store::ReceivingWebhook>& receiving,
-                                                     const std::vector<ReadyWebhooks::Due>& due,
-                                                     const delivery::Slots& slots) {
-  delivery::Slots::Plan plan(slots, monotonic_now());
-  std::vector<store::ClaimRequest> requests;
-  requests.reserve(due.size());
-  for (const auto& [webhook, after] : due) requests.push_back({webhook, 0, after});
-  for (bool any = true; any;) {
-    any = false;
-    for (auto& request : requests) {
-      const auto found =
-          std::ranges::find(receiving, request.webhook, [](const auto& r) { return r.target.webhook; });
-      if (found == receiving.end() || plan.available(request.webhook, found->probing) == 0) continue;
-      plan.take(request.webhook, found->probing);
-      ++request.limit;
-      any = true;
+/// Those of whom it is not known yet whose they are: their turn is not known either.
+std::vector<delivery::WebhookId> Intake::take_due(ReadyWebhooks& ready, delivery::FairSlots& slots) {
+  for (const auto webhook : ready.take_due(monotonic_now())) {
+    if (slots.identified(webhook)) {
+      slots.wait(webhook);
+    } else {
+      unidentified_.push_back(webhook);
     }
   }
-  std::erase_if(requests, [](const auto& request) { return request.limit == 0; });
-  return requests;
+  const auto count = std::min<std::size_t>(unidentified_.size(), webhooks_per_claim);
+  return {unidentified_.begin(), unidentified_.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// The next webhooks in turn that may have a free slot.
-std::vector<ReadyWebhooks::Due> Intake::next_due(const ReadyWebhooks& ready, const delivery::Slots& slots) {
-  std::vector<ReadyWebhooks::Due> result;
-  const auto now = monotonic_now();
-  for (const auto& webhook : ready.due(now)) {
-    if (result.size() == webhooks_per_claim || slots.full()) break;
-    if (slots.available(webhook.webhook, false, now) > 0) result.push_back(webhook);
-  }
-  return result;
-}
-
-void Intake::claim(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+void Intake::claim(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
                    LeasedBatch& into) {
   auto& ready = scanner.webhooks();
-  const auto due = next_due(ready, slots);
-  if (due.empty()) return;
-  std::vector<delivery::WebhookId> ids;
-  ids.reserve(due.size());
-  for (const auto& webhook : due) ids.push_back(webhook.webhook);
-  auto receiving = store::load_receiving(session, ids);
-  into.worked = quarantine_who_cannot(ready, ids, receiving);
-  ready.turn_ended(ids.back());
-  const auto requests = plan_claims(receiving, due, slots);
+  const auto unidentified = take_due(ready, slots);
+  auto candidates = slots.next(webhooks_per_claim);
+  candidates.webhooks.insert(candidates.webhooks.end(), unidentified.begin(), unidentified.end());
+  if (candidates.webhooks.empty()) return;
+  auto receiving = store::load_receiving(session, candidates.webhooks);
+  unidentified_.erase(unidentified_.begin(),
+                      unidentified_.begin() + static_cast<std::ptrdiff_t>(unidentified.size()));
+  into.worked = quarantine_who_cannot(ready, slots, candidates.webhooks, receiving);
+  candidates.webhooks.clear();
+  for (const auto& webhook : receiving) {
+    slots.identify(destination_of(webhook.target, webhook.entity, webhook.probing));
+    slots.wait(webhook.target.webhook);
+    candidates.webhooks.push_back(webhook.target.webhook);
+  }
+  const auto requests = plan_claims(candidates, ready, slots, into.grants);
   if (requests.empty()) return;
-  // Who was looked at and got nothing, for want of slots, comes first the next time.
-  ready.turn_ended(requests.back().webhook);
   into.leased_at = monotonic_now();
   for (const auto& webhook : receiving)
-    into.destinations.emplace(webhook.target.webhook,
-                              LeasedBatch::Destination{webhook.target, webhook.probing});
+    into.destinations.emplace(
+        webhook.target.webhook,
+        LeasedBatch::Destination{webhook.target, webhook::host_and_port(webhook.target.url)});
   store::isolate(
-      requests, [&](const std::vector<store::ClaimRequest>& part) { claim_part(session, ready, part, into); },
+      requests,
+      [&](const std::vector<store::ClaimRequest>& part) { claim_part(session, ready, slots, part, into); },
       [&](const store::ClaimRequest& request, const store::Refused& error) {
+        slots.stop_waiting(request.webhook);
         ready.postpone(request.webhook, monotonic_now() + refused_wait);
         log_.error("the database refuses to lease deliveries of a webhook; the others go on",
                    {{"duty", "claim"}, {"webhook", request.webhook}, {"error", error.what()}});
       });
 }
 
-void Intake::claim_part(store::Session& session, ReadyWebhooks& ready,
+void Intake::claim_part(store::Session& session, ReadyWebhooks& ready, delivery::FairSlots& slots,
                         const std::vector<store::ClaimRequest>& requests, LeasedBatch& into) {
   auto claimed = store::claim(session, requests, new_lease());
-  note_claimed(ready, requests, claimed);
+  note_claimed(ready, slots, requests, claimed);
   std::size_t unreadable = 0;
   for (const auto& reach : claimed.reached) unreadable += reach.unreadable;
   into.worked = into.worked || !claimed.deliveries.empty() || unreadable > 0;
@@ -201,7 +208,7 @@ void Intake::claim_part(store::Session& session, ReadyWebhooks& ready,
   report_left("deliveries", unreadable);
 }
 
-void Intake::fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+void Intake::fan_out(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
                      LeasedBatch& into) {
   const unsigned room = slots.free();
   if (room == 0) return;
@@ -215,7 +222,7 @@ void Intake::fan_out(store::Session& session, QueueScanner& scanner, const deliv
   fan_out(session, scanner, requests, slots, Ahead::no, into);
 }
 
-void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
                            LeasedBatch& into) {
   const auto start = monotonic_now();
   if (!ahead_pacer_.due(start)) return;
@@ -227,10 +234,10 @@ void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, const
 }
 
 void Intake::fan_out(store::Session& session, QueueScanner& scanner,
-                     const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots,
-                     Ahead ahead, LeasedBatch& into) {
+                     const std::vector<store::TakeRequest>& requests, delivery::FairSlots& slots, Ahead ahead,
+                     LeasedBatch& into) {
   into.leased_at = monotonic_now();
-  Turn turn{delivery::Slots::Plan(slots, into.leased_at), ahead};
+  Turn turn{slots, ahead};
   store::isolate(
       requests,
       [&](const std::vector<store::TakeRequest>& part) { fan_out_part(session, scanner, part, turn, into); },
@@ -264,15 +271,15 @@ std::map<delivery::EntityId, delivery::NotificationId> Intake::fan_out_part(
   store::Taken taken;
   std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
-  auto slots = turn.slots;
+  std::optional<delivery::Grants> grants;
   const auto created = store::transaction(session, [&] {
     taken = store::take_pending(session, requests);
     recipients = store::load_recipients(session, entities_of(requests));
-    slots = turn.slots;
-    plan = plan_fan_out(taken.notifications, recipients, slots, turn.ahead);
+    grants.emplace(turn.slots);
+    plan = plan_fan_out(taken.notifications, recipients, *grants, turn.ahead);
     return store::write_fan_out(session, plan.fan_out, lease);
   });
-  turn.slots = slots;
+  into.grants.add(std::move(*grants));
   note_fanned_out(scanner.entities(), requests, taken, plan);
   if (plan.full && !std::exchange(turn.full, true)) scanner.entities().resume_at(plan.left_at);
   for (const auto& delivery : plan.fan_out.deliveries) {

@@ -1,12 +1,14 @@
 // What the database has for the network: claims of what is due, and the fan-out of notifications.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "delivery/slots.hpp"
+#include "delivery/fair_slots.hpp"
 #include "intake/fan_out.hpp"
 #include "intake/pacer.hpp"
 #include "intake/queue_scanner.hpp"
@@ -19,12 +21,14 @@
 
 namespace dispatcher {
 
-/// Deliveries leased to this dispatcher, ready to be sent.
+/// Deliveries leased to this dispatcher, ready to be sent, and the slots taken for them.
 struct LeasedBatch {
+  explicit LeasedBatch(delivery::FairSlots& slots) : grants(slots) {}
   struct Destination {
     store::Target target;
-    bool probing;
+    std::string host;
   };
+  delivery::Grants grants;
   std::vector<delivery::LeasedDelivery> deliveries;
   std::map<delivery::WebhookId, Destination> destinations;
   platform::MonotonicTime leased_at{};  // or a little before
@@ -40,33 +44,29 @@ class Intake {
   // the session or the server; what the database refuses of one webhook or entity keeps that one waiting
   // alone.
 
-  /// Takes what is due, of webhooks in turn, as far as `slots` goes.
-  void claim(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots, LeasedBatch& into);
+  /// Takes what is due, in the order of `slots` and as far as they go.
+  void claim(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
 
   /// Turns notifications into deliveries, entities taking turns: those that can be sent at once, as far as
   /// `slots` goes.
-  void fan_out(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
-               LeasedBatch& into);
+  void fan_out(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
 
   /// Turns also those into deliveries that will have to wait, within a share of the time: fan-out never
   /// waits for capacity to send, and never takes it from what can be sent.
-  void fan_out_ahead(store::Session& session, QueueScanner& scanner, const delivery::Slots& slots,
+  void fan_out_ahead(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
                      LeasedBatch& into);
 
  private:
   store::Lease new_lease();
-  static std::vector<store::ClaimRequest> plan_claims(const std::vector<store::ReceivingWebhook>& receiving,
-                                                      const std::vector<ReadyWebhooks::Due>& due,
-                                                      const delivery::Slots& slots);
-  static std::vector<ReadyWebhooks::Due> next_due(const ReadyWebhooks& ready, const delivery::Slots& slots);
-  void claim_part(store::Session& session, ReadyWebhooks& ready,
+  std::vector<delivery::WebhookId> take_due(ReadyWebhooks& ready, delivery::FairSlots& slots);
+  void claim_part(store::Session& session, ReadyWebhooks& ready, delivery::FairSlots& slots,
                   const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
   void fan_out(store::Session& session, QueueScanner& scanner,
-               const std::vector<store::TakeRequest>& requests, const delivery::Slots& slots, Ahead ahead,
+               const std::vector<store::TakeRequest>& requests, delivery::FairSlots& slots, Ahead ahead,
                LeasedBatch& into);
   /// A turn of the fan-out, in one transaction or, where the database refuses some of it, in several.
   struct Turn {
-    delivery::Slots::Plan slots;
+    delivery::FairSlots& slots;
     Ahead ahead;
     bool full = false;  // no slot was left for some
   };
@@ -83,6 +83,7 @@ class Intake {
   const Metrics& metrics_;
   std::mt19937_64 random_;
   Pacer ahead_pacer_;
+  std::deque<delivery::WebhookId> unidentified_;  // due, and not known yet whose they are
   platform::MonotonicTime next_left_report_{};
 };
 

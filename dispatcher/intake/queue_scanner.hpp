@@ -9,6 +9,7 @@
 
 #include "intake/pacer.hpp"
 #include "schedule/ready_set.hpp"
+#include "schedule/ready_webhooks.hpp"
 #include "store/backlog/queue_scan.hpp"
 #include "store/session/session.hpp"
 
@@ -18,7 +19,7 @@ class QueueScanner {
  public:
   /// `turn`: whose turn begins after it, so that each dispatcher begins elsewhere.
   QueueScanner(platform::Milliseconds poll_interval, std::int64_t turn)
-      : poll_interval_(poll_interval), entities_(turn), webhooks_(turn) {}
+      : poll_interval_(poll_interval), entities_(turn) {}
 
   /// Looks if it is time to; `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);

@@ -4,16 +4,15 @@
 #include <limits>
 #include <utility>
 
+#include "schedule/id_ranges.hpp"
+
 namespace dispatcher {
 
 namespace {
 
 constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
-constexpr auto highest = std::numeric_limits<std::int64_t>::max();
 constexpr platform::Milliseconds first_failure_wait{5000};
 constexpr unsigned most_doublings = 4;
-constexpr platform::Milliseconds rounding{1};  // of the database's times
-constexpr std::size_t ranges_at_once = store::ranges_per_search;
 
 /// Visits `map` in a turn that begins after `cursor` and goes round once, until `visit` returns false.
 template <class Map, class F>
@@ -23,30 +22,6 @@ void go_round(Map& map, std::int64_t cursor, F&& visit) {
     if (!visit(*i)) return;
   for (auto i = map.begin(); i != first; ++i)
     if (!visit(*i)) return;
-}
-
-/// What lies between the keys that `known` picks, in about as many ranges as are searched at once: the others
-/// end some of them, so that what waits is found side by side and not one after the other.
-template <class Map, class F>
-std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
-  std::vector<store::IdRange> result;
-  std::int64_t first = lowest;
-  const std::size_t step = map.size() / ranges_at_once + 1;
-  std::size_t since = 0;  // others since the last range
-  for (const auto& [id, entry] : map) {
-    const bool is_known = known(entry);
-    if (!is_known && ++since < step) continue;
-    since = 0;
-    if (!is_known) {
-      result.push_back({first, id});
-    } else if (first < id) {
-      result.push_back({first, id - 1});
-    }
-    if (id == highest) return result;
-    first = id + 1;
-  }
-  result.push_back({first, highest});
-  return result;
 }
 
 /// How many ids it has beside its first one.
@@ -140,65 +115,6 @@ void ReadyEntities::look_again() {
 
 std::vector<store::IdRange> ReadyEntities::ranges() const {
   return ranges_between(entities_, [](const Entry& entry) { return entry.waiting || entry.left.known(); });
-}
-
-void ReadyWebhooks::found(const store::WaitingWebhook& webhook, platform::MonotonicTime now) {
-  auto& entry = webhooks_[webhook.id];
-  if (entry.left.known()) return;
-  // What comes later may be due before a first that is still to come, but not before this moment.
-  const auto before_due = std::max(webhook.until, platform::Milliseconds::zero());
-  entry.after = {webhook.first - before_due - rounding, 0};
-  entry.due = now + webhook.until + rounding;
-}
-
-void ReadyWebhooks::waits(delivery::WebhookId webhook, platform::MonotonicTime due) {
-  const auto [at, added] = webhooks_.try_emplace(webhook, Entry{.due = due});
-  if (!added) at->second.due = std::min(at->second.due, due);
-}
-
-std::vector<ReadyWebhooks::Due> ReadyWebhooks::due(platform::MonotonicTime now) const {
-  std::vector<Due> result;
-  go_round(webhooks_, cursor_, [&](const auto& item) {
-    const auto& [id, entry] = item;
-    if (now >= entry.due && now >= entry.not_before) result.push_back({id, entry.after});
-    return true;
-  });
-  return result;
-}
-
-void ReadyWebhooks::advance(delivery::WebhookId webhook, const store::DuePosition& last) {
-  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.after = last;
-}
-
-void ReadyWebhooks::finished(delivery::WebhookId webhook) {
-  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) {
-    found->second.due = platform::MonotonicTime::max();
-    found->second.left.passed();
-  }
-}
-
-void ReadyWebhooks::left_some(delivery::WebhookId webhook) {
-  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.left.met();
-}
-
-void ReadyWebhooks::postpone(delivery::WebhookId webhook, platform::MonotonicTime until) {
-  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.not_before = until;
-}
-
-void ReadyWebhooks::quarantine(delivery::WebhookId webhook, platform::MonotonicTime until) {
-  finished(webhook);
-  postpone(webhook, until);
-}
-
-void ReadyWebhooks::look_again() {
-  for (auto& [id, entry] : webhooks_)
-    if (entry.left.look_again()) entry.after = {};
-}
-
-std::vector<store::IdRange> ReadyWebhooks::ranges(platform::MonotonicTime now) const {
-  return ranges_between(webhooks_, [&](const Entry& entry) {
-    return now >= entry.due || now < entry.not_before || entry.left.known();
-  });
 }
 
 }  // namespace dispatcher

@@ -1,7 +1,6 @@
-// Who waits, as far as this dispatcher knows: entities with pending notifications and webhooks with pending
-// deliveries, each kind taking turns. Hints only: the database decides, and QueueScanner finds what is not
-// here. Who has nothing waiting any more is kept, for where it got to: a few dozen bytes each. Pure
-// bookkeeping.
+// Entities with pending notifications, as far as this dispatcher knows, taking turns. Hints only: the
+// database decides, and QueueScanner finds what is not here. Who has nothing waiting any more is kept, for
+// where it got to: a few dozen bytes each. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -10,7 +9,6 @@
 
 #include "platform/clock.hpp"
 #include "store/backlog/queue_scan.hpp"
-#include "store/deliveries/claim.hpp"
 #include "store/notifications/fan_out.hpp"
 #include "store/types.hpp"
 
@@ -25,6 +23,8 @@ void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
 class LeftRows {
  public:
   void met() { passing_ = true; }
+  /// Whether there were some in what was looked at last: behind them the end is reached.
+  void note(bool some) { some ? met() : passed(); }
   /// The end of what waits is reached.
   void passed() {
     if (std::exchange(passing_, false)) looks_to_skip_ = 6;  // of QueueScanner's: half a minute
@@ -90,49 +90,6 @@ class ReadyEntities {
   std::map<delivery::EntityId, Entry> entities_;
   delivery::EntityId ready_cursor_;
   delivery::EntityId busy_cursor_ = 0;
-};
-
-class ReadyWebhooks {
- public:
-  explicit ReadyWebhooks(delivery::WebhookId cursor = 0) : cursor_(cursor) {}
-
-  /// Its first pending delivery, seen at `now`.
-  void found(const store::WaitingWebhook& webhook, platform::MonotonicTime now);
-  /// One of its deliveries, not necessarily its first, is due at `due`.
-  void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
-
-  struct Due {
-    delivery::WebhookId webhook;
-    store::DuePosition after;  // up to here nothing is known to wait
-  };
-  /// All that are due, beginning after the one that `turn_ended` named.
-  std::vector<Due> due(platform::MonotonicTime now) const;
-  void turn_ended(delivery::WebhookId last) { cursor_ = last; }
-
-  /// Some of its deliveries were left to a newer version.
-  void left_some(delivery::WebhookId webhook);
-  /// It was looked at up to `last`.
-  void advance(delivery::WebhookId webhook, const store::DuePosition& last);
-  /// Nothing more of it is known to be due.
-  void finished(delivery::WebhookId webhook);
-  /// Not before `until`, whatever is found: it rests.
-  void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
-  /// Nothing of it can be claimed: not before `until`, and then only if something is found.
-  void quarantine(delivery::WebhookId webhook, platform::MonotonicTime until);
-  void look_again();
-
-  /// The ids not known to be due.
-  std::vector<store::IdRange> ranges(platform::MonotonicTime now) const;
-
- private:
-  struct Entry {
-    store::DuePosition after{};
-    platform::MonotonicTime due{};
-    platform::MonotonicTime not_before{};
-    LeftRows left{};
-  };
-  std::map<delivery::WebhookId, Entry> webhooks_;
-  delivery::WebhookId cursor_;
 };
 
 }  // namespace dispatcher

@@ -50,6 +50,7 @@ struct DeliverySettings {
   Milliseconds poll_interval{50};
   unsigned max_in_flight = 512;
   unsigned max_in_flight_per_webhook = 10;
+  unsigned max_in_flight_per_host = 50;
   Milliseconds connect_timeout{5000};
   Milliseconds timeout{15000};  // the whole attempt, DNS included
   Milliseconds lease{60000};    // at least timeout + 10 s, or loading fails

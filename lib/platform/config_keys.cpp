@@ -67,6 +67,12 @@ std::vector<ConfigKey> delivery_keys() {
        [](Settings& s, Text t) {
          s.delivery.max_in_flight_per_webhook = static_cast<unsigned>(read_number(t, 1, 1000));
        }},
+      {{"delivery.max_in_flight_per_host", "50", "1 to 10000",
+        "attempts in flight to one host and port, whichever webhooks they are of; of one entity at most "
+        "half"},
+       [](Settings& s, Text t) {
+         s.delivery.max_in_flight_per_host = static_cast<unsigned>(read_number(t, 1, 10000));
+       }},
       {{"delivery.connect_timeout", "5s", "duration, 100ms to 5m",
         "limit of resolution, connection and TLS handshake; at most delivery.timeout"},
        [](Settings& s, Text t) { s.delivery.connect_timeout = read_duration(t, 100ms, 5min); }},

@@ -250,4 +250,14 @@ const HostOverride* find_override(std::string_view host, const std::vector<HostO
   return found == overrides.end() ? nullptr : &*found;
 }
 
+std::string host_and_port(std::string_view stored_url) {
+  if (const auto scheme = stored_url.find("://"); scheme != std::string_view::npos)
+    stored_url.remove_prefix(scheme + 3);
+  auto result = platform::lower(stored_url.substr(0, stored_url.find_first_of("/?#")));
+  const auto address_end = result.rfind(']');  // of IPv6
+  const bool names_port =
+      result.find(':', address_end == std::string::npos ? 0 : address_end) != std::string::npos;
+  return names_port ? result : result + ":443";
+}
+
 }  // namespace webhook

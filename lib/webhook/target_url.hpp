@@ -29,6 +29,9 @@ struct UrlRejection {
 std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
                                                        const std::vector<platform::HostOverride>& overrides);
 
+/// `host:port` of a URL as it is stored: what requests to it have in common with others that go there.
+std::string host_and_port(std::string_view stored_url);
+
 /// The override that covers a host (case-insensitive; the first that matches), or nullptr.
 const platform::HostOverride* find_override(std::string_view host,
                                             const std::vector<platform::HostOverride>& overrides);

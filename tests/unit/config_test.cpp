@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(every_key_has_its_documented_default) {
   BOOST_TEST((s.delivery.poll_interval == 50ms));
   BOOST_TEST(s.delivery.max_in_flight == 512U);
   BOOST_TEST(s.delivery.max_in_flight_per_webhook == 10U);
+  BOOST_TEST(s.delivery.max_in_flight_per_host == 50U);
   BOOST_TEST((s.delivery.connect_timeout == 5s && s.delivery.timeout == 15s && s.delivery.lease == 60s));
   BOOST_TEST(
       (s.delivery.retry_schedule == std::vector<Milliseconds>{5s, 5min, 30min, 2h, 5h, 10h, 14h, 20h, 24h}));

@@ -45,6 +45,8 @@ BOOST_AUTO_TEST_CASE(whole_numbers) {
   refuses("delivery.max_in_flight", {"0", "10001"});
   accepts("delivery.max_in_flight_per_webhook", {"1", "1000"});
   refuses("delivery.max_in_flight_per_webhook", {"0", "1001"});
+  accepts("delivery.max_in_flight_per_host", {"1", "10000"});
+  refuses("delivery.max_in_flight_per_host", {"0", "10001"});
 }
 
 BOOST_AUTO_TEST_CASE(fractions) {

@@ -8,11 +8,9 @@ BOOST_AUTO_TEST_SUITE(ready)
 namespace {
 
 using dispatcher::ReadyEntities;
-using dispatcher::ReadyWebhooks;
 using Pick = ReadyEntities::Pick;
 using platform::Milliseconds;
 using platform::MonotonicTime;
-using platform::UtcTime;
 
 const MonotonicTime now{std::chrono::hours(1)};
 constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
@@ -31,8 +29,6 @@ std::vector<delivery::EntityId> next(ReadyEntities& ready, unsigned limit, Pick 
   return result;
 }
 
-constexpr Milliseconds past{-1};  // due already
-
 using Ids = std::vector<std::int64_t>;
 
 std::string text(const std::vector<store::IdRange>& ranges) {
@@ -41,12 +37,6 @@ std::string text(const std::vector<store::IdRange>& ranges) {
     result += (first == lowest ? "-" : std::to_string(first)) + ".." +
               (last == highest ? "+" : std::to_string(last)) + " ";
   }
-  return result;
-}
-
-Ids due(const ReadyWebhooks& ready, MonotonicTime at = now) {
-  Ids result;
-  for (const auto& webhook : ready.due(at)) result.push_back(webhook.webhook);
   return result;
 }
 
@@ -150,20 +140,6 @@ BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_ag
   BOOST_TEST(ready.next(Pick::ready, 1, 5, now).front().after == 99);
 }
 
-BOOST_AUTO_TEST_CASE(so_is_a_webhook_with_deliveries_left_to_a_newer_version) {
-  ReadyWebhooks ready;
-  ready.found({1, UtcTime(Milliseconds(10)), past}, now);
-  ready.left_some(1);
-  ready.advance(1, {UtcTime(Milliseconds(20)), 4});
-  ready.look_again();
-  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(20))));
-  ready.finished(1);
-  ready.found({1, UtcTime(Milliseconds(10)), past}, now);
-  BOOST_TEST(ready.due(now).empty());
-  ready.waits(1, now);  // something new
-  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(20))));
-}
-
 BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
   auto ready = with_entities({1, 2, 9});
   ready.mark_busy(9);
@@ -204,77 +180,6 @@ BOOST_AUTO_TEST_CASE(the_widest_ranges_are_halved_until_there_are_enough) {
   BOOST_TEST(halved({{1, 8}, {20, 21}}, 4) == "1..2 20..21 5..8 3..4 ");
   BOOST_TEST(halved({{1, 3}}, 9) == "1..1 3..3 2..2 ");
   BOOST_TEST(halved({{lowest, highest}}, 2) == "-..-1 0..+ ");
-}
-
-BOOST_AUTO_TEST_CASE(webhooks_are_due_in_turn_from_their_time_on) {
-  ReadyWebhooks ready;
-  for (const delivery::WebhookId id : {1, 2, 3}) ready.found({id, UtcTime(Milliseconds(id * 10)), past}, now);
-  ready.found({4, UtcTime{}, Milliseconds(4)}, now);
-  BOOST_TEST((due(ready) == Ids{1, 2, 3}));
-  ready.turn_ended(1);
-  BOOST_TEST((due(ready) == Ids{2, 3, 1}));
-  BOOST_TEST((due(ready, now + Milliseconds(5)) == Ids{2, 3, 4, 1}));
-  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(19))));
-  ready.advance(2, {UtcTime(Milliseconds(50)), 4});
-  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(50))));
-  ready.finished(2);
-  BOOST_TEST((due(ready) == Ids{3, 1}));
-  BOOST_TEST(text(ready.ranges(now)) == "-..0 2..2 4..4 5..+ ");
-  ready.waits(2, now);
-  BOOST_TEST((ready.due(now).front().after.due == UtcTime(Milliseconds(50))));
-  ready.look_again();
-  BOOST_TEST((ready.due(now).front().after.due == UtcTime{}));
-}
-
-// One with a retry tomorrow gets something new: what is due today must not be sought from tomorrow on.
-BOOST_AUTO_TEST_CASE(what_comes_before_the_first_one_found_is_not_skipped) {
-  constexpr Milliseconds day{86'400'000};
-  const UtcTime seen(Milliseconds(1'000'000));
-  ReadyWebhooks ready;
-  ready.found({1, seen + day, day}, now);
-  ready.waits(1, now + Milliseconds(1));
-  BOOST_REQUIRE(due(ready, now + Milliseconds(1)).size() == 1U);
-  BOOST_TEST((ready.due(now + Milliseconds(1)).front().after.due <= seen));
-}
-
-BOOST_AUTO_TEST_CASE(the_first_of_several_deliveries_decides_when_a_webhook_is_due) {
-  ReadyWebhooks ready;
-  ready.waits(1, now + Milliseconds(9));
-  ready.waits(1, now + Milliseconds(5));
-  ready.waits(1, now + Milliseconds(7));
-  BOOST_TEST(due(ready, now + Milliseconds(4)).empty());
-  BOOST_TEST(due(ready, now + Milliseconds(5)).size() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
-  ReadyWebhooks ready;
-  ready.found({1, UtcTime{}, past}, now);
-  ready.postpone(1, now + Milliseconds(10));
-  ready.found({1, UtcTime{}, past}, now);
-  ready.waits(1, now);
-  BOOST_TEST(due(ready).empty());
-  BOOST_TEST(due(ready, now + Milliseconds(10)).size() == 1U);
-}
-
-// One with a retry in an hour may get something new at any moment: it is searched again.
-BOOST_AUTO_TEST_CASE(one_that_is_quarantined_comes_back_only_if_something_is_found) {
-  ReadyWebhooks ready;
-  ready.found({1, UtcTime{}, past}, now);
-  ready.quarantine(1, now + Milliseconds(10));
-  BOOST_TEST(due(ready, now + Milliseconds(20)).empty());
-  ready.found({1, UtcTime{}, past}, now);
-  BOOST_TEST(due(ready).empty());
-  BOOST_TEST(due(ready, now + Milliseconds(10)).size() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(only_webhooks_that_are_due_or_postponed_are_not_searched) {
-  ReadyWebhooks ready;
-  ready.found({5, UtcTime{}, past}, now);
-  ready.found({7, UtcTime{}, Milliseconds(0)}, now);
-  BOOST_TEST(text(ready.ranges(now)) == "-..4 6..7 8..+ ");
-  BOOST_TEST(text(ready.ranges(now + Milliseconds(1))) == "-..4 6..6 8..+ ");
-  ready.postpone(7, now + Milliseconds(10));
-  BOOST_TEST(text(ready.ranges(now)) == "-..4 6..6 8..+ ");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -377,4 +377,13 @@ BOOST_AUTO_TEST_CASE(the_first_override_that_matches) {
   BOOST_TEST(find_override("", list) == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(what_requests_to_a_url_share_is_its_host_and_port) {
+  BOOST_TEST(webhook::host_and_port("https://Entidad.example.org") == "entidad.example.org:443");
+  BOOST_TEST(webhook::host_and_port("https://entidad.example.org/a:1?b#c") == "entidad.example.org:443");
+  BOOST_TEST(webhook::host_and_port("https://entidad.example.org:8443/a") == "entidad.example.org:8443");
+  BOOST_TEST(webhook::host_and_port("https://entidad.example.org?a") == "entidad.example.org:443");
+  BOOST_TEST(webhook::host_and_port("https://[2001:db8::1]/") == "[2001:db8::1]:443");
+  BOOST_TEST(webhook::host_and_port("https://[2001:db8::1]:8443/") == "[2001:db8::1]:8443");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

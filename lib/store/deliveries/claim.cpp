@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr std::string_view receiving_webhooks = R"sql(
-  SELECT w.id AS webhook_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,
+  SELECT w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,
     COALESCE(x.sondeo, FALSE) AS sondeo,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
       AS descansa_ms
@@ -224,8 +224,8 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks) {
   std::vector<ReceivingWebhook> result;
   for (const auto& row : session.query(receiving_webhooks, json_ids(webhooks))) {
-    result.push_back(
-        {read_target(row), row.boolean("sondeo"), platform::Milliseconds(row.integer("descansa_ms"))});
+    result.push_back({read_target(row), row.integer("entidad_id"), row.boolean("sondeo"),
+                      platform::Milliseconds(row.integer("descansa_ms"))});
   }
   return result;
 }

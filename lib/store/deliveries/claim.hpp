@@ -13,6 +13,7 @@ namespace store {
 /// A webhook that may receive: active, not deleted, of an active entity.
 struct ReceivingWebhook {
   Target target;
+  EntityId entity;
   bool probing;                 // one in flight only
   platform::Milliseconds rest;  // before anything of it may be claimed: 0 or more
 };

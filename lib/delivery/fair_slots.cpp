@@ -1,0 +1,346 @@
+#include "delivery/fair_slots.hpp"
+
+#include <algorithm>
+
+namespace delivery {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What a slot carries: a receiver that answers in less is given several deliveries for it.
+constexpr SlotTime carried = 100ms;
+constexpr SlotTime least_charge = 1ms;
+/// Who takes longer has no part in the reserve.
+constexpr SlotTime slow_from = 1s;
+
+}  // namespace
+
+void FairSlots::identify(const Destination& destination) {
+  const auto id = destination.webhook;
+  const auto [found, added] = webhooks_.try_emplace(id);
+  auto& webhook = found->second;
+  if (added) {
+    webhook.entity = destination.entity;
+    entities_[webhook.entity].known.push_back(id);
+    join_host(webhook, destination.host);
+  } else if (webhook.slots == 0 && webhook.host->first != destination.host) {
+    const auto wanted = std::exchange(webhook.wanted, false);
+    place(id, webhook);
+    leave_host(webhook);
+    join_host(webhook, destination.host);
+    webhook.wanted = wanted;
+  }
+  webhook.probing = destination.probing;
+  place(id, webhook);
+}
+
+void FairSlots::wait(WebhookId id) {
+  const auto found = webhooks_.find(id);
+  if (found == webhooks_.end()) return;
+  found->second.wanted = true;
+  place(id, found->second);
+}
+
+void FairSlots::stop_waiting(WebhookId id) {
+  const auto found = webhooks_.find(id);
+  if (found == webhooks_.end()) return;
+  auto& webhook = found->second;
+  webhook.wanted = false;
+  place(id, webhook);
+  let_in(webhook.host->second);
+  forget(webhook.entity);
+  forget_idle();
+}
+
+FairSlots::Candidates FairSlots::next(std::size_t most) {
+  Candidates result;
+  // Neither kind keeps the other from its turn.
+  while (add_ordered(joining_.empty() ? most : most / 2, result)) result = {};
+  add_joining(most, result);
+  return result;
+}
+
+/// One webhook of each entity. True: some had to leave the order, since their host has no room, and others of
+/// it may have come in.
+bool FairSlots::add_ordered(std::size_t most, Candidates& result) {
+  std::vector<WebhookId> without_room;
+  const auto last_for_reserve = queue_.least() + limits_.longest;
+  for (const auto& [account, entity] : queue_.order()) {
+    if (full() || (unreserved() == 0 && (reserved_ >= reserve_ || account > last_for_reserve))) break;
+    if (result.webhooks.size() >= most) {
+      result.until = account;
+      break;
+    }
+    for (const auto& [own, id] : entities_.at(entity).webhooks.order()) {
+      const auto& webhook = webhooks_.at(id);
+      if (!host_has_room(webhook)) {
+        without_room.push_back(id);
+      } else if (slot_free(webhook)) {
+        result.webhooks.push_back(id);
+        break;
+      }
+    }
+  }
+  for (const auto id : without_room) put(id, webhooks_.at(id), Place::at_host);
+  for (const auto id : without_room) let_in(webhooks_.at(id).host->second);
+  return !without_room.empty();
+}
+
+/// In turn.
+void FairSlots::add_joining(std::size_t most, Candidates& result) {
+  if (in_hand_ >= used_ + limits_.total) return;
+  const auto start = joining_.upper_bound(joined_);
+  const auto add = [&](auto from, auto to) {
+    for (; from != to && result.webhooks.size() < most; ++from) result.webhooks.push_back(joined_ = *from);
+  };
+  const auto first = joining_.begin();
+  add(start, joining_.end());
+  add(first, start);
+}
+
+FairSlots::Rank FairSlots::rank(WebhookId id) const {
+  const auto found = webhooks_.find(id);
+  if (found == webhooks_.end()) return {};
+  const auto entity = found->second.entity;
+  return {queue_.account(entity), entities_.at(entity).webhooks.account(id)};
+}
+
+bool FairSlots::joins(WebhookId id) const {
+  const auto found = webhooks_.find(id);
+  return found != webhooks_.end() && may_join(found->second);
+}
+
+bool FairSlots::take(WebhookId id) {
+  const auto found = webhooks_.find(id);
+  if (found == webhooks_.end()) return false;
+  auto& webhook = found->second;
+  if (!has_room(webhook)) return false;
+  if (!may_join(webhook)) {
+    if (!slot_free(webhook) || !host_has_room(webhook)) return false;
+    hold_slot(webhook);
+  }
+  const bool known = webhook.recent && !webhook.probing;
+  const auto charge = known ? std::max(*webhook.recent, least_charge) : limits_.longest;
+  webhook.charged.push_back(charge);
+  ++webhook.in_hand;
+  ++in_hand_;
+  queue_.charge(webhook.entity, charge);
+  entities_.at(webhook.entity).webhooks.charge(id, charge);
+  place(id, webhook);
+  return true;
+}
+
+bool FairSlots::take_new(const Destination& destination) {
+  identify(destination);
+  const auto& webhook = webhooks_.at(destination.webhook);
+  const auto& waiting = queue_.order();
+  const bool others_first = !may_join(webhook) && unreserved() <= waiting.size() && !waiting.empty() &&
+                            waiting.begin()->first < queue_.account(webhook.entity);
+  if (!others_first && take(destination.webhook)) return true;
+  forget(destination.entity);
+  return false;
+}
+
+void FairSlots::give_back(WebhookId id) {
+  if (const auto found = webhooks_.find(id); found != webhooks_.end() && found->second.in_hand > 0)
+    drop_from_hand(id, found->second, SlotTime{});
+}
+
+void FairSlots::take_unsent(WebhookId id) {
+  if (const auto found = webhooks_.find(id); found != webhooks_.end()) {
+    ++found->second.unrecorded;
+    place(id, found->second);
+  }
+}
+
+void FairSlots::ended(WebhookId id, Outcome outcome, platform::Milliseconds took) {
+  const auto found = webhooks_.find(id);
+  if (found == webhooks_.end() || found->second.in_hand == 0) return;
+  auto& webhook = found->second;
+  ++webhook.unrecorded;
+  if (outcome == Outcome::answered || outcome == Outcome::asked_to_wait)
+    webhook.recent = webhook.recent ? *webhook.recent + (took - *webhook.recent) / 4 : took;
+  if (outcome == Outcome::failed) webhook.recent.reset();
+  webhook.stalled = outcome == Outcome::not_started;
+  if (outcome == Outcome::failed || outcome == Outcome::asked_to_wait) webhook.awaiting_result = true;
+  drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
+}
+
+void FairSlots::recorded(WebhookId id) {
+  const auto found = webhooks_.find(id);
+  if (found == webhooks_.end() || found->second.unrecorded == 0) return;
+  auto& webhook = found->second;
+  if (--webhook.unrecorded == 0) webhook.awaiting_result = false;
+  place(id, webhook);
+  forget(webhook.entity);
+}
+
+unsigned FairSlots::slots(WebhookId id) const {
+  const auto found = webhooks_.find(id);
+  return found == webhooks_.end() ? 0 : found->second.slots;
+}
+
+unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
+  if (!webhook.recent || webhook.probing) return 1;
+  return static_cast<unsigned>(std::max<SlotTime::rep>(1, carried / std::max(*webhook.recent, least_charge)));
+}
+
+/// For one more, within its own limit.
+bool FairSlots::has_room(const Webhook& webhook) const {
+  const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
+  return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
+}
+
+/// One more would follow others on a slot that it holds.
+bool FairSlots::may_join(const Webhook& webhook) const {
+  return webhook.in_hand < webhook.slots * deliveries_per_slot(webhook) && in_hand_ < used_ + limits_.total;
+}
+
+/// The reserve is for entities that hold nothing, are not far ahead of the least, and are not known to be
+/// slow: one that turns slow takes one of it, whatever it had in hand.
+bool FairSlots::slot_free(const Webhook& webhook) const {
+  if (unreserved() > 0) return true;
+  const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
+  return !slow && reserved_ < reserve_ && entities_.at(webhook.entity).slots == 0 &&
+         queue_.account(webhook.entity) <= queue_.least() + limits_.longest;
+}
+
+bool FairSlots::host_has_room(const Webhook& webhook) const {
+  const auto& host = webhook.host->second;
+  if (host.slots >= limits_.per_host) return false;
+  const auto own = host.by_entity.find(webhook.entity);
+  return own == host.by_entity.end() || own->second < std::max(1U, limits_.per_host / 2);
+}
+
+void FairSlots::put(WebhookId id, Webhook& webhook, Place place) {
+  if (webhook.place == place) return;
+  auto& queue = entities_.at(webhook.entity).webhooks;
+  auto& host = webhook.host->second;
+  if (webhook.place == Place::joining) joining_.erase(id);
+  if (webhook.place == Place::at_host) host.waiting_here.erase({webhook.waits_since, id});
+  if (webhook.place == Place::ordered) {
+    queue.leave(id);
+    --host.ordered;
+    if (queue.order().empty()) queue_.leave(webhook.entity);
+  }
+  webhook.place = place;
+  if (place == Place::joining) joining_.insert(id);
+  if (place == Place::at_host) {
+    webhook.waits_since = queue_.account(webhook.entity);
+    host.waiting_here.emplace(webhook.waits_since, id);
+  }
+  if (place == Place::ordered) {
+    queue.enter(id);
+    ++host.ordered;
+    queue_.enter(webhook.entity);
+  }
+}
+
+void FairSlots::place(WebhookId id, Webhook& webhook) {
+  if (!webhook.wanted || !has_room(webhook)) return put(id, webhook, Place::none);
+  if (may_join(webhook)) return put(id, webhook, Place::joining);
+  if (webhook.place != Place::at_host)
+    put(id, webhook, host_has_room(webhook) ? Place::ordered : Place::at_host);
+}
+
+void FairSlots::hold_slot(Webhook& webhook) {
+  auto& entity = entities_.at(webhook.entity);
+  if (unreserved() == 0) {
+    entity.reserved = true;
+    ++reserved_;
+  }
+  ++used_;
+  ++entity.slots;
+  ++webhook.slots;
+  ++webhook.host->second.slots;
+  ++webhook.host->second.by_entity[webhook.entity];
+}
+
+/// Those that what is in hand does not need.
+void FairSlots::release_slots(Webhook& webhook) {
+  auto& entity = entities_.at(webhook.entity);
+  auto& host = webhook.host->second;
+  const unsigned each = deliveries_per_slot(webhook);
+  const unsigned needed = (webhook.in_hand + each - 1) / each;
+  for (; webhook.slots > needed; --webhook.slots) {
+    if (std::exchange(entity.reserved, false)) --reserved_;
+    --used_;
+    --entity.slots;
+    --host.slots;
+    if (--host.by_entity[webhook.entity] == 0) host.by_entity.erase(webhook.entity);
+  }
+}
+
+void FairSlots::drop_from_hand(WebhookId id, Webhook& webhook, SlotTime took) {
+  --in_hand_;
+  if (--webhook.in_hand == 0) webhook.stalled = false;
+  const auto correction = took - webhook.charged.front();
+  webhook.charged.pop_front();
+  queue_.settle(webhook.entity, correction);
+  entities_.at(webhook.entity).webhooks.settle(id, correction);
+  release_slots(webhook);
+  place(id, webhook);
+  let_in(webhook.host->second);
+  forget_idle();
+}
+
+/// As many as there is room for, those of the least accounts first. Past those of entities that have half of
+/// the host already.
+void FairSlots::let_in(Host& host) {
+  for (auto next = host.waiting_here.begin();
+       next != host.waiting_here.end() && host.slots + host.ordered < limits_.per_host;) {
+    const auto id = (next++)->second;
+    if (auto& webhook = webhooks_.at(id); host_has_room(webhook)) put(id, webhook, Place::ordered);
+  }
+}
+
+void FairSlots::join_host(Webhook& webhook, const std::string& name) {
+  webhook.host = hosts_.try_emplace(name).first;
+  ++webhook.host->second.known;
+}
+
+void FairSlots::leave_host(Webhook& webhook) {
+  if (--webhook.host->second.known == 0) hosts_.erase(webhook.host);
+}
+
+/// Unless something of it is in hand, waits, or has an account.
+void FairSlots::forget(EntityId id) {
+  const auto found = entities_.find(id);
+  if (found == entities_.end() || queue_.knows(id)) return;
+  const auto busy = [this](WebhookId webhook) {
+    const auto& known = webhooks_.at(webhook);
+    return known.in_hand > 0 || known.unrecorded > 0 || known.wanted;
+  };
+  if (std::ranges::any_of(found->second.known, busy)) return;
+  for (const auto webhook : found->second.known) {
+    leave_host(webhooks_.at(webhook));
+    webhooks_.erase(webhook);
+  }
+  entities_.erase(found);
+}
+
+void FairSlots::forget_idle() {
+  while (const auto entity = queue_.forget_one()) forget(*entity);
+}
+
+std::map<WebhookId, unsigned> share_out(const FairSlots& slots, const FairSlots::Candidates& candidates,
+                                        unsigned most, Grants& grants) {
+  std::set<std::pair<FairSlots::Rank, WebhookId>> order;
+  for (const auto webhook : candidates.webhooks) order.emplace(slots.rank(webhook), webhook);
+  std::map<WebhookId, unsigned> granted;
+  for (unsigned total = 0; !order.empty() && total < most;) {
+    const auto [rank, webhook] = *order.begin();
+    order.erase(order.begin());
+    if (const auto now = slots.rank(webhook); rank < now) {
+      order.emplace(now, webhook);  // another webhook of its entity has taken one meanwhile
+    } else if ((rank.first <= candidates.until || slots.joins(webhook)) && grants.take(webhook)) {
+      ++granted[webhook];
+      ++total;
+      order.emplace(slots.rank(webhook), webhook);
+    }
+  }
+  return granted;
+}
+
+}  // namespace delivery

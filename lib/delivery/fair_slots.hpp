@@ -1,0 +1,195 @@
+// Who may send next: send capacity is shared by slot-time, so that who holds slots for long, or many of them,
+// holds up nobody else (docs/delivery.md#how-slots-are-shared). Pure bookkeeping, no clock of its own.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "delivery/fair_queue.hpp"
+#include "delivery/ids.hpp"
+#include "platform/clock.hpp"
+
+namespace delivery {
+
+/// Where a webhook's requests go, as last read from the database.
+struct Destination {
+  WebhookId webhook = 0;
+  EntityId entity = 0;
+  std::string host;      // with its port
+  bool probing = false;  // its last attempt failed in transport or with 429 or 503: one in flight only
+};
+
+/// A slot is the right to have one request under way. A receiver that answers quickly is given several
+/// deliveries for each slot, which follow each other; what waits so holds nothing.
+class FairSlots {
+ public:
+  struct Limits {
+    unsigned total = 0;
+    unsigned per_webhook = 0;        // deliveries in hand
+    unsigned per_host = 0;           // slots; an entity has at most half of them
+    platform::Milliseconds longest;  // an attempt, where nothing is known: delivery.timeout
+  };
+  explicit FairSlots(const Limits& limits) : limits_(limits), reserve_(limits.total / 8) {}
+
+  // Who waits. A webhook must be identified before it waits; what it holds already stays with its old host.
+  void identify(const Destination& destination);
+  bool identified(WebhookId webhook) const { return webhooks_.contains(webhook); }
+  /// Deliveries of it are due, or none are known to be any more.
+  void wait(WebhookId webhook);
+  void stop_waiting(WebhookId webhook);
+  /// Who may take something now, least used first.
+  struct Candidates {
+    std::vector<WebhookId> webhooks;
+    SlotTime until = SlotTime::max();  // whose entity has used more comes after others that wait, too
+  };
+  Candidates next(std::size_t most);
+  /// Less is served first.
+  using Rank = std::pair<SlotTime, SlotTime>;
+  Rank rank(WebhookId webhook) const;
+
+  /// One more of it would follow others on a slot that it holds.
+  bool joins(WebhookId webhook) const;
+  /// True: one more delivery of it is in hand.
+  bool take(WebhookId webhook);
+  /// The same for one that has just been made: not before others that wait and whose entities have used less.
+  bool take_new(const Destination& destination);
+  /// It was not leased after all.
+  void give_back(WebhookId webhook);
+  /// A delivery that is not sent, but has an outcome to be recorded, counts for its webhook's own limit.
+  void take_unsent(WebhookId webhook);
+
+  enum class Outcome {
+    answered,
+    asked_to_wait,  // 429 or 503
+    failed,
+    not_started,  // handed back: no more is given until what is under way has ended
+  };
+  /// The attempt is over. Its webhook has its own room back once it is `recorded`, and none at all before
+  /// that when it was asked to wait, or failed: how long it is to rest is not known yet.
+  void ended(WebhookId webhook, Outcome outcome, platform::Milliseconds took);
+  void recorded(WebhookId webhook);
+
+  /// How many of a webhook's requests may be under way together.
+  unsigned slots(WebhookId webhook) const;
+  unsigned in_hand() const { return in_hand_; }
+  /// Slots, the reserve included.
+  unsigned free() const { return limits_.total - std::min(limits_.total, used_); }
+  bool full() const { return free() == 0; }
+  /// Webhooks and entities remembered.
+  std::size_t size() const { return webhooks_.size() + entities_.size(); }
+
+ private:
+  struct Host {
+    unsigned slots = 0;
+    unsigned ordered = 0;                      // webhooks of Place::ordered
+    unsigned known = 0;                        // webhooks
+    std::map<EntityId, unsigned> by_entity;    // slots
+    FairQueue<WebhookId>::Order waiting_here;  // Place::at_host, by their entity's account when they came
+  };
+  using Hosts = std::map<std::string, Host>;
+  struct Entity {
+    FairQueue<WebhookId> webhooks;
+    std::vector<WebhookId> known;
+    unsigned slots = 0;
+    bool reserved = false;  // one of its slots is of the reserve
+  };
+  /// Where a webhook is that waits: it needs no slot, is in the order, or waits for room at its host. `none`:
+  /// it does not wait, or has as much in hand as it may.
+  enum class Place { none, joining, ordered, at_host };
+  struct Webhook {
+    EntityId entity = 0;
+    Hosts::iterator host;
+    bool probing = false;
+    bool wanted = false;
+    Place place = Place::none;
+    SlotTime waits_since{};  // its key in Host::waiting_here
+    unsigned in_hand = 0;
+    unsigned slots = 0;
+    unsigned unrecorded = 0;         // ended, and not recorded yet
+    bool awaiting_result = false;    // one of those failed, or was asked to wait
+    bool stalled = false;            // something was handed back, and nothing has ended since
+    std::optional<SlotTime> recent;  // how long an answer took of late
+    std::deque<SlotTime> charged;    // for what is in hand
+  };
+  using Webhooks = std::unordered_map<WebhookId, Webhook>;
+
+  static unsigned deliveries_per_slot(const Webhook& webhook);
+  bool has_room(const Webhook& webhook) const;
+  bool may_join(const Webhook& webhook) const;
+  bool slot_free(const Webhook& webhook) const;
+  bool host_has_room(const Webhook& webhook) const;
+  unsigned unreserved() const { return limits_.total - reserve_ - (used_ - reserved_); }
+
+  void put(WebhookId id, Webhook& webhook, Place place);
+  void place(WebhookId id, Webhook& webhook);
+  bool add_ordered(std::size_t most, Candidates& result);
+  void add_joining(std::size_t most, Candidates& result);
+  void hold_slot(Webhook& webhook);
+  void release_slots(Webhook& webhook);
+  void drop_from_hand(WebhookId id, Webhook& webhook, SlotTime took);
+  void let_in(Host& host);
+  void join_host(Webhook& webhook, const std::string& name);
+  void leave_host(Webhook& webhook);
+  void forget(EntityId entity);
+  void forget_idle();
+
+  Limits limits_;
+  unsigned reserve_;       // slots
+  unsigned used_ = 0;      // slots
+  unsigned reserved_ = 0;  // of them, of the reserve
+  unsigned in_hand_ = 0;   // deliveries
+  FairQueue<EntityId> queue_;
+  std::unordered_map<EntityId, Entity> entities_;
+  Webhooks webhooks_;
+  Hosts hosts_;
+  std::set<WebhookId> joining_;  // wait, and need no slot more
+  WebhookId joined_ = 0;         // their turn begins after it
+};
+
+class Grants;
+/// Gives the candidates, one at a time to whoever has used least so far, what they may have: how many to
+/// each, `most` in all.
+std::map<WebhookId, unsigned> share_out(const FairSlots& slots, const FairSlots::Candidates& candidates,
+                                        unsigned most, Grants& grants);
+
+/// What is taken for deliveries about to be leased: what is not leased in the end is given back.
+class Grants {
+ public:
+  /// `slots` outlive it.
+  explicit Grants(FairSlots& slots) : slots_(&slots) {}
+  Grants(Grants&& other) noexcept : slots_(other.slots_), taken_(std::exchange(other.taken_, {})) {}
+  Grants& operator=(Grants&& other) noexcept {
+    std::swap(slots_, other.slots_);
+    std::swap(taken_, other.taken_);
+    return *this;
+  }
+  ~Grants() {
+    for (const auto& [webhook, count] : taken_)
+      for (unsigned i = 0; i < count; ++i) slots_->give_back(webhook);
+  }
+
+  bool take(WebhookId webhook) { return slots_->take(webhook) && ++taken_[webhook] > 0; }
+  bool take_new(const Destination& destination) {
+    return slots_->take_new(destination) && ++taken_[destination.webhook] > 0;
+  }
+  void add(Grants&& more) {
+    for (const auto& [webhook, count] : std::exchange(more.taken_, {})) taken_[webhook] += count;
+  }
+  /// One of them was leased, and is going to end.
+  void keep(WebhookId webhook) {
+    if (const auto found = taken_.find(webhook); found != taken_.end() && found->second > 0) --found->second;
+  }
+  bool full() const { return slots_->full(); }
+
+ private:
+  FairSlots* slots_;
+  std::map<WebhookId, unsigned> taken_;
+};
+
+}  // namespace delivery

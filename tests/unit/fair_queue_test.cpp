@@ -1,0 +1,99 @@
+#include "delivery/fair_queue.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(fair_queue)
+
+namespace {
+
+using namespace std::chrono_literals;
+using Queue = delivery::FairQueue<std::int64_t>;
+
+std::vector<std::int64_t> order(const Queue& queue) {
+  std::vector<std::int64_t> result;
+  for (const auto& [account, id] : queue.order()) result.push_back(id);
+  return result;
+}
+
+using Ids = std::vector<std::int64_t>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(who_has_used_least_is_first) {
+  Queue queue;
+  for (const std::int64_t id : {1, 2, 3}) queue.enter(id);
+  queue.charge(1, 20ms);
+  queue.charge(2, 10ms);
+  BOOST_TEST((order(queue) == Ids{3, 2, 1}));
+  queue.leave(3);
+  BOOST_TEST((order(queue) == Ids{2, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_expected_is_corrected_by_what_it_took) {
+  Queue queue;
+  queue.enter(1);
+  queue.enter(2);
+  queue.charge(1, 15s);
+  queue.enter(3);
+  queue.charge(2, 1s);
+  queue.settle(1, 5ms - 15s);
+  queue.settle(2, 0ms);
+  BOOST_TEST((order(queue) == Ids{3, 1, 2}));
+  BOOST_TEST((queue.account(1) == 5ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_begins_at_the_present_minimum) {
+  Queue queue;
+  queue.enter(1);
+  queue.enter(2);
+  queue.charge(1, 70ms);
+  queue.charge(2, 50ms);
+  queue.enter(3);
+  BOOST_TEST((queue.account(3) == 50ms));
+  BOOST_TEST((order(queue) == Ids{2, 3, 1}));
+}
+
+// Otherwise whoever leaves for a moment has used nothing when it comes back.
+BOOST_AUTO_TEST_CASE(an_account_is_kept_until_the_minimum_has_passed_it) {
+  Queue queue;
+  queue.enter(1);
+  queue.enter(2);
+  queue.charge(1, 50ms);
+  queue.settle(1, 0ms);
+  queue.leave(1);
+  BOOST_TEST(!queue.forget_one().has_value());
+  queue.enter(1);
+  BOOST_TEST((queue.account(1) == 50ms));
+  queue.leave(1);
+  queue.charge(2, 60ms);
+  BOOST_TEST(queue.forget_one().value() == 1);
+  BOOST_TEST(!queue.forget_one().has_value());
+  BOOST_TEST(queue.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(when_nobody_is_left_all_can_be_forgotten) {
+  Queue queue;
+  queue.enter(1);
+  queue.charge(1, 50ms);
+  queue.leave(1);
+  BOOST_TEST(!queue.forget_one().has_value());  // it holds one
+  queue.settle(1, 0ms);
+  BOOST_TEST(queue.forget_one().value() == 1);
+  BOOST_TEST(queue.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_credited_beyond_the_minimum) {
+  Queue queue;
+  queue.enter(1);
+  queue.enter(2);
+  queue.charge(1, 15s);
+  queue.charge(2, 10s);
+  queue.settle(1, 5ms - 15s);  // the minimum is at 10 s
+  BOOST_TEST((queue.account(1) == 10s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,303 @@
+// Slots under load, by a simulation: claims every 10 ms, receivers of all kinds, results recorded 20 ms after
+// an attempt has ended. What is asserted are the bounds that docs/delivery.md#how-slots-are-shared states.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "delivery/fair_slots.hpp"
+
+BOOST_AUTO_TEST_SUITE(fair_slots_simulation)
+
+namespace {
+
+using namespace std::chrono_literals;
+using delivery::EntityId;
+using delivery::FairSlots;
+using delivery::WebhookId;
+using Time = platform::Milliseconds;
+
+constexpr Time round_time = 10ms;
+constexpr Time until_recorded = 20ms;
+constexpr Time time_out = 15s;
+
+struct Receiver {
+  EntityId entity = 0;
+  Time answers_in{};  // time_out or more: never
+  std::string host;
+  double rows_per_second = 0;  // 0: an endless backlog
+};
+
+class Simulation {
+ public:
+  explicit Simulation(unsigned total, unsigned per_host = 10'000)
+      : slots_({.total = total, .per_webhook = 10, .per_host = per_host, .longest = time_out}) {}
+
+  WebhookId add(const Receiver& receiver) {
+    const auto id = static_cast<WebhookId>(webhooks_.size() + 1);
+    Webhook webhook;
+    webhook.receiver = receiver;
+    if (webhook.receiver.host.empty()) webhook.receiver.host = "h" + std::to_string(id);
+    webhook.next_row = now_;
+    webhooks_.push_back(webhook);
+    return id;
+  }
+  /// `count` webhooks, five for each entity from `entity` on.
+  void add_crowd(unsigned count, EntityId entity, Time answers_in) {
+    for (unsigned i = 0; i < count; ++i) add({entity + i / 5, answers_in, {}, 0});
+  }
+  void run(Time time) {
+    for (const auto end = now_ + time; now_ < end; now_ += round_time) round();
+  }
+  /// From here on.
+  void measure() {
+    used_.clear();
+    waits_.clear();
+  }
+
+  /// Slot-time used by attempts that have ended.
+  double used(EntityId entity) { return used_[entity]; }
+  /// How long rows waited for the start of their attempt: the longest, and all but one of a hundred.
+  Time longest_wait(WebhookId id) { return quantile(id, 1); }
+  Time p99_wait(WebhookId id) { return quantile(id, 0.99); }
+  unsigned started(WebhookId id) const { return webhooks_[static_cast<std::size_t>(id) - 1].active; }
+  unsigned started() const { return active_; }
+  unsigned most_at(const std::string& host) const { return most_at_host_.at(host); }
+
+ private:
+  struct Row {
+    WebhookId webhook;
+    Time written;
+  };
+  struct Webhook {
+    Receiver receiver;
+    bool probing = false;
+    Time next_row{};
+    std::deque<Time> due;   // when each was written
+    std::deque<Row> queue;  // taken, and waiting for a connection
+    unsigned lanes = 1;
+    unsigned active = 0;
+  };
+  enum class What { ended, recorded };
+  struct Event {
+    Time at;
+    What what;
+    WebhookId webhook;
+    bool operator>(const Event& other) const { return at > other.at; }
+  };
+
+  Webhook& of(WebhookId id) { return webhooks_[static_cast<std::size_t>(id) - 1]; }
+
+  void round() {
+    write_rows();
+    while (!events_.empty() && events_.top().at <= now_) {
+      const auto event = events_.top();
+      events_.pop();
+      event.what == What::ended ? end(event.webhook) : slots_.recorded(event.webhook);
+    }
+    claim();
+  }
+
+  void write_rows() {
+    for (std::size_t i = 0; i < webhooks_.size(); ++i) {
+      auto& webhook = webhooks_[i];
+      const auto rate = webhook.receiver.rows_per_second;
+      while (rate == 0 ? webhook.due.size() < 20 : webhook.next_row <= now_) {
+        webhook.due.push_back(rate == 0 ? now_ : webhook.next_row);
+        if (rate > 0) webhook.next_row += Time(static_cast<int>(1000 / rate));
+      }
+      if (webhook.due.empty()) continue;
+      const auto id = static_cast<WebhookId>(i + 1);
+      slots_.identify({id, webhook.receiver.entity, webhook.receiver.host, webhook.probing});
+      slots_.wait(id);
+    }
+  }
+
+  void claim() {
+    const auto candidates = slots_.next(64);
+    delivery::Grants grants(slots_);
+    for (const auto& [id, count] : delivery::share_out(slots_, candidates, 512, grants)) {
+      auto& webhook = of(id);
+      for (unsigned i = 0; i < count && !webhook.due.empty(); ++i) {
+        grants.keep(id);
+        webhook.queue.push_back({id, webhook.due.front()});
+        webhook.due.pop_front();
+      }
+      if (webhook.due.empty()) slots_.stop_waiting(id);
+      webhook.lanes = slots_.slots(id);
+      start(id);
+    }
+  }
+
+  void start(WebhookId id) {
+    auto& webhook = of(id);
+    while (webhook.active < webhook.lanes && !webhook.queue.empty()) {
+      const auto row = webhook.queue.front();
+      webhook.queue.pop_front();
+      waits_[id].push_back(now_ - row.written);
+      ++webhook.active;
+      ++active_;
+      auto& most = most_at_host_[webhook.receiver.host];
+      most = std::max(most, ++at_host_[webhook.receiver.host]);
+      events_.push({now_ + std::min(webhook.receiver.answers_in, time_out), What::ended, id});
+    }
+  }
+
+  void end(WebhookId id) {
+    auto& webhook = of(id);
+    --webhook.active;
+    --active_;
+    --at_host_[webhook.receiver.host];
+    const bool failed = webhook.receiver.answers_in >= time_out;
+    const auto took = std::min(webhook.receiver.answers_in, time_out);
+    used_[webhook.receiver.entity] += static_cast<double>(took.count());
+    slots_.ended(id, failed ? FairSlots::Outcome::failed : FairSlots::Outcome::answered, took);
+    webhook.probing = failed;
+    events_.push({now_ + until_recorded, What::recorded, id});
+    start(id);
+  }
+
+  Time quantile(WebhookId id, double part) {
+    auto waits = waits_[id];
+    if (waits.empty()) return Time::max();
+    std::ranges::sort(waits);
+    return waits[static_cast<std::size_t>(part * static_cast<double>(waits.size() - 1))];
+  }
+
+  Time now_{1s};
+  FairSlots slots_;
+  std::vector<Webhook> webhooks_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::map<EntityId, double> used_;
+  std::map<WebhookId, std::vector<Time>> waits_;
+  std::map<std::string, unsigned> at_host_;
+  std::map<std::string, unsigned> most_at_host_;
+  unsigned active_ = 0;
+};
+
+constexpr EntityId healthy = 100'000;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(entities_that_want_more_than_there_is_get_the_same_slot_time) {
+  Simulation simulation(128);
+  simulation.add_crowd(25, 1, 13s);     // entities 1 to 5
+  simulation.add_crowd(25, 11, 1s);     // 11 to 15
+  simulation.add_crowd(25, 21, 200ms);  // 21 to 25
+  simulation.run(time_out * 2);
+  simulation.measure();
+  simulation.run(time_out * 10);
+  double all = 0;
+  for (const EntityId first : {1, 11, 21})
+    for (EntityId entity = first; entity < first + 5; ++entity) all += simulation.used(entity);
+  for (const EntityId first : {1, 11, 21}) {
+    for (EntityId entity = first; entity < first + 5; ++entity) {
+      BOOST_TEST_CONTEXT("entity " << entity) {
+        BOOST_TEST(simulation.used(entity) > all / 15 * 0.9);
+        BOOST_TEST(simulation.used(entity) < all / 15 * 1.1);
+      }
+    }
+  }
+}
+
+// Max-min: what one does not want is shared by the others.
+BOOST_AUTO_TEST_CASE(who_wants_less_than_its_share_gets_it_all) {
+  Simulation simulation(128);
+  simulation.add_crowd(50, 1, 13s);
+  const auto webhook = simulation.add({healthy, 50ms, {}, 20});  // one slot at a time
+  simulation.run(time_out);
+  simulation.measure();
+  simulation.run(time_out * 10);
+  BOOST_TEST(simulation.used(healthy) > 0.95 * 20 * 50 * 150);
+  BOOST_TEST(simulation.p99_wait(webhook).count() <= 100);
+  for (EntityId entity = 1; entity <= 10; ++entity)
+    BOOST_TEST(simulation.used(entity) > (112.0 * 150'000 - simulation.used(healthy)) / 10 * 0.9);
+}
+
+BOOST_AUTO_TEST_CASE(alone_a_slow_crowd_has_nearly_all) {
+  Simulation simulation(512);
+  simulation.add_crowd(100, 1, 13s);
+  simulation.run(time_out * 2);
+  BOOST_TEST(simulation.started() >= 512U * 7 / 8);
+  BOOST_TEST(simulation.started() <= 512U);
+}
+
+BOOST_AUTO_TEST_CASE(a_healthy_receiver_does_not_notice_a_hundred_that_answer_after_13_s) {
+  Simulation simulation(512);
+  simulation.add_crowd(100, 1, 13s);
+  simulation.run(time_out);
+  const auto webhook = simulation.add({healthy, 5ms, {}, 100});
+  simulation.run(time_out * 4);
+  BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
+}
+
+BOOST_AUTO_TEST_CASE(nor_two_thousand_that_never_answer) {
+  Simulation simulation(512);
+  simulation.add_crowd(2'000, 1, time_out);
+  simulation.run(time_out);
+  const auto webhook = simulation.add({healthy, 5ms, {}, 100});
+  simulation.run(time_out * 2);
+  // Four hundred entities, each with a new claim: more than the reserve holds. What they hold ends.
+  BOOST_TEST(simulation.p99_wait(webhook).count() <= 200);
+}
+
+BOOST_AUTO_TEST_CASE(nor_those_that_turn_slow_at_once) {
+  Simulation simulation(512);
+  const auto webhook = simulation.add({healthy, 5ms, {}, 100});
+  simulation.run(5s);
+  simulation.add_crowd(250, 1, time_out);  // fifty entities, fewer than the reserve
+  simulation.measure();
+  simulation.run(time_out * 2);
+  BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_does_not_wait) {
+  Simulation simulation(512);
+  simulation.add_crowd(100, 1, 13s);
+  simulation.run(time_out * 4);
+  for (int i = 0; i < 50; ++i) {
+    const auto webhook = simulation.add({healthy + i, 5ms, {}, 1});
+    simulation.run(100ms);
+    BOOST_TEST(simulation.longest_wait(webhook).count() <= 20);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_flood_does_not_starve_the_slow) {
+  Simulation simulation(64);
+  simulation.add_crowd(250, 1, 5ms);  // fifty entities
+  simulation.add_crowd(5, 1000, 13s);
+  simulation.run(time_out);
+  simulation.measure();
+  simulation.run(time_out * 10);
+  double most = 0;
+  for (EntityId entity = 1; entity <= 50; ++entity) most = std::max(most, simulation.used(entity));
+  BOOST_TEST(simulation.used(1000) > most * 0.9);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_has_a_limit_whoever_sends_there) {
+  Simulation simulation(512, 50);
+  for (EntityId entity = 1; entity <= 400; ++entity) {
+    for (int i = 0; i < 5; ++i) simulation.add({entity, 200ms, "provider", 0});
+  }
+  const auto webhook = simulation.add({healthy, 5ms, {}, 100});
+  simulation.run(time_out * 2);
+  BOOST_TEST(simulation.most_at("provider") <= 50U);
+  BOOST_TEST(simulation.started() >= 45U);
+  BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_host_is_charged_to_whose_request_it_is) {
+  Simulation simulation(512, 50);
+  for (int i = 0; i < 5; ++i) simulation.add({1, 13s, "provider", 0});
+  simulation.run(time_out);
+  const auto webhook = simulation.add({2, 5ms, "provider", 50});
+  simulation.run(time_out * 2);
+  BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

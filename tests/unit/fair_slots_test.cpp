@@ -1,0 +1,281 @@
+#include "delivery/fair_slots.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(fair_slots)
+
+namespace {
+
+using namespace std::chrono_literals;
+using delivery::Destination;
+using delivery::FairSlots;
+using delivery::WebhookId;
+using Outcome = FairSlots::Outcome;
+
+FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10'000) {
+  return FairSlots({.total = total, .per_webhook = per_webhook, .per_host = per_host, .longest = 15s});
+}
+
+/// Each webhook is of an entity, and at a host, of its own.
+Destination own(WebhookId webhook, bool probing = false) {
+  return {webhook, webhook, "h" + std::to_string(webhook) + ":443", probing};
+}
+
+void wait(FairSlots& slots, const Destination& destination) {
+  slots.identify(destination);
+  slots.wait(destination.webhook);
+}
+
+/// How many it is given, of at most `most`.
+unsigned take(FairSlots& slots, const Destination& destination, unsigned most = 1000) {
+  slots.identify(destination);
+  unsigned taken = 0;
+  while (taken < most && slots.take(destination.webhook)) ++taken;
+  return taken;
+}
+
+void end(FairSlots& slots, WebhookId webhook, Outcome outcome = Outcome::answered,
+         platform::Milliseconds took = 5ms) {
+  slots.ended(webhook, outcome, took);
+  slots.recorded(webhook);
+}
+
+/// It waits for ever, so its account, and how quickly it answers, are remembered.
+void know(FairSlots& slots, const Destination& destination, platform::Milliseconds took) {
+  wait(slots, destination);
+  for (int i = 0; i < 3; ++i) {
+    BOOST_REQUIRE(slots.take(destination.webhook));
+    end(slots, destination.webhook, Outcome::answered, took);
+  }
+}
+
+using Ids = std::vector<WebhookId>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_webhook_has_its_own_limit) {
+  auto slots = with(100, 3);
+  BOOST_TEST(take(slots, own(1)) == 3U);
+  BOOST_TEST(take(slots, own(2)) == 3U);  // and holds up no other
+  end(slots, 1);
+  BOOST_TEST(take(slots, own(1)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(all_together_have_a_limit) {
+  auto slots = with(7, 10);
+  BOOST_TEST(take(slots, own(1)) == 7U);
+  BOOST_TEST(slots.full());
+  BOOST_TEST(take(slots, own(2)) == 0U);
+  end(slots, 1, Outcome::answered, 13s);
+  BOOST_TEST(take(slots, own(2)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_probes_has_one_in_flight) {
+  auto slots = with(100);
+  BOOST_TEST(take(slots, own(1, true)) == 1U);
+  BOOST_TEST(take(slots, own(2), 3) == 3U);
+  BOOST_TEST(take(slots, own(2, true)) == 0U);  // it began to fail with several in flight
+}
+
+BOOST_AUTO_TEST_CASE(what_is_over_is_its_webhook_s_until_it_is_recorded) {
+  auto slots = with(100, 1);
+  BOOST_TEST(take(slots, own(1)) == 1U);
+  slots.ended(1, Outcome::answered, 5ms);
+  BOOST_TEST(slots.in_hand() == 0U);
+  BOOST_TEST(take(slots, own(1)) == 0U);
+  slots.recorded(1);
+  BOOST_TEST(take(slots, own(1)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(who_failed_or_was_asked_to_wait_starts_nothing_before_that_is_recorded) {
+  for (const auto outcome : {Outcome::failed, Outcome::asked_to_wait}) {
+    auto slots = with(100);
+    BOOST_TEST(take(slots, own(1), 2) == 2U);
+    slots.ended(1, outcome, 5ms);
+    BOOST_TEST(take(slots, own(1)) == 0U);
+    slots.recorded(1);
+    BOOST_TEST(take(slots, own(1)) == 9U);
+  }
+}
+
+// Otherwise what is handed back would come again at once, and be handed back again, for as long as it lasts.
+BOOST_AUTO_TEST_CASE(who_has_handed_back_gets_no_more_until_something_has_ended) {
+  auto slots = with(100, 3);
+  BOOST_TEST(take(slots, own(1)) == 3U);
+  end(slots, 1, Outcome::not_started);
+  end(slots, 1, Outcome::not_started);
+  BOOST_TEST(take(slots, own(1)) == 0U);
+  end(slots, 1);
+  BOOST_TEST(take(slots, own(1)) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_sent_counts_for_its_webhook_s_own_limit_alone) {
+  auto slots = with(100, 1);
+  slots.identify(own(1));
+  slots.take_unsent(1);
+  BOOST_TEST(slots.in_hand() == 0U);
+  BOOST_TEST(take(slots, own(1)) == 0U);
+  slots.recorded(1);
+  BOOST_TEST(take(slots, own(1)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_answers_quickly_is_given_several_for_a_slot) {
+  auto slots = with(100);
+  know(slots, own(1), 20ms);
+  BOOST_TEST(take(slots, own(1)) == 10U);
+  BOOST_TEST(slots.slots(1) == 2U);
+  know(slots, own(2), 13s);
+  BOOST_TEST(take(slots, own(2)) == 10U);
+  BOOST_TEST(slots.slots(2) == 10U);
+}
+
+BOOST_AUTO_TEST_CASE(what_follows_on_a_slot_is_bounded_in_all) {
+  auto slots = with(8, 1000);
+  know(slots, own(1), 1ms);
+  BOOST_TEST(take(slots, own(1)) <= 16U);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_used_least_is_next) {
+  auto slots = with(100);
+  for (const WebhookId webhook : {1, 2, 3, 4}) wait(slots, own(webhook));
+  know(slots, own(1), 50ms);
+  know(slots, own(2), 500ms);
+  know(slots, own(3), 5ms);
+  slots.stop_waiting(4);
+  BOOST_TEST((slots.next(9).webhooks == Ids{3, 1, 2}));
+  BOOST_TEST((slots.next(2).webhooks == Ids{3, 1}));
+  slots.stop_waiting(1);
+  BOOST_TEST((slots.next(9).webhooks == Ids{3, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(so_it_is_within_an_entity) {
+  auto slots = with(100);
+  const auto of_seven = [](WebhookId webhook) { return Destination{webhook, 7, "h:443"}; };
+  for (const WebhookId webhook : {1, 2, 3}) wait(slots, of_seven(webhook));
+  know(slots, of_seven(1), 500ms);
+  know(slots, of_seven(2), 5ms);
+  for (const WebhookId webhook : {3, 2, 1}) {
+    BOOST_TEST((slots.next(9).webhooks == Ids{webhook}));
+    slots.stop_waiting(webhook);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
+  auto slots = with(16, 20);  // two of them
+  BOOST_TEST(take(slots, own(1)) == 14U);
+  BOOST_TEST(take(slots, own(2)) == 1U);
+  BOOST_TEST(take(slots, {3, 2, "h:443"}) == 0U);  // of the same entity
+  BOOST_TEST(take(slots, own(4, true)) == 0U);     // failing
+  BOOST_TEST(take(slots, own(5)) == 1U);
+  BOOST_TEST(take(slots, own(6)) == 0U);
+  end(slots, 5);
+  BOOST_TEST(take(slots, own(6)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(nor_are_they_for_those_known_to_be_slow) {
+  auto slots = with(16, 20);
+  know(slots, own(2), 2s);
+  BOOST_TEST(take(slots, own(3)) == 14U);
+  BOOST_TEST(take(slots, own(2)) == 0U);
+  BOOST_TEST(take(slots, own(1)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(nor_are_they_for_those_far_ahead_of_the_least) {
+  auto slots = with(16, 20);
+  wait(slots, own(1));
+  for (int i = 0; i < 20; ++i) know(slots, own(2), 900ms);  // and the first one uses none
+  BOOST_TEST(take(slots, own(3)) == 14U);
+  BOOST_TEST(take(slots, own(2)) == 0U);
+  BOOST_TEST(take(slots, own(1)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_delivery_does_not_overtake_who_waits_and_has_used_less) {
+  auto slots = with(2, 10);
+  wait(slots, own(2));
+  know(slots, own(1), 500ms);
+  BOOST_TEST(take(slots, own(3), 1) == 1U);
+  BOOST_TEST(!slots.take_new(own(1)));  // the free one is for the second
+  BOOST_TEST(slots.take(2));
+  end(slots, 3);
+  slots.stop_waiting(2);
+  BOOST_TEST(slots.take_new(own(1)));
+}
+
+BOOST_AUTO_TEST_CASE(a_host_has_a_limit_and_an_entity_half_of_it) {
+  auto slots = with(100, 10, 6);
+  const auto at_host = [](WebhookId webhook, delivery::EntityId entity) {
+    return Destination{webhook, entity, "one:443"};
+  };
+  BOOST_TEST(take(slots, at_host(1, 1)) == 3U);
+  BOOST_TEST(take(slots, at_host(2, 1)) == 0U);
+  BOOST_TEST(take(slots, at_host(3, 2)) == 3U);
+  BOOST_TEST(take(slots, at_host(4, 3)) == 0U);
+  BOOST_TEST(take(slots, own(5)) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_host_is_next_as_soon_as_it_has_room) {
+  auto slots = with(100, 10, 2);
+  const auto at_host = [](WebhookId webhook) { return Destination{webhook, webhook, "one:443"}; };
+  BOOST_TEST(take(slots, at_host(1)) == 1U);
+  BOOST_TEST(take(slots, at_host(2)) == 1U);
+  for (const WebhookId webhook : {3, 4, 5}) wait(slots, at_host(webhook));
+  BOOST_TEST(slots.next(9).webhooks.empty());
+  end(slots, 1);
+  BOOST_TEST((slots.next(9).webhooks == Ids{3}));
+  slots.stop_waiting(3);  // nothing is due after all
+  BOOST_TEST((slots.next(9).webhooks == Ids{4}));
+  BOOST_TEST(slots.take(4));
+  end(slots, 2);
+  BOOST_TEST((slots.next(9).webhooks == Ids{5}));
+}
+
+BOOST_AUTO_TEST_CASE(a_webhook_that_moves_waits_at_its_new_host) {
+  auto slots = with(100, 10, 1);
+  BOOST_TEST(take(slots, {1, 1, "old:443"}) == 1U);
+  wait(slots, {2, 2, "old:443"});
+  BOOST_TEST(slots.next(9).webhooks.empty());
+  slots.identify({2, 2, "new:443"});
+  BOOST_TEST((slots.next(9).webhooks == Ids{2}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_given_back_is_free_again_and_costs_nothing) {
+  auto slots = with(4, 4);
+  wait(slots, own(1));
+  {
+    delivery::Grants grants(slots);
+    BOOST_TEST(grants.take(1));
+    BOOST_TEST(grants.take(1));
+    grants.keep(1);
+    BOOST_TEST(slots.in_hand() == 2U);
+  }
+  BOOST_TEST(slots.in_hand() == 1U);
+  BOOST_TEST(take(slots, own(1)) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(giving_back_what_was_never_taken_changes_nothing) {
+  auto slots = with(4, 4);
+  slots.give_back(1);
+  slots.ended(1, Outcome::answered, 5ms);
+  slots.recorded(1);
+  BOOST_TEST(slots.in_hand() == 0U);
+  BOOST_TEST(take(slots, own(1)) == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_remembered_who_has_nothing_to_do) {
+  auto slots = with(100);
+  for (WebhookId webhook = 1; webhook <= 10'000; ++webhook) {
+    wait(slots, own(webhook));
+    BOOST_REQUIRE(slots.take(webhook));
+    slots.stop_waiting(webhook);
+    end(slots, webhook);
+    BOOST_TEST(!slots.take_new(own(webhook, true)) == false);
+    end(slots, webhook, Outcome::failed, 5s);
+  }
+  BOOST_TEST(slots.size() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
