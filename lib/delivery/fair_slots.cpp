@@ -108,7 +108,7 @@ FairSlots::Rank FairSlots::rank(WebhookId id) const {
 
 bool FairSlots::joins(WebhookId id) const {
   const auto found = webhooks_.find(id);
-  return found != webhooks_.end() && may_join(found->second);
+  return found != webhooks_.end() && may_join(id, found->second);
 }
 
 bool FairSlots::take(WebhookId id) {
@@ -116,13 +116,15 @@ bool FairSlots::take(WebhookId id) {
   if (found == webhooks_.end()) return false;
   auto& webhook = found->second;
   if (!has_room(webhook)) return false;
-  if (!may_join(webhook)) {
+  if (!may_join(id, webhook)) {
+    place(id, webhook);
     if (!slot_free(webhook) || !host_has_room(webhook)) return false;
     hold_slot(webhook);
   }
   const bool known = webhook.recent && !webhook.probing;
   const auto charge = known ? std::max(*webhook.recent, least_charge) : limits_.longest;
   webhook.charged.push_back(charge);
+  ++webhook.given;
   ++webhook.in_hand;
   ++in_hand_;
   queue_.charge(webhook.entity, charge);
@@ -135,8 +137,8 @@ bool FairSlots::take_new(const Destination& destination) {
   identify(destination);
   const auto& webhook = webhooks_.at(destination.webhook);
   const auto& waiting = queue_.order();
-  const bool others_first = !may_join(webhook) && unreserved() <= waiting.size() && !waiting.empty() &&
-                            waiting.begin()->first < queue_.account(webhook.entity);
+  const bool others_first = !may_join(destination.webhook, webhook) && unreserved() <= waiting.size() &&
+                            !waiting.empty() && waiting.begin()->first < queue_.account(webhook.entity);
   if (!others_first && take(destination.webhook)) return true;
   forget(destination.entity);
   return false;
@@ -192,9 +194,21 @@ bool FairSlots::has_room(const Webhook& webhook) const {
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
 }
 
-/// One more would follow others on a slot that it holds.
-bool FairSlots::may_join(const Webhook& webhook) const {
-  return webhook.in_hand < webhook.slots * deliveries_per_slot(webhook) && in_hand_ < used_ + limits_.total;
+/// Somebody who has used less waits for a slot, and none is free.
+bool FairSlots::others_first(WebhookId id, const Webhook& webhook) const {
+  if (unreserved() > 0 || queue_.order().empty()) return false;
+  const auto& [account, entity] = *queue_.order().begin();
+  if (entity != webhook.entity) return account < queue_.account(webhook.entity);
+  const auto& own = entities_.at(entity).webhooks;
+  return own.order().begin()->first < own.account(id);
+}
+
+/// One more would follow others on a slot that it holds. While others wait for it, no more than the slot was
+/// taken for: it would never be free again.
+bool FairSlots::may_join(WebhookId id, const Webhook& webhook) const {
+  const auto carries = webhook.slots * deliveries_per_slot(webhook);
+  return webhook.in_hand < carries && in_hand_ < used_ + limits_.total &&
+         (webhook.given < carries || !others_first(id, webhook));
 }
 
 /// The reserve is for entities that hold nothing, are not far ahead of the least, and are not known to be
@@ -239,7 +253,7 @@ void FairSlots::put(WebhookId id, Webhook& webhook, Place place) {
 
 void FairSlots::place(WebhookId id, Webhook& webhook) {
   if (!webhook.wanted || !has_room(webhook)) return put(id, webhook, Place::none);
-  if (may_join(webhook)) return put(id, webhook, Place::joining);
+  if (may_join(id, webhook)) return put(id, webhook, Place::joining);
   if (webhook.place != Place::at_host)
     put(id, webhook, host_has_room(webhook) ? Place::ordered : Place::at_host);
 }
@@ -270,6 +284,7 @@ void FairSlots::release_slots(Webhook& webhook) {
     --host.slots;
     if (--host.by_entity[webhook.entity] == 0) host.by_entity.erase(webhook.entity);
   }
+  if (webhook.slots == 0) webhook.given = 0;
 }
 
 void FairSlots::drop_from_hand(WebhookId id, Webhook& webhook, SlotTime took) {

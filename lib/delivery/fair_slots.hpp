@@ -111,6 +111,7 @@ class FairSlots {
     SlotTime waits_since{};  // its key in Host::waiting_here
     unsigned in_hand = 0;
     unsigned slots = 0;
+    unsigned given = 0;              // deliveries since it last held no slot
     unsigned unrecorded = 0;         // ended, and not recorded yet
     bool awaiting_result = false;    // one of those failed, or was asked to wait
     bool stalled = false;            // something was handed back, and nothing has ended since
@@ -121,7 +122,8 @@ class FairSlots {
 
   static unsigned deliveries_per_slot(const Webhook& webhook);
   bool has_room(const Webhook& webhook) const;
-  bool may_join(const Webhook& webhook) const;
+  bool others_first(WebhookId id, const Webhook& webhook) const;
+  bool may_join(WebhookId id, const Webhook& webhook) const;
   bool slot_free(const Webhook& webhook) const;
   bool host_has_room(const Webhook& webhook) const;
   unsigned unreserved() const { return limits_.total - reserve_ - (used_ - reserved_); }

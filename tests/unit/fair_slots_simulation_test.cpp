@@ -65,7 +65,7 @@ class Simulation {
   /// How long rows waited for the start of their attempt: the longest, and all but one of a hundred.
   Time longest_wait(WebhookId id) { return quantile(id, 1); }
   Time p99_wait(WebhookId id) { return quantile(id, 0.99); }
-  unsigned started(WebhookId id) const { return webhooks_[static_cast<std::size_t>(id) - 1].active; }
+  std::size_t sent(WebhookId id) { return waits_[id].size(); }
   unsigned started() const { return active_; }
   unsigned most_at(const std::string& host) const { return most_at_host_.at(host); }
 
@@ -277,6 +277,16 @@ BOOST_AUTO_TEST_CASE(a_flood_does_not_starve_the_slow) {
   double most = 0;
   for (EntityId entity = 1; entity <= 50; ++entity) most = std::max(most, simulation.used(entity));
   BOOST_TEST(simulation.used(1000) > most * 0.9);
+}
+
+// Who keeps a slot busy with one delivery after the other must give it up nevertheless.
+BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
+  Simulation simulation(2);
+  simulation.add_crowd(10, 1, 20ms);  // two entities
+  simulation.run(time_out);
+  simulation.measure();
+  simulation.run(time_out);
+  for (WebhookId webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
 }
 
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit_whoever_sends_there) {
