@@ -1,5 +1,7 @@
 #include "http/request.hpp"
 
+#include <utility>
+
 #include "webhook/notification_body.hpp"
 #include "webhook/sealed_data.hpp"
 #include "webhook/signature.hpp"
@@ -21,7 +23,7 @@ std::optional<Request> prepare_request(delivery::LeasedDelivery delivery, const 
   Request request;
   request.url = target.url;
   request.secret = std::move(secret);
-  request.body = webhook::notification_body(delivery.event, delivery.occurred, delivery.data);
+  request.body = webhook::notification_body(delivery.event, delivery.occurred, std::exchange(delivery.data, {}));
   request.lease_until = lease_until;
   request.delivery = std::move(delivery);
   return request;
