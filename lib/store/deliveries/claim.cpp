@@ -44,7 +44,7 @@ constexpr std::string_view where_receiving =
     "AND activo AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 constexpr std::string_view lock_deliveries =
-    "SELECT id, webhook_id, notificacion_id FROM entregas WHERE id IN";
+    "SELECT id, webhook_id, notificacion_id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
 
 /// For share: what a cancellation that is not committed yet holds is left to it.

@@ -20,7 +20,7 @@ constexpr std::string_view make_due = R"sql(
 constexpr std::string_view if_expired = "AND arriendo_hasta < UTC_TIMESTAMP(3)";
 
 constexpr std::string_view leases_of = R"sql(
-  SELECT id, arriendo FROM entregas WHERE id IN)sql";
+  SELECT id, arriendo FROM entregas FORCE INDEX (PRIMARY) WHERE id IN)sql";
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
 

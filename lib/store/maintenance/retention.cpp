@@ -44,7 +44,7 @@ constexpr std::string_view webhooks_after = R"sql(
 constexpr std::string_view ended_deliveries = R"sql(
   SELECT id, estado = 'fallida' AS otra,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, notificacion_id
-  FROM entregas WHERE id IN)sql";
+  FROM entregas FORCE INDEX (PRIMARY) WHERE id IN)sql";
 constexpr std::string_view lock_ended = "AND terminada_en IS NOT NULL FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_attempts = R"sql(
   DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -56,7 +56,7 @@ constexpr std::string_view delete_deliveries = R"sql(
 constexpr std::string_view notifications_by_id = R"sql(
   SELECT n.id, n.error IS NOT NULL AS otra,
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
-  FROM notificaciones_pendientes n WHERE n.id IN)sql";
+  FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
 /// The subquery is of the SELECT, not of the DELETE, which would lock the deliveries that it finds.
 constexpr std::string_view lock_ended_without_deliveries = R"sql(
     AND n.estado <> 'pendiente' AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.notificacion_id = n.id)
@@ -67,7 +67,7 @@ constexpr std::string_view delete_notifications = R"sql(
 
 constexpr std::string_view webhooks_by_id = R"sql(
   SELECT w.id, FALSE AS otra, TIMESTAMPDIFF(MICROSECOND, w.fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
-  FROM webhooks w WHERE w.id IN)sql";
+  FROM webhooks w FORCE INDEX (PRIMARY) WHERE w.id IN)sql";
 constexpr std::string_view lock_without_deliveries = R"sql(
     AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.webhook_id = w.id)
   FOR UPDATE SKIP LOCKED)sql";
