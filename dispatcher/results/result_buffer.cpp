@@ -12,10 +12,16 @@ namespace dispatcher {
 namespace {
 
 using namespace std::chrono_literals;
+using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto quarantine_time = 5s;        // a webhook whose row somebody holds, or that was refused,
-constexpr auto between_looks = 100ms;       // or until the row is free
+constexpr auto quarantine_time = 5s;  // of a webhook that was refused, or whose lock cost a wait
+// Of one whose row somebody holds: doubled from try to try. The first is for a lock that is soon gone, that
+// of another dispatcher.
+constexpr Milliseconds shortest_wait{10};
+constexpr Milliseconds longest_wait{100};
+constexpr std::size_t tried_at_once = 100;  // results brought back for a batch
+constexpr auto between_releases = 100ms;    // of leases whose rows somebody holds
 constexpr auto refused_for = 1s;            // between tries while all are refused
 constexpr std::size_t enough_to_tell = 20;  // refused, and none taken since: all are
 
@@ -40,8 +46,9 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
     done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, {}});
   } else {
     const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
-    unrecorded_.push_back(delivery::classify(attempt, settings_, chance, platform::utc_now()));
-    log_attempt(attempt, unrecorded_.back());
+    const auto delivery_result = delivery::classify(attempt, settings_, chance, platform::utc_now());
+    log_attempt(attempt, delivery_result);
+    enqueue(delivery_result);
   }
 }
 
@@ -52,21 +59,25 @@ void ResultBuffer::hold(const delivery::LeasedDelivery& delivery) {
                  : "the secret of a webhook cannot be decrypted: its deliveries are held (check "
                    "secrets.key_file)",
              {{"webhook", delivery.webhook}, {"delivery", delivery.id}});
-  unrecorded_.push_back(hold_unreadable(delivery));
+  enqueue(hold_unreadable(delivery));
+}
+
+/// Those of a webhook that waits go with it.
+void ResultBuffer::enqueue(const delivery::DeliveryResult& delivery_result) {
+  const auto found = quarantine_.find(delivery_result.webhook);
+  if (found == quarantine_.end() || found->second.tried) {
+    unrecorded_.push_back(delivery_result);
+    return;
+  }
+  found->second.results.push_back(delivery_result);
+  ++quarantined_;
 }
 
 bool ResultBuffer::record(store::Session& session) {
   const auto now = platform::monotonic_now();
-  std::erase_if(quarantine_, [&](const auto& entry) { return now >= entry.second.until; });
-  if (!quarantine_.empty() && now >= next_bring_back_) bring_back_unlocked(session, now);
+  bring_back(now);
   bool got_on = false;
-  if (!refused_ || now >= next_try_) {
-    const auto batch = next_batch();
-    const auto quarantined_before = quarantine_.size();
-    // Where some rows are held, more may be: looking costs less than a second's wait.
-    got_on = write(session, quarantine_.empty() ? batch : keep_unlocked(session, batch));
-    got_on = got_on || quarantine_.size() > quarantined_before;
-  }
+  if (!refused_ || now >= next_try_) got_on = write(session, next_batch());
   return release(session, now) || got_on;
 }
 
@@ -75,7 +86,7 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   if (unreleased_.empty() || now < next_release_) return false;
   next_release_ = now + refused_for;
   const auto held = store::release_leases(session, unreleased_);
-  next_release_ = held.empty() ? platform::MonotonicTime{} : now + between_looks;
+  next_release_ = held.empty() ? platform::MonotonicTime{} : now + between_releases;
   std::set<std::pair<delivery::DeliveryId, std::uint64_t>> left;
   for (const auto& delivery : held) left.emplace(delivery.id, delivery.lease);
   for (const auto& delivery : unreleased_) {
@@ -87,69 +98,79 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   return any;
 }
 
-/// Written, or given up.
-void ResultBuffer::finish(const Batch& batch) {
-  // One delivery may be here twice: its lease ended while the database was away, and it was sent again.
-  std::set<std::pair<delivery::DeliveryId, std::uint64_t>> attempts;
-  for (const auto& delivery_result : batch) {
-    attempts.emplace(delivery_result.id, delivery_result.lease);
-    quarantine_.erase(delivery_result.webhook);
-    refusals_.erase(delivery_result.id);
-    const bool again = delivery_result.state == delivery::DeliveryState::pending;
-    done_.push_back({delivery_result.webhook, delivery_result.entity,
-                     again ? std::optional(delivery_result.wait) : std::nullopt});
-  }
-  const auto decided = [&](const auto& kept) { return attempts.contains({kept.id, kept.lease}); };
-  std::erase_if(unrecorded_, decided);
+/// Written, or given up: its webhook's other results need not wait any longer.
+void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
+  refusals_.erase(delivery_result.id);
+  const bool again = delivery_result.state == delivery::DeliveryState::pending;
+  done_.push_back({delivery_result.webhook, delivery_result.entity,
+                   again ? std::optional(delivery_result.wait) : std::nullopt});
+  const auto found = quarantine_.find(delivery_result.webhook);
+  if (found == quarantine_.end()) return;
+  bring_back(found->second);
+  quarantine_.erase(found);
 }
 
-std::size_t ResultBuffer::quarantined() const {
-  if (quarantine_.empty()) return 0;
-  return static_cast<std::size_t>(std::ranges::count_if(unrecorded_, [this](const auto& delivery_result) {
-    return quarantine_.contains(delivery_result.webhook);
-  }));
+/// Takes out of the queue what is done with or set aside: part of the batch that was last read of it. One
+/// delivery may be there twice: its lease ended while the database was away, and it was sent again.
+void ResultBuffer::forget(const Batch& batch) {
+  std::set<store::ResultKey> decided;
+  for (const auto& delivery_result : batch) decided.emplace(delivery_result.id, delivery_result.lease);
+  const auto end =
+      unrecorded_.begin() + static_cast<std::ptrdiff_t>(std::min(batch_size, unrecorded_.size()));
+  const auto is_decided = [&](const auto& kept) { return decided.contains({kept.id, kept.lease}); };
+  unrecorded_.erase(std::remove_if(unrecorded_.begin(), end, is_decided), end);
 }
 
-/// The oldest, without those of webhooks that are quarantined.
+/// The oldest.
 ResultBuffer::Batch ResultBuffer::next_batch() const {
-  Batch batch;
-  for (const auto& delivery_result : unrecorded_) {
-    if (batch.size() == batch_size) break;
-    if (!quarantine_.contains(delivery_result.webhook)) batch.push_back(delivery_result);
-  }
-  return batch;
+  const auto end =
+      unrecorded_.begin() + static_cast<std::ptrdiff_t>(std::min(batch_size, unrecorded_.size()));
+  return {unrecorded_.begin(), end};
 }
 
-void ResultBuffer::quarantine(delivery::WebhookId webhook, bool held) {
-  quarantine_[webhook] = {platform::monotonic_now() + quarantine_time, held};
+void ResultBuffer::set_aside(const delivery::DeliveryResult& delivery_result, Milliseconds wait) {
+  const auto [found, is_new] = quarantine_.try_emplace(delivery_result.webhook);
+  auto& quarantine = found->second;
+  if (is_new || quarantine.tried) {
+    quarantine.tried = false;
+    quarantine.wait = wait;
+    quarantine.until = platform::monotonic_now() + wait;
+    brought_back_at_.emplace(quarantine.until, delivery_result.webhook);
+  }
+  quarantine.results.push_back(delivery_result);
+  ++quarantined_;
 }
 
-/// As soon as nobody holds their rows any more: the lease of what has been delivered goes on.
-void ResultBuffer::bring_back_unlocked(store::Session& session, platform::MonotonicTime now) {
-  next_bring_back_ = now + between_looks;
-  Batch held;
-  for (const auto& delivery_result : unrecorded_) {
-    const auto found = quarantine_.find(delivery_result.webhook);
-    if (held.size() < batch_size && found != quarantine_.end() && found->second.held)
-      held.push_back(delivery_result);
-  }
-  if (held.empty()) return;
-  for (const auto& delivery_result : held) quarantine_.erase(delivery_result.webhook);
-  keep_unlocked(session, held);
+void ResultBuffer::set_aside_held(const delivery::DeliveryResult& delivery_result) {
+  const auto found = quarantine_.find(delivery_result.webhook);
+  const auto last = found == quarantine_.end() ? Milliseconds{} : found->second.wait;
+  if (found != quarantine_.end() && !found->second.tried) return set_aside(delivery_result, last);
+  const auto wait = std::clamp(2 * last, shortest_wait, longest_wait);
+  if (wait == longest_wait && last < longest_wait)
+    log_.warning("a row is locked by another session; the results of its webhook wait",
+                 {{"webhook", delivery_result.webhook}});
+  set_aside(delivery_result, wait);
 }
 
-/// Without those whose rows somebody holds, which are quarantined together: a wait for each would hold up
-/// all.
-ResultBuffer::Batch ResultBuffer::keep_unlocked(store::Session& session, const Batch& batch) {
-  const auto unlocked = store::find_unlocked(session, batch);
-  Batch rest;
-  for (const auto& delivery_result : batch) {
-    if (unlocked.contains(delivery_result.webhook))
-      rest.push_back(delivery_result);
-    else
-      quarantine(delivery_result.webhook, true);
+/// Those that have waited for long enough, a few of them: the others of a batch must not wait for thousands
+/// that are still held.
+void ResultBuffer::bring_back(platform::MonotonicTime now) {
+  const auto before = quarantined_;
+  while (!brought_back_at_.empty() && brought_back_at_.begin()->first <= now &&
+         before - quarantined_ < tried_at_once) {
+    const auto [until, webhook] = *brought_back_at_.begin();
+    brought_back_at_.erase(brought_back_at_.begin());
+    const auto found = quarantine_.find(webhook);
+    if (found != quarantine_.end() && !found->second.tried && found->second.until == until)
+      bring_back(found->second);
   }
-  return rest;
+}
+
+void ResultBuffer::bring_back(Quarantine& quarantine) {
+  unrecorded_.insert(unrecorded_.end(), quarantine.results.begin(), quarantine.results.end());
+  quarantined_ -= quarantine.results.size();
+  quarantine.results.clear();
+  quarantine.tried = true;
 }
 
 /// True: some of them are done with.
@@ -157,60 +178,40 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   if (batch.empty()) return false;
   heartbeat_.beat();
   try {
-    report(batch, store::record_results(session, batch, settings_.disable_after));
+    return settle(batch, store::record_results(session, batch, settings_.disable_after));
   } catch (const store::Unavailable&) {
     throw;
-  } catch (const store::LockTimeout& error) {
-    log_.warning("a row is locked by another session; the results of its webhook wait",
-                 {{"error", error.what()}});
-    const auto rest = keep_unlocked(session, batch);
-    return rest.size() < batch.size() ? write(session, rest) : write_by_webhook(session, batch);
   } catch (const store::Conflict&) {
     throw;
   } catch (const store::DatabaseError& error) {
     log_.error("results cannot be recorded", {{"count", batch.size()}, {"error", error.what()}});
     return write_isolated(session, batch);
   }
-  recorded(batch);
-  return true;
 }
 
-void ResultBuffer::recorded(const Batch& batch) {
-  ++written_;
-  refused_ = false;
-  finish(batch);
-}
-
-/// Somebody holds a row, and it is not seen which. It ends with the first that waits in vain: a second has
-/// passed, and the rest has its turn in the next batch.
-bool ResultBuffer::write_by_webhook(store::Session& session, const Batch& batch) {
-  std::map<delivery::WebhookId, Batch> groups;
-  for (const auto& delivery_result : batch) groups[delivery_result.webhook].push_back(delivery_result);
-  if (groups.size() == 1) {
-    quarantine(batch.front().webhook, false);
-    return false;
+/// True: some of them are done with.
+bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summary) {
+  forget(batch);
+  Batch recorded;
+  Batch held;
+  for (const auto& delivery_result : batch) {
+    const store::ResultKey key{delivery_result.id, delivery_result.lease};
+    const bool left = summary.held.contains(key) || summary.waited.contains(key);
+    (left ? held : recorded).push_back(delivery_result);
   }
-  bool any = false;
-  for (const auto& [webhook, group] : groups) {
-    if (!write(session, group)) break;
-    any = true;
+  report(recorded, summary);
+  if (!recorded.empty()) {
+    ++written_;
+    refused_ = false;
   }
-  return any;
-}
-
-/// Of a batch of which some is refused. Rows that somebody holds must not keep the other parts from their
-/// turn.
-bool ResultBuffer::write_part(store::Session& session, const Batch& part) {
-  heartbeat_.beat();
-  try {
-    report(part, store::record_results(session, part, settings_.disable_after));
-  } catch (const store::LockTimeout&) {
-    return keep_unlocked(session, part).size() == part.size() && write_by_webhook(session, part);
-  } catch (const store::Conflict&) {
-    return false;  // it stays for the next batch
+  for (const auto& delivery_result : recorded) finish(delivery_result);
+  for (const auto& delivery_result : held) {
+    if (summary.waited.contains({delivery_result.id, delivery_result.lease}))
+      set_aside(delivery_result, quarantine_time);
+    else
+      set_aside_held(delivery_result);
   }
-  recorded(part);
-  return true;
+  return !recorded.empty();
 }
 
 /// True: some of them are done with. Whatever the error says: whether others are taken tells whom it
@@ -221,7 +222,14 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   store::isolate<store::DatabaseError>(
       batch,
       [&](const Batch& part) {
-        if (!all_refused) any = write_part(session, part) || any;
+        heartbeat_.beat();
+        if (all_refused) return;
+        try {
+          any = settle(part, store::record_results(session, part, settings_.disable_after)) || any;
+        } catch (const store::Unavailable&) {
+          throw;
+        } catch (const store::Conflict&) {  // it stays for the next batch
+        }
       },
       [&](const delivery::DeliveryResult& delivery_result, const store::DatabaseError&) {
         any = refuse(delivery_result) || any;
@@ -233,14 +241,15 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
 /// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
 /// When all are, it is not their fault: they are kept. True: given up.
 bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
-  quarantine(delivery_result.webhook, false);
+  forget({delivery_result});
   const auto written_before = refusals_.try_emplace(delivery_result.id, written_).first->second;
   if (written_ > written_before) {
     log_.error("a refused result is given up; its delivery is attempted again after the lease",
                {{"delivery", delivery_result.id}});
-    finish({delivery_result});
+    finish(delivery_result);
     return true;
   }
+  set_aside(delivery_result, quarantine_time);
   const auto since = std::ranges::count(refusals_, written_, &decltype(refusals_)::value_type::second);
   refused_ = static_cast<std::size_t>(since) >= enough_to_tell;
   next_try_ = platform::monotonic_now() + refused_for;
@@ -249,20 +258,20 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
 
 /// Counts what was recorded. A batch whose COMMIT was not acknowledged comes back as stale: it is counted by
 /// nobody.
-void ResultBuffer::report(const Batch& batch, const store::RecordSummary& result) const {
-  for (const auto& delivery_result : batch) {
-    if (!result.stale.contains({delivery_result.id, delivery_result.lease}))
+void ResultBuffer::report(const Batch& recorded, const store::RecordSummary& summary) const {
+  for (const auto& delivery_result : recorded) {
+    if (!summary.stale.contains({delivery_result.id, delivery_result.lease}))
       metrics_.count_result(delivery_result);
   }
-  if (!result.stale.empty()) {
+  if (!summary.stale.empty()) {
     log_.warning("results discarded: this dispatcher no longer holds the leases of their deliveries",
-                 {{"deliveries", result.stale.size()}});
+                 {{"deliveries", summary.stale.size()}});
   }
-  for (const auto webhook : result.deactivated) {
+  for (const auto webhook : summary.deactivated) {
     log_.warning("webhook deactivated: its receiver answered 410, or failed for delivery.disable_after",
                  {{"webhook", webhook}});
   }
-  metrics_.deactivated.add(result.deactivated.size());
+  metrics_.deactivated.add(summary.deactivated.size());
 }
 
 void ResultBuffer::log_attempt(const delivery::Attempt& attempt,

@@ -2,9 +2,10 @@
 //
 // It promises: a result is kept until it is recorded, while the database is away and while it refuses all.
 // Those that it refuses while it takes others, and rows that somebody holds, keep no other from being
-// written. Used by one thread.
+// written: their webhooks' results wait apart, and are tried again a few at a time. Used by one thread.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -46,30 +47,33 @@ class ResultBuffer {
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }
 
-  std::size_t waiting() const { return unrecorded_.size() + unreleased_.size(); }
+  std::size_t waiting() const { return unrecorded_.size() + quarantined_ + unreleased_.size(); }
   /// Of them, those that wait for a row that somebody holds, or that was refused.
-  std::size_t quarantined() const;
+  std::size_t quarantined() const { return quarantined_; }
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;
   /// A webhook whose results wait apart.
   struct Quarantine {
-    platform::MonotonicTime until;  // at most
-    bool held;                      // somebody was seen to hold its rows: until nobody does
+    Batch results;
+    platform::Milliseconds wait{};  // the last one
+    platform::MonotonicTime until{};
+    bool tried = false;  // its results are among the others again, and not recorded yet
   };
+  void enqueue(const delivery::DeliveryResult& delivery_result);
   Batch next_batch() const;
   bool write(store::Session& session, const Batch& batch);
-  bool write_by_webhook(store::Session& session, const Batch& batch);
   bool write_isolated(store::Session& session, const Batch& batch);
-  bool write_part(store::Session& session, const Batch& part);
-  void recorded(const Batch& batch);
-  Batch keep_unlocked(store::Session& session, const Batch& batch);
-  void bring_back_unlocked(store::Session& session, platform::MonotonicTime now);
-  void quarantine(delivery::WebhookId webhook, bool held);
+  bool settle(const Batch& batch, const store::RecordSummary& summary);
+  void set_aside(const delivery::DeliveryResult& delivery_result, platform::Milliseconds wait);
+  void set_aside_held(const delivery::DeliveryResult& delivery_result);
+  void bring_back(platform::MonotonicTime now);
+  void bring_back(Quarantine& quarantine);
   bool refuse(const delivery::DeliveryResult& delivery_result);
-  void finish(const Batch& batch);
+  void finish(const delivery::DeliveryResult& delivery_result);
+  void forget(const Batch& batch);
   bool release(store::Session& session, platform::MonotonicTime now);
-  void report(const Batch& batch, const store::RecordSummary& result) const;
+  void report(const Batch& recorded, const store::RecordSummary& summary) const;
   void log_attempt(const delivery::Attempt& attempt, const delivery::DeliveryResult& delivery_result) const;
 
   platform::DeliverySettings settings_;
@@ -77,13 +81,14 @@ class ResultBuffer {
   const Metrics& metrics_;
   platform::Heartbeat& heartbeat_;
   std::mt19937_64 random_;
-  Batch unrecorded_;
+  std::deque<delivery::DeliveryResult> unrecorded_;   // but for those in quarantine
   std::vector<delivery::LeasedDelivery> unreleased_;  // never started
   platform::MonotonicTime next_release_{};
   std::vector<Done> done_;
   std::map<delivery::WebhookId, Quarantine> quarantine_;
-  platform::MonotonicTime next_bring_back_{};
-  std::uint64_t written_ = 0;                               // batches so far
+  std::multimap<platform::MonotonicTime, delivery::WebhookId> brought_back_at_;  // some of it out of date
+  std::size_t quarantined_ = 0;                                                  // results
+  std::uint64_t written_ = 0;                                                    // batches so far
   std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // what was refused, and `written_` at that time
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_

@@ -7,6 +7,7 @@ from dispatch.test_isolation import delivered
 from dispatch.test_poison import refused
 from fakes.receiver import Behaviour
 from support.sql import SqlError
+from support.stack import setting
 from support.wait import holds_for, wait_until
 
 
@@ -125,6 +126,62 @@ def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhook
     wait_until(lambda: delivered(stack, [free]) == [2], 6, "its next one")
     root("ROLLBACK")
     wait_until(lambda: delivered(stack, hooks) == [1] * 10, 30, "the rest")
+
+
+def lock_waits_s(root) -> int:
+    """For how long sessions have waited for locks, in all."""
+    return int(root("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_time'")[0][1]) // 1000
+
+
+def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiver, stack, root):
+    """An operator's forgotten transaction. Their results stay in memory; nobody waits for the locks."""
+    entities = [new_entity() for _ in range(6)]
+    hooks = [entity.register() for entity in entities for _ in range(5)]
+    other = new_entity()
+    free = other.register()
+    for entity in [*entities, other]:
+        entity.notify()
+    wait_until(lambda: delivered(stack, [*hooks, free]) == [1] * 31, 30, "the first ones")
+    waited = lock_waits_s(root)
+    with stack.dispatcher_with(**setting(delivery_lease="60s")):  # longer than this takes on a slow machine
+        for entity in entities:
+            entity.notify()
+        wait_until(lambda: delivered(stack, hooks) == [2] * 30, 30, "the second ones")
+        root("START TRANSACTION")
+        count = 1
+        for locked, hook in enumerate(hooks, 1):  # one more row at each turn
+            root(f"SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
+            if locked % 5:
+                continue
+            entities[locked // 5 - 1].notify()
+            for sent in hooks[locked - 5:locked]:
+                receiver.wait(sent.path, 3)
+            for _ in range(3):
+                other.notify()
+            count += 3
+            wait_until(lambda: delivered(stack, [free]) == [count], what="what nobody holds")
+        assert delivered(stack, hooks) == [2] * 30, "the rows were held"
+        assert lock_waits_s(root) == waited, "nobody has waited for a lock"
+        root("ROLLBACK")
+        wait_until(lambda: delivered(stack, hooks) == [3] * 30, 30, "the rest")
+    assert all(len(receiver.requests(hook.path)) == 3 for hook in hooks), "and nothing twice"
+
+
+def test_a_delivery_that_is_locked_keeps_no_other_of_its_webhook(entity, receiver, stack, root):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    locked = stack.delivery_id(entity.notify(), hook.id)
+    entity.notify()
+    receiver.wait(hook.path, 2)
+    root("START TRANSACTION")
+    root(f"SELECT 1 FROM entregas WHERE id = {locked} FOR UPDATE")
+    receiver.release(hook.path)
+    wait_until(lambda: delivered(stack, [hook]) == [1], what="the one beside it")
+    entity.notify()
+    wait_until(lambda: delivered(stack, [hook]) == [2], what="the next one")
+    root("ROLLBACK")
+    wait_until(lambda: delivered(stack, [hook]) == [3], what="the one that was locked")
+    assert len(receiver.requests(hook.path)) == 3, "and nothing twice"
 
 
 def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged):

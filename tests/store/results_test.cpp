@@ -148,46 +148,124 @@ BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_somebody_holds_is_told_without_waiting) {
-  queue_one();
-  queue_one();
-  const auto leased = claim_some(2);
-  const std::vector<DeliveryResult> delivery_results{delivered(leased[0]), delivered(leased[1])};
-  const auto unlocked = [&] { return find_unlocked(session, delivery_results).contains(webhook.id); };
-  BOOST_CHECK(unlocked());  // it has no row in webhook_ejecuciones yet
-  record_results(session, {delivery_results[0]}, Milliseconds(0));
+namespace {
+
+/// Nothing was recorded, because somebody holds a row.
+void check_held(const RecordSummary& summary, std::size_t count = 1) {
+  BOOST_CHECK_EQUAL(summary.held.size(), count);
+  BOOST_CHECK(summary.waited.empty() && summary.stale.empty());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
+  const auto other_webhook = add_webhook(session, 2);
+  insert_notification(session, 2);
+  for (int i = 0; i < 3; ++i) queue_one();
+  const auto leased = claim_some(3);
+  const auto free = claim(session, {{other_webhook.id, 1}}, long_lease).deliveries.at(0);
+  BOOST_CHECK(record_results(session, {delivered(leased[0])}, Milliseconds(0)).held.empty());
   Session other = database.connect();
-  for (const auto* sql : {"SELECT 1 FROM webhook_ejecuciones FOR UPDATE", "SELECT 1 FROM entregas FOR UPDATE",
-                          "SELECT 1 FROM webhooks FOR UPDATE"}) {
+  const auto id = std::to_string(leased[1].id);
+  const auto hook = std::to_string(webhook.id);
+  auto gone = failed_attempt(leased[1], Milliseconds(1));
+  gone.gone = true;
+  const std::vector<std::pair<DeliveryResult, std::string>> held = {
+      {delivered(leased[1]), "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = " + hook + " FOR UPDATE"},
+      {delivered(leased[1]), "SELECT 1 FROM entregas WHERE id = " + id + " FOR UPDATE"},
+      {gone, "SELECT 1 FROM webhooks WHERE id = " + hook + " LOCK IN SHARE MODE"}};
+  for (const auto& [delivery_result, sql] : held) {
     other.execute("START TRANSACTION");
     other.query(sql);
-    BOOST_CHECK(!unlocked());
+    check_held(record_results(session, {delivery_result}, Milliseconds(0)));
+    BOOST_CHECK(list_attempts(session, leased[1].id).empty());
     other.execute("ROLLBACK");
-    BOOST_CHECK(unlocked());
   }
   other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM entregas WHERE id = " + id + " FOR UPDATE");
+  check_held(record_results(session, {delivered(leased[1]), delivered(leased[2]), delivered(free)},
+                            Milliseconds(0)));
+  BOOST_CHECK_EQUAL(list_attempts(session, leased[2].id).size(), 1U);
+  BOOST_CHECK_EQUAL(list_attempts(session, free.id).size(), 1U);
+  other.execute("ROLLBACK");
+  BOOST_CHECK(record_results(session, {delivered(leased[1])}, Milliseconds(0)).held.empty());
+  BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_somebody_reads_for_share_is_recorded) {
+  queue_one();
+  Session other = database.connect();
+  const auto leased = claim_one();
+  other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhooks LOCK IN SHARE MODE");
-  BOOST_CHECK(unlocked());  // recording a result reads it, too
+  BOOST_CHECK(
+      record_results(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1)).held.empty());
   other.execute("ROLLBACK");
 }
 
 BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
   queue_one();
   const auto leased = claim_some(1);
-  const std::vector<DeliveryResult> delivery_results{delivered(leased[0])};
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.update("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES (?, '')", webhook.id);
-  BOOST_CHECK(!find_unlocked(session, delivery_results).contains(webhook.id));
+  check_held(record_results(session, {delivered(leased[0])}, Milliseconds(0)));
   other.execute("ROLLBACK");
-  BOOST_CHECK(find_unlocked(session, delivery_results).contains(webhook.id));
+  BOOST_CHECK(record_results(session, {delivered(leased[0])}, Milliseconds(0)).held.empty());
+  BOOST_CHECK_EQUAL(only().state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(a_look_for_nothing_leaves_the_isolation_of_the_session_as_it_is) {
+BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
+  std::vector<DeliveryResult> delivery_results;
+  for (EntityId entity = 2; entity < 6; ++entity) {
+    const auto hook = add_webhook(session, entity);
+    insert_notification(session, entity);
+    fan_out(session);
+    delivery_results.push_back(delivered(claim(session, {{hook.id, 1}}, long_lease).deliveries.at(0)));
+  }
+  session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", delivery_results[1].webhook);
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.execute("DELETE FROM webhook_ejecuciones");  // not seen by who reads what is not committed
+  const auto summary = record_results(session, delivery_results, Milliseconds(0));
+  BOOST_CHECK_EQUAL(summary.held.size() + summary.waited.size(), 1U);
+  for (const auto i : {0U, 2U, 3U})
+    BOOST_CHECK_EQUAL(list_attempts(session, delivery_results[i].id).size(), 1U);
+  BOOST_CHECK(list_attempts(session, delivery_results[1].id).empty());
+  other.execute("ROLLBACK");
+  BOOST_CHECK(record_results(session, {delivery_results[1]}, Milliseconds(0)).held.empty());
+}
+
+/// The streak's end waits for its next failure, the result does not.
+BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later) {
+  queue_one();
+  const auto fail = [&] {
+    session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+    return failed_attempt(claim_one(), Milliseconds(0));
+  };
+  record_results(session, {fail()}, Milliseconds(1));
+  session.update(
+      "UPDATE webhook_ejecuciones SET fallos = 20, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR");
+  const auto failure = fail();
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM webhooks FOR UPDATE");
+  const auto summary = record_results(session, {failure}, Milliseconds(1));
+  BOOST_CHECK(summary.held.empty() && summary.deactivated.empty());
+  BOOST_CHECK_EQUAL(only().attempts, 2);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(record_results(session, {fail()}, Milliseconds(1)).deactivated.size(), 1U);
+}
+
+/// What is read before nothing must not be read by what comes next.
+BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
+  queue_one();
+  record_results(session, {delivered(claim_one())}, Milliseconds(0));  // the first of its webhook
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.execute("INSERT INTO entidades (id, nombre) VALUES (99, 'e')");
-  BOOST_CHECK(find_unlocked(session, {}).empty());
+  queue_one();
+  record_results(session, {delivered(claim_one())}, Milliseconds(0));
   BOOST_CHECK(session.query("SELECT id FROM entidades WHERE id = 99").empty());
   other.execute("ROLLBACK");
 }

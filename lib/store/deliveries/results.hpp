@@ -15,19 +15,20 @@ namespace store {
 using delivery::DeliveryResult;
 using delivery::DeliveryState;
 
+using ResultKey = std::pair<DeliveryId, std::uint64_t>;  // a delivery and its lease
+
+/// What became of those that were not recorded; nothing was changed for them.
 struct RecordSummary {
-  /// By id and lease: no longer under their lease, so that nothing was changed.
-  std::set<std::pair<DeliveryId, std::uint64_t>> stale;
-  std::vector<WebhookId> deactivated;  // by 410 or by disable_after
+  std::set<ResultKey> stale{};   // no longer under their lease
+  std::set<ResultKey> held{};    // somebody holds a row of them: nobody has waited
+  std::set<ResultKey> waited{};  // the same, and it cost a wait to find that out: not to be tried again soon
+  std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
 };
 
-/// One transaction. `disable_after` 0: never. Results of one webhook are given in the order in which
-/// they ended.
+/// Records what nobody holds a row of; in one transaction, or in a few where somebody does. Waits for nobody,
+/// and throws no LockTimeout. At most 512 results, those of one webhook in the order in which they ended.
+/// `disable_after` 0: never.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
                              platform::Milliseconds disable_after);
-
-/// Of the webhooks of `delivery_results` (at most 512), those of which no row that record_results() writes is
-/// locked by somebody at this moment. Waits for nobody.
-std::set<WebhookId> find_unlocked(Session& session, const std::vector<DeliveryResult>& delivery_results);
 
 }  // namespace store

@@ -3,6 +3,7 @@
 #include <cppconn/connection.h>
 #include <cppconn/driver.h>
 #include <cppconn/exception.h>
+#include <cppconn/metadata.h>
 #include <cppconn/prepared_statement.h>
 #include <cppconn/resultset.h>
 #include <cppconn/resultset_metadata.h>
@@ -276,6 +277,13 @@ void Session::execute(std::string_view sql) {
 }
 
 std::int64_t Session::last_insert_id() { return query("SELECT LAST_INSERT_ID() AS id").at(0).integer("id"); }
+
+bool Session::is_mariadb() {
+  return impl_->guarded([&] {
+    return impl_->connection->getMetaData()->getDatabaseProductVersion().asStdString().find("MariaDB") !=
+           std::string::npos;
+  });
+}
 
 bool Session::connected() const noexcept { return impl_->connection != nullptr; }
 void Session::disconnect() noexcept { impl_->disconnect(); }

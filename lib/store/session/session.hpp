@@ -65,6 +65,9 @@ class Session {
   /// AUTO_INCREMENT value of the last INSERT (the first one of several rows).
   std::int64_t last_insert_id();
 
+  /// Or MySQL. Connects if it is not connected; throws as connect() does.
+  bool is_mariadb();
+
   bool connected() const noexcept;
   /// Drops the connection; the next use makes a new one.
   void disconnect() noexcept;

@@ -1,0 +1,136 @@
+#include "store/deliveries/result_locks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "store/session/rows_by_key.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view executions_by_id =
+    "SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
+constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
+
+/// Nearly always every row is free and under its lease, and two numbers say so: reading 500 rows takes longer
+/// than locking them.
+constexpr std::string_view sum_of_leases =
+    "SELECT COUNT(*) AS filas, COALESCE(BIT_XOR(arriendo), 0) AS arriendos"
+    " FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view leases_by_id =
+    "SELECT id, arriendo FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
+constexpr std::string_view if_leased = "AND estado = 'en_curso'";
+
+using Leases = std::map<DeliveryId, std::uint64_t>;
+using Ids = std::vector<std::int64_t>;
+
+/// In order: everybody locks in the same order.
+template <class T>
+Ids ids_of(const ResultBatch& batch, T delivery::DeliveryResult::*id) {
+  Ids ids;
+  ids.reserve(batch.size());
+  for (const auto* result : batch) ids.push_back(result->*id);
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+std::set<std::int64_t> read_ids(Session& session, std::string_view sql, const Ids& ids,
+                                std::string_view after) {
+  std::set<std::int64_t> found;
+  for (const auto& row : query_ids(session, sql, ids, after)) found.insert(row.integer("id"));
+  return found;
+}
+
+Leases read_leases(Session& session, const Ids& ids, std::string_view after) {
+  Leases leases;
+  for (const auto& row : query_ids(session, leases_by_id, ids, after))
+    leases.emplace(row.integer("id"), row.unsigned_integer("arriendo"));
+  return leases;
+}
+
+bool has_lease(const Leases& leases, const delivery::DeliveryResult& result) {
+  const auto found = leases.find(result.id);
+  return found != leases.end() && found->second == result.lease;
+}
+
+/// Locks the deliveries of `batch`; whether all of them are under the leases given.
+bool lock_all_deliveries(Session& session, const ResultBatch& batch, const Ids& ids) {
+  std::uint64_t left = batch.size();
+  std::uint64_t leases = 0;
+  for (const auto* result : batch) leases ^= result->lease;
+  for (const auto& row : query_ids(session, sum_of_leases, ids, if_leased_and_free)) {
+    left -= row.unsigned_integer("filas");
+    leases ^= row.unsigned_integer("arriendos");
+  }
+  return left == 0 && leases == 0;
+}
+
+void lock_deliveries(Session& session, const ResultBatch& batch, LockedResults& result) {
+  const auto ids = ids_of(batch, &delivery::DeliveryResult::id);
+  if (ids.empty()) return;
+  if (lock_all_deliveries(session, batch, ids)) {
+    result.owned = batch;
+    return;
+  }
+  const auto locked = read_leases(session, ids, if_leased_and_free);
+  const auto committed = read_leases(session, ids, if_leased);
+  for (const auto* one : batch) {
+    const bool held = !locked.contains(one->id) && has_lease(committed, *one);
+    (has_lease(locked, *one) ? result.owned : held ? result.held : result.stale).push_back(one);
+  }
+}
+
+/// Those of `batch` whose webhook's row, which they change, can be locked; the others are held.
+ResultBatch lock_gone(Session& session, const ResultBatch& batch, LockedResults& result) {
+  ResultBatch gone;
+  std::ranges::copy_if(batch, std::back_inserter(gone), &delivery::DeliveryResult::gone);
+  if (gone.empty()) return batch;
+  const auto locked = lock_webhooks(session, ids_of(gone, &delivery::DeliveryResult::webhook));
+  ResultBatch rest;
+  for (const auto* one : batch) {
+    const bool held = one->gone && std::ranges::find(locked, one->webhook) == locked.end();
+    (held ? result.held : rest).push_back(one);
+  }
+  return rest;
+}
+
+}  // namespace
+
+LockedResults lock_results(Session& session, const ResultBatch& batch, bool absent) {
+  LockedResults result;
+  const auto webhooks = ids_of(batch, &delivery::DeliveryResult::webhook);
+  const auto executions = read_ids(session, executions_by_id, webhooks, if_free);
+  ResultBatch writable = batch;
+  if (!absent && executions.size() < webhooks.size()) {
+    const auto has_row = [&](const auto* one) { return executions.contains(one->webhook); };
+    writable.clear();
+    for (const auto* one : batch) (has_row(one) ? writable : result.unwritten).push_back(one);
+  }
+  lock_deliveries(session, lock_gone(session, writable, result), result);
+  return result;
+}
+
+ResultBatch without_execution(Session& session, const ResultBatch& batch) {
+  if (batch.empty()) return {};  // no statement for which the level would be set
+  session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // for the next statement
+  const auto executions =
+      read_ids(session, executions_by_id, ids_of(batch, &delivery::DeliveryResult::webhook), "");
+  ResultBatch result;
+  std::ranges::copy_if(batch, std::back_inserter(result),
+                       [&](const auto* one) { return !executions.contains(one->webhook); });
+  return result;
+}
+
+std::vector<WebhookId> lock_webhooks(Session& session, const std::vector<WebhookId>& webhooks) {
+  std::vector<WebhookId> locked;
+  for (const auto& row : query_ids(session, webhooks_by_id, webhooks, if_free))
+    locked.push_back(row.integer("id"));
+  return locked;
+}
+
+}  // namespace store
