@@ -43,6 +43,19 @@ BOOST_AUTO_TEST_CASE(the_time_is_written_rarely) {
   BOOST_CHECK(noted() > before);
 }
 
+BOOST_AUTO_TEST_CASE(a_row_that_somebody_holds_is_not_waited_for) {
+  const auto before = number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto");
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM reloj_visto FOR UPDATE");
+  set_clock(Milliseconds(25000));
+  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);  // throws LockTimeout where it waits
+  BOOST_CHECK_EQUAL(number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto"), before);
+  other.execute("ROLLBACK");
+  watch_clock(session);
+  BOOST_CHECK_GT(number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto"), before);
+}
+
 BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   const auto webhook = add_webhook(session, 1).id;
   add_pending(webhook, 3, day, 0);                          // new ones

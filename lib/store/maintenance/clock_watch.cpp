@@ -21,6 +21,9 @@ constexpr Milliseconds note_interval{10000};  // between writes, whoever makes t
 constexpr std::string_view clock_behind = R"sql(
   SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms
   FROM reloj_visto WHERE id = 1)sql";
+/// The next look writes it when somebody holds it.
+constexpr std::string_view lock_clock = R"sql(
+  SELECT id FROM reloj_visto FORCE INDEX (PRIMARY) WHERE id = 1 FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view note_clock_if_later = R"sql(
   UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) WHERE id = 1 AND hora < UTC_TIMESTAMP(3))sql";
 constexpr std::string_view note_clock = R"sql(
@@ -60,6 +63,12 @@ constexpr std::string_view shorten_waits_at_random = R"sql(
   SET e.proximo_intento = UTC_TIMESTAMP(3) + INTERVAL FLOOR(RAND() * j.bound) MICROSECOND)sql";
 
 std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
+
+void note_unless_held(Session& session, std::string_view note) {
+  transaction(session, [&] {
+    if (!session.query(lock_clock).empty()) session.update(note);
+  });
+}
 
 /// A batch of what `lock` finds beyond `bound`, through `shorten`.
 std::uint64_t shorten_batch(Session& session, std::string_view lock, std::string_view shorten,
@@ -112,7 +121,7 @@ void mend_deliveries(Session& session, const platform::DeliverySettings& setting
 Milliseconds watch_clock(Session& session) {
   const Milliseconds behind(session.query(clock_behind).at(0).integer("atraso_ms"));
   if (behind > clock_tolerance) return behind;
-  if (behind < -note_interval) session.update(note_clock_if_later);
+  if (behind < -note_interval) note_unless_held(session, note_clock_if_later);
   return {};
 }
 
@@ -144,7 +153,7 @@ void mend_clock(Session& session, const platform::DeliverySettings& settings, Cl
         next_webhook(session, mending);
       else
         mend_deliveries(session, settings, mending);
-      if (mending.stage == Stage::done) session.update(note_clock);
+      if (mending.stage == Stage::done) note_unless_held(session, note_clock);
       return;
     case Stage::done:
       return;
