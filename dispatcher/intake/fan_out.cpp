@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "webhook/event_data.hpp"
 #include "webhook/target_url.hpp"
@@ -17,14 +18,20 @@ const store::Recipient* find_recipient(const std::map<delivery::EntityId, store:
   return found == recipients.end() ? nullptr : &found->second;
 }
 
-std::optional<std::string> reason_to_reject(const store::PendingNotification& notification,
+std::optional<std::string> reason_to_reject(const JudgedNotification& notification,
                                             const store::Recipient* recipient) {
   const std::string entity = "entidad_id: la entidad " + std::to_string(notification.entity);
   if (recipient == nullptr) return entity + " no existe";
   if (!recipient->active) return entity + " está desactivada";
+  return notification.wrong;
+}
+
+std::optional<std::string> what_is_wrong(const store::PendingNotification& notification) {
   if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
   if (!notification.event) return "evento: no es uno de los 11 eventos";
-  return webhook::check_event_data(*notification.event, notification.data);
+  static_assert(store::longest_data == 65536);
+  if (!notification.data) return "datos: tiene más de 65536 bytes";
+  return webhook::check_event_data(*notification.event, *notification.data);
 }
 
 /// Takes the slot of a delivery that is created leased.
@@ -40,7 +47,7 @@ delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery:
   return delivery::DeliveryState::pending;
 }
 
-std::vector<store::NewDelivery> deliveries_of(const store::PendingNotification& notification,
+std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notification,
                                               const store::Recipient& recipient,
                                               std::set<delivery::WebhookId>& pending,
                                               delivery::Grants& slots) {
@@ -67,7 +74,40 @@ delivery::Destination destination_of(const store::Target& target, delivery::Enti
   return {target.webhook, entity, webhook::host_and_port(target.url), probing};
 }
 
-FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notifications,
+std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
+                                                  std::uint64_t most_bytes) {
+  std::set<delivery::EntityId> stopped;
+  std::uint64_t bytes = 0;
+  const auto has_room = [&](const store::PendingNotification& notification) {
+    if (stopped.contains(notification.entity)) return false;
+    if (notification.data || notification.bytes > store::longest_data) return true;
+    if (bytes > 0 && bytes + notification.bytes > most_bytes) {
+      stopped.insert(notification.entity);
+      return false;
+    }
+    bytes += notification.bytes;
+    return true;
+  };
+  std::vector<store::PendingNotification> kept;
+  std::vector<store::PendingNotification> cut;
+  for (auto& notification : notifications)
+    (has_room(notification) ? kept : cut).push_back(std::move(notification));
+  notifications = std::move(kept);
+  return cut;
+}
+
+JudgedNotification judge(store::PendingNotification notification) {
+  auto wrong = what_is_wrong(notification);
+  return {notification.id,
+          notification.entity,
+          notification.event,
+          notification.occurred,
+          std::move(notification.data).value_or(""),
+          std::move(wrong)};
+}
+
+FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
+                        const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients,
                         delivery::Grants& slots, Ahead ahead) {
   FanOutPlan plan;
@@ -75,7 +115,7 @@ FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notificat
   auto& fan_out = plan.fan_out;
   for (const auto& notification : notifications) {
     const auto entity = notification.entity;
-    if (plan.busy.contains(entity)) continue;
+    if (!held.contains(notification.id) || plan.busy.contains(entity)) continue;
     const auto* recipient = find_recipient(recipients, entity);
     if (recipient != nullptr && recipient->locked) {
       plan.locked.insert(entity);
@@ -83,21 +123,18 @@ FanOutPlan plan_fan_out(const std::vector<store::PendingNotification>& notificat
     }
     if (auto reason = reason_to_reject(notification, recipient)) {
       fan_out.rejected.push_back({notification.id, std::move(*reason)});
-      plan.done[entity] = notification.id;
       continue;
     }
     const bool full = slots.full();
     const auto deliveries = deliveries_of(notification, *recipient, pending, slots);
     if (ahead == Ahead::no && would_only_wait(deliveries)) {
       plan.full = full;
-      plan.left_at = entity;
       if (full) break;
       plan.busy.insert(entity);
       continue;
     }
     fan_out.processed.push_back(notification.id);
     fan_out.deliveries.insert(fan_out.deliveries.end(), deliveries.begin(), deliveries.end());
-    plan.done[entity] = notification.id;
   }
   return plan;
 }

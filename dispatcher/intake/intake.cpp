@@ -19,51 +19,11 @@ using namespace std::chrono_literals;
 
 constexpr unsigned webhooks_per_claim = 64;
 constexpr unsigned deliveries_per_claim = 512;
-constexpr unsigned entities_per_fan_out = 64;
-constexpr unsigned notifications_per_entity = 4;  // at least, if it has them: each entity costs a seek or two
-constexpr unsigned entities_ahead = 16;
-constexpr unsigned notifications_ahead = 16;  // of each
-constexpr unsigned webhooks_per_entity = 5;   // docs/api.md
-constexpr auto refused_wait = 5s;             // of a webhook whose deliveries the database refuses to lease
-constexpr auto locked_wait = 50ms;            // before a row that somebody holds is tried again
-constexpr auto report_interval = 1min;        // of what is left to a newer version
-constexpr auto longest_rest = 60s;            // before a resting webhook is looked at again
-constexpr auto not_receiving_wait = 1s;       // before a webhook that may not receive is looked at again
-
-std::vector<delivery::EntityId> entities_of(const std::vector<store::TakeRequest>& requests) {
-  std::vector<delivery::EntityId> result;
-  result.reserve(requests.size());
-  for (const auto& request : requests) result.push_back(request.entity);
-  return result;
-}
-
-/// Tells the ready set how far an entity was fanned out: past what was done and past what was left to a newer
-/// version, not past what somebody else holds.
-void note_fanned_out(ReadyEntities& ready, const store::TakeRequest& request,
-                     const store::Taken::Reach& reach, std::optional<delivery::NotificationId> last_taken,
-                     const FanOutPlan& plan) {
-  const auto done = plan.done.find(request.entity);
-  const bool any_done = done != plan.done.end();
-  if (reach.last_left > 0) ready.left_some(request.entity);
-  const bool all_done = !last_taken || (any_done && done->second == *last_taken);
-  if (all_done && reach.found < request.limit) return ready.finished(request.entity);
-  const auto last = std::max(any_done ? done->second : 0, all_done ? reach.last_left : 0);
-  if (last > 0) ready.advance(request.entity, last);
-  if (plan.busy.contains(request.entity)) ready.mark_busy(request.entity);
-  if (plan.locked.contains(request.entity)) ready.postpone(request.entity, monotonic_now() + locked_wait);
-}
-
-void note_fanned_out(ReadyEntities& ready, const std::vector<store::TakeRequest>& requests,
-                     const store::Taken& taken, const FanOutPlan& plan) {
-  std::map<delivery::EntityId, delivery::NotificationId> last_taken;
-  for (const auto& notification : taken.notifications) last_taken[notification.entity] = notification.id;
-  for (const auto& request : requests) {
-    const auto reach = taken.reached.find(request.entity);
-    const auto last = last_taken.find(request.entity);
-    note_fanned_out(ready, request, reach == taken.reached.end() ? store::Taken::Reach{} : reach->second,
-                    last == last_taken.end() ? std::nullopt : std::optional(last->second), plan);
-  }
-}
+constexpr auto refused_wait = 5s;        // of a webhook whose deliveries the database refuses to lease
+constexpr auto locked_wait = 50ms;       // before a row that somebody holds is tried again
+constexpr auto report_interval = 1min;   // of what is left to a newer version
+constexpr auto longest_rest = 60s;       // before a resting webhook is looked at again
+constexpr auto not_receiving_wait = 1s;  // before a webhook that may not receive is looked at again
 
 /// Tells the ready set, and the slots, how far each webhook was claimed.
 void note_claimed(ReadyWebhooks& ready, delivery::FairSlots& slots,
@@ -116,36 +76,10 @@ std::vector<store::ClaimRequest> plan_claims(const delivery::FairSlots::Candidat
   return requests;
 }
 
-void append_created(LeasedBatch& into, const std::vector<store::CreatedDelivery>& created,
-                    const std::vector<store::PendingNotification>& taken,
-                    const std::map<delivery::EntityId, store::Recipient>& recipients, std::uint64_t lease) {
-  for (const auto& [id, recipient] : recipients) {
-    for (const auto& subscriber : recipient.webhooks) {
-      into.destinations.emplace(
-          subscriber.target.webhook,
-          LeasedBatch::Destination{subscriber.target, webhook::host_and_port(subscriber.target.url)});
-    }
-  }
-  std::map<delivery::NotificationId, const store::PendingNotification*> by_id;
-  for (const auto& notification : taken) by_id.emplace(notification.id, &notification);
-  for (const auto& delivery : created) {
-    const auto& notification = *by_id.at(delivery.notification);
-    into.deliveries.push_back({.id = delivery.id,
-                               .webhook = delivery.webhook,
-                               .notification = notification.id,
-                               .entity = notification.entity,
-                               .lease = lease,
-                               .event = *notification.event,
-                               .occurred = *notification.occurred,
-                               .created = delivery.created,
-                               .data = notification.data});
-  }
-}
-
 }  // namespace
 
 Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics)
-    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()), ahead_pacer_(10) {}
+    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()) {}
 
 store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 
@@ -206,102 +140,6 @@ void Intake::claim_part(store::Session& session, ReadyWebhooks& ready, delivery:
   into.worked = into.worked || !claimed.deliveries.empty() || unreadable > 0;
   std::ranges::move(claimed.deliveries, std::back_inserter(into.deliveries));
   report_left("deliveries", unreadable);
-}
-
-void Intake::fan_out(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                     LeasedBatch& into) {
-  const unsigned room = slots.free();
-  if (room == 0) return;
-  const unsigned most = std::clamp(room / notifications_per_entity, 1U, entities_per_fan_out);
-  auto requests = scanner.entities().next(ReadyEntities::Pick::ready, most, 1, monotonic_now());
-  if (requests.empty()) return;
-  // No more of one entity than its webhooks could ever have in flight.
-  const unsigned share = std::clamp(room / static_cast<unsigned>(requests.size()), 1U,
-                                    webhooks_per_entity * settings_.max_in_flight_per_webhook);
-  for (auto& request : requests) request.limit = share;
-  fan_out(session, scanner, requests, slots, Ahead::no, into);
-}
-
-void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                           LeasedBatch& into) {
-  const auto start = monotonic_now();
-  if (!ahead_pacer_.due(start)) return;
-  const auto requests =
-      scanner.entities().next(ReadyEntities::Pick::busy, entities_ahead, notifications_ahead, start);
-  if (requests.empty()) return;
-  fan_out(session, scanner, requests, slots, Ahead::yes, into);
-  ahead_pacer_.ran(start, monotonic_now(), 0ms, 1s);
-}
-
-void Intake::fan_out(store::Session& session, QueueScanner& scanner,
-                     const std::vector<store::TakeRequest>& requests, delivery::FairSlots& slots, Ahead ahead,
-                     LeasedBatch& into) {
-  into.leased_at = monotonic_now();
-  Turn turn{slots, ahead};
-  store::isolate(
-      requests,
-      [&](const std::vector<store::TakeRequest>& part) { fan_out_part(session, scanner, part, turn, into); },
-      [&](const store::TakeRequest& request, const store::Refused&) {
-        fan_out_one_by_one(session, scanner, request, turn, into);
-      });
-}
-
-/// Up to the notification that the database refuses: what was there before it is delivered.
-void Intake::fan_out_one_by_one(store::Session& session, QueueScanner& scanner,
-                                const store::TakeRequest& request, Turn& turn, LeasedBatch& into) {
-  try {
-    store::TakeRequest one{request.entity, request.after, 1};
-    for (unsigned i = 0; i < request.limit; ++i) {
-      const auto passed = fan_out_part(session, scanner, {one}, turn, into);
-      if (!passed.contains(request.entity)) return;
-      one.after = passed.at(request.entity);
-    }
-  } catch (const store::Refused& error) {
-    scanner.entities().failed(request.entity, monotonic_now());
-    log_.error("the database refuses to fan out a notification of an entity; the others go on",
-               {{"duty", "fan-out"}, {"entity", request.entity}, {"error", error.what()}});
-  }
-}
-
-/// How far it got with each entity.
-std::map<delivery::EntityId, delivery::NotificationId> Intake::fan_out_part(
-    store::Session& session, QueueScanner& scanner, const std::vector<store::TakeRequest>& requests,
-    Turn& turn, LeasedBatch& into) {
-  const auto lease = new_lease();
-  store::Taken taken;
-  std::map<delivery::EntityId, store::Recipient> recipients;
-  FanOutPlan plan;
-  std::optional<delivery::Grants> grants;
-  const auto created = store::transaction(session, [&] {
-    taken = store::take_pending(session, requests);
-    recipients = store::load_recipients(session, entities_of(requests));
-    grants.emplace(turn.slots);
-    plan = plan_fan_out(taken.notifications, recipients, *grants, turn.ahead);
-    return store::write_fan_out(session, plan.fan_out, lease);
-  });
-  into.grants.add(std::move(*grants));
-  note_fanned_out(scanner.entities(), requests, taken, plan);
-  if (plan.full && !std::exchange(turn.full, true)) scanner.entities().resume_at(plan.left_at);
-  for (const auto& delivery : plan.fan_out.deliveries) {
-    if (delivery.state == delivery::DeliveryState::pending)
-      scanner.webhooks().waits(delivery.webhook, into.leased_at);
-  }
-  append_created(into, created, taken.notifications, recipients, lease.token);
-  into.worked = into.worked || !plan.done.empty() || taken.left > 0;
-  report(plan.fan_out);
-  report_left("notifications", taken.left);
-  auto passed = plan.done;
-  for (const auto& [entity, reach] : taken.reached) {
-    if (reach.last_left > 0) passed[entity] = std::max(passed[entity], reach.last_left);
-  }
-  return passed;
-}
-
-void Intake::report(const store::FanOut& fan_out) const {
-  for (const auto& [id, reason] : fan_out.rejected)
-    log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
-  metrics_.processed.add(fan_out.processed.size());
-  metrics_.rejected.add(fan_out.rejected.size());
 }
 
 /// Met again at every look until the newer version has taken them: told once a minute.

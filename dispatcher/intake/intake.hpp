@@ -41,18 +41,19 @@ class Intake {
   Intake(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
   // Each appends to `into`, also when it throws: what has been leased is to be sent. They throw what concerns
-  // the session or the server; what the database refuses of one webhook or entity keeps that one waiting
+  // the session or the server; what the database refuses keeps its webhook, or that notification, waiting
   // alone.
 
   /// Takes what is due, in the order of `slots` and as far as they go.
   void claim(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
 
-  /// Turns notifications into deliveries, entities taking turns: those that can be sent at once, as far as
-  /// `slots` goes.
+  /// Turns notifications into deliveries, in the order of arrival and entities with many in turn: those that
+  /// can be sent at once, as far as `slots` goes.
   void fan_out(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
 
   /// Turns also those into deliveries that will have to wait, within a share of the time: fan-out never
-  /// waits for capacity to send, and never takes it from what can be sent.
+  /// waits for capacity to send, and never takes it from what can be sent. So too, one by one, the entities
+  /// of which the database refuses something.
   void fan_out_ahead(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
                      LeasedBatch& into);
 
@@ -61,20 +62,18 @@ class Intake {
   std::vector<delivery::WebhookId> take_due(ReadyWebhooks& ready, delivery::FairSlots& slots);
   void claim_part(store::Session& session, ReadyWebhooks& ready, delivery::FairSlots& slots,
                   const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
-  void fan_out(store::Session& session, QueueScanner& scanner,
-               const std::vector<store::TakeRequest>& requests, delivery::FairSlots& slots, Ahead ahead,
-               LeasedBatch& into);
-  /// A turn of the fan-out, in one transaction or, where the database refuses some of it, in several.
-  struct Turn {
-    delivery::FairSlots& slots;
-    Ahead ahead;
-    bool full = false;  // no slot was left for some
-  };
-  std::map<delivery::EntityId, delivery::NotificationId> fan_out_part(
-      store::Session& session, QueueScanner& scanner, const std::vector<store::TakeRequest>& requests,
-      Turn& turn, LeasedBatch& into);
-  void fan_out_one_by_one(store::Session& session, QueueScanner& scanner, const store::TakeRequest& request,
-                          Turn& turn, LeasedBatch& into);
+  /// A batch of the fan-out, in one transaction or, where the database refuses some of it, in several.
+  using Pick = ReadyEntities::Pick;
+  struct Batch;
+  struct Turn;
+  Batch read_batch(store::Session& session, const std::vector<store::NewNotification>& line, Pick pick,
+                   std::vector<store::TakeRequest> requests);
+  void fan_out(store::Session& session, QueueScanner& scanner, Batch batch, delivery::FairSlots& slots,
+               Ahead ahead, LeasedBatch& into);
+  void fan_out_part(store::Session& session, QueueScanner& scanner,
+                    const std::vector<JudgedNotification>& part, Batch& batch, Turn& turn, LeasedBatch& into);
+  /// A notification that the database refuses alone. What comes behind it is passed on to delivery.
+  void blamed(ReadyEntities& entities, const JudgedNotification& notification, const store::Refused& error);
   void report(const store::FanOut& fan_out) const;
   void report_left(std::string_view what, std::size_t count);
 
@@ -82,7 +81,10 @@ class Intake {
   platform::Log log_;
   const Metrics& metrics_;
   std::mt19937_64 random_;
-  Pacer ahead_pacer_;
+  Pacer busy_pacer_{10};
+  Pacer suspect_pacer_{10};
+  Pacer large_pacer_{25};     // while there are others
+  bool turns_first_ = false;  // of the line and those that take turns, who gets the larger half
   std::deque<delivery::WebhookId> unidentified_;  // due, and not known yet whose they are
   platform::MonotonicTime next_left_report_{};
 };

@@ -1,5 +1,8 @@
 #include "intake/queue_scanner.hpp"
 
+#include <algorithm>
+
+#include "schedule/id_ranges.hpp"
 #include "store/backlog/queue.hpp"
 
 namespace dispatcher {
@@ -11,29 +14,37 @@ using platform::monotonic_now;
 using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
-constexpr unsigned masses = 1000;         // new notifications at a look
+constexpr unsigned masses = 1000;               // new notifications read at once
+constexpr unsigned worth_reading = masses / 4;  // of those, to read on: the others have their turn anyway
 constexpr auto pause_interval = 1s;       // at most, between checks; at each look while something is pending
 constexpr auto rest_after = 5s;           // of nothing to do; then a look costs more than it finds
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
 
-/// Searches `ranges`, taking them from the back, until none is left or the time is up. What lies after each
-/// one found is searched too.
-template <class Search, class F>
-void search_ranges(std::vector<store::IdRange>& ranges, MonotonicTime until, Search&& search, F&& found) {
-  while (!ranges.empty() && monotonic_now() < until) {
+/// Searches `ranges`, taking them from the back, until none is left or it may not `go_on`. `search` gives
+/// back what is still to be searched of those that it is given.
+template <class GoOn, class Search>
+void search_ranges(std::vector<store::IdRange>& ranges, GoOn&& go_on, Search&& search) {
+  while (!ranges.empty() && go_on()) {
     halve_widest(ranges, store::ranges_per_search);
     const auto count = std::min(ranges.size(), store::ranges_per_search);
     const std::vector<store::IdRange> batch(ranges.end() - static_cast<std::ptrdiff_t>(count), ranges.end());
-    const auto results = search(batch);
+    const std::vector<store::IdRange> rest = search(batch);
     ranges.resize(ranges.size() - count);
-    for (const auto& result : results) {
-      found(result);
-      for (const auto& range : batch) {
-        if (range.first <= result.id && result.id < range.last) ranges.push_back({result.id + 1, range.last});
-      }
+    ranges.insert(ranges.end(), rest.begin(), rest.end());
+  }
+}
+
+/// What lies after each one found.
+std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
+                                    const std::vector<store::WaitingWebhook>& found) {
+  std::vector<store::IdRange> rest;
+  for (const auto& webhook : found) {
+    for (const auto& range : ranges) {
+      if (range.first <= webhook.id && webhook.id < range.last) rest.push_back({webhook.id + 1, range.last});
     }
   }
+  return rest;
 }
 
 }  // namespace
@@ -42,19 +53,39 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (!pacer_.due(now)) {
     // An emergency stop does not wait for what a look costs, with an old snapshot held open say.
     if (now >= next_pause_check_) check_pause(session, now);
+    // What is read in the order of arrival need not be sought.
+    if (more_new_ && !paused_ && entities_.runs_short()) read_new(session, 0);
     return;
   }
   const auto peek = store::peek_queue(session);
   const bool pending = peek.pending_notifications || peek.pending_deliveries;
   if (pending || now >= next_pause_check_) check_pause(session, now);
-  const bool new_ones = !paused_ && peek.pending_notifications && find_new(session, peek.newest);
+  const bool new_ones = !paused_ && find_new(session, peek);
   const auto start = monotonic_now();
   if (pending || !idle) rests_from_ = start + rest_after;
   pacer_.ran(now, start, interval(new_ones, start), 4 * poll_interval_);
-  if (paused_ || !search_pacer_.due(start)) return;
-  const bool more = search(session, peek);
-  search_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
-  if (more && idle) pacer_ = search_pacer_ = Pacer(share);  // on at once: nobody else needs the time
+  if (!paused_) search(session, peek, idle);
+}
+
+/// On at once where it finds much: while nobody else needs the time, or what is found is needed soon.
+void QueueScanner::search(store::Session& session, const store::QueuePeek& peek, bool idle) {
+  const auto start = monotonic_now();
+  if (start >= next_look_again_) {
+    entities_.look_again();
+    webhooks_.look_again();
+    next_look_again_ = start + look_again_interval;
+  }
+  if (peek.pending_notifications && entity_pacer_.due(start)) {
+    const bool more = search_entities(session);
+    entity_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
+    if (more && (idle || entities_.runs_short())) pacer_ = entity_pacer_ = Pacer(share);
+  }
+  const auto second = monotonic_now();
+  if (peek.pending_deliveries && webhook_pacer_.due(second)) {
+    const bool more = search_webhooks(session);
+    webhook_pacer_.ran(second, monotonic_now(), poll_interval_, 1s);
+    if (more && idle) pacer_ = webhook_pacer_ = Pacer(share);
+  }
 }
 
 /// Where something comes, more comes; where nothing has come for long, nothing does.
@@ -69,49 +100,72 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
 }
 
 /// What has come since the last look, by its ids: nearly everything is found so. What was there before the
-/// first look, what comes in masses, and what is committed late, is left to the search.
-bool QueueScanner::find_new(store::Session& session, delivery::NotificationId newest) {
-  bool any = false;
-  if (newest_ && *newest_ < newest) {
-    const auto found = store::find_new_notifications(session, *newest_, masses);
-    for (const auto entity : found.entities) entities_.appeared(entity);
-    newest = found.more ? newest : found.last;
-    any = !found.entities.empty();
+/// first look, the masses of a few entities, and what is committed late, is left to the search.
+bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
+  if (!newest_) skip_to(peek.newest);
+  if (!peek.pending_notifications) {
+    newest_ = std::max(*newest_, peek.newest);
+    missed_some_ = more_new_ = false;
+    return false;
   }
-  newest_ = newest;
-  return any;
+  return *newest_ < peek.newest && entities_.has_room() && read_new(session, peek.newest);
 }
 
-/// True when it found somebody who waits now, and was not through when its time was up.
-bool QueueScanner::search(store::Session& session, const store::QueuePeek& peek) {
-  const auto now = monotonic_now();
+bool QueueScanner::read_new(store::Session& session, delivery::NotificationId newest) {
+  const auto found = store::find_new_notifications(session, *newest_, masses);
+  unsigned told = 0;
+  for (const auto& notification : found.pending) {
+    const bool news =
+        missed_some_ ? entities_.appeared(notification.entity) : entities_.arrived(notification);
+    if (news) ++told;
+  }
+  newest_ = found.last;
+  more_new_ = found.more;
+  if (found.more && told < worth_reading) skip_to(std::max(newest, found.last));
+  return !found.pending.empty();
+}
+
+void QueueScanner::skip_to(delivery::NotificationId newest) {
+  newest_ = newest;
+  missed_some_ = true;
+  more_new_ = search_covers_missed_ = false;
+  entities_.missed_some();
+}
+
+/// True when it found somebody who waits, and was not through when its time was up; so the next.
+bool QueueScanner::search_entities(store::Session& session) {
+  if (entity_ranges_.empty()) {
+    entity_ranges_ = entities_.ranges();
+    search_covers_missed_ = true;
+  }
   bool found = false;
-  if (now >= next_look_again_) {
-    entities_.look_again();
-    webhooks_.look_again();
-    next_look_again_ = now + look_again_interval;
-  }
-  if (peek.pending_notifications) {
-    if (entity_ranges_.empty()) entity_ranges_ = entities_.ranges();
-    search_ranges(
-        entity_ranges_, now + slice,
-        [&](const auto& ranges) { return find_waiting_entities(session, ranges); },
-        [&](const auto& entity) {
-          entities_.found(entity);
-          found = true;
-        });
-  }
-  if (peek.pending_deliveries) {
-    if (webhook_ranges_.empty()) webhook_ranges_ = webhooks_.ranges(now);
-    search_ranges(
-        webhook_ranges_, monotonic_now() + slice,
-        [&](const auto& ranges) { return find_waiting_webhooks(session, ranges); },
-        [&](const auto& webhook) {
+  const auto until = monotonic_now() + slice;
+  search_ranges(
+      entity_ranges_, [&] { return monotonic_now() < until && entities_.has_room(); },
+      [&](const auto& ranges) {
+        auto waiting = find_waiting_entities(session, ranges);
+        for (const auto& entity : waiting.found) found = entities_.found(entity) || found;
+        return std::move(waiting.rest);
+      });
+  if (entity_ranges_.empty() && search_covers_missed_) missed_some_ = false;
+  return found && !entity_ranges_.empty();
+}
+
+bool QueueScanner::search_webhooks(store::Session& session) {
+  if (webhook_ranges_.empty()) webhook_ranges_ = webhooks_.ranges(monotonic_now());
+  bool found = false;
+  const auto until = monotonic_now() + slice;
+  search_ranges(
+      webhook_ranges_, [&] { return monotonic_now() < until; },
+      [&](const auto& ranges) {
+        const auto waiting = find_waiting_webhooks(session, ranges);
+        for (const auto& webhook : waiting) {
           webhooks_.found(webhook, monotonic_now());
           found = found || webhook.until <= 0ms;
-        });
-  }
-  return found && !(entity_ranges_.empty() && webhook_ranges_.empty());
+        }
+        return rest_of(ranges, waiting);
+      });
+  return found && !webhook_ranges_.empty();
 }
 
 }  // namespace dispatcher

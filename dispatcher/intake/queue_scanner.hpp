@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "intake/pacer.hpp"
-#include "schedule/ready_set.hpp"
+#include "schedule/ready_entities.hpp"
 #include "schedule/ready_webhooks.hpp"
 #include "store/backlog/queue_scan.hpp"
 #include "store/session/session.hpp"
@@ -39,16 +39,26 @@ class QueueScanner {
  private:
   platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now) const;
   void check_pause(store::Session& session, platform::MonotonicTime now);
-  bool find_new(store::Session& session, delivery::NotificationId newest);
-  bool search(store::Session& session, const store::QueuePeek& peek);
+  bool find_new(store::Session& session, const store::QueuePeek& peek);
+  bool read_new(store::Session& session, delivery::NotificationId newest);
+  void skip_to(delivery::NotificationId newest);
+  void search(store::Session& session, const store::QueuePeek& peek, bool idle);
+  bool search_entities(store::Session& session);
+  bool search_webhooks(store::Session& session);
 
   static constexpr unsigned share = 5;  // percent, of each
 
   platform::Milliseconds poll_interval_;
   Pacer pacer_{share};
-  Pacer search_pacer_{share};
+  Pacer entity_pacer_{share};
+  Pacer webhook_pacer_{share};
   std::optional<delivery::NotificationId> newest_;  // looked at; none before the first look
-  bool paused_ = true;                              // until it has looked
+  bool more_new_ = false;                           // beyond those
+  /// Of some of the ids up to `newest_` nobody has looked whose they are: what is older of an entity that
+  /// appears may not be known. Until a search of all that began later is through.
+  bool missed_some_ = true;
+  bool search_covers_missed_ = false;
+  bool paused_ = true;  // until it has looked
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;
   std::vector<store::IdRange> entity_ranges_;   // left of the present round

@@ -81,7 +81,7 @@ void ReadyWebhooks::finished(delivery::WebhookId webhook, platform::MonotonicTim
   if (found == webhooks_.end()) return;
   auto& entry = found->second;
   entry.due.reset();
-  entry.left.passed();
+  entry.left.ended();
   entry.forget_at = now + remembered;
   list(webhook, entry);
 }

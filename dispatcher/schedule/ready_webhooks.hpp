@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "platform/clock.hpp"
-#include "schedule/ready_set.hpp"
+#include "schedule/left_rows.hpp"
 #include "store/backlog/queue_scan.hpp"
 #include "store/deliveries/claim.hpp"
 #include "store/types.hpp"

@@ -71,6 +71,51 @@ def test_a_notification_that_cannot_be_fanned_out_stops_no_other(entity, new_ent
     stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")
 
 
+def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(entity, stack):
+    hook = entity.register()
+    stack.admin("queue", "pause")  # so that all are there at once
+    try:
+        ids = [entity.notify() for _ in range(24)]
+        good, bad = [ids[0], *ids[21:]], ids[1:21]  # more than are tried at once
+        with refused(stack, "entregas", f"NEW.notificacion_id IN ({','.join(map(str, bad))})"):
+            stack.admin("queue", "resume")
+            for id in good:
+                stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
+            for id in bad:
+                wait_until(lambda: f"notification={id} " in refusals(stack), what="the refusal of each")
+                assert stack.notification(id)["estado"] == "pendiente"
+    finally:
+        stack.admin("queue", "resume")
+    for id in bad:
+        stack.wait_notification(id, "procesada", 30)
+        stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
+
+
+@contextlib.contextmanager
+def unchecked_length(stack):
+    """As for a writer whose session has switched the CHECKs off."""
+    table, rule = "notificaciones_pendientes", "datos_de_mas_de_64_KiB"
+    stack.sql(f"ALTER TABLE {table} DROP CONSTRAINT {rule}")
+    try:
+        yield
+    finally:
+        stack.sql(f"DELETE FROM {table} WHERE LENGTH(datos) > 65536 AND origen <> 'prueba'")
+        stack.sql(f"ALTER TABLE {table} ADD CONSTRAINT {rule} CHECK (origen = 'prueba' OR LENGTH(datos) <= 65536)")
+
+
+def test_data_that_are_too_long_are_rejected(entity, stack):
+    hook = entity.register()
+    with unchecked_length(stack):
+        stack.sql("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES"
+                  f" ({entity.id}, 'evaluacion.abierta',"
+                  " CONCAT('{\"evaluacionId\": 1, \"titulo\": \"', REPEAT('x', 3000000), '\"}'))")
+        after = entity.notify()
+        stack.wait_delivery(stack.delivery_id(after, hook.id), "entregada")
+        [[estado, error]] = stack.sql(f"SELECT estado, error FROM notificaciones_pendientes WHERE entidad_id = {entity.id}"
+                                      " AND LENGTH(datos) > 65536")
+        assert (estado, error) == ("rechazada", "datos: tiene más de 65536 bytes")
+
+
 def test_a_date_that_is_none_is_refused_at_the_insert_in_any_mode(entity, stack):
     for mode in ("STRICT_ALL_TABLES", ""):
         result = stack.dev("sql", check=False, input=(

@@ -89,4 +89,29 @@ BOOST_AUTO_TEST_CASE(maintenance_waits_for_nobody) {
   BOOST_CHECK_EQUAL(reconcile(session).held, 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_claim_is_bounded_by_bytes_and_goes_on_where_it_stopped) {
+  constexpr unsigned all = 40;  // of 60,000 bytes
+  const auto data = R"({"n": ")" + std::string(60'000, 'x') + R"("})";
+  for (unsigned i = 0; i < all; ++i) insert_notification(session, 1, "evaluacion.cerrada", data);
+  fan_out(session);
+  const auto first = claim(session, {{webhook.id, all}}, long_lease);
+  BOOST_TEST(first.deliveries.size() == bytes_per_claim / data.size());
+  BOOST_TEST(first.reached.at(0).found == all);  // it is not through
+  const auto second = claim(session, {{webhook.id, all, first.reached.at(0).last}}, long_lease);
+  BOOST_TEST(second.deliveries.size() == all - first.deliveries.size());
+  BOOST_TEST(second.reached.at(0).found < all);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_put_off_for_its_bytes_is_taken_from_where_its_webhook_was) {
+  const auto data = R"({"n": ")" + std::string(60'000, 'x') + R"("})";
+  for (int i = 0; i < 40; ++i) insert_notification(session, 1, "evaluacion.cerrada", data);
+  const auto other = add_webhook(session, 2);
+  insert_notification(session, 2, "evaluacion.cerrada", data);
+  fan_out(session);
+  const auto result = claim(session, {{webhook.id, 40}, {other.id, 1}}, long_lease);
+  BOOST_TEST(result.reached.at(1).found == 1U);
+  BOOST_TEST((result.reached.at(1).last == DuePosition{}));
+  BOOST_TEST(claim(session, {{other.id, 1}}, long_lease).deliveries.size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

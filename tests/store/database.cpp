@@ -106,25 +106,29 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql) {
 
 std::vector<EntityId> waiting_entities(Session& session) {
   std::vector<EntityId> result;
-  IdRange rest;
-  for (auto found = find_waiting_entities(session, {rest}); !found.empty();
-       found = find_waiting_entities(session, {rest})) {
-    result.push_back(found.front().id);
-    rest.first = found.front().id + 1;
+  for (std::vector<IdRange> rest(1); !rest.empty();) {
+    auto waiting = find_waiting_entities(session, rest);
+    for (const auto& entity : waiting.found) result.push_back(entity.id);
+    rest = std::move(waiting.rest);
   }
   return result;
 }
 
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, const Lease& lease) {
+  const auto entities = waiting_entities(session);
+  std::vector<TakeRequest> requests;
+  requests.reserve(entities.size());
+  for (const auto entity : entities) requests.push_back({entity, 0, 1000});
+  auto pending = find_oldest_pending(session, requests);
+  leave_to_newer(session, pending);
+  std::vector<NotificationId> ids;
+  for (const auto& notification : pending) ids.push_back(notification.id);
   return transaction(session, [&] {
-    const auto entities = waiting_entities(session);
-    std::vector<TakeRequest> requests;
-    requests.reserve(entities.size());
-    for (const auto entity : entities) requests.push_back({entity, 0, 1000});
-    const auto pending = take_pending(session, requests).notifications;
+    const auto held = lock_pending(session, ids);
     const auto recipients = load_recipients(session, entities);
     FanOut fan_out;
     for (const auto& notification : pending) {
+      if (!held.contains(notification.id)) continue;
       fan_out.processed.push_back(notification.id);
       for (const auto& subscriber : recipients.at(notification.entity).webhooks) {
         fan_out.deliveries.push_back({notification.id, subscriber.target.webhook, state});

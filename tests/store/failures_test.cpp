@@ -99,12 +99,12 @@ BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_is_left_to_it) {
   const auto known = insert_notification(session, 1);
   insert_notification(session, 1, "evento.nuevo");
   const auto last = insert_notification(session, 1, "evento.nuevo");
-  const auto taken = transaction(session, [&] { return take_pending(session, {{1, 0, 10}}); });
-  BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
-  BOOST_CHECK_EQUAL(taken.notifications[0].id, known);
-  BOOST_CHECK_EQUAL(taken.left, 2U);
-  BOOST_CHECK_EQUAL(taken.reached.at(1).found, 3U);
-  BOOST_CHECK_EQUAL(taken.reached.at(1).last_left, last);
+  auto pending = find_oldest_pending(session, {{1, 0, 10}});
+  const auto left = leave_to_newer(session, pending);
+  BOOST_REQUIRE_EQUAL(pending.size(), 1U);
+  BOOST_CHECK_EQUAL(pending[0].id, known);
+  BOOST_REQUIRE_EQUAL(left.size(), 2U);
+  BOOST_CHECK_EQUAL(left[1].id, last);
   BOOST_CHECK_EQUAL(fan_out(session).size(), 0U);
   BOOST_CHECK_EQUAL(pending_in("notificaciones_pendientes"), 2);
 }
@@ -113,9 +113,10 @@ BOOST_AUTO_TEST_CASE(an_unknown_event_of_a_schema_that_is_known_is_nobody_else_s
   add_event();
   session.update("DELETE FROM migraciones WHERE numero = 9999");
   insert_notification(session, 1, "evento.nuevo");
-  const auto taken = transaction(session, [&] { return take_pending(session, {{1, 0, 10}}); });
-  BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
-  BOOST_CHECK(!taken.notifications[0].event);
+  auto pending = find_oldest_pending(session, {{1, 0, 10}});
+  BOOST_CHECK(leave_to_newer(session, pending).empty());
+  BOOST_REQUIRE_EQUAL(pending.size(), 1U);
+  BOOST_CHECK(!pending[0].event);
 }
 
 BOOST_AUTO_TEST_CASE(a_webhook_with_an_event_of_a_newer_version_receives_the_others) {

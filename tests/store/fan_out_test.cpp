@@ -9,14 +9,35 @@ using platform::Milliseconds;
 
 BOOST_FIXTURE_TEST_SUITE(fan_out_of_notifications, DeliveryFixture)
 
-BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_skipped) {
-  for (const EntityId entity : {3, 5, 9}) insert_notification(session, entity);
+namespace {
+
+using Ids = std::vector<NotificationId>;
+
+Ids ids_of(const std::vector<PendingNotification>& notifications) {
+  Ids ids;
+  for (const auto& notification : notifications) ids.push_back(notification.id);
+  return ids;
+}
+
+/// What a writer can do whose session has its CHECKs off.
+NotificationId insert_data(Session& session, std::size_t bytes) {
+  session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT datos_de_mas_de_64_KiB");
+  return insert_notification(session, 3, "evaluacion.cerrada",
+                             R"({"n": ")" + std::string(bytes - 9, 'x') + R"("})");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_not_locked) {
+  Ids ids;
+  for (const EntityId entity : {3, 5, 9}) ids.push_back(insert_notification(session, entity));
   BOOST_CHECK((waiting_entities(session) == std::vector<EntityId>{3, 5, 9}));
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  BOOST_CHECK_EQUAL(take_pending(other, {{3, 0, 10}}).notifications.size(), 1U);
-  BOOST_CHECK_EQUAL(take_pending(session, {{3, 0, 10}, {9, 0, 10}}).notifications.size(), 1U);
-  BOOST_CHECK_EQUAL(take_pending(session, {{3, 0, 10}}).reached.at(3).found, 1U);  // held, and there
+  BOOST_CHECK(lock_pending(other, {ids[0]}) == std::set{ids[0]});
+  session.execute("START TRANSACTION");
+  BOOST_CHECK(lock_pending(session, ids) == (std::set{ids[1], ids[2]}));
+  session.execute("ROLLBACK");
   other.execute("ROLLBACK");
 }
 
@@ -27,11 +48,63 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   insert_notification(session, 5);
   const auto last = insert_notification(session, 4);
   const auto found = find_new_notifications(session, before, 10);
-  BOOST_CHECK((found.entities == std::set<EntityId>{4, 5}));
+  BOOST_REQUIRE_EQUAL(found.pending.size(), 3U);
+  BOOST_CHECK(found.pending[0].id == first && found.pending[0].entity == 5);
+  BOOST_CHECK(found.pending[2].id == last && found.pending[2].entity == 4);
   BOOST_CHECK(found.last == last && !found.more);
   const auto some = find_new_notifications(session, before, 2);
   BOOST_CHECK(some.more && some.last == first + 1);
-  BOOST_CHECK(find_new_notifications(session, last, 2).entities.empty());
+  BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
+}
+
+// A broadcast is found by a few statements, and an entity with many is not read through.
+BOOST_AUTO_TEST_CASE(a_search_finds_many_entities_at_once_with_their_oldest) {
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
+      " SELECT IF(seq > 10, 11, seq), 'evaluacion.cerrada', '{}' FROM " +
+      numbers(60));
+  const auto one = find_waiting_entities(session, {IdRange{}});
+  BOOST_REQUIRE_EQUAL(one.found.size(), 11U);
+  BOOST_CHECK(one.found[0].oldest.size() == 1U && !one.found[0].more);
+  BOOST_CHECK(one.found[10].oldest.size() == rows_per_range - 10 && one.found[10].more);
+  BOOST_REQUIRE_EQUAL(one.rest.size(), 1U);
+  BOOST_CHECK_EQUAL(one.rest[0].first, 12);
+  BOOST_CHECK(find_waiting_entities(session, one.rest).found.empty());
+  const auto two = find_waiting_entities(session, {{1, 5}, {6, 11}});
+  BOOST_CHECK_EQUAL(two.found.size(), 11U);
+  BOOST_CHECK(two.rest.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) {
+  Ids ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(insert_notification(session, 3));
+  BOOST_CHECK(ids_of(find_oldest_pending(session, {{3, ids[0], 2}})) == (Ids{ids[1], ids[2]}));
+  session.update(
+      "UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3)"
+      " WHERE id = ?",
+      ids[2]);
+  BOOST_CHECK(ids_of(read_pending(session, {ids[3], ids[2], ids[0]})) == (Ids{ids[3], ids[0]}));
+  session.execute("START TRANSACTION");
+  BOOST_CHECK(lock_pending(session, {ids[2], ids[3]}) == std::set{ids[3]});
+  session.execute("ROLLBACK");
+}
+
+BOOST_AUTO_TEST_CASE(small_data_come_with_the_row_and_larger_ones_on_demand) {
+  insert_notification(session, 3, "evaluacion.cerrada", "{}");
+  insert_data(session, 65536);
+  auto pending = find_oldest_pending(session, {{3, 0, 10}});
+  BOOST_REQUIRE_EQUAL(pending.size(), 2U);
+  BOOST_CHECK_EQUAL(pending[0].data.value(), "{}");
+  BOOST_CHECK(!pending[1].data && pending[1].bytes == 65536);
+  read_data(session, pending);
+  BOOST_CHECK_EQUAL(pending[1].data.value().size(), 65536U);
+}
+
+BOOST_AUTO_TEST_CASE(data_that_are_too_long_are_never_fetched) {
+  const auto id = insert_data(session, 65537);
+  auto pending = read_pending(session, {id});
+  read_data(session, pending);
+  BOOST_CHECK(!pending.at(0).data && pending.at(0).bytes == 65537);
 }
 
 BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
@@ -62,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
       " VALUES (1, 'evaluacion.cerrada', '{}', '2026-00-15')");
-  BOOST_CHECK(!take_pending(session, {{1, 0, 10}}).notifications.at(0).occurred.has_value());
+  BOOST_CHECK(!find_oldest_pending(session, {{1, 0, 10}}).at(0).occurred.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

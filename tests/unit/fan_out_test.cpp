@@ -9,6 +9,7 @@ namespace {
 using delivery::DeliveryState;
 using delivery::FairSlots;
 using dispatcher::Ahead;
+using dispatcher::JudgedNotification;
 using store::PendingNotification;
 using store::Recipient;
 using store::Subscriber;
@@ -26,26 +27,36 @@ void take(FairSlots& slots, delivery::WebhookId webhook, bool probing) {
   BOOST_REQUIRE(slots.take(webhook));
 }
 
-/// What is written, when all is fanned out at once.
-store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
-                           const std::map<delivery::EntityId, Recipient>& recipients, FairSlots slots) {
+using Recipients = std::map<delivery::EntityId, Recipient>;
+
+dispatcher::FanOutPlan plan(const std::vector<PendingNotification>& notifications,
+                            const Recipients& recipients, FairSlots slots, Ahead ahead) {
+  std::vector<JudgedNotification> judged;
+  std::set<delivery::NotificationId> held;
+  for (const auto& notification : notifications) {
+    judged.push_back(dispatcher::judge(notification));
+    held.insert(notification.id);
+  }
   delivery::Grants grants(slots);
-  return dispatcher::plan_fan_out(notifications, recipients, grants, Ahead::yes).fan_out;
+  return dispatcher::plan_fan_out(judged, held, recipients, grants, ahead);
 }
 
-using Recipients = std::map<delivery::EntityId, Recipient>;
+/// What is written, when all is fanned out at once.
+store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
+                           const Recipients& recipients, FairSlots slots) {
+  return plan(notifications, recipients, slots, Ahead::yes).fan_out;
+}
 
 /// Only what can be sent at once.
 dispatcher::FanOutPlan plan_sendable(const std::vector<PendingNotification>& notifications,
                                      const Recipients& recipients, FairSlots slots) {
-  delivery::Grants grants(slots);
-  return dispatcher::plan_fan_out(notifications, recipients, grants, Ahead::no);
+  return plan(notifications, recipients, slots, Ahead::no);
 }
 
 /// Notification `id` of the entity, of an event that all the tests' webhooks receive.
 PendingNotification opened(delivery::NotificationId id) {
-  return {id, entity, Event::evaluacion_abierta, R"({"evaluacionId": 42, "titulo": "Convocatoria"})",
-          platform::UtcTime{}};
+  const std::string data = R"({"evaluacionId": 42, "titulo": "Convocatoria"})";
+  return {id, entity, Event::evaluacion_abierta, platform::UtcTime{}, data.size(), data};
 }
 
 Subscriber subscriber(delivery::WebhookId webhook) {
@@ -240,7 +251,6 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
   BOOST_TEST(states(plan.fan_out, 1) == "ll");
   BOOST_TEST(plan.busy.contains(entity));
   BOOST_TEST(!plan.full);
-  BOOST_TEST(plan.done.at(entity) == 12);
 }
 
 BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
@@ -261,7 +271,6 @@ BOOST_AUTO_TEST_CASE(a_busy_entity_does_not_hold_up_the_next) {
   const auto plan = plan_sendable({opened(11), other}, recipients, with_slots(10, 2));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{12}));
   BOOST_TEST((plan.busy == std::set<delivery::EntityId>{entity}));
-  BOOST_TEST(!plan.done.contains(entity));
 }
 
 BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_busy) {
@@ -282,7 +291,6 @@ BOOST_AUTO_TEST_CASE(an_entity_whose_webhook_is_locked_waits_and_nobody_else) {
   const auto plan = plan_sendable({opened(11), opened(13), other}, recipients, with_slots(10, 10));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{12}));
   BOOST_TEST((plan.locked == std::set<delivery::EntityId>{entity}));
-  BOOST_TEST(!plan.done.contains(entity));
   BOOST_TEST(plan.busy.empty());
 }
 
@@ -294,7 +302,59 @@ BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
   const auto plan = plan_sendable({opened(11), bad}, with({inactive}), with_slots(0, 1));
   BOOST_TEST(states(plan.fan_out, 1) == "h");
   BOOST_TEST(plan.fan_out.rejected.size() == 1U);
-  BOOST_TEST(plan.done.at(entity) == 12);
+}
+
+// What somebody took, or holds, between the reading and the lock.
+BOOST_AUTO_TEST_CASE(what_is_not_held_is_left_out_and_takes_no_slot) {
+  const std::vector judged{dispatcher::judge(opened(11)), dispatcher::judge(opened(12))};
+  auto slots = with_slots(10, 1);
+  delivery::Grants grants(slots);
+  const auto result = dispatcher::plan_fan_out(judged, {12}, with({subscriber(1)}), grants, Ahead::no);
+  BOOST_TEST((result.fan_out.processed == std::vector<delivery::NotificationId>{12}));
+  BOOST_TEST(states(result.fan_out, 1) == "l");
+}
+
+BOOST_AUTO_TEST_CASE(data_that_were_not_fetched_are_too_long) {
+  auto huge = opened(11);
+  huge.bytes = store::longest_data + 1;
+  huge.data.reset();
+  BOOST_TEST(rejection(huge, with({subscriber(1)})) == "datos: tiene más de 65536 bytes");
+}
+
+// How much of what is found makes a batch.
+
+namespace {
+
+/// Notification `id`, whose data do not come with its row.
+PendingNotification large(delivery::NotificationId id, delivery::EntityId of, std::uint64_t bytes = 60'000) {
+  return {id, of, Event::evaluacion_abierta, platform::UtcTime{}, bytes, std::nullopt};
+}
+
+std::string kept_and_cut(std::vector<PendingNotification> notifications, std::uint64_t most) {
+  const auto cut = dispatcher::cut_batch(notifications, most);
+  std::string result;
+  for (const auto& one : notifications) result += std::to_string(one.id) + " ";
+  result += "|";
+  for (const auto& one : cut) result += " " + std::to_string(one.id);
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_batch_is_bounded_by_bytes_and_small_ones_pass) {
+  BOOST_TEST(kept_and_cut({large(1, 1), large(2, 2), large(3, 3), opened(4)}, 130'000) == "1 2 4 | 3");
+}
+
+BOOST_AUTO_TEST_CASE(one_at_least_is_in_a_batch) {
+  BOOST_TEST(kept_and_cut({large(1, 1), large(2, 2)}, 5) == "1 | 2");
+}
+
+BOOST_AUTO_TEST_CASE(none_overtakes_one_of_its_entity_that_had_no_room) {
+  BOOST_TEST(kept_and_cut({large(1, 8), large(2, entity), opened(3)}, 70'000) == "1 | 2 3");
+}
+
+BOOST_AUTO_TEST_CASE(data_that_are_never_fetched_take_no_room) {
+  BOOST_TEST(kept_and_cut({large(1, 1, 5'000'000'000), large(2, 2), large(3, 3)}, 70'000) == "1 2 | 3");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,8 @@
 #include "store/backlog/queue_scan.hpp"
 
+#include <map>
+#include <utility>
+
 #include "store/session/union_all.hpp"
 
 namespace store {
@@ -18,11 +21,12 @@ constexpr std::string_view notifications_after = R"sql(
 
 // Not BETWEEN: for a range of one id MariaDB makes an equality of it, and sorts that one's whole backlog.
 
-constexpr std::string_view first_waiting_entity = R"sql(
+constexpr std::string_view first_of_waiting_entities = R"sql(
   SELECT entidad_id, id
   FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
   WHERE estado = 'pendiente' AND entidad_id >= ? AND entidad_id <= ?
-  ORDER BY entidad_id, id LIMIT 1)sql";
+  ORDER BY entidad_id, id LIMIT 16)sql";
+static_assert(rows_per_range == 16);
 
 constexpr std::string_view first_waiting_webhook = R"sql(
   SELECT webhook_id, CAST(proximo_intento AS CHAR) AS vence,
@@ -53,16 +57,29 @@ NewNotifications find_new_notifications(Session& session, NotificationId after, 
   const auto rows = session.query(notifications_after, after, limit);
   NewNotifications result{{}, rows.empty() ? after : rows.back().integer("id"), rows.size() == limit};
   for (const auto& row : rows) {
-    if (row.boolean("pendiente")) result.entities.insert(row.integer("entidad_id"));
+    if (row.boolean("pendiente")) result.pending.push_back({row.integer("id"), row.integer("entidad_id")});
   }
   return result;
 }
 
-std::vector<WaitingEntity> find_waiting_entities(Session& session, const std::vector<IdRange>& ranges) {
-  static const std::string sql = union_all(first_waiting_entity, ranges_per_search);
-  std::vector<WaitingEntity> result;
-  for (const auto& row : session.run_query(sql, bounds_of(ranges)))
-    result.push_back({row.integer("entidad_id"), row.integer("id")});
+WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRange>& ranges) {
+  static const std::string sql = union_all(first_of_waiting_entities, ranges_per_search);
+  std::map<EntityId, WaitingEntity> found;
+  for (const auto& row : session.run_query(sql, bounds_of(ranges))) {
+    const auto id = row.integer("entidad_id");
+    found.try_emplace(id, WaitingEntity{id, {}, false}).first->second.oldest.push_back(row.integer("id"));
+  }
+  WaitingEntities result;
+  for (const auto& range : ranges) {
+    std::size_t rows = 0;
+    const auto end = found.upper_bound(range.last);
+    auto last = end;
+    for (auto i = found.lower_bound(range.first); i != end; last = i++) rows += i->second.oldest.size();
+    if (rows < rows_per_range) continue;
+    last->second.more = true;
+    if (last->first < range.last) result.rest.push_back({last->first + 1, range.last});
+  }
+  for (auto& [id, entity] : found) result.found.push_back(std::move(entity));
   return result;
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <limits>
-#include <set>
 #include <vector>
 
 #include "store/session/session.hpp"
@@ -28,29 +27,39 @@ struct IdRange {
 };
 inline constexpr std::size_t ranges_per_search = 16;
 
-struct WaitingEntity {
-  EntityId id;
-  NotificationId first;  // its oldest pending notification
+struct NewNotification {
+  NotificationId id;
+  EntityId entity;
 };
-/// The entities of the pending notifications with an id above `after`, and how far was looked: at most
-/// `limit` rows. Ids are given before they are committed, so a lower one may come later.
+/// The pending notifications with an id above `after`, by id, and how far was looked: at most `limit` rows.
+/// Ids are given before they are committed, so a lower one may come later.
 struct NewNotifications {
-  std::set<EntityId> entities;
+  std::vector<NewNotification> pending;
   NotificationId last;  // looked at; `after` when there was none
   bool more;            // the limit was reached
 };
 NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit);
 
-/// The lowest entity of each range that has pending notifications; nothing for a range without. At most
-/// ranges_per_search ranges, without overlaps.
-std::vector<WaitingEntity> find_waiting_entities(Session& session, const std::vector<IdRange>& ranges);
+struct WaitingEntity {
+  EntityId id;
+  std::vector<NotificationId> oldest;  // its oldest pending notifications, by id: one or more
+  bool more;                           // there may be others after those
+};
+struct WaitingEntities {
+  std::vector<WaitingEntity> found;
+  std::vector<IdRange> rest;  // not searched yet
+};
+/// The lowest entities of each range that have pending notifications: as many as rows_per_range rows tell.
+/// At most ranges_per_search ranges, without overlaps.
+WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRange>& ranges);
+inline constexpr std::size_t rows_per_range = 16;
 
 struct WaitingWebhook {
   WebhookId id;
   UtcTime first;                 // when its first pending delivery is due, by the database's clock
   platform::Milliseconds until;  // from now until then; negative when it is past
 };
-/// Likewise, of webhooks with pending deliveries, due or not.
+/// The lowest webhook of each range that has pending deliveries, due or not; nothing for a range without.
 std::vector<WaitingWebhook> find_waiting_webhooks(Session& session, const std::vector<IdRange>& ranges);
 
 }  // namespace store

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "delivery/states.hpp"
+#include "store/notifications/fan_out.hpp"
 #include "store/session/json_rows.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/session/union_all.hpp"
@@ -49,7 +51,8 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 
 /// For share: what a cancellation that is not committed yet holds is left to it.
 constexpr std::string_view lock_notifications =
-    "SELECT id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida"
+    "SELECT id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
+    " origen = 'prueba' AS prueba"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
@@ -134,7 +137,7 @@ struct Held {
   NotificationId notification;
 };
 
-/// Of the candidates; others are being claimed elsewhere.
+/// Of the candidates, in their order; others are being claimed elsewhere.
 std::vector<Held> lock_candidates(Session& session, const std::vector<Candidate>& candidates,
                                   const std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, bool> skipped;
@@ -143,26 +146,43 @@ std::vector<Held> lock_candidates(Session& session, const std::vector<Candidate>
   for (const auto& candidate : candidates) {
     if (!skipped.at(candidate.webhook)) ids.push_back(candidate.id);
   }
+  std::map<DeliveryId, Held> locked;
+  for (const auto& row : query_ids(session, lock_deliveries, ids, where_pending)) {
+    const auto id = row.integer("id");
+    locked.emplace(id, Held{id, row.integer("webhook_id"), row.integer("notificacion_id")});
+  }
   std::vector<Held> held;
-  for (const auto& row : query_ids(session, lock_deliveries, ids, where_pending))
-    held.push_back({row.integer("id"), row.integer("webhook_id"), row.integer("notificacion_id")});
+  held.reserve(locked.size());
+  for (const auto id : ids) {
+    if (auto one = locked.extract(id)) held.push_back(one.mapped());
+  }
   return held;
 }
 
 enum class Fate { lease, cancel, unreadable };
 
+struct Judged {
+  Fate fate;
+  std::uint64_t bytes;  // of the notification's data
+};
+
 /// What becomes of the deliveries of each notification; of one that somebody holds nothing yet.
-std::map<NotificationId, Fate> read_fates(Session& session, const std::vector<Held>& held) {
+std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<Held>& held) {
   std::vector<NotificationId> ids;
   ids.reserve(held.size());
   for (const auto& delivery : held) ids.push_back(delivery.notification);
   std::ranges::sort(ids);  // everybody locks in the same order
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  std::map<NotificationId, Fate> fates;
+  std::map<NotificationId, Judged> fates;
   for (const auto& row : query_ids(session, lock_notifications, ids, for_share)) {
     const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
-    const bool readable = row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));
-    fates[row.integer("id")] = cancelled ? Fate::cancel : readable ? Fate::lease : Fate::unreadable;
+    const auto bytes = static_cast<std::uint64_t>(row.integer("octetos"));
+    // A test event's data are ours, sealed. Others that are too long were fanned out by an older version.
+    const bool fetchable = bytes <= longest_data || row.boolean("prueba");
+    const bool readable =
+        fetchable && row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));
+    const auto fate = cancelled ? Fate::cancel : readable ? Fate::lease : Fate::unreadable;
+    fates[row.integer("id")] = {fate, bytes};
   }
   return fates;
 }
@@ -171,21 +191,49 @@ std::map<NotificationId, Fate> read_fates(Session& session, const std::vector<He
 struct Sorted {
   std::vector<DeliveryId> to_lease;
   std::vector<DeliveryId> to_cancel;
+  std::set<DeliveryId> put_off;  // the batch is large enough without them
 };
 
 Sorted sort_held(Session& session, const std::vector<Held>& held, std::vector<Claim::Reach>& reached) {
   Sorted result;
   std::map<WebhookId, unsigned> unreadable;
+  std::set<WebhookId> full;  // of which one was put off: none overtakes it
+  std::uint64_t bytes = 0;
   const auto fates = read_fates(session, held);
   for (const auto& delivery : held) {
-    const auto fate = fates.find(delivery.notification);
-    if (fate == fates.end()) continue;
-    if (fate->second == Fate::lease) result.to_lease.push_back(delivery.id);
-    if (fate->second == Fate::cancel) result.to_cancel.push_back(delivery.id);
-    if (fate->second == Fate::unreadable) ++unreadable[delivery.webhook];
+    const auto found = fates.find(delivery.notification);
+    if (found == fates.end()) continue;
+    const auto& [fate, size] = found->second;
+    if (fate == Fate::cancel) result.to_cancel.push_back(delivery.id);
+    if (fate == Fate::unreadable) ++unreadable[delivery.webhook];
+    if (fate != Fate::lease) continue;
+    if (full.contains(delivery.webhook) || (bytes > 0 && bytes + size > bytes_per_claim)) {
+      full.insert(delivery.webhook);
+      result.put_off.insert(delivery.id);
+    } else {
+      bytes += size;
+      result.to_lease.push_back(delivery.id);
+    }
   }
   for (auto& reach : reached) reach.unreadable = unreadable[reach.webhook];
   return result;
+}
+
+/// Each webhook is looked at again from its first delivery that was put off.
+void reach_back(const std::vector<ClaimRequest>& requests, const std::vector<Candidate>& candidates,
+                const std::set<DeliveryId>& put_off, std::vector<Claim::Reach>& reached) {
+  std::map<WebhookId, DuePosition> before;
+  std::set<WebhookId> stopped;
+  for (const auto& candidate : candidates) {
+    if (put_off.contains(candidate.id)) stopped.insert(candidate.webhook);
+    if (!stopped.contains(candidate.webhook)) before[candidate.webhook] = {candidate.due, candidate.id};
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!stopped.contains(requests[i].webhook)) continue;
+    const auto last = before.find(requests[i].webhook);
+    reached[i].last = last == before.end() ? requests[i].after : last->second;
+    reached[i].found = requests[i].limit;
+  }
 }
 
 void lease_held(Session& session, const Sorted& held, const Lease& lease) {
@@ -240,9 +288,10 @@ Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const L
     const auto held = lock_candidates(session, candidates, result.reached);
     const auto sorted = sort_held(session, held, result.reached);
     lease_held(session, sorted, lease);
-    return sorted.to_lease;
+    return sorted;
   });
-  result.deliveries = read_leased(session, leased, lease);
+  reach_back(requests, candidates, leased.put_off, result.reached);
+  result.deliveries = read_leased(session, leased.to_lease, lease);
   return result;
 }
 

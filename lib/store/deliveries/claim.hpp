@@ -40,16 +40,18 @@ struct Claim {
   struct Reach {
     WebhookId webhook;
     unsigned found = 0;       // as many as the limit: there may be more
-    DuePosition last{};       // of the last one found
+    DuePosition last{};       // of the last one that need not be looked at again
     bool skipped = false;     // somebody holds its row, or it may no longer receive: nothing was leased
     unsigned unreadable = 0;  // left pending: their event is one that this version does not know
   };
   std::vector<Reach> reached;
 };
-/// Leases the oldest due deliveries of each webhook, up to its limit, in one transaction; waits for no lock.
-/// A webhook deleted or disabled meanwhile yields nothing; the delivery of a cancelled notification is
-/// cancelled instead. Throws Refused when the database refuses one of the rows for its content: nothing of
-/// the batch was leased.
+/// Of the data of all deliveries of a claim; a single one may have more.
+inline constexpr std::uint64_t bytes_per_claim = 2 * 1024 * 1024;
+/// Leases the oldest due deliveries of each webhook, up to its limit and as far as bytes_per_claim goes, in
+/// one transaction; waits for no lock. A webhook deleted or disabled meanwhile yields nothing; the delivery
+/// of a cancelled notification is cancelled instead. Throws Refused when the database refuses one of the rows
+/// for its content: nothing of the batch was leased.
 Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const Lease& lease);
 
 }  // namespace store

@@ -1,6 +1,8 @@
 #include "store/notifications/fan_out.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "store/schema/version.hpp"
 #include "store/session/json_rows.hpp"
@@ -19,17 +21,24 @@ constexpr std::size_t entities_per_statement = 32;
 
 /// Found without a lock, locked by key: a locking read that comes to the end of an entity's rows goes on to
 /// the next live entry of the index, and locks every dead one between; past those that a backup's snapshot
-/// keeps, for seconds.
+/// keeps, for seconds. Data come with the row when they are small: most are, and need no other statement.
 constexpr std::string_view oldest_pending = R"sql(
-  SELECT id, entidad_id
+  SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,
+    IF(LENGTH(datos) <= 1024, datos, NULL) AS datos
   FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
   WHERE estado = 'pendiente' AND entidad_id = ? AND id > ?
   ORDER BY id LIMIT ?)sql";
 
-constexpr std::string_view lock_notifications =
-    "SELECT id, entidad_id, evento, datos, CAST(ocurrida_en AS CHAR) AS ocurrida"
+constexpr std::string_view read_notifications =
+    "SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
+    " IF(LENGTH(datos) <= 1024, datos, NULL) AS datos"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
-constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
+constexpr std::string_view data_of_notifications =
+    "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
+
+constexpr std::string_view lock_notifications =
+    "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
 
 constexpr std::string_view webhooks_of_entities = "SELECT id FROM webhooks WHERE entidad_id IN";
 constexpr std::string_view not_deleted = "AND plaza IS NOT NULL ORDER BY id";
@@ -83,29 +92,13 @@ constexpr std::string_view created_leased = R"sql(
   WHERE e.estado = 'en_curso' AND e.arriendo = ?
   ORDER BY e.id)sql";
 
-std::vector<NotificationId> find_oldest(Session& session, const std::vector<TakeRequest>& requests,
-                                        Taken& taken) {
-  std::vector<Seek> seeks;
-  seeks.reserve(requests.size());
-  for (const auto& request : requests)
-    seeks.push_back({Parameter(request.entity), Parameter(request.after), Parameter(request.limit)});
-  const Seek none{Parameter(0), Parameter(0), Parameter(0)};
-  std::vector<NotificationId> ids;
-  for (const auto& row : query_seeks(session, oldest_pending, seeks, none, entities_per_statement)) {
-    ids.push_back(row.integer("id"));
-    ++taken.reached[row.integer("entidad_id")].found;
-  }
-  return ids;
-}
-
-/// Takes those of unknown events out of `taken` while they may be a newer version's.
-void leave_to_newer(Session& session, Taken& taken) {
-  const auto unknown = [](const PendingNotification& notification) { return !notification.event; };
-  if (std::ranges::none_of(taken.notifications, unknown) || !schema_is_newer(session)) return;
-  for (const auto& notification : taken.notifications) {
-    if (unknown(notification)) taken.reached[notification.entity].last_left = notification.id;
-  }
-  taken.left = static_cast<unsigned>(std::erase_if(taken.notifications, unknown));
+PendingNotification read_notification(const Row& row) {
+  return {.id = row.integer("id"),
+          .entity = row.integer("entidad_id"),
+          .event = webhook::find_event(row.text("evento")),
+          .occurred = row.optional_time("ocurrida"),
+          .bytes = static_cast<std::uint64_t>(row.integer("octetos")),
+          .data = row.optional_text("datos")};
 }
 
 void reject(Session& session, const std::vector<RejectedNotification>& rejected) {
@@ -168,21 +161,62 @@ Subscriber read_subscriber(const Row& row) {
 
 }  // namespace
 
-Taken take_pending(Session& session, const std::vector<TakeRequest>& requests) {
-  Taken taken;
-  const auto ids = find_oldest(session, requests, taken);
-  std::map<NotificationId, PendingNotification> locked;
-  for (const auto& row : query_ids(session, lock_notifications, ids, where_pending)) {
-    const auto id = row.integer("id");
-    locked.emplace(id,
-                   PendingNotification{id, row.integer("entidad_id"), webhook::find_event(row.text("evento")),
-                                       row.text("datos"), row.optional_time("ocurrida")});
+std::vector<PendingNotification> find_oldest_pending(Session& session,
+                                                     const std::vector<TakeRequest>& requests) {
+  std::vector<Seek> seeks;
+  seeks.reserve(requests.size());
+  for (const auto& request : requests)
+    seeks.push_back({Parameter(request.entity), Parameter(request.after), Parameter(request.limit)});
+  const Seek none{Parameter(0), Parameter(0), Parameter(0)};
+  std::vector<PendingNotification> result;
+  for (const auto& row : query_seeks(session, oldest_pending, seeks, none, entities_per_statement))
+    result.push_back(read_notification(row));
+  return result;
+}
+
+std::vector<PendingNotification> read_pending(Session& session, const std::vector<NotificationId>& ids) {
+  std::map<NotificationId, PendingNotification> found;
+  for (const auto& row : query_ids(session, read_notifications, ids, if_pending)) {
+    auto notification = read_notification(row);
+    found.emplace(notification.id, std::move(notification));
   }
+  std::vector<PendingNotification> result;
+  result.reserve(found.size());
   for (const auto id : ids) {
-    if (auto found = locked.extract(id)) taken.notifications.push_back(std::move(found.mapped()));
+    if (auto one = found.extract(id)) result.push_back(std::move(one.mapped()));
   }
-  leave_to_newer(session, taken);
-  return taken;
+  return result;
+}
+
+void read_data(Session& session, std::vector<PendingNotification>& notifications) {
+  std::map<NotificationId, PendingNotification*> missing;
+  for (auto& notification : notifications) {
+    if (!notification.data && notification.bytes <= longest_data)
+      missing.emplace(notification.id, &notification);
+  }
+  std::vector<NotificationId> ids;
+  ids.reserve(missing.size());
+  for (const auto& [id, notification] : missing) ids.push_back(id);
+  for (const auto& row : query_ids(session, data_of_notifications, ids, ""))
+    missing.at(row.integer("id"))->data = row.text("datos");
+}
+
+std::vector<PendingNotification> leave_to_newer(Session& session,
+                                                std::vector<PendingNotification>& notifications) {
+  const auto known = [](const PendingNotification& notification) { return notification.event.has_value(); };
+  if (std::ranges::all_of(notifications, known) || !schema_is_newer(session)) return {};
+  const auto unknown = std::stable_partition(notifications.begin(), notifications.end(), known);
+  std::vector<PendingNotification> left(std::make_move_iterator(unknown),
+                                        std::make_move_iterator(notifications.end()));
+  notifications.erase(unknown, notifications.end());
+  return left;
+}
+
+std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids) {
+  std::set<NotificationId> held;
+  for (const auto& row : query_ids(session, lock_notifications, ids, and_free))
+    held.insert(row.integer("id"));
+  return held;
 }
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {

@@ -1,8 +1,11 @@
-// From notifications to deliveries: what the dispatcher's fan-out reads and writes, in one transaction.
+// From notifications to deliveries: what the dispatcher's fan-out reads, without a lock, and then writes in
+// one transaction.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,13 +18,17 @@
 
 namespace store {
 
+/// More than this is refused at the INSERT (docs/table.md); what is there all the same is never fetched.
+inline constexpr std::uint64_t longest_data = 65'536;
+
 struct PendingNotification {
   NotificationId id;
   EntityId entity;
   std::optional<webhook::Event> event;  // none: not one of the catalogue
-  std::string data;
   std::optional<UtcTime>
-      occurred;  // none: not a day of the calendar, which some modes of the writer's session let in
+      occurred;         // none: not a day of the calendar, which some modes of the writer's session let in
+  std::uint64_t bytes;  // of its data
+  std::optional<std::string> data;  // small ones come with the row, the others by read_data
 };
 
 struct TakeRequest {
@@ -29,19 +36,22 @@ struct TakeRequest {
   NotificationId after;  // only what has a higher id: past what is known to be done
   unsigned limit;        // 1 or more
 };
-struct Taken {
-  std::vector<PendingNotification> notifications;  // locked, by entity in the order given and by id
-  struct Reach {
-    unsigned found = 0;            // how many were looked at: fewer than its limit, and it has no more
-    NotificationId last_left = 0;  // of those that are left to a newer version, the last one
-  };
-  std::map<EntityId, Reach> reached;  // of those with something pending
-  unsigned left = 0;                  // their event is of a newer version of this program
-};
-/// The oldest pending notifications of each entity; those that somebody else holds are found and not taken.
-/// An entity whose oldest `limit` are all held has nothing taken until one is free. Where a newer version has
-/// brought the schema further, notifications of events that this one does not know are left to it.
-Taken take_pending(Session& session, const std::vector<TakeRequest>& requests);
+/// The oldest pending notifications of each entity, by entity in the order given and by id. Without a lock,
+/// as the next two: what is written about a notification does not change but for its state.
+std::vector<PendingNotification> find_oldest_pending(Session& session,
+                                                     const std::vector<TakeRequest>& requests);
+/// Those of `ids` that are pending, in their order.
+std::vector<PendingNotification> read_pending(Session& session, const std::vector<NotificationId>& ids);
+/// Fetches the data that did not come with the rows, unless it is longer than `longest_data`.
+void read_data(Session& session, std::vector<PendingNotification>& notifications);
+
+/// Takes out, and returns, those of events that this version does not know, while a newer one has brought the
+/// schema further: they are left to it.
+std::vector<PendingNotification> leave_to_newer(Session& session,
+                                                std::vector<PendingNotification>& notifications);
+
+/// Locks those that are still pending and that nobody else holds, by key: which they are. In a transaction.
+std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids);
 
 struct Subscriber {
   Target target;

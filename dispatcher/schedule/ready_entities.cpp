@@ -1,0 +1,275 @@
+#include "schedule/ready_entities.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "schedule/id_ranges.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+
+}  // namespace
+
+ReadyEntities::ReadyEntities(delivery::EntityId cursor) { cursors_.fill(cursor); }
+
+bool ReadyEntities::found(const store::WaitingEntity& entity) {
+  auto& entry = entities_[entity.id];
+  ++visits_;
+  if (entry.waits() || entry.left.known()) return false;
+  const auto share = entry.suspect ? 0 : std::min(line_share, entity.oldest.size());
+  for (std::size_t i = 0; i < share; ++i) put_in_line(entity.id, entry, entity.oldest[i]);
+  if (entity.more || share < entity.oldest.size())
+    take_turns_from(entry, share > 0 ? entity.oldest[share - 1] : entity.oldest.front() - 1);
+  settle(entity.id);
+  return true;
+}
+
+bool ReadyEntities::arrived(const store::NewNotification& notification) {
+  auto& entry = entities_[notification.entity];
+  ++visits_;
+  if (entry.more) return false;
+  if (entry.suspect) {
+    take_turns_from(entry, notification.id - 1);
+  } else if (entry.in_line.size() < line_share) {
+    put_in_line(notification.entity, entry, notification.id);
+  } else {
+    take_turns_from(entry, entry.in_line.back());
+  }
+  settle(notification.entity);
+  return !entry.more;
+}
+
+bool ReadyEntities::appeared(delivery::EntityId entity) {
+  const auto [at, is_new] = entities_.try_emplace(entity);
+  auto& entry = at->second;
+  ++visits_;
+  if (entry.more) return false;
+  const bool waited = entry.waits();
+  // Where the walk past what is left has come to is remembered.
+  if (waited) {
+    take_turns_from(entry, entry.in_line.back());
+  } else if (is_new) {
+    take_turns_from(entry, lowest);
+  }
+  entry.more = true;
+  settle(entity);
+  return !waited;
+}
+
+void ReadyEntities::missed_some() {
+  for (const auto& [id, entity] : line_) {
+    ++visits_;
+    auto& entry = entities_.at(entity);
+    if (!entry.more) take_turns_from(entry, entry.in_line.back());
+  }
+}
+
+std::vector<store::NewNotification> ReadyEntities::line(std::size_t limit) const {
+  std::vector<store::NewNotification> result;
+  for (const auto& [id, entity] : line_) {
+    if (result.size() == limit) break;
+    result.push_back({id, entity});
+  }
+  return result;
+}
+
+std::size_t ReadyEntities::count(Pick pick, platform::MonotonicTime now) {
+  end_postponements(now);
+  return turns(pick).size();
+}
+
+std::vector<store::TakeRequest> ReadyEntities::next(Pick pick, unsigned entities, unsigned limit,
+                                                    platform::MonotonicTime now) {
+  end_postponements(now);
+  const auto& all = turns(pick);
+  const auto most = std::min<std::size_t>(entities, all.size());
+  std::vector<store::TakeRequest> result;
+  for (auto i = all.upper_bound(cursor(pick)); result.size() < most; ++i) {
+    if (i == all.end()) i = all.begin();
+    ++visits_;
+    const auto& entry = entities_.at(*i);
+    result.push_back({*i, entry.look == look_ ? entry.after : lowest, entry.large ? 1 : limit});
+  }
+  if (!result.empty()) cursor(pick) = result.back().entity;
+  return result;
+}
+
+void ReadyEntities::resume_at(Pick pick, delivery::EntityId entity) {
+  cursor(pick) = entity == lowest ? std::numeric_limits<std::int64_t>::max() : entity - 1;
+}
+
+void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId last) {
+  auto* entry = find(entity);
+  if (entry == nullptr) return;
+  auto& in_line = entry->in_line;
+  while (!in_line.empty() && in_line.front() <= last) {
+    line_.erase(in_line.front());
+    in_line.erase(in_line.begin());
+  }
+  if (in_line.empty()) {
+    entry->after = last;
+    entry->look = look_;
+    if (!entry->more) return finished(entity);
+  }
+  settle(entity);
+}
+
+void ReadyEntities::finished(delivery::EntityId entity) {
+  auto* entry = find(entity);
+  if (entry == nullptr) return;
+  entry->more = entry->busy = entry->large = false;
+  entry->left.ended();
+  if (!entry->left.active()) entry->suspect = false;
+  settle(entity);
+}
+
+void ReadyEntities::note_left(delivery::EntityId entity, bool some) {
+  if (auto* entry = find(entity)) {
+    entry->left.note(some);
+    if (entry->left.active()) with_left_.insert(entity);
+  }
+}
+
+void ReadyEntities::note_refused(delivery::EntityId entity) {
+  if (auto* entry = find(entity)) {
+    entry->left.note_refused();
+    with_left_.insert(entity);
+  }
+}
+
+void ReadyEntities::suspect(delivery::EntityId entity) {
+  if (auto* entry = find(entity)) {
+    entry->suspect = true;
+    leave_line(*entry);
+    settle(entity);
+  }
+}
+
+void ReadyEntities::note_large(delivery::EntityId entity, bool large) {
+  auto* entry = find(entity);
+  if (entry == nullptr || (!large && !entry->large)) return;
+  entry->large = large;
+  if (large) leave_line(*entry);
+  settle(entity);
+}
+
+void ReadyEntities::mark_busy(delivery::EntityId entity) {
+  if (auto* entry = find(entity)) {
+    entry->busy = true;
+    leave_line(*entry);
+    settle(entity);
+  }
+}
+
+void ReadyEntities::clear_busy(delivery::EntityId entity) {
+  if (auto* entry = find(entity); entry != nullptr && std::exchange(entry->busy, false)) settle(entity);
+}
+
+void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime until) {
+  if (auto* entry = find(entity)) {
+    unplace(entity, *entry);
+    entry->not_before = until;
+    leave_line(*entry);
+    settle(entity);
+  }
+}
+
+void ReadyEntities::look_again() {
+  ++look_;
+  for (auto i = with_left_.begin(); i != with_left_.end();) {
+    const auto entity = *i++;
+    ++visits_;
+    auto& entry = entities_.at(entity);
+    if (!entry.left.look_again()) {
+      if (entry.look == look_ - 1) entry.look = look_;
+    } else if (!entry.left.active()) {
+      with_left_.erase(entity);
+      if (!entry.waits()) entry.suspect = false;
+      settle(entity);
+    }
+  }
+}
+
+std::vector<store::IdRange> ReadyEntities::ranges() {
+  visits_ += entities_.size();
+  return ranges_between(entities_, [](const Entry& entry) { return entry.waits() || entry.left.known(); });
+}
+
+ReadyEntities::Entry* ReadyEntities::find(delivery::EntityId entity) {
+  const auto found = entities_.find(entity);
+  ++visits_;
+  return found == entities_.end() ? nullptr : &found->second;
+}
+
+void ReadyEntities::put_in_line(delivery::EntityId entity, Entry& entry, delivery::NotificationId id) {
+  if (!entry.in_line.empty() && id <= entry.in_line.back()) return;
+  line_.emplace(id, entity);
+  entry.in_line.push_back(id);
+}
+
+void ReadyEntities::take_turns_from(Entry& entry, delivery::NotificationId after) {
+  entry.more = true;
+  entry.after = after;
+  entry.look = look_;
+}
+
+/// It takes turns from its first one in line on.
+void ReadyEntities::leave_line(Entry& entry) {
+  if (entry.in_line.empty()) return;
+  take_turns_from(entry, entry.in_line.front() - 1);
+  for (const auto id : entry.in_line) line_.erase(id);
+  entry.in_line.clear();
+}
+
+/// Where it belongs by what is known of it; nowhere, when nothing is.
+void ReadyEntities::settle(delivery::EntityId entity) {
+  const auto at = entities_.find(entity);
+  auto& entry = at->second;
+  const auto place = place_of(entry);
+  if (place != entry.place) {
+    unplace(entity, entry);
+    if (place == Place::postponed) {
+      postponed_.emplace(entry.not_before, entity);
+    } else if (place != Place::none) {
+      turns_[static_cast<std::size_t>(place) - 1].insert(entity);
+    }
+    entry.place = place;
+  }
+  if (!entry.waits() && !entry.left.active()) {
+    with_left_.erase(entity);
+    entities_.erase(at);
+  }
+}
+
+ReadyEntities::Place ReadyEntities::place_of(const Entry& entry) {
+  if (!entry.more || !entry.in_line.empty()) return Place::none;
+  if (entry.not_before > platform::MonotonicTime{}) return Place::postponed;
+  if (entry.suspect) return Place::suspect;
+  if (entry.busy) return Place::busy;
+  return entry.large ? Place::large : Place::ready;
+}
+
+void ReadyEntities::unplace(delivery::EntityId entity, Entry& entry) {
+  const auto place = std::exchange(entry.place, Place::none);
+  if (place == Place::postponed) {
+    postponed_.erase({entry.not_before, entity});
+  } else if (place != Place::none) {
+    turns_[static_cast<std::size_t>(place) - 1].erase(entity);
+  }
+}
+
+void ReadyEntities::end_postponements(platform::MonotonicTime now) {
+  while (!postponed_.empty() && postponed_.begin()->first <= now) {
+    const auto entity = postponed_.begin()->second;
+    ++visits_;
+    auto& entry = entities_.at(entity);
+    unplace(entity, entry);
+    entry.not_before = {};
+    settle(entity);
+  }
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,326 @@
+#include "schedule/ready_entities.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "range_text.hpp"
+
+BOOST_AUTO_TEST_SUITE(ready_entities)
+
+namespace {
+
+using dispatcher::ReadyEntities;
+using Pick = ReadyEntities::Pick;
+using platform::Milliseconds;
+using platform::MonotonicTime;
+using Ids = std::vector<std::int64_t>;
+
+const MonotonicTime now{std::chrono::hours(1)};
+
+/// With many notifications each, from 100 on: none is in line any more.
+ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
+  ReadyEntities ready;
+  for (const auto id : ids) {
+    ready.found({id, {100}, true});
+    ready.advance(id, 100);
+  }
+  return ready;
+}
+
+Ids next(ReadyEntities& ready, unsigned limit, Pick pick = Pick::ready, MonotonicTime at = now) {
+  Ids result;
+  for (const auto& request : ready.next(pick, limit, 1, at)) result.push_back(request.entity);
+  return result;
+}
+
+Ids line(const ReadyEntities& ready, std::size_t limit = 99) {
+  Ids result;
+  for (const auto& notification : ready.line(limit)) result.push_back(notification.id);
+  return result;
+}
+
+delivery::NotificationId position(ReadyEntities& ready) {
+  return ready.next(Pick::ready, 1, 5, now).at(0).after;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(notifications_of_many_entities_are_in_line_in_the_order_of_their_ids) {
+  ReadyEntities ready;
+  for (const delivery::EntityId id : {5, 3, 4}) BOOST_TEST(ready.arrived({100 - id, id}));
+  BOOST_TEST((line(ready) == Ids{95, 96, 97}));
+  BOOST_TEST((line(ready, 2) == Ids{95, 96}));
+  BOOST_TEST(next(ready, 9).empty());
+  ready.advance(5, 95);
+  BOOST_TEST((line(ready) == Ids{96, 97}));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_nothing_to_do_is_forgotten) {
+  ReadyEntities ready;
+  for (delivery::EntityId id = 1; id <= 1000; ++id) ready.arrived({id, id});
+  for (delivery::EntityId id = 1; id <= 1000; ++id) ready.advance(id, id);
+  BOOST_TEST(ready.known() == 0U);
+  ready.found({7, {100, 101}, true});
+  ready.advance(7, 101);
+  ready.finished(7);
+  BOOST_TEST(ready.known() == 0U);
+  BOOST_TEST(text(ready.ranges()) == "-..+ ");
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_with_many_has_its_share_of_the_line_and_then_takes_turns) {
+  ReadyEntities ready;
+  for (delivery::NotificationId id = 1; id <= 10; ++id) ready.arrived({id, 7});
+  ready.arrived({11, 8});
+  BOOST_TEST((line(ready) == Ids{1, 2, 3, 4, 11}));
+  BOOST_TEST(next(ready, 9).empty());  // not before those in line
+  ready.advance(7, 3);
+  BOOST_TEST(next(ready, 9).empty());
+  ready.advance(7, 4);
+  BOOST_TEST((next(ready, 9) == Ids{7}));
+  BOOST_TEST(position(ready) == 4);
+  BOOST_TEST(!ready.arrived({12, 7}));  // behind the others
+  BOOST_TEST((line(ready) == Ids{11}));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_search_finds_is_in_line_too) {
+  ReadyEntities ready;
+  BOOST_TEST(ready.found({7, {100, 105}, false}));
+  BOOST_TEST(!ready.found({7, {100, 105}, false}));
+  BOOST_TEST((line(ready) == Ids{100, 105}));
+  ready.found({8, {1, 2, 3, 4, 5}, false});
+  ready.advance(8, 4);
+  BOOST_TEST((next(ready, 9) == Ids{8}));
+  BOOST_TEST(position(ready) == 4);
+}
+
+// Its first attempts start in the order of the ids: what was not told comes before what is told later.
+BOOST_AUTO_TEST_CASE(after_some_were_missed_an_entity_is_sought_and_not_taken_by_its_new_ones) {
+  ReadyEntities ready;
+  ready.arrived({10, 7});
+  ready.missed_some();
+  BOOST_TEST(!ready.arrived({30, 7}));
+  BOOST_TEST((line(ready) == Ids{10}));
+  ready.advance(7, 10);
+  BOOST_TEST(position(ready) == 10);
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_that_appears_begins_at_the_beginning) {
+  ReadyEntities ready;
+  BOOST_TEST(ready.appeared(7));
+  BOOST_TEST(!ready.appeared(7));
+  BOOST_TEST(position(ready) == lowest);
+  ready.arrived({5, 8});
+  BOOST_TEST(!ready.appeared(8));
+  ready.advance(8, 5);
+  BOOST_TEST((next(ready, 9) == Ids{8, 7}));
+}
+
+BOOST_AUTO_TEST_CASE(entities_take_turns) {
+  auto ready = with_many({1, 2, 3, 4});
+  BOOST_TEST((next(ready, 3) == Ids{1, 2, 3}));
+  BOOST_TEST((next(ready, 3) == Ids{4, 1, 2}));
+  BOOST_TEST((next(ready, 9) == Ids{3, 4, 1, 2}));  // each once
+  ready.finished(2);
+  BOOST_TEST((next(ready, 9) == Ids{3, 4, 1}));
+  ready.resume_at(Pick::ready, 3);
+  BOOST_TEST((next(ready, 1) == Ids{3}));
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_goes_on_after_what_is_done_until_a_look_begins_at_the_start) {
+  auto ready = with_many({7});
+  BOOST_TEST(position(ready) == 100);
+  ready.advance(7, 150);
+  ready.found({7, {100}, true});  // it is known already
+  BOOST_TEST(position(ready) == 150);
+  ready.look_again();
+  BOOST_TEST(position(ready) == lowest);
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_entity_leaves_the_line_and_waits_until_it_is_cleared) {
+  auto ready = with_many({1, 2});
+  ready.found({3, {50, 51}, false});
+  ready.mark_busy(1);
+  ready.mark_busy(3);
+  BOOST_TEST(line(ready).empty());
+  BOOST_TEST((next(ready, 9) == Ids{2}));
+  BOOST_TEST((next(ready, 9, Pick::busy) == Ids{1, 3}));
+  ready.clear_busy(1);
+  ready.clear_busy(3);
+  BOOST_TEST((next(ready, 9, Pick::busy).empty()));
+  BOOST_TEST(next(ready, 9).size() == 3U);
+  ready.clear_busy(77);  // unknown: nothing happens
+  ready.resume_at(Pick::ready, 3);
+  BOOST_TEST(position(ready) == 49);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_postponed_waits_until_then_and_no_longer) {
+  auto ready = with_many({1, 2});
+  ready.found({3, {50}, false});
+  ready.postpone(1, now + Milliseconds(50));
+  ready.postpone(3, now + Milliseconds(60));
+  BOOST_TEST((next(ready, 9) == Ids{2}));
+  BOOST_TEST(line(ready).empty());
+  BOOST_TEST((next(ready, 9, Pick::ready, now + Milliseconds(50)) == Ids{1, 2}));
+  BOOST_TEST(ready.count(Pick::ready, now + Milliseconds(60)) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at_a_time) {
+  auto ready = with_many({8});
+  ready.found({7, {1, 2, 3}, false});
+  ready.note_large(7, true);
+  BOOST_TEST(line(ready).empty());
+  BOOST_TEST((next(ready, 9) == Ids{8}));
+  BOOST_TEST(ready.next(Pick::large, 9, 5, now).at(0).entity == 7);
+  BOOST_TEST(ready.next(Pick::large, 9, 5, now).at(0).limit == 1U);
+  ready.note_large(7, false);
+  BOOST_TEST(ready.count(Pick::large, now) == 0U);
+  BOOST_TEST(ready.next(Pick::ready, 9, 5, now).at(0).limit == 5U);
+}
+
+// What the database refuses.
+
+BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
+  ReadyEntities ready;
+  ready.found({7, {1, 2, 3}, false});
+  ready.note_refused(7);
+  ready.suspect(7);
+  BOOST_TEST(line(ready).empty());
+  BOOST_TEST(next(ready, 9).empty());
+  BOOST_TEST((next(ready, 9, Pick::suspect) == Ids{7}));
+  ready.finished(7);
+  ready.arrived({9, 7});
+  BOOST_TEST(line(ready).empty());
+  BOOST_TEST((next(ready, 9, Pick::suspect) == Ids{7}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_is_passed_over_for_longer_each_time_and_forgotten_once_it_is_not) {
+  ReadyEntities ready;
+  for (const int looks : {1, 2, 4, 8, 16, 16}) {
+    BOOST_TEST(ready.found({7, {1}, false}));
+    ready.note_refused(7);
+    ready.advance(7, 1);
+    for (int i = 1; i < looks; ++i) ready.look_again();
+    BOOST_TEST(!ready.found({7, {1}, false}));
+    ready.look_again();
+  }
+  BOOST_TEST(ready.found({7, {1}, false}));
+  ready.note_left(7, false);
+  ready.advance(7, 1);
+  for (int i = 0; i < 20; ++i) ready.look_again();
+  BOOST_TEST(ready.known() == 0U);
+}
+
+// However many they are: a look must not take the walk past them back to its start.
+BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
+  auto ready = with_many({7});
+  ready.note_left(7, true);
+  ready.advance(7, 150);
+  ready.look_again();
+  BOOST_TEST(position(ready) == 150);
+}
+
+BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_start_again) {
+  auto ready = with_many({7});
+  ready.note_left(7, true);
+  ready.advance(7, 150);
+  ready.note_left(7, false);  // and it goes on, without an end
+  ready.advance(7, 200);
+  for (int i = 0; i < 5; ++i) ready.look_again();
+  BOOST_TEST(position(ready) == 200);
+  ready.look_again();
+  BOOST_TEST(position(ready) == lowest);
+}
+
+// They are found at every look: an entity that has nothing else to do must not be taken up for them each
+// time.
+BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_again_after_a_while) {
+  auto ready = with_many({7});
+  ready.note_left(7, true);
+  ready.advance(7, 150);
+  ready.finished(7);
+  BOOST_TEST(!ready.found({7, {100}, false}));
+  BOOST_TEST(next(ready, 9).empty());
+  BOOST_TEST(text(ready.ranges()) == "-..6 8..+ ");
+  ready.appeared(7);  // something new
+  BOOST_TEST(position(ready) == 150);
+  ready.finished(7);
+  for (int i = 0; i < 6; ++i) ready.look_again();
+  BOOST_TEST(ready.found({7, {100}, false}));
+}
+
+BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
+  auto ready = with_many({1, 2, 9});
+  ready.mark_busy(9);
+  BOOST_TEST((next(ready, 1) == Ids{1}));
+  BOOST_TEST((next(ready, 1, Pick::busy) == Ids{9}));
+  BOOST_TEST((next(ready, 1) == Ids{2}));
+  ready.resume_at(Pick::ready, 2);
+  BOOST_TEST((next(ready, 1) == Ids{2}));
+}
+
+// What is known is bounded, and what it costs to ask does not grow with it.
+
+BOOST_AUTO_TEST_CASE(there_is_room_until_the_line_is_long) {
+  ReadyEntities ready;
+  delivery::EntityId id = 0;
+  while (ready.has_room()) ready.arrived({++id, id});
+  BOOST_TEST(ready.line(1'000'000).size() == ReadyEntities::longest_line);
+  BOOST_TEST(!ready.runs_short());
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
+  for (const delivery::EntityId known : {1, 10'000, 200'000}) {
+    ReadyEntities ready;
+    for (delivery::EntityId id = 1; id <= known; ++id) ready.appeared(id);
+    for (delivery::EntityId id = 1; id <= known; ++id) {  // waits, and not for a turn now
+      if (id % 2 == 0) {
+        ready.mark_busy(id);
+      } else {
+        ready.postpone(id, now + Milliseconds(50));
+      }
+    }
+    ready.appeared(known + 1);
+    ready.arrived({1, known + 2});
+    const auto before = ready.visits();
+    BOOST_TEST((next(ready, 9) == Ids{known + 1}));
+    BOOST_TEST(line(ready).size() == 1U);
+    ready.advance(known + 1, 5);
+    ready.clear_busy(2);
+    ready.look_again();
+    BOOST_TEST(ready.visits() - before <= 4U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_search_costs_what_waits_however_many_have_been_known) {
+  for (const delivery::EntityId known : {1, 10'000, 200'000}) {
+    ReadyEntities ready;
+    for (delivery::EntityId id = 1; id <= known; ++id) {
+      ready.appeared(id);
+      ready.finished(id);
+    }
+    ready.appeared(5);
+    const auto before = ready.visits();
+    BOOST_TEST(text(ready.ranges()) == "-..4 6..+ ");
+    BOOST_TEST(ready.visits() - before <= 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_ranges_are_what_is_not_known) {
+  BOOST_TEST(text(ReadyEntities().ranges()) == "-..+ ");
+  BOOST_TEST(text(with_many({5, 6, 9}).ranges()) == "-..4 7..8 10..+ ");
+  BOOST_TEST(text(with_many({lowest, highest}).ranges()) ==
+             std::to_string(lowest + 1) + ".." + std::to_string(highest - 1) + " ");
+}
+
+BOOST_AUTO_TEST_CASE(the_widest_ranges_are_halved_until_there_are_enough) {
+  const auto halved = [](std::vector<store::IdRange> ranges, std::size_t count) {
+    dispatcher::halve_widest(ranges, count);
+    return text(ranges);
+  };
+  BOOST_TEST(halved({}, 4).empty());
+  BOOST_TEST(halved({{1, 8}}, 1) == "1..8 ");
+  BOOST_TEST(halved({{1, 8}, {20, 21}}, 4) == "1..2 20..21 5..8 3..4 ");
+  BOOST_TEST(halved({{1, 3}}, 9) == "1..1 3..3 2..2 ");
+  BOOST_TEST(halved({{lowest, highest}}, 2) == "-..-1 0..+ ");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
