@@ -70,13 +70,14 @@ struct RetentionSettings {
   Milliseconds rejected{};
 };
 
-/// 0: no limit. All but the last are nginx's, which learns them by `apientidades-admin nginx limits`.
+/// 0: no limit. All but the last two are nginx's, which learns them by `apientidades-admin nginx limits`.
 struct LimitSettings {
   unsigned requests_per_address = 0;             // a minute
   unsigned concurrent_requests_per_address = 0;  // at once
   unsigned requests_per_token = 0;               // a minute
   unsigned test_requests_per_token = 0;          // POST /webhooks/test, a minute
   unsigned pending_test_deliveries = 0;          // of one entity, at once
+  unsigned registrations = 0;                    // of one entity, an hour
 };
 
 struct MetricsSettings {

@@ -9,3 +9,4 @@ GRANT SELECT, INSERT                                            ON notificacione
 GRANT SELECT, INSERT                                            ON entregas                  TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, DELETE                                    ON pruebas_pendientes        TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE                                    ON turnos_prueba             TO 'apientidades_api'@'localhost';
+GRANT SELECT, INSERT, UPDATE                                    ON altas_webhook             TO 'apientidades_api'@'localhost';

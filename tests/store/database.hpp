@@ -5,16 +5,16 @@
 #include <optional>
 #include <string>
 
+#include "store/backlog/queue.hpp"
+#include "store/backlog/queue_scan.hpp"
 #include "store/deliveries/claim.hpp"
 #include "store/deliveries/deliveries.hpp"
 #include "store/deliveries/results.hpp"
 #include "store/entities/entities.hpp"
 #include "store/entities/tokens.hpp"
+#include "store/maintenance/reconciliation.hpp"
 #include "store/notifications/fan_out.hpp"
 #include "store/notifications/notifications.hpp"
-#include "store/backlog/queue.hpp"
-#include "store/backlog/queue_scan.hpp"
-#include "store/maintenance/reconciliation.hpp"
 #include "store/schema/migrations.hpp"
 #include "store/webhooks/secrets.hpp"
 #include "store/webhooks/webhooks.hpp"
@@ -58,6 +58,9 @@ struct PlanStep {
   std::string table, access, key, extra;
 };
 std::vector<PlanStep> explain(Session& session, const std::string& sql);
+
+/// Rows and index entries that the session has read so far.
+std::int64_t rows_read(Session& session);
 
 /// The entities with pending notifications, by id.
 std::vector<EntityId> waiting_entities(Session& session);

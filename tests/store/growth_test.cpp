@@ -34,21 +34,12 @@ struct Fixture {
     session.query("ANALYZE TABLE entregas, notificaciones_pendientes, webhooks");
   }
 
-  std::int64_t rows_read() {
-    std::int64_t rows = 0;
-    // MariaDB counts apart what it reads and drops inside the index.
-    for (const auto& row : session.query("SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler_read%' OR "
-                                         "Variable_name = 'Handler_icp_attempts'"))
-      rows += row.integer("Value");
-    return rows;
-  }
-
   /// Rows read by one run of `work`, which leaves everything as it was.
   std::int64_t cost(const std::function<void()>& work) {
     session.execute("START TRANSACTION");
-    const auto before = rows_read();
+    const auto before = rows_read(session);
     work();
-    const auto after = rows_read();
+    const auto after = rows_read(session);
     session.execute("ROLLBACK");
     return after - before;
   }
@@ -154,13 +145,13 @@ BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
 
 BOOST_AUTO_TEST_CASE(a_claim_and_the_recording_of_its_results) {
   const auto round = [&] {
-    const auto before = rows_read();
+    const auto before = rows_read(session);
     std::vector<DeliveryResult> delivery_results;
     for (const auto& leased : claim(session, {{busy.id, 5}}, lease).deliveries)
       delivery_results.push_back(delivered(leased));
     BOOST_TEST(delivery_results.size() == 5U);
     BOOST_TEST(record_results(session, delivery_results, Milliseconds(0)).stale.empty());
-    return rows_read() - before;
+    return rows_read(session) - before;
   };
   grow(100);
   const auto small = round();

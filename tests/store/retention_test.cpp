@@ -124,6 +124,29 @@ BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) 
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 600U);
 }
 
+// In the order of their deletion, many of them at the same time, and not in that of their ids.
+BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_and_others_never) {
+  const auto kept = add_webhook(session, 1).id;
+  add_finished(kept, 1, 80 * day, "fallida");  // kept for longer than the deleted webhook that it is of
+  session.update(
+      "INSERT INTO webhooks (entidad_id, plaza, fecha_baja, url, eventos)"
+      " SELECT 1, NULL, UTC_TIMESTAMP(3) - INTERVAL IF(seq % 2, 29, 40 + seq % 3) DAY,"
+      " 'https://receptor.example.org/', 'evaluacion.cerrada' FROM " +
+      numbers(2000));
+  session.update(
+      "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3) - INTERVAL 41 DAY WHERE id = ?", kept);
+  const auto live = add_webhook(session, 1).id;
+  const auto before = rows_read(session);
+  PurgeWalk walk{true};
+  BOOST_TEST(purge(session, retention, walk, 7).rows == 1000U);
+  BOOST_TEST(rows_read(session) - before < 1001 * 16);  // what is read to remove one, and not again and again
+  BOOST_TEST(count("webhooks", "fecha_baja > UTC_TIMESTAMP(3) - INTERVAL 30 DAY") == 1000);
+  BOOST_TEST(count("webhooks", "id IN (" + std::to_string(kept) + ", " + std::to_string(live) + ")") == 2);
+  const auto removed = rows_read(session);
+  BOOST_TEST(sweep(session, retention).rows == 0U);
+  BOOST_TEST(rows_read(session) - removed < 50);
+}
+
 BOOST_AUTO_TEST_CASE(a_hundred_thousand_expired_rows_go_in_bounded_batches) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 100000, 40 * day);

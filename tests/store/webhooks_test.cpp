@@ -147,6 +147,24 @@ BOOST_AUTO_TEST_CASE(a_test_event_makes_one_delivery_for_each_active_subscriber)
   BOOST_CHECK(queue_test_event(database.session, 3, webhook::Event::incidencia_cerrada, "{}").empty());
 }
 
+// Their rows are neighbours in the index by which an entity's webhooks are locked.
+BOOST_AUTO_TEST_CASE(a_test_event_waits_for_nobody_who_has_locked_the_webhook_of_another_entity) {
+  Database database;
+  add_webhook(database.session, 7);
+  std::vector<WebhookId> others;
+  for (const EntityId entity : {6, 8}) others.push_back(add_webhook(database.session, entity).id);
+  Session somebody = database.connect();
+  somebody.execute("START TRANSACTION");
+  for (const auto id : others) {
+    const auto sql =
+        "SELECT plaza FROM webhooks WHERE entidad_id = (SELECT entidad_id FROM webhooks WHERE id = " +
+        std::to_string(id) + ") AND plaza = 1 FOR UPDATE";
+    BOOST_TEST(somebody.query(sql).size() == 1U);
+  }
+  database.session.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  BOOST_TEST(queue_test_event(database.session, 7, webhook::Event::incidencia_cerrada, "{}").size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
   Database database;
   auto& session = database.session;

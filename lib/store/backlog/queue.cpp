@@ -10,8 +10,9 @@ namespace {
 
 // The oldest is found by a seek for each entity and each webhook: a GROUP BY would read all that waits. ORDER
 // BY names the column that is compared with the outer row, too: MySQL takes it for no constant within a
-// subquery, and would sort the whole backlog by the rest. (What waits for an entity that does not exist is
-// rejected at once, unless the queue is paused: then it is counted, without its age.)
+// subquery, and would sort the whole backlog by the rest. Webhooks by the slots of each entity: of those that
+// are deleted there may be any number. (What waits for an entity that does not exist is rejected at once,
+// unless the queue is paused: then it is counted, without its age.)
 
 constexpr std::string_view whole_queue = R"sql(
   SELECT
@@ -39,7 +40,11 @@ constexpr std::string_view whole_queue = R"sql(
                    FROM entregas d FORCE INDEX (entregas_por_reclamar)
                    WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
                    ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))
-       FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+       FROM entidades t
+       STRAIGHT_JOIN JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
+       STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
+         ON w.entidad_id = t.id AND w.plaza = p.plaza
+       LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
        WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)),
       UTC_TIMESTAMP(3)), 0)) AS entrega_s,
     (SELECT pausada FROM control_envio WHERE id = 1) AS pausada)sql";
@@ -71,7 +76,11 @@ constexpr std::string_view queue_up_to_limit = R"sql(
                    FROM entregas d FORCE INDEX (entregas_por_reclamar)
                    WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
                    ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))
-       FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+       FROM entidades t
+       STRAIGHT_JOIN JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
+       STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
+         ON w.entidad_id = t.id AND w.plaza = p.plaza
+       LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
        WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)),
       UTC_TIMESTAMP(3)), 0)) AS entrega_s,
     (SELECT pausada FROM control_envio WHERE id = 1) AS pausada)sql";

@@ -32,12 +32,16 @@ constexpr std::string_view notifications_after = R"sql(
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
-/// By that index whatever the optimiser thinks of a small table: MariaDB 11.8 would rather read it all and
-/// sort it. Few, and in no order of their end: always read to the last.
-constexpr std::string_view webhooks_after = R"sql(
-  SELECT id, FALSE AS otra,
+/// The deleted ones alone, and of them those past their retention, in the order of their deletion: an entity
+/// that registers and deletes all day leaves many, and every sweep would read them all for a month. By that
+/// index whatever the optimiser thinks of a small table.
+constexpr std::string_view deleted_webhooks_after = R"sql(
+  SELECT id, FALSE AS otra, CAST(fecha_baja AS CHAR) AS baja,
     TIMESTAMPDIFF(MICROSECOND, fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
-  FROM webhooks FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT ?)sql";
+  FROM webhooks FORCE INDEX (webhooks_borrados)
+  WHERE fecha_baja >= ? AND fecha_baja < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+    AND (fecha_baja > ? OR id > ?)
+  ORDER BY fecha_baja, id LIMIT ?)sql";
 
 // What was seen expired is judged again once it is locked: somebody may have replayed it meanwhile.
 
@@ -80,7 +84,7 @@ constexpr std::string_view delete_webhooks = R"sql(
 
 /// A table as the walks see it.
 struct Table {
-  std::string_view rows_after;  // those after an id, by id, at most so many
+  std::string_view rows_after;  // those after an id, by id, at most so many; webhooks: see rows_after()
   Milliseconds usual;           // retention
   Milliseconds other;           // of the failed, the rejected
   std::uint64_t (*remove)(Session&, const RetentionSettings&, const Ids&);
@@ -90,6 +94,8 @@ struct Table {
     return age && *age > (row.boolean("otra") ? other : usual).count();
   }
 };
+
+constexpr std::size_t webhooks_table = 2;  // of PurgeWalk::table
 
 /// A beginning further ahead than this is that of a clock that was wrong: it must not stop a walk for ever.
 constexpr Milliseconds wrong_clock = std::chrono::days(1);
@@ -105,6 +111,7 @@ bool advance(const Rows& rows, const Table& table, PurgeWalk& walk, unsigned win
   auto& after = walk.after.at(walk.table);
   if (walk.sweep) {
     if (!rows.empty()) after = rows.back().integer("id");
+    if (!rows.empty() && walk.table == webhooks_table) walk.deleted_after = rows.back().time("baja");
     const auto limit = std::min(table.usual, table.other);
     return rows.size() < window ||
            std::ranges::all_of(rows, [&](const auto& row) { return young(row, limit); });
@@ -165,12 +172,19 @@ Table notifications(const RetentionSettings& retention) {
 }
 
 Table webhooks(const RetentionSettings& retention) {
-  return {webhooks_after, retention.delivered, retention.delivered, remove_webhooks};
+  return {deleted_webhooks_after, retention.delivered, retention.delivered, remove_webhooks};
 }
 
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
   if (walk.table == 0) return deliveries(retention);
   return walk.table == 1 ? notifications(retention) : webhooks(retention);
+}
+
+Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, unsigned window) {
+  const auto after = walk.after.at(walk.table);
+  if (walk.table != webhooks_table) return session.query(table.rows_after, after, window);
+  return session.query(table.rows_after, walk.deleted_after, std::int64_t{table.usual.count()} * 1000,
+                       walk.deleted_after, after, window);
 }
 
 }  // namespace
@@ -179,10 +193,10 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
                            unsigned window) {
   if (walk.done()) walk.restart();
   const auto table = table_of(walk, retention);
-  const auto rows = session.query(table.rows_after, walk.after.at(walk.table), window);
+  const auto rows = rows_after(session, table, walk, window);
   // Moved on before anything can fail: what cannot be removed is the next sweep's.
   if (advance(rows, table, walk, window)) ++walk.table;
-  if (!walk.sweep && walk.table == 2) ++walk.table;
+  if (!walk.sweep && walk.table == webhooks_table) ++walk.table;
   const auto expired = expired_ids(table, rows);
   if (expired.empty()) return 0;
   return transaction(session, [&] { return table.remove(session, retention, expired); });

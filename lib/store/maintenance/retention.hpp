@@ -23,6 +23,7 @@ struct PurgeWalk {
   bool sweep = false;
   std::size_t table = 0;                // where it is: deliveries, notifications, webhooks; 3: at the end
   std::array<std::int64_t, 3> after{};  // of each table, the last id that it is done with
+  UtcTime deleted_after{};              // of webhooks, which go in the order of their deletion: when
   bool done() const { return table == after.size(); }
   /// To the start again; the follower goes on where it was.
   void restart() { *this = sweep ? PurgeWalk{true} : PurgeWalk{false, 0, after}; }

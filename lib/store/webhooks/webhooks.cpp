@@ -6,10 +6,15 @@
 
 #include "store/session/batches.hpp"
 #include "store/session/rows_by_key.hpp"
+#include "store/webhooks/registration_quota.hpp"
 
 namespace store {
 
 namespace {
+
+// Deleted webhooks stay for weeks, and there may be any number of them. What an entity has is found by slot:
+// as a range of slots, or within a join, where a condition on `plaza` is no part of the seek, each slot by
+// itself.
 
 /// STRAIGHT_JOIN and the index: by hash, however small the tables. A row for each webhook, or one without.
 constexpr std::string_view callers_with_webhooks = R"sql(
@@ -18,18 +23,30 @@ constexpr std::string_view callers_with_webhooks = R"sql(
     x.ultimo_estado, x.ultimo_error
   FROM tokens_acceso t FORCE INDEX (tokens_autenticar)
   JOIN entidades e ON e.id = t.entidad_id
-  LEFT JOIN webhooks w ON w.entidad_id = e.id AND w.plaza IS NOT NULL
+  LEFT JOIN (JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
+             STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad))
+    ON w.entidad_id = e.id AND w.plaza = p.plaza
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa
     AND t.hash IN)sql";
 
-/// The newest that fit a filter, oldest first.
+// The newest that fit a filter, oldest first.
+
 constexpr std::string_view filtered_webhooks = R"sql(
   SELECT * FROM (
     SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
       CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
-    FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-    WHERE w.plaza IS NOT NULL AND (? IS NULL OR w.entidad_id = ?) AND (? IS NULL OR w.id = ?)
+    FROM webhooks w FORCE INDEX (PRIMARY) LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+    WHERE w.plaza IS NOT NULL AND (? IS NULL OR w.id = ?) AND (? IS NULL OR w.fecha_alta >= ?)
+    ORDER BY w.id DESC LIMIT ?) newest
+  ORDER BY id)sql";
+constexpr std::string_view filtered_webhooks_of_entity = R"sql(
+  SELECT * FROM (
+    SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
+      CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
+    FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
+    LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+    WHERE w.entidad_id = ? AND w.plaza BETWEEN 1 AND 5 AND (? IS NULL OR w.id = ?)
       AND (? IS NULL OR w.fecha_alta >= ?)
     ORDER BY w.id DESC LIMIT ?) newest
   ORDER BY id)sql";
@@ -40,7 +57,8 @@ constexpr std::string_view webhook_by_id = R"sql(
   WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
 
 constexpr std::string_view taken_slots = R"sql(
-  SELECT plaza FROM webhooks WHERE entidad_id = ? AND plaza IS NOT NULL)sql";
+  SELECT plaza FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
+  WHERE entidad_id = ? AND plaza BETWEEN 1 AND 5)sql";
 constexpr std::string_view insert_webhook = R"sql(
   INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?))sql";
 constexpr std::string_view set_secret = R"sql(
@@ -93,18 +111,36 @@ std::optional<int> free_slot(Session& session, EntityId entity) {
   return std::nullopt;
 }
 
-std::optional<Webhook> insert_into_slot(Session& session, const NewWebhook& webhook,
-                                        const webhook::KeyRing& keys) {
-  const auto slot = free_slot(session, webhook.entity);
-  if (!slot) return std::nullopt;
-  session.update(insert_webhook, webhook.entity, *slot, webhook.url, webhook.events.joined());
+Webhook insert_into_slot(Session& session, const NewWebhook& webhook, int slot,
+                         const webhook::KeyRing& keys) {
+  session.update(insert_webhook, webhook.entity, slot, webhook.url, webhook.events.joined());
   const WebhookId id = session.last_insert_id();
   if (webhook.secret) {
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
     const auto sealed = keys.seal(id, *webhook.secret);
     session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext), id);
   }
-  return find_webhook(session, id);
+  return find_webhook(session, id).value();
+}
+
+/// What a registration came to; neither: the entity has five.
+struct Registered {
+  std::optional<Webhook> webhook;
+  std::optional<unsigned> retry_after_s;  // it has registered as many as it may
+};
+
+Registered register_in_turn(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
+                            unsigned max_per_hour) {
+  const auto turn =
+      max_per_hour > 0 ? std::optional(take_registration_turn(session, webhook.entity)) : std::nullopt;
+  const auto slot = free_slot(session, webhook.entity);
+  if (!slot) return {};
+  if (turn) {
+    // Committed: a first turn that is rolled back has all who wait for it deadlock.
+    if (const auto wait = turn->wait_s(max_per_hour)) return {{}, wait};
+    count_registration(session, webhook.entity, max_per_hour);
+  }
+  return {insert_into_slot(session, webhook, *slot, keys), {}};
 }
 
 }  // namespace
@@ -136,10 +172,13 @@ std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash)
 }
 
 std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
-                                      const webhook::KeyRing& keys) {
+                                      const webhook::KeyRing& keys, unsigned max_per_hour) {
   for (;;) {
     try {
-      return transaction(session, [&] { return insert_into_slot(session, webhook, keys); });
+      auto registered =
+          transaction(session, [&] { return register_in_turn(session, webhook, keys, max_per_hour); });
+      if (registered.retry_after_s) throw TooManyRegistrations(*registered.retry_after_s);
+      return std::move(registered.webhook);
     } catch (const DuplicateKey&) {
       // Another request took the slot meanwhile. It ends: with five of them taken there is none to try for.
     }
@@ -151,11 +190,13 @@ bool delete_webhook(Session& session, EntityId entity, WebhookId id) {
 }
 
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {
+  const auto rows = filter.entity ? session.query(filtered_webhooks_of_entity, *filter.entity, filter.webhook,
+                                                  filter.webhook, filter.since, filter.since, filter.limit)
+                                  : session.query(filtered_webhooks, filter.webhook, filter.webhook,
+                                                  filter.since, filter.since, filter.limit);
   std::vector<Webhook> result;
-  for (const auto& row : session.query(filtered_webhooks, filter.entity, filter.entity, filter.webhook,
-                                       filter.webhook, filter.since, filter.since, filter.limit)) {
-    result.push_back(read_webhook(row));
-  }
+  result.reserve(rows.size());
+  for (const auto& row : rows) result.push_back(read_webhook(row));
   return result;
 }
 

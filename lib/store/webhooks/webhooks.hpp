@@ -49,9 +49,10 @@ struct NewWebhook {
   webhook::EventSet events;
   std::optional<std::string> secret;  // sealed before it is stored
 };
-/// nullopt: the entity has five.
+/// nullopt: the entity has five. With `max_per_hour` (0: no limit) throws TooManyRegistrations
+/// (registration_quota.hpp).
 std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
-                                      const webhook::KeyRing& keys);
+                                      const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
 /// Frees the slot and forgets the secret, in constant time; maintenance cancels what was pending. Once it has
 /// returned, nothing of this webhook is claimed. False: not the entity's, or no longer there.

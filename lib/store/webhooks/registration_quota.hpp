@@ -1,0 +1,34 @@
+// Table `altas_webhook`: how many webhooks an entity may still register. A bucket of N registrations that
+// fills again in an hour, kept as one time: that at which it will be full. Deleting gives nothing back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+/// The entity has registered as many webhooks as it may; the next one passes in so many seconds.
+struct TooManyRegistrations : std::runtime_error {
+  explicit TooManyRegistrations(unsigned retry_after_s_)
+      : std::runtime_error("too many registrations"), retry_after_s(retry_after_s_) {}
+  unsigned retry_after_s;
+};
+
+/// What an entity has used of its bucket.
+struct RegistrationTurn {
+  std::int64_t used_us;  // until the bucket is full: 0 to an hour
+
+  /// Whole seconds until one more passes, at least 1; nullopt: it passes now.
+  std::optional<unsigned> wait_s(unsigned max_per_hour) const;
+};
+
+/// Both are for a transaction that registers a webhook, the first one before anything else is locked: it
+/// keeps the entity's other registrations waiting until the transaction ends.
+RegistrationTurn take_registration_turn(Session& session, EntityId entity);
+void count_registration(Session& session, EntityId entity, unsigned max_per_hour);
+
+}  // namespace store

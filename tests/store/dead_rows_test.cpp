@@ -1,0 +1,172 @@
+// What is over costs nothing: webhooks deleted, tokens revoked, notifications and deliveries finished. Judged
+// by the rows that each operation reads, before there are any and with 100,000 of each.
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <map>
+
+#include "maintenance_support.hpp"
+#include "webhook/crypto.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+constexpr Lease lease{101, Milliseconds(60000)};
+constexpr auto event = webhook::Event::evaluacion_cerrada;
+
+NewWebhook registration(EntityId entity) {
+  webhook::EventSet events;
+  events.insert(event);
+  return {entity, "https://receptor.example.org/", events, "s"};
+}
+
+struct Fixture : MaintenanceFixture {
+  Webhook live = add_webhook(session, 1);   // of the entity with a past
+  Webhook other = add_webhook(session, 2);  // of one without
+
+  Fixture() {
+    issue_token(session, 1, webhook::crypto::sha256("token"), {}, "");
+    issue_token(session, 2, webhook::crypto::sha256("other"), {}, "");
+    for (int i = 0; i < 5; ++i) add_webhook(session, 3);
+  }
+
+  /// So many of each kind, all of the first entity.
+  void add_dead(int rows) {
+    const auto seq = numbers(rows);
+    session.update(
+        "INSERT INTO webhooks (entidad_id, plaza, fecha_baja, url, eventos) SELECT 1, NULL, UTC_TIMESTAMP(3),"
+        " 'https://receptor.example.org/', 'evaluacion.cerrada' FROM " +
+        seq);
+    session.update(
+        "INSERT INTO tokens_acceso (entidad_id, hash, revocado)"
+        " SELECT 1, UNHEX(SHA2(CONCAT(?, '-', seq), 256)), UTC_TIMESTAMP(3) FROM " +
+            seq,
+        rows);
+    add_finished(live.id, static_cast<unsigned>(rows), hour);
+    session.query("ANALYZE TABLE webhooks, tokens_acceso, notificaciones_pendientes, entregas");
+  }
+
+  /// What is due for the live webhook, delivered.
+  void deliver_one() {
+    const auto leased = claim(session, {{live.id, 5}}, lease).deliveries;
+    BOOST_TEST_REQUIRE(leased.size() == 1U);
+    BOOST_TEST(find_unlocked(session, {delivered(leased[0])}).size() == 1U);
+    BOOST_TEST(record_results(session, {delivered(leased[0])}, day).stale.empty());
+  }
+};
+
+void authenticate(Fixture& f) {
+  const auto callers = find_callers(
+      f.session, std::vector{webhook::crypto::sha256("token"), webhook::crypto::sha256("other")});
+  BOOST_TEST(callers.at(0).value().webhooks.at(0).id == f.live.id);
+  BOOST_TEST(callers.at(1).value().webhooks.at(0).id == f.other.id);
+}
+
+void register_and_delete(Fixture& f) {
+  const auto made = create_webhook(f.session, registration(1), keys(), 1000);
+  BOOST_TEST(delete_webhook(f.session, 1, made.value().id));
+}
+
+void register_sixth(Fixture& f) { BOOST_TEST(!create_webhook(f.session, registration(3), keys(), 1000)); }
+
+void send_test_event(Fixture& f) {
+  BOOST_TEST(queue_test_event(f.session, 1, event, "{}", 50).size() == 1U);
+  f.deliver_one();
+}
+
+void notify(Fixture& f) {
+  const auto id = insert_notification(f.session, 1);
+  BOOST_TEST(find_new_notifications(f.session, id - 1, 10).entities.contains(1));
+  fan_out(f.session);
+  BOOST_TEST(find_waiting_webhooks(f.session, {{f.live.id, f.other.id}}).size() == 1U);
+  BOOST_TEST(load_receiving(f.session, {f.live.id, f.other.id}).size() == 2U);
+  f.deliver_one();
+}
+
+void load_two(Fixture& f) {
+  const auto recipients = load_recipients(f.session, {1, 2});
+  BOOST_TEST(recipients.at(1).webhooks.size() == 1U);
+  BOOST_TEST(recipients.at(2).webhooks.size() == 1U);
+}
+
+void give_back_and_recover(Fixture& f) {
+  insert_notification(f.session, 1);
+  fan_out(f.session);
+  BOOST_TEST(release_leases(f.session, claim(f.session, {{f.live.id, 5}}, lease).deliveries).empty());
+  claim(f.session, {{f.live.id, 5}}, {102, Milliseconds(-1000)});
+  BOOST_TEST(recover_expired_leases(f.session, 10) == 1U);
+  f.deliver_one();
+}
+
+void release_held(Fixture& f) {
+  const auto id = insert_notification(f.session, 1);
+  fan_out(f.session, DeliveryState::held);
+  BOOST_TEST(reconcile(f.session).released == 1U);
+  BOOST_TEST(cancel_notification(f.session, id).cancelled_deliveries == 1U);
+}
+
+void operate(Fixture& f) {
+  ListFilter filter;
+  filter.webhook = f.live.id;
+  BOOST_TEST(list_webhooks(f.session, filter).size() == 1U);
+  filter.entity = 1;
+  BOOST_TEST(list_webhooks(f.session, filter).size() == 1U);
+  BOOST_TEST(disable_webhook(f.session, f.live.id, disabled_by_operator));
+  BOOST_TEST(enable_webhook(f.session, f.live.id, true).has_value());
+  const auto token = issue_token(f.session, 1, webhook::crypto::sha256("new"), {}, "");
+  BOOST_TEST(revoke_token(f.session, token.value()));
+  f.session.update("DELETE FROM tokens_acceso WHERE id = ?", token.value());
+}
+
+struct Operation {
+  const char* name;
+  std::function<void(Fixture&)> run;  // leaves as much alive as it found
+  int slack = 20;                     // rows
+};
+
+/// A step of the reconciliation looks at 200 webhooks, whatever they are, with what it needs of each.
+constexpr int reconciled_at_once = 200 * 8;
+/// A walk of the purge ends with a window of what is too young.
+constexpr int purged_at_once = 2 * 512;
+
+const std::vector<Operation> operations{
+    {"authentication", authenticate},
+    {"registering and deleting", register_and_delete},
+    {"registering a sixth", register_sixth},
+    {"a test event", send_test_event},
+    {"a notification", notify},
+    {"recipients", load_two},
+    {"leases", give_back_and_recover},
+    {"a peek at the queue", [](Fixture& f) { peek_queue(f.session); }},
+    {"the figures of the queue", [](Fixture& f) { queue_status(f.session, {}); }},
+    {"the figures up to a limit", [](Fixture& f) { queue_status(f.session, 10); }},
+    {"reconciliation", release_held, reconciled_at_once},
+    {"the purge", [](Fixture& f) { sweep(f.session, retention); }, purged_at_once},
+    {"the clock", [](Fixture& f) { mend(f.session); }},
+    {"the operator", operate},
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(dead_rows, Fixture)
+
+BOOST_AUTO_TEST_CASE(no_operation_reads_them) {
+  const auto cost = [&](const Operation& operation) {
+    const auto before = rows_read(session);
+    operation.run(*this);
+    return rows_read(session) - before;
+  };
+  add_dead(2);
+  std::map<std::string, std::int64_t> without;
+  for (const auto& operation : operations) without[operation.name] = cost(operation);
+  add_dead(100000);
+  for (const auto& operation : operations) {
+    const auto with = cost(operation);
+    BOOST_TEST(
+        with <= without[operation.name] + operation.slack,
+        operation.name << ": " << with << " rows read with them, " << without[operation.name] << " without");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

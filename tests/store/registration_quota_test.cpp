@@ -1,0 +1,120 @@
+// The limit of registrations an hour, under concurrency and over time.
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "maintenance_support.hpp"
+#include "store/webhooks/registration_quota.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+NewWebhook registration(EntityId entity) {
+  webhook::EventSet events;
+  events.insert(webhook::Event::evaluacion_cerrada);
+  return {entity, "https://receptor.example.org/", events, {}};
+}
+
+/// The seconds to wait; 0: it was accepted, and deleted at once.
+unsigned register_one(Session& session, unsigned limit, EntityId entity = 1) {
+  try {
+    const auto made = create_webhook(session, registration(entity), keys(), limit);
+    BOOST_TEST(delete_webhook(session, entity, made.value().id));
+    return 0;
+  } catch (const TooManyRegistrations& refused) {
+    return refused.retry_after_s;
+  }
+}
+
+struct Fixture : MaintenanceFixture {
+  Fixture() {
+    add_entity(session, 1, "Entidad");
+    add_entity(session, 2, "Entidad");
+  }
+  /// How many of `tries` pass.
+  int accepted(int tries, unsigned limit) {
+    int passed = 0;
+    for (int i = 0; i < tries; ++i) passed += register_one(session, limit) == 0 ? 1 : 0;
+    return passed;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(registration_quota, Fixture)
+
+BOOST_AUTO_TEST_CASE(so_many_at_once_and_then_one_whenever_its_share_of_the_hour_has_passed) {
+  set_clock({});
+  BOOST_TEST(accepted(8, 6) == 6);  // also after each has been deleted
+  BOOST_TEST(register_one(session, 6) > 590U);
+  BOOST_TEST(register_one(session, 6) <= 600U);
+  BOOST_TEST(register_one(session, 6, 2) == 0U);  // another entity's is its own
+  set_clock(Milliseconds(590 * 1000));
+  BOOST_TEST(register_one(session, 6) > 0U);
+  set_clock(Milliseconds(600 * 1000));
+  BOOST_TEST(accepted(2, 6) == 1);
+  set_clock(3 * hour);
+  BOOST_TEST(accepted(8, 6) == 6);  // never more than the hour's
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_costs_one_share_at_most) {
+  set_clock(day);
+  BOOST_TEST(accepted(6, 6) == 6);
+  set_clock({});
+  const auto wait = register_one(session, 6);
+  BOOST_TEST(wait > 590U);
+  BOOST_TEST(wait <= 600U);
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_that_changes_holds_at_once) {
+  set_clock({});
+  BOOST_TEST(accepted(6, 6) == 6);
+  BOOST_TEST(register_one(session, 3600) <= 1U);
+  BOOST_TEST(register_one(session, 1) > 3590U);
+  BOOST_TEST(accepted(9, 0) == 9);
+}
+
+// 3600 s in 7 parts leave a rest: the seventh passes all the same.
+BOOST_AUTO_TEST_CASE(the_hour_is_divided_without_loss) {
+  set_clock({});
+  for (const unsigned limit : {1U, 7U, 60U, 77U}) {
+    session.execute("DELETE FROM altas_webhook");
+    BOOST_TEST(accepted(static_cast<int>(limit) + 1, limit) == static_cast<int>(limit));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_for_another_reason_does_not_count) {
+  set_clock({});
+  for (int i = 0; i < 5; ++i) create_webhook(session, registration(2), keys(), 6);
+  for (int i = 0; i < 9; ++i) BOOST_TEST(!create_webhook(session, registration(2), keys(), 6));
+  delete_webhook(session, 2, number("SELECT MAX(id) FROM webhooks"));
+  BOOST_TEST(register_one(session, 6, 2) == 0U);
+  BOOST_TEST(register_one(session, 6, 2) > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_limit_nothing_is_counted) {
+  BOOST_TEST(accepted(9, 0) == 9);
+  BOOST_TEST(count("altas_webhook") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(sessions_at_once_never_exceed_it_and_are_in_no_conflict) {
+  std::atomic<int> passed = 0;
+  std::atomic<int> conflicts = 0;
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(8);
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        Session one(server(database.name),
+                    {.program_user = "root", .on_error = [&](const DatabaseError&) { ++conflicts; }});
+        for (int n = 0; n < 6; ++n) passed += register_one(one, 20) == 0 ? 1 : 0;
+      });
+    }
+  }
+  BOOST_TEST(passed == 20);
+  BOOST_TEST(conflicts == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
