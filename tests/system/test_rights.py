@@ -16,6 +16,7 @@ FORBIDDEN = {
         "UPDATE notificaciones_pendientes SET datos = '{}'", "DELETE FROM notificaciones_pendientes",
         "UPDATE entregas SET estado = 'cancelada'", "DELETE FROM entregas", "SELECT * FROM intentos_entrega",
         "UPDATE control_envio SET pausada = 1", "UPDATE webhook_ejecuciones SET ultimo_error = 'x'",
+        "DELETE FROM altas_webhook",
     ],
     "dispatcher": [
         "SELECT * FROM tokens_acceso", "UPDATE entidades SET activa = 1",
@@ -23,7 +24,7 @@ FORBIDDEN = {
         "UPDATE webhooks SET secreto_sellado = NULL, secreto_clave = NULL", "UPDATE webhooks SET entidad_id = 1",
         "INSERT INTO webhooks (entidad_id, url, eventos) VALUES (1, 'https://x.example.com/', 'evaluacion.abierta')",
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES (1, 'evaluacion.abierta', '{}')",
-        "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
+        "SELECT * FROM altas_webhook", "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
     ],
 }
 OF_NOBODY = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE webhooks ADD mia INT",

@@ -13,7 +13,8 @@ constexpr LimitSettings all{.requests_per_address = 1800,
                             .concurrent_requests_per_address = 100,
                             .requests_per_token = 600,
                             .test_requests_per_token = 30,
-                            .pending_test_deliveries = 50};
+                            .pending_test_deliveries = 50,
+                            .registrations = 60};
 
 /// Without the comment that says where the text comes from.
 std::string directives(const std::string& text) { return text.substr(text.find('\n') + 1); }
