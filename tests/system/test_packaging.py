@@ -47,12 +47,12 @@ def test_the_manual_of_the_operators_program_has_every_command(stack):
     assert re.findall(r"^\.TP\n\.B ([a-z]+ [a-z]+)\n(.*)$", text, re.M) == commands
 
 
-def test_the_configuration_that_is_installed_only_adds_metrics_to_the_defaults(stack):
+def test_the_configuration_that_is_installed_only_adds_metrics_and_the_limit_of_registrations(stack):
     shown = subprocess.run([stack.command_of("dispatcher")[0][0].replace("dispatcher", "admin"), "config", "show", "--json",
                             "--config", ROOT / "packaging/apientidades.conf"], capture_output=True, text=True, timeout=20)
     assert shown.returncode == 0, shown
-    given = [key["clave"] for key in json.loads(shown.stdout) if key["origen"] != "default"]
-    assert given == ["metrics.listen"]
+    given = {key["clave"]: key["valor"] for key in json.loads(shown.stdout) if key["origen"] != "default"}
+    assert given == {"limits.registrations": "60", "metrics.listen": "127.0.0.1:9464"}
 
 
 def test_every_file_below_etc_is_a_configuration_file():
