@@ -1,6 +1,8 @@
 """A row that the database refuses to write must stop nobody else. A trigger of the tests' own refuses it."""
 import contextlib
 
+import pytest
+
 from fakes.receiver import Behaviour
 from support.wait import wait_until
 
@@ -114,6 +116,42 @@ def test_data_that_are_too_long_are_rejected(entity, stack):
         [[estado, error]] = stack.sql(f"SELECT estado, error FROM notificaciones_pendientes WHERE entidad_id = {entity.id}"
                                       " AND LENGTH(datos) > 65536")
         assert (estado, error) == ("rechazada", "datos: tiene más de 65536 bytes")
+
+
+def test_rows_written_past_the_checks_are_rejected_and_stop_nobody(new_entity, receiver, stack):
+    """As the evaluation system's user, who needs no right for it."""
+    if "MariaDB" not in stack.value("SELECT VERSION()"):
+        pytest.skip("there a CHECK holds for every session")
+    entities = [new_entity() for _ in range(4)]
+    hooks = [entity.register() for entity in entities]
+    good = [entity.notify() for entity in entities]
+    data = '{"evaluacionId": 42, "titulo": "Convocatoria"}'
+    kinds = [("ninguno", data, "NULL"), ("evaluacion.abierta", "{", "NULL"), ("evaluacion.abierta", data, f"'{'k' * 65}'"),
+             ("evaluacion.abierta", data, "''"), ("evaluacion.abierta ", data, "NULL")]
+    rows = [f"({entity.id}, '{event}', '{text}', {key})" for entity in entities[:3]
+            for event, text, key in kinds for _ in range(1 if key != "NULL" else 50)]
+    rows += [f"({entities[0].id}, 'evaluacion.abierta', CONCAT('\"', REPEAT('x', 70000), '\"'), NULL)"]
+    stack.evaluation("SET check_constraint_checks = 0")
+    try:
+        stack.evaluation(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES {', '.join(rows)}")
+        stack.evaluation("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+                         f" VALUES ({entities[0].id}, 'evaluacion.abierta', '{data}', '1969-12-31')")
+    finally:
+        stack.evaluation("SET check_constraint_checks = 1")
+    good += [entity.notify() for entity in entities]
+    for id, hook in zip(good, hooks * 2):
+        stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada", 30)
+    ids = ",".join(str(entity.id) for entity in entities)
+    count = f"SELECT COUNT(*) FROM notificaciones_pendientes WHERE entidad_id IN ({ids}) AND estado = "
+    wait_until(lambda: int(stack.value(count + "'rechazada'")) == len(rows) + 1, 30, "each to be rejected")
+    reasons = {row["error"].split(":")[0] for row in stack.admin("notification", "list", "--entity", entities[0].id,
+                                                                 "--state", "rechazada", "--limit", "1000")}
+    assert reasons == {"evento", "datos", "clave", "ocurrida_en"}
+    bad = stack.admin("notification", "list", "--entity", entities[1].id, "--state", "rechazada", "--limit", "1")[0]["id"]
+    stack.admin("notification", "retry", bad)
+    stack.wait_notification(bad, "rechazada", 30)
+    stack.admin("notification", "discard", bad)
+    assert stack.notification(bad)["estado"] == "cancelada"
 
 
 def test_a_date_that_is_none_is_refused_at_the_insert_in_any_mode(entity, stack):

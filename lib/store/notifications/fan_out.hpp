@@ -21,12 +21,14 @@ namespace store {
 /// More than this is refused at the INSERT (docs/table.md); what is there all the same is never fetched.
 inline constexpr std::uint64_t longest_data = 65'536;
 
+/// Its columns may be anything: MariaDB lets any session write past the CHECKs (SET check_constraint_checks).
 struct PendingNotification {
   NotificationId id;
   EntityId entity;
   std::optional<webhook::Event> event;  // none: not one of the catalogue
   std::optional<UtcTime>
       occurred;         // none: not a day of the calendar, which some modes of the writer's session let in
+  bool key_fits;        // `clave` is NULL, or of 1 to 64 characters
   std::uint64_t bytes;  // of its data
   std::optional<std::string> data;  // small ones come with the row, the others by read_data
 };
