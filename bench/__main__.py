@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from bench import ROOT, machine
+from bench.crowds import CASES
 from bench.report import number, progress
 from support.sql import SqlError
 
@@ -20,6 +21,7 @@ NAMES = {
     "idle": "processor time with nothing to do",
     "scale": "a backlog beside millions of finished or waiting rows, and beside a backup",
     "isolation": "what the others feel of black holes, and of one entity's million rows",
+    "crowds": "what the others feel of slow receivers, bad, large and locked rows, broadcasts, deletions: --only CASE,…",
     "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
     "api": "requests per second of each endpoint, beside a FastCGI hello and the database's own commits",
 }
@@ -62,7 +64,7 @@ def parse() -> argparse.Namespace:
     parser = Parser(
         prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures the delivery engine and the API, each benchmark beside its control in the same run.\n\nBenchmarks:\n"
-        + "\n".join(f"  {name:<12} {text}" for name, text in NAMES.items()),
+        + listing(NAMES) + "\n\nCases of crowds:\n" + listing(CASES),
         epilog="Counts not given are each benchmark's own, which its targets are for. docs/benchmarks.md explains them.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all, in this order)")
     parser.add_argument("--notifications", type=positive, metavar="N", help="notifications of a round")
@@ -76,6 +78,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--others", type=several, metavar="N,…", help="other rows, of scale (100000,2000000)")
     parser.add_argument("--backlog", type=positive, metavar="N",
                         help="rows of one entity, of isolation (1,000,000); each black hole has a hundredth")
+    parser.add_argument("--only", type=cases, metavar="CASE,…", help="these cases of crowds (all)")
+    parser.add_argument("--size", type=positive, metavar="PERCENT", help="of the counts of crowds (100)")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
@@ -106,6 +110,17 @@ def positive(text: str) -> int:
 
 def several(text: str) -> list[int]:
     return [positive(part) for part in text.split(",")]
+
+
+def cases(text: str) -> list[str]:
+    for name in text.split(","):
+        if name not in CASES:
+            raise argparse.ArgumentTypeError(f"crowds has no case {name!r}: there are {', '.join(CASES)}")
+    return text.split(",")
+
+
+def listing(texts: dict[str, str]) -> str:
+    return "\n".join(f"  {name:<12} {text}" for name, text in texts.items())
 
 
 class Stopped(BaseException):

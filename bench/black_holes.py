@@ -5,14 +5,7 @@ import socket
 from contextlib import ExitStack, contextmanager
 
 from bench.receiver import Receiver
-
-
-def silent_port(stack: ExitStack) -> int:
-    """Connections are made, by the kernel, and nobody ever reads: the TLS handshake stalls."""
-    listener = stack.enter_context(socket.socket())
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(4096)
-    return listener.getsockname()[1]
+from bench.silent import silent_port
 
 
 def deaf_port(stack: ExitStack) -> int:
@@ -30,12 +23,12 @@ def deaf_port(stack: ExitStack) -> int:
 
 def mute_port(stack: ExitStack, certificate: str, key: str) -> int:
     """TLS is fine, the whole request is read, and the answer never comes."""
-    behind = f"proxy_pass http://127.0.0.1:{silent_port(stack)}; proxy_read_timeout 1h;"
+    behind = f"proxy_pass http://127.0.0.1:{stack.enter_context(silent_port())}; proxy_read_timeout 1h;"
     return stack.enter_context(Receiver(certificate, key, workers=1, answer=behind)).port
 
 
 @contextmanager
 def ports(certificate: str, key: str):
-    """One of each kind."""
+    """One of each kind. At the silent one the TLS handshake stalls."""
     with ExitStack() as stack:
-        yield [silent_port(stack), deaf_port(stack), mute_port(stack, certificate, key)]
+        yield [stack.enter_context(silent_port()), deaf_port(stack), mute_port(stack, certificate, key)]

@@ -11,6 +11,7 @@ from bench import ROOT
 
 SECRET = "whsec_YmFuY28gZGUgcHJ1ZWJhcyBkZSBub3RpZmljYWNpb25lcw=="
 PROGRAM = ROOT / "build" / os.environ.get("DEV_PRESET", "release") / "bench" / "bench_control"
+SEAL = PROGRAM.with_name("bench_seal")
 
 
 @contextmanager
@@ -35,3 +36,10 @@ def run(**options) -> dict:
     if status:
         raise AssertionError(f"the control failed: {output}")
     return json.loads(output)
+
+
+def sealed(key_file: Path, first: int, count: int) -> list[list[str]]:
+    """Webhook id, key id and SECRET sealed for it, in hexadecimal, of `count` webhooks from `first` on."""
+    output = subprocess.run([SEAL, f"--key-file={key_file}", f"--secret={SECRET}", f"--first={first}", f"--count={count}"],
+                            stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [line.split() for line in output.splitlines()]

@@ -1,6 +1,7 @@
 """A steady flow of rows, each committed by itself at a random moment, and how long each took to reach the receiver."""
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import threading
@@ -59,16 +60,39 @@ class Flow:
 
     def latencies(self, receiver: Receiver, timeout: float = 60) -> list[Latency]:
         """Of every row, once all have arrived at a receiver that logs."""
-        rows = f"""notificaciones_pendientes n JOIN entregas e ON e.notificacion_id = n.id
-                   WHERE n.id > {self.after} AND n.entidad_id IN ({', '.join(map(str, self.entities))})"""
-        wait_until(lambda: int(self.service.sql(f"SELECT COUNT(*) FROM {rows}")[0][0]) >= len(self.written),
-                   timeout, "every row to be fanned out", every=0.2)
-        delivery = {int(number): int(id) for number, id in
-                    self.service.sql(f"SELECT JSON_VALUE(n.datos, '$.evaluacionId'), e.id FROM {rows}")}
-        wanted = set(delivery.values())
-        arrived = wait_until(lambda: _all_of(wanted, receiver), timeout, "every row to arrive", every=0.2)
-        return [Latency((arrived[delivery[row.number]] - row.committed) * 1e3,
-                        (arrived[delivery[row.number]] - row.sent) * 1e3) for row in self.written]
+        found, missing = self.latencies_within(receiver, timeout)
+        if missing:
+            raise AssertionError(f"{missing:,} of {len(found):,} rows have not arrived after {timeout} s")
+        return found
+
+    def latencies_within(self, receiver: Receiver, patience: float) -> tuple[list[Latency], int]:
+        """The same, with how many have not arrived when `patience` is over: those count with what they have waited by then,
+        which is less than they will take."""
+        wanted: dict[int, int] = {}
+        arrived: dict[int, float] = {}
+
+        def complete() -> bool:
+            nonlocal wanted, arrived
+            if len(wanted) < len(self.written):
+                wanted = self._deliveries()
+            arrived = receiver.arrivals_by_delivery()
+            return len(wanted) >= len(self.written) and arrived.keys() >= set(wanted.values())
+
+        with contextlib.suppress(AssertionError):
+            wait_until(complete, patience, "every row to arrive", every=0.2)
+        now = time.time()
+        moments = [(row, arrived.get(wanted.get(row.number))) for row in self.written]
+        found = [Latency(((moment or now) - row.committed) * 1e3, ((moment or now) - row.sent) * 1e3)
+                 for row, moment in moments]
+        return found, sum(moment is None for _, moment in moments)
+
+    def _deliveries(self) -> dict[int, int]:
+        """The delivery of each row that has been fanned out, by the row's number."""
+        rows = self.service.sql(f"""
+            SELECT JSON_VALUE(n.datos, '$.evaluacionId'), e.id
+            FROM notificaciones_pendientes n JOIN entregas e ON e.notificacion_id = n.id
+            WHERE n.id > {self.after} AND n.entidad_id IN ({', '.join(map(str, self.entities))})""")
+        return {int(number): int(id) for number, id in rows}
 
     @property
     def latest_start_ms(self) -> float:
@@ -96,12 +120,6 @@ class Flow:
         sent = time.time()
         session(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES ({entity}, '{EVENT}', '{data}')")
         return Written(number, due, sent, time.time())
-
-
-def _all_of(wanted: set[int], receiver: Receiver) -> dict[int, float] | None:
-    """Arrival by delivery, once all that are wanted are there. A webhook-id ends in the delivery's id."""
-    arrived = {int(message.rpartition("_")[2]): moment for message, moment in receiver.arrivals().items()}
-    return arrived if wanted <= arrived.keys() else None
 
 
 def spread(values: list[float]) -> dict[str, float]:

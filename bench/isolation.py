@@ -3,9 +3,11 @@ backlog of a million rows: how long does a row of another wait?"""
 from __future__ import annotations
 
 import statistics
+from contextlib import contextmanager, nullcontext
 
 from bench import black_holes
-from bench.flow import Flow, spread
+from bench.beside import Healthy, Others
+from bench.flow import Flow
 from bench.receiver import Receiver
 from bench.report import Report, Target, progress
 from bench.service import Service
@@ -20,24 +22,38 @@ ARMS = ("baseline", "baseline again", "black holes")
 
 
 def run(options) -> Report:
-    holes = [number for number in range(1, options.webhooks + 1) if number % ONE_IN == 0]
-    others = [number for number in range(1, options.webhooks + 1) if number % ONE_IN]
-    report = Report("isolation", f"{len(others)} webhooks at {RATE}/s, beside {len(holes)} black holes with "
-                                 f"{options.backlog // HELD_SHARE:,} rows each; {options.seconds} s each")
     with Service() as service:
         pair = service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]
         with Receiver(*pair, log=True) as receiver, black_holes.ports(*pair) as swallowing:
-            progress(f"registering {options.webhooks:,} webhooks")
-            service.register([receiver.port if number in others else swallowing[number // ONE_IN % len(swallowing)]
-                              for number in range(1, options.webhooks + 1)])
+            others, holes = register(service, receiver, swallowing, options.webhooks)
+            report = Report("isolation", f"{len(others)} webhooks at {RATE}/s, beside {len(holes)} black holes with "
+                                         f"{options.backlog // HELD_SHARE:,} rows each; {options.seconds} s each")
             report.facts = service.facts()
             service.stop_dispatcher()
-            arms = [arm_of(name, number, service, receiver, others, holes, options)
+            healthy = Healthy(service, receiver, others, RATE, options.seconds)
+            backlog = options.backlog // HELD_SHARE * len(holes)
+            arms = [arm_of(name, number, healthy, lambda: held_by(service, holes, backlog), options)
                     for number in range(1, options.rounds + 1) for name in in_turn(number)]
             fair = fairness(service, receiver, others, options)
     report.rows = [summary(name, [arm for kind, arm in arms if kind == name]) for name in ARMS]
     judge(report, fair, options)
     return report
+
+
+def register(service: Service, receiver: Receiver, swallowing: list[int], webhooks: int) -> tuple[list[int], list[int]]:
+    """Entities with a webhook each: those who behave, and the black holes."""
+    progress(f"registering {webhooks:,} webhooks")
+    others, holes = ([number for number in range(1, webhooks + 1) if (number % ONE_IN == 0) == hole] for hole in (False, True))
+    service.register([receiver.port if number % ONE_IN else swallowing[number // ONE_IN % len(swallowing)]
+                      for number in range(1, webhooks + 1)])
+    return others, holes
+
+
+@contextmanager
+def held_by(service: Service, holes: list[int], rows: int):
+    """A backlog of the black holes, written at once."""
+    service.write(rows, holes)
+    yield
 
 
 def in_turn(number: int) -> tuple[str, ...]:
@@ -46,21 +62,11 @@ def in_turn(number: int) -> tuple[str, ...]:
     return ARMS[first:] + ARMS[:first]
 
 
-def arm_of(name: str, number: int, service: Service, receiver: Receiver, others: list[int], holes: list[int],
-           options) -> tuple[str, dict]:
+def arm_of(name: str, number: int, healthy: Healthy, backlog: Others, options) -> tuple[str, dict]:
     """A dispatcher that knows nothing yet meets the backlog and the flow at the same moment."""
-    service.clear()
-    service.start_dispatcher()
-    try:
-        service.write(len(others), others)  # makes the connections
-        service.wait_recorded(60)
-        receiver.forget()
-        if name == "black holes":
-            service.write(options.backlog // HELD_SHARE * len(holes), holes)
-        flow = Flow(service, RATE, others, options.seconds).run()
-        found = spread([one.from_commit for one in flow.latencies(receiver)])
-    finally:
-        service.kill_dispatcher()  # what the black holes hold is not waited for
+    found, missing = healthy.flow(backlog if name == "black holes" else nullcontext)
+    if missing:
+        raise AssertionError(f"{name}: {missing:,} rows have not arrived {healthy.patience} s after the last one was written")
     progress(f"round {number} of {options.rounds}: {name}: p99 {found['p99 ms']:.1f} ms")
     return name, found
 

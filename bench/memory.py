@@ -4,15 +4,14 @@ Half way through an answer is where deliveries are held: the receiver passes eac
 """
 from __future__ import annotations
 
-import socket
 import statistics
 import time
-from contextlib import contextmanager
 
 from bench import control, machine
 from bench.receiver import Receiver
 from bench.report import Report, Target, progress
 from bench.service import Service
+from bench.silent import silent_port
 from support.wait import wait_until
 
 DEFAULTS = {"notifications": 20_000, "webhooks": 1_000, "rounds": 1, "in_flight": 1_000}
@@ -21,7 +20,7 @@ HOLD_SECONDS = 120  # delivery.timeout: nothing ends while it is measured
 
 def run(options) -> Report:
     report = Report("memory", f"{options.in_flight:,} deliveries in flight of {options.notifications:,} that wait")
-    with silent_server() as port, Service() as service:
+    with silent_port() as port, Service() as service:
         service.stop_dispatcher()
         certificate, key = service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]
         answer = f"proxy_pass http://127.0.0.1:{port}; proxy_read_timeout 1h;"
@@ -35,15 +34,6 @@ def run(options) -> Report:
                     wait_until(lambda: receiver.counts()["held"] == 0, 30, "the held connections to be gone", every=0.1)
     judge(report)
     return report
-
-
-@contextmanager
-def silent_server():
-    """A port where connections are made by the kernel, and nobody ever reads."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(4096)
-        yield listener.getsockname()[1]
 
 
 def control_round(number: int, service: Service, receiver: Receiver, options) -> dict:

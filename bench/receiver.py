@@ -92,13 +92,14 @@ class Receiver:
         return [self._process.pid, *map(int, children.split())]
 
     def counts(self) -> dict[str, int]:
-        """`requests` that arrived and `connections` that were made, ever; `held`: requests not answered yet."""
+        """`requests` that arrived and `connections` that were made, ever; `held`: requests not answered yet; `open`:
+        connections that there are."""
         self._status.request("GET", "/")
         text = self._status.getresponse().read().decode()
         self._polls += 1
         _accepted, handled, requests = map(int, re.search(r"(\d+) (\d+) (\d+)", text).groups())
-        writing = int(re.search(r"Writing: (\d+)", text).group(1))
-        return {"requests": requests - self._polls, "connections": handled - 1, "held": writing - 1}
+        active, writing = (int(re.search(rf"{name}: (\d+)", text).group(1)) for name in ("Active connections", "Writing"))
+        return {"requests": requests - self._polls, "connections": handled - 1, "held": writing - 1, "open": active - 1}
 
     def forget(self) -> None:
         """Of arrivals, all that nginx has written so far."""
@@ -114,9 +115,14 @@ class Receiver:
             first.setdefault(message, float(moment) + 0.001)
         return first
 
+    def arrivals_by_delivery(self) -> dict[int, float]:
+        """The same by the delivery's id, in which the service's webhook-ids end."""
+        return {int(message.rpartition("_")[2]): moment for message, moment in self.arrivals().items()}
+
 
 class Watch:
-    """Looks at a receiver every 10 ms while it is entered: when the first and the last request came."""
+    """Looks at a receiver every 10 ms while it is entered: when the first and the last request came, and how many connections
+    there were at the most."""
 
     def __init__(self, receiver: Receiver):
         self.receiver = receiver
@@ -125,6 +131,7 @@ class Watch:
 
     def __enter__(self) -> "Watch":
         self._before = self._last = self.receiver.counts()
+        self.most_open = self._before["open"]
         self.first_at: float | None = None
         self.last_at = machine.now()
         self._thread.start()
@@ -153,6 +160,7 @@ class Watch:
             self._note(self.receiver.counts())
 
     def _note(self, counts: dict[str, int]) -> None:
+        self.most_open = max(self.most_open, counts["open"])
         if counts["requests"] == self._last["requests"]:
             return
         self.last_at = machine.now()

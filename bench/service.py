@@ -7,9 +7,10 @@ import json
 import secrets
 import ssl
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench import machine
+from bench import control, machine
 from bench.control import SECRET
 from support.actors import BASE
 from support.sql import SqlSession
@@ -18,6 +19,7 @@ from support.wait import wait_until
 
 EVENT = "evaluacion.abierta"
 REGISTRATIONS_AT_ONCE = 8
+ROWS_AT_ONCE = 5_000  # of one INSERT
 QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_ejecuciones"]
 
 
@@ -58,11 +60,29 @@ class Service:
     def add_entities(self, count: int) -> list[str]:
         """Entities 1 to `count`; their tokens."""
         self.entities = list(range(1, count + 1))
-        tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in self.entities]
         self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{count}")
+        return self.add_tokens(self.entities)
+
+    def add_tokens(self, entities: list[int]) -> list[str]:
+        """One for each."""
+        tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in entities]
         self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
-            f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in enumerate(tokens, 1)))
+            f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in zip(entities, tokens)))
         return tokens
+
+    def enroll(self, urls: list[list[str]]) -> list[int]:
+        """Entities with these webhooks, by SQL: at once, however many they are. Their ids."""
+        first, webhook = self.last("entidades") + 1, self.last("webhooks") + 1
+        entities = list(range(first, first + len(urls)))
+        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_{first}_to_{entities[-1]}")
+        places = [(entity, place, url) for entity, own in zip(entities, urls) for place, url in enumerate(own, 1)]
+        rows = [f"({id}, {entity}, {place}, '{url}', '{EVENT}', '{key}', 0x{sealed})" for (id, key, sealed), (entity, place, url)
+                in zip(control.sealed(self.key_file, webhook, len(places)), places)]
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            self.sql("INSERT INTO webhooks (id, entidad_id, plaza, url, eventos, secreto_clave, secreto_sellado) VALUES "
+                     + ", ".join(rows[start:start + ROWS_AT_ONCE]))
+        self.entities += entities
+        return entities
 
     def _register(self, numbered: list[tuple[int, str, int]]) -> None:
         address = urlsplit(self.stack.env["BASE_URL"])
@@ -153,12 +173,16 @@ class Service:
         values = self.sql("SELECT " + ", ".join(f"@@{name}" for name in names))[0]
         return dict(zip(names, values)) | {"file_system": machine.file_system(self.stack.folder)}
 
+    @property
+    def key_file(self) -> Path:
+        return Path(self.stack.env["SECRETS_DIR"], "secrets.keys")
+
     def max_in_flight(self) -> int:
         return int(self.setting("delivery.max_in_flight"))
 
-    def setting(self, key: str) -> str:
-        """The value in force."""
-        return next(one["valor"] for one in self.stack.admin("config", "show") if one["clave"] == key)
+    def setting(self, key: str, unknown: str | None = None) -> str | None:
+        """The value in force; `unknown` of a key that this program does not have."""
+        return next((one["valor"] for one in self.stack.admin("config", "show") if one["clave"] == key), unknown)
 
 
 def webhook_url(number: int, port: int) -> str:

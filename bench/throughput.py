@@ -38,35 +38,44 @@ def run(options) -> Report:
 
 def control_round(number: int, service: Service, receiver: Receiver, options) -> dict:
     progress(f"round {number} of {options.rounds}: control")
+    return send_bare(f"control {number}", options.notifications, options.webhooks, service, receiver)
+
+
+def send_bare(name: str, count: int, hosts: int, service: Service, receiver: Receiver) -> dict:
+    """The bare loop with `count` messages to so many hosts."""
     usage = machine.Usage(receiver=receiver.pids())
     with Watch(receiver) as watch:
-        result = control.run(
-            messages=options.notifications, hosts=options.webhooks, port=receiver.port,
-            connections=service.max_in_flight(), ca_file=service.stack.env["CA_CERT"])
+        result = control.run(messages=count, hosts=hosts, port=receiver.port, connections=service.max_in_flight(),
+                             ca_file=service.stack.env["CA_CERT"])
     used = usage.read(sender=result["cpu_seconds"])
-    return row(f"control {number}", options.notifications, watch.last_at - watch.first_at, result["seconds"], watch,
-               used)
+    return row(name, count, watch.last_at - watch.first_at, result["seconds"], watch, used)
 
 
 def service_round(number: int, service: Service, receiver: Receiver, options) -> dict:
-    progress(f"round {number} of {options.rounds}: writing the backlog")
+    progress(f"round {number} of {options.rounds}: the service with a backlog")
+    return deliver_backlog(f"service {number}", options.notifications, service.entities, service, receiver,
+                           options.record_timeout, options.dispatchers)
+
+
+def deliver_backlog(name: str, count: int, entities: list[int], service: Service, receiver: Receiver, timeout: float,
+                    dispatchers: int = 1) -> dict:
+    """`count` rows of these entities, which are there when the dispatcher starts."""
     service.clear()
-    service.write(options.notifications, service.entities)
-    progress(f"round {number} of {options.rounds}: service")
+    service.write(count, entities)
     usage = machine.Usage(receiver=receiver.pids(), database=[service.database()])
     with Watch(receiver) as watch, contextlib.ExitStack() as others:
-        dispatchers = [service.start_dispatcher()]
-        for _ in range(1, options.dispatchers):
-            dispatchers.append(others.enter_context(service.stack.second_dispatcher()).pid)
-        watch.await_arrivals(options.notifications, options.record_timeout)
-        recorded_at = service.wait_recorded(options.record_timeout)
-        used = usage.read(sender=sum(map(machine.cpu_seconds, dispatchers)))
-        started_at = machine.started(dispatchers[0])
+        pids = [service.start_dispatcher()]
+        for _ in range(1, dispatchers):
+            pids.append(others.enter_context(service.stack.second_dispatcher()).pid)
+        watch.await_arrivals(count, timeout)
+        recorded_at = service.wait_recorded(timeout)
+        used = usage.read(sender=sum(map(machine.cpu_seconds, pids)))
+        started_at = machine.started(pids[0])
     service.stop_dispatcher()
     delivered = service.count("entregas", "estado = 'entregada'")
-    require(delivered == options.notifications, f"{delivered:,} deliveries are entregada")
+    require(delivered == count, f"{delivered:,} deliveries are entregada")
     failed = service.count("intentos_entrega", "COALESCE(estado_http, 0) NOT BETWEEN 200 AND 299")
-    return row(f"service {number}", delivered, recorded_at - watch.first_at, recorded_at - started_at, watch, used, failed)
+    return row(name, delivered, recorded_at - watch.first_at, recorded_at - started_at, watch, used, failed)
 
 
 def row(name: str, count: int, seconds: float, whole: float, watch: Watch, used: dict, failed: int = 0) -> dict:

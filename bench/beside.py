@@ -1,0 +1,39 @@
+"""What those who behave feel of something else: a steady flow of their rows, by itself and beside it."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from bench.flow import Flow, spread
+from bench.receiver import Receiver
+from bench.service import Service
+
+Others = Callable[[], AbstractContextManager]  # what else is there, for as long as it is entered
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """Entities with a webhook each at a receiver that logs, and how many rows a second they get together."""
+    service: Service
+    receiver: Receiver
+    entities: list[int]
+    rate: float
+    seconds: float
+    patience: float = 60  # for the rows that have not arrived when the last one has been written
+
+    def flow(self, others: Others = nullcontext, **settings: str) -> tuple[dict, int]:
+        """p50 to max of their rows, and how many did not arrive, at a dispatcher that starts with these settings and knows of
+        nobody but them yet."""
+        self.service.clear()
+        self.service.start_dispatcher(**settings)
+        try:
+            self.service.write(len(self.entities), self.entities)  # makes the connections
+            self.service.wait_recorded(60)
+            self.receiver.forget()
+            with others():
+                flow = Flow(self.service, self.rate, self.entities, self.seconds).run()
+                found, missing = flow.latencies_within(self.receiver, self.patience)
+        finally:
+            self.service.kill_dispatcher()  # what others hold is not waited for
+        return spread([one.from_commit for one in found]), missing

@@ -1,0 +1,49 @@
+"""What nobody may do to the others: each case beside its baseline, on a stack of its own."""
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from bench.report import Report, Target, progress
+from support.sql import SqlError
+
+CASES = {
+    "slow": "100 webhooks of 20 entities that answer 200 after 13 s, with a backlog",
+    "bad_rows": "500 rows written past the CHECKs",
+    "broadcast": "40,000 rows of 40,000 entities, beside as many of 1,000 and the bare loop",
+    "deleted": "an entity with 400,000 deleted webhooks polls the API",
+    "large": "3,200 rows of 64 KiB of 64 entities",
+    "locked": "the rows of 30 webhooks, locked by a forgotten transaction",
+    "one_host": "a broadcast to 2,000 webhooks of one host",
+    "black_holes": "ten webhooks that swallow everything, with 10,000 rows each (as in isolation)",
+}
+DEFAULTS = {"only": list(CASES), "size": 100, "rounds": 1, "seconds": 10}
+
+
+def run(options: argparse.Namespace) -> Report:
+    report = Report("crowds", f"what the others feel of {', '.join(options.only)}; {options.seconds} s each, "
+                              f"{options.size} % of the counts")
+    for name in options.only:
+        progress(f"{name}: {CASES[name]}")
+        measure(name, options, report)
+    report.notes += [
+        "baseline: the median of the rounds without it, which come before and after; their values beside it show the noise",
+        "latency from the commit of a row; rows that did not arrive count with what they had waited when patience was over",
+    ]
+    return report
+
+
+def measure(name: str, options: argparse.Namespace, report: Report) -> None:
+    """A case that fails does not cost the others their figures."""
+    try:
+        figures, facts = importlib.import_module(f"bench.crowds.{name}").run(options)
+    except (AssertionError, SqlError, OSError) as error:
+        progress(f"{name} counts for nothing: {error}")
+        report.notes.append(f"{name} counts for nothing: {error}")
+        report.targets.append(Target(f"{name}: measured", 0, "at least", 1))
+        return
+    report.facts |= facts
+    for figure in figures:
+        target = figure.target(name)
+        report.rows.append(figure.row(name, target))
+        report.targets += [target] if target else []

@@ -1,0 +1,16 @@
+"""isolation's black holes once more, beside everything else that a crowd may do."""
+from __future__ import annotations
+
+from bench import black_holes, isolation
+from bench.crowds.stage import Stage, scaled
+
+WEBHOOKS, ROWS = 100, 10_000  # rows of each black hole
+
+
+def run(options):
+    with Stage(options) as stage, black_holes.ports(*stage.pair) as swallowing:
+        others, holes = isolation.register(stage.service, stage.receiver, swallowing, WEBHOOKS)
+        rows = scaled(ROWS, options) * len(holes)
+        healthy = stage.healthy(others, isolation.RATE)
+        figures = stage.in_turns(healthy, lambda: isolation.held_by(stage.service, holes, rows), factor=1.2, more=0)
+    return figures, stage.facts

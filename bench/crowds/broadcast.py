@@ -1,0 +1,50 @@
+"""One row for each of 40,000 entities, beside as many rows of 1,000: at the same hosts, and at a host for each."""
+from __future__ import annotations
+
+import statistics
+
+from bench.crowds.figures import Figure
+from bench.crowds.stage import Stage, scaled
+from bench.report import progress
+from bench.service import webhook_url
+from bench.throughput import PATIENCE, deliver_backlog, send_bare
+
+ENTITIES, FEW = 40_000, 1_000
+
+
+def run(options):
+    many, few = scaled(ENTITIES, options), scaled(FEW, options)
+    with Stage(options, log=False, **PATIENCE) as stage:
+        progress(f"registering {2 * many:,} webhooks")
+        distinct = stage.enroll(many)
+        shared = stage.service.enroll([[webhook_url(1 + number % few, stage.receiver.port)] for number in range(many)])
+        arms = {"few": distinct[:few], "shared": shared, "distinct": distinct}
+        found = {arm: [] for arm in [*arms, "bare few", "bare distinct"]}
+        for number in range(options.rounds):
+            for arm, hosts in (("bare few", few), ("bare distinct", many)):
+                found[arm].append(send_bare(arm, many, hosts, stage.service, stage.receiver))
+            for arm in in_turn(list(arms), number):
+                found[arm].append(deliver_backlog(arm, many, arms[arm], stage.service, stage.receiver,
+                                                  options.record_timeout))
+                progress(f"{arm}: {found[arm][-1]['rate/s']:,.0f}/s")
+    return figures({arm: [row["rate/s"] for row in rows] for arm, rows in found.items()}, many, few), stage.facts
+
+
+def in_turn(arms: list[str], number: int) -> list[str]:
+    return arms[number % len(arms):] + arms[:number % len(arms)]
+
+
+def figures(rates: dict[str, list[float]], many: int, few: int) -> list[Figure]:
+    """A connection to a new host costs more than a delivery: the bare loop says how much, and the service's share is judged
+    by it."""
+    rate = {arm: statistics.median(found) for arm, found in rates.items()}
+    base = tuple(rates["few"])
+    return [
+        Figure(f"rows/s, {many:,} entities at {few:,} hosts", rate["shared"], base),
+        Figure(f"of the rate of {few:,} entities, at the same hosts", rate["shared"] / rate["few"], goal=("at least", 0.9)),
+        Figure(f"rows/s, {many:,} entities at {many:,} hosts", rate["distinct"], base),
+        Figure(f"of the rate of {few:,} entities, at a host each", rate["distinct"] / rate["few"]),
+        Figure(f"bare loop/s, {many:,} hosts (baseline: {few:,})", rate["bare distinct"], tuple(rates["bare few"])),
+        Figure("of the bare loop's own share, at a host each",
+               rate["distinct"] / rate["few"] / (rate["bare distinct"] / rate["bare few"]), goal=("at least", 0.9)),
+    ]

@@ -1,0 +1,37 @@
+"""What a case found, as rows of the table and as targets."""
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from bench.report import Target, number
+
+AT_MOST_MORE_MS = 100  # p99 beside something, above the baseline's
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`goal` is a relation and its bound; without one, the figure explains others."""
+    name: str
+    beside: float
+    baselines: tuple[float, ...] = ()
+    goal: tuple[str, float] | None = None
+
+    def target(self, case: str) -> Target | None:
+        return Target(f"{case}: {self.name}", self.beside, *self.goal) if self.goal else None
+
+    def row(self, case: str, target: Target | None) -> dict:
+        return {"case": case, "figure": self.name,
+                "baseline": statistics.median(self.baselines) if self.baselines else None, "beside it": self.beside,
+                "each baseline": " ".join(map(number, self.baselines)),
+                "goal": f"{target.relation} {number(target.bound)}" if target else "",
+                "met": {None: "", True: "met", False: "NOT MET"}[target and target.met]}
+
+
+def no_more_than(more: float, baselines: list[float], factor: float = 1) -> tuple[str, float]:
+    """The baseline's median, times `factor`, and so much more."""
+    return "at most", statistics.median(baselines) * factor + more
+
+
+def all_of(name: str, found: int, expected: int) -> Figure:
+    return Figure(f"{name} (of {expected:,})", found, goal=("at least", expected))

@@ -1,0 +1,57 @@
+"""An operator's transaction that was forgotten: the rows of some webhooks are locked while notifications of theirs come."""
+from __future__ import annotations
+
+import contextlib
+
+from bench.crowds.figures import all_of
+from bench.crowds.stage import PATIENCE, Stage, scaled, within
+from bench.flow import Flow
+from support.locks import in_background
+from support.sql import SqlSession
+
+WEBHOOKS, RATE, OTHERS = 30, 30, 20
+
+
+def run(options):
+    delivered, written = [], []
+    with Stage(options) as stage:
+        healthy = stage.healthy(stage.enroll(OTHERS))
+        entities = stage.enroll(scaled(WEBHOOKS, options))
+
+        @contextlib.contextmanager
+        def rows():
+            """The same rows of the same webhooks in every phase, for as long as the others' take."""
+            flow = Flow(stage.service, RATE, entities, options.seconds)
+            running = in_background(flow.run)
+            yield
+            running.result()
+            written.append(len(flow.written))
+
+        @contextlib.contextmanager
+        def crowd():
+            stage.service.write(len(entities), entities)  # so that there is something to lock in every table
+            within(lambda: stage.delivered(entities) >= len(entities), every=0.05)
+            with lock(stage, entities), rows():
+                yield
+            within(lambda: stage.delivered(entities) >= written[-1] + len(entities), 3 * PATIENCE)
+            delivered.append(stage.delivered(entities) - len(entities))
+
+        with_lock = stage.in_turns(healthy, crowd, rows)
+        expected = written[1]
+    return with_lock + [all_of("their rows delivered once they are unlocked", delivered[0], expected)], stage.facts
+
+
+@contextlib.contextmanager
+def lock(stage: Stage, entities: list[int]):
+    """Row by row: a statement over all of them would scan, and lock the others' too."""
+    env = stage.service.stack.env
+    operator = SqlSession(env["DB_SOCKET"], env["DB_NAME"], "root", "")
+    try:
+        operator("START TRANSACTION")
+        for [webhook] in stage.service.sql(f"SELECT id FROM webhooks WHERE entidad_id BETWEEN {entities[0]} AND {entities[-1]}"):
+            operator(f"SELECT 1 FROM webhooks WHERE id = {webhook} FOR UPDATE")
+            operator(f"SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {webhook} FOR UPDATE")
+        yield
+        operator("ROLLBACK")
+    finally:
+        operator.close()

@@ -1,0 +1,61 @@
+"""A crowd that always answers 200, after 13 s: what a healthy entity feels, and how many slots the crowd may have meanwhile."""
+from __future__ import annotations
+
+import contextlib
+import statistics
+import threading
+
+from bench.crowds.figures import Figure
+from bench.crowds.stage import Stage, scaled, within
+from bench.slow import slow_receiver
+from support.metrics import scrape
+from support.stack import free_port
+
+ENTITIES, EACH, ROWS = 20, 5, 100  # rows of an entity, each for all its webhooks
+SECONDS = 13
+TURNS = 5  # answers of the crowd at most, until it has the slots that it gets when it is alone
+
+
+def run(options):
+    after = max(1.0, SECONDS * options.size / 100)
+    address = f"127.0.0.1:{free_port()}"
+    alone, beside = [], []
+    with Stage(options) as stage, slow_receiver(*stage.pair, after) as receiver:
+        healthy = stage.healthy(stage.enroll(1))
+        slow = stage.enroll(scaled(ENTITIES, options), receiver.port, EACH)
+        most = min(stage.service.max_in_flight(),
+                   len(slow) * EACH * int(stage.service.setting("delivery.max_in_flight_per_webhook", "10")))
+
+        @contextlib.contextmanager
+        def crowd():
+            stage.service.write(ROWS * len(slow), slow)
+            in_flight = lambda: scrape(f"http://{address}/metrics").value("apientidades_in_flight")
+            within(lambda: in_flight() >= 0.9 * most, TURNS * after + 5)
+            alone.append(in_flight())
+            with samples(lambda: receiver.counts()["held"]) as held:
+                yield
+            beside.append(statistics.median(held))
+
+        figures = stage.in_turns(healthy, crowd, metrics_listen=address)
+    return figures + [
+        Figure("slots of the slow, alone", statistics.median(alone), goal=("at least", most / 2)),
+        Figure("slots of the slow, beside the healthy", statistics.median(beside)),
+    ], stage.facts
+
+
+@contextlib.contextmanager
+def samples(look, every: float = 0.1):
+    """What `look` says, ten times a second for as long as this is entered."""
+    found, end = [look()], threading.Event()
+
+    def sample():
+        while not end.wait(every):
+            found.append(look())
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        end.set()
+        thread.join()

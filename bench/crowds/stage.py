@@ -1,0 +1,86 @@
+"""What the cases have in common: a stack of its own, a receiver, entities by the thousand, and phases in turn."""
+from __future__ import annotations
+
+import argparse
+import itertools
+import statistics
+from contextlib import ExitStack, nullcontext, suppress
+
+from bench.beside import Healthy, Others
+from bench.crowds.figures import AT_MOST_MORE_MS, Figure, no_more_than
+from bench.receiver import Receiver
+from bench.report import number, progress
+from bench.service import Service, webhook_url
+from support.wait import wait_until
+
+RATE = 100  # rows a second of those who behave
+PATIENCE = 20  # seconds for what has not come when the last row has been written
+
+
+def scaled(count: int, options: argparse.Namespace) -> int:
+    """`count` at --size 100."""
+    return max(1, count * options.size // 100)
+
+
+def within(condition, timeout: float = PATIENCE, every: float = 0.2) -> None:
+    """Returns when the condition holds, or when the time is over: what it is then is the figure."""
+    with suppress(AssertionError):
+        wait_until(condition, timeout, every=every)
+
+
+class Stage:
+    """A service whose dispatcher is stopped, and a receiver that answers at once."""
+
+    def __init__(self, options: argparse.Namespace, log: bool = True, **settings: str):
+        self.options, self._log = options, log
+        self.service = Service(**settings)
+        self._hosts = itertools.count(1)
+
+    def __enter__(self) -> "Stage":
+        with ExitStack() as entered:
+            entered.enter_context(self.service)
+            self.receiver = entered.enter_context(Receiver(*self.pair, log=self._log))
+            self.facts = self.service.facts()
+            self.service.stop_dispatcher()
+            self._entered = entered.pop_all()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._entered.__exit__(*error)
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Certificate and key of a receiver that the dispatcher trusts."""
+        return self.service.stack.env["RECEIVER_CERT"], self.service.stack.env["RECEIVER_KEY"]
+
+    def enroll(self, count: int, port: int | None = None, each: int = 1) -> list[int]:
+        """Entities with so many webhooks `each`, each at a host of its own."""
+        return self.service.enroll([[webhook_url(next(self._hosts), port or self.receiver.port) for _ in range(each)]
+                                    for _ in range(count)])
+
+    def delivered(self, entities: list[int], condition: str = "TRUE") -> int:
+        return self.service.count("entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id",
+                                  f"e.estado = 'entregada' AND n.entidad_id IN ({', '.join(map(str, entities))})"
+                                  f" AND {condition}")
+
+    def healthy(self, entities: list[int], rate: float = RATE, seconds: float | None = None) -> Healthy:
+        return Healthy(self.service, self.receiver, entities, rate, seconds or self.options.seconds, PATIENCE)
+
+    def in_turns(self, healthy: Healthy, others: Others, baseline: Others = nullcontext, factor: float = 1,
+                 more: float = AT_MOST_MORE_MS, **settings: str) -> list[Figure]:
+        """Baseline, the others, baseline, in each round: what the rows of the healthy took."""
+        alone, beside = [], []
+        for _ in range(self.options.rounds):
+            for into, what in ((alone, baseline), (beside, others), (alone, baseline)):
+                into.append(healthy.flow(what, **settings))
+                progress(f"{'beside it' if into is beside else 'baseline'}: p99 {number(into[-1][0]['p99 ms'])} ms, "
+                         f"{into[-1][1]:,} rows did not arrive")
+
+        def figure(column: str, judged: bool = False) -> Figure:
+            baselines = [found[column] for found, _ in alone]
+            return Figure(column, statistics.median(found[column] for found, _ in beside), tuple(baselines),
+                          no_more_than(more, baselines, factor) if judged else None)
+
+        return [figure("p50 ms"), figure("p99 ms", judged=True),
+                Figure("rows that did not arrive", sum(missing for _, missing in beside),
+                       tuple(missing for _, missing in alone), ("at most", 0))]

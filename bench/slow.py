@@ -1,0 +1,18 @@
+"""A receiver that takes its time and answers 200."""
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from bench.receiver import Receiver
+from bench.silent import silent_port
+
+
+@contextmanager
+def slow_receiver(certificate: str, key: str, seconds: float):
+    """nginx passes each request on to nobody, and answers when it has waited for so long."""
+    patience = f"{round(seconds * 1000)}ms"
+    with silent_port() as port:
+        answer = (f"proxy_pass http://127.0.0.1:{port}; proxy_connect_timeout {patience}; proxy_read_timeout {patience};"
+                  " error_page 504 =200 /answered; location = /answered { return 200; }")
+        with Receiver(certificate, key, answer=answer) as receiver:
+            yield receiver
