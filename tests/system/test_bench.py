@@ -12,9 +12,10 @@ from support.stack import ROOT, clean_environment
 from support.wait import wait_until
 
 SMALL = ["--webhooks", "20", "--notifications", "300", "--rounds", "1", "--seconds", "1", "--others", "100",
-         "--backlog", "2000", "--in-flight", "30", "--requests", "2000", "--settle-timeout", "60"]
+         "--backlog", "2000", "--in-flight", "30", "--requests", "2000", "--settle-timeout", "60", "--size", "1"]
 FIGURE = {"throughput": "rate/s", "latency": "p99 ms", "idle": "together %", "scale": "ratio", "isolation": "p99 ms",
-          "memory": "highest MiB", "api": "rate/s"}
+          "memory": "highest MiB", "api": "rate/s", "crowds": "beside it"}
+LONG = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long")
 
 
 def start(*arguments, **variables):
@@ -24,11 +25,8 @@ def start(*arguments, **variables):
                             stderr=subprocess.PIPE, text=True)
 
 
-LONGER = [pytest.param(name, marks=pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long"))
-          for name in ("scale", "isolation", "idle", "memory", "api")]
-
-
-@pytest.mark.parametrize("name", ["throughput", "latency", *LONGER])
+@pytest.mark.parametrize("name", ["throughput", "latency", *(pytest.param(name, marks=LONG) for name in (
+    "scale", "isolation", "idle", "memory", "api"))])
 def test_a_benchmark(name, tmp_path):
     """A target that is not met is the status only if asked: 300 notifications are over before their rate can be what the
     throughput's wants."""
@@ -36,13 +34,43 @@ def test_a_benchmark(name, tmp_path):
     process = start(name, *SMALL, "--output", tmp_path, *["--check"] * check)
     output, errors = process.communicate(timeout=300)
     assert process.returncode == (3 if check else 0) and ("NOT MET" in output or not check), errors
-    report = json.loads(Path(tmp_path, f"{name}.json").read_text())
+    checked(name, tmp_path, output)
+
+
+CASES = {  # each case of crowds, and a figure of its own that is above 0 when the case was measured at all
+    "slow": "slots of the slow, alone", "bad_rows": "p99 ms", "broadcast": "bare loop/s, 400 hosts (baseline: 10)",
+    "deleted": "another's GET, p50 ms", "large": "highest resident MiB", "locked": "p99 ms", "one_host": "connections at once",
+    "black_holes": "p99 ms"}
+
+
+@pytest.mark.parametrize("case", [name if name == "one_host" else pytest.param(name, marks=LONG) for name in CASES])
+def test_a_case_of_crowds(case, tmp_path):
+    process = start("crowds", "--only", case, *SMALL, "--output", tmp_path)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0 and "counts for nothing" not in output, errors
+    report = checked("crowds", tmp_path, output)
+    assert {row["case"] for row in report["rows"]} == {case}
+    assert [row["beside it"] > 0 for row in report["rows"] if row["figure"] == CASES[case]] == [True], output
+
+
+@pytest.mark.parametrize("given", ["nothing", "slow,", "slow locked"])
+def test_a_case_that_is_none(given):
+    process = start("crowds", "--only", given)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 2 and output == "" and "crowds has no case" in errors
+    assert f"there are {', '.join(CASES)} (" in errors, "this test knows them all"
+
+
+def checked(name: str, folder: Path, output: str) -> dict:
+    """The JSON, which says what was printed and how it was measured."""
+    report = json.loads(Path(folder, f"{name}.json").read_text())
     assert report["name"] == name and report["facts"]["machine"]["cores"] >= 1
     assert report["facts"]["innodb_flush_log_at_trx_commit"] == "1", "durable commits"
     assert report["rows"] and all(row[FIGURE[name]] >= 0 for row in report["rows"])
     assert report["targets"] and report["met"] == all(target["met"] for target in report["targets"])
     for text in [FIGURE[name], *(target["name"] for target in report["targets"])]:
         assert text in output
+    return report
 
 
 @pytest.mark.parametrize("name", ["nothing", "throughput,latency"])
