@@ -37,3 +37,9 @@ class Healthy:
         finally:
             self.service.kill_dispatcher()  # what others hold is not waited for
         return spread([one.from_commit for one in found]), missing
+
+
+def in_turn(arms: tuple[str, ...], number: int) -> tuple[str, ...]:
+    """Each round begins with another arm."""
+    first = number % len(arms)
+    return arms[first:] + arms[:first]

@@ -66,8 +66,8 @@ class Flow:
         return found
 
     def latencies_within(self, receiver: Receiver, patience: float) -> tuple[list[Latency], int]:
-        """The same, with how many have not arrived when `patience` is over: those count with what they have waited by then,
-        which is less than they will take."""
+        """The same, with how many have not arrived when `patience` is over: those count with what they have waited
+        by then, which is less than they will take."""
         wanted: dict[int, int] = {}
         arrived: dict[int, float] = {}
 

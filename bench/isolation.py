@@ -6,7 +6,7 @@ import statistics
 from contextlib import contextmanager, nullcontext
 
 from bench import black_holes
-from bench.beside import Healthy, Others
+from bench.beside import Healthy, Others, in_turn
 from bench.flow import Flow
 from bench.receiver import Receiver
 from bench.report import Report, Target, progress
@@ -33,7 +33,7 @@ def run(options) -> Report:
             healthy = Healthy(service, receiver, others, RATE, options.seconds)
             backlog = options.backlog // HELD_SHARE * len(holes)
             arms = [arm_of(name, number, healthy, lambda: held_by(service, holes, backlog), options)
-                    for number in range(1, options.rounds + 1) for name in in_turn(number)]
+                    for number in range(1, options.rounds + 1) for name in in_turn(ARMS, number)]
             fair = fairness(service, receiver, others, options)
     report.rows = [summary(name, [arm for kind, arm in arms if kind == name]) for name in ARMS]
     judge(report, fair, options)
@@ -43,7 +43,8 @@ def run(options) -> Report:
 def register(service: Service, receiver: Receiver, swallowing: list[int], webhooks: int) -> tuple[list[int], list[int]]:
     """Entities with a webhook each: those who behave, and the black holes."""
     progress(f"registering {webhooks:,} webhooks")
-    others, holes = ([number for number in range(1, webhooks + 1) if (number % ONE_IN == 0) == hole] for hole in (False, True))
+    holes = [number for number in range(1, webhooks + 1) if number % ONE_IN == 0]
+    others = [number for number in range(1, webhooks + 1) if number % ONE_IN]
     service.register([receiver.port if number % ONE_IN else swallowing[number // ONE_IN % len(swallowing)]
                       for number in range(1, webhooks + 1)])
     return others, holes
@@ -54,12 +55,6 @@ def held_by(service: Service, holes: list[int], rows: int):
     """A backlog of the black holes, written at once."""
     service.write(rows, holes)
     yield
-
-
-def in_turn(number: int) -> tuple[str, ...]:
-    """Each round begins with another arm."""
-    first = number % len(ARMS)
-    return ARMS[first:] + ARMS[:first]
 
 
 def arm_of(name: str, number: int, healthy: Healthy, backlog: Others, options) -> tuple[str, dict]:

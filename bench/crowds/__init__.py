@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import importlib
+import subprocess
 
 from bench.report import Report, Target, progress
 from support.sql import SqlError
@@ -37,7 +39,7 @@ def measure(name: str, options: argparse.Namespace, report: Report) -> None:
     """A case that fails does not cost the others their figures."""
     try:
         figures, facts = importlib.import_module(f"bench.crowds.{name}").run(options)
-    except (AssertionError, SqlError, OSError) as error:
+    except (AssertionError, SqlError, OSError, subprocess.SubprocessError, http.client.HTTPException) as error:
         progress(f"{name} counts for nothing: {error}")
         report.notes.append(f"{name} counts for nothing: {error}")
         report.targets.append(Target(f"{name}: measured", 0, "at least", 1))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import statistics
 
+from bench.beside import in_turn
 from bench.crowds.figures import Figure
 from bench.crowds.stage import Stage, scaled
 from bench.report import progress
@@ -23,15 +24,11 @@ def run(options):
         for number in range(options.rounds):
             for arm, hosts in (("bare few", few), ("bare distinct", many)):
                 found[arm].append(send_bare(arm, many, hosts, stage.service, stage.receiver))
-            for arm in in_turn(list(arms), number):
+            for arm in in_turn(tuple(arms), number):
                 found[arm].append(deliver_backlog(arm, many, arms[arm], stage.service, stage.receiver,
                                                   options.record_timeout))
                 progress(f"{arm}: {found[arm][-1]['rate/s']:,.0f}/s")
     return figures({arm: [row["rate/s"] for row in rows] for arm, rows in found.items()}, many, few), stage.facts
-
-
-def in_turn(arms: list[str], number: int) -> list[str]:
-    return arms[number % len(arms):] + arms[:number % len(arms)]
 
 
 def figures(rates: dict[str, list[float]], many: int, few: int) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""A crowd that always answers 200, after 13 s: what a healthy entity feels, and how many slots the crowd may have meanwhile."""
+"""A crowd that always answers 200, after 13 s: what a healthy entity feels, and how many slots the crowd has meanwhile."""
 from __future__ import annotations
 
 import contextlib
@@ -29,9 +29,8 @@ def run(options):
         @contextlib.contextmanager
         def crowd():
             stage.service.write(ROWS * len(slow), slow)
-            in_flight = lambda: scrape(f"http://{address}/metrics").value("apientidades_in_flight")
-            within(lambda: in_flight() >= 0.9 * most, TURNS * after + 5)
-            alone.append(in_flight())
+            within(lambda: in_flight(address) >= 0.9 * most, TURNS * after + 5)
+            alone.append(in_flight(address))
             with samples(lambda: receiver.counts()["held"]) as held:
                 yield
             beside.append(statistics.median(held))
@@ -41,6 +40,10 @@ def run(options):
         Figure("slots of the slow, alone", statistics.median(alone), goal=("at least", most / 2)),
         Figure("slots of the slow, beside the healthy", statistics.median(beside)),
     ], stage.facts
+
+
+def in_flight(address: str) -> float:
+    return scrape(f"http://{address}/metrics").value("apientidades_in_flight")
 
 
 @contextlib.contextmanager

@@ -63,8 +63,8 @@ class Stage:
                                   f"e.estado = 'entregada' AND n.entidad_id IN ({', '.join(map(str, entities))})"
                                   f" AND {condition}")
 
-    def healthy(self, entities: list[int], rate: float = RATE, seconds: float | None = None) -> Healthy:
-        return Healthy(self.service, self.receiver, entities, rate, seconds or self.options.seconds, PATIENCE)
+    def healthy(self, entities: list[int], rate: float = RATE) -> Healthy:
+        return Healthy(self.service, self.receiver, entities, rate, self.options.seconds, PATIENCE)
 
     def in_turns(self, healthy: Healthy, others: Others, baseline: Others = nullcontext, factor: float = 1,
                  more: float = AT_MOST_MORE_MS, **settings: str) -> list[Figure]:
