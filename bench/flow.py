@@ -41,12 +41,12 @@ class Flow:
                  rows: float = math.inf):
         """Ends after `seconds` or after `rows`."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
+        self.after = service.last("notificaciones_pendientes")  # here: another thread may be the one that runs it
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 
     def run(self) -> "Flow":
         """Writes everything, and returns when that is done."""
-        self.after = self.service.last("notificaciones_pendientes")
         writers = max(2, round(self.rate / ROWS_PER_WRITER))
         begin = time.time() + 0.2
         threads = [threading.Thread(target=self._write, args=(index, writers, begin)) for index in range(writers)]
