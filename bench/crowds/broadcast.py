@@ -28,20 +28,25 @@ def run(options):
                 found[arm].append(deliver_backlog(arm, many, arms[arm], stage.service, stage.receiver,
                                                   options.record_timeout))
                 progress(f"{arm}: {found[arm][-1]['rate/s']:,.0f}/s")
-    return figures({arm: [row["rate/s"] for row in rows] for arm, rows in found.items()}, many, few), stage.facts
+    rates, connections = ({arm: [row[column] for row in rows] for arm, rows in found.items()}
+                          for column in ("rate/s", "connections"))
+    return figures(rates, connections, many, few), stage.facts
 
 
-def figures(rates: dict[str, list[float]], many: int, few: int) -> list[Figure]:
+def figures(rates: dict[str, list[float]], connections: dict[str, list[int]], many: int, few: int) -> list[Figure]:
     """A connection to a new host costs more than a delivery: the bare loop says how much, and the service's share is judged
     by it."""
     rate = {arm: statistics.median(found) for arm, found in rates.items()}
     base = tuple(rates["few"])
+    made = tuple(connections["few"])
     return [
         Figure(f"rows/s, {many:,} entities at {few:,} hosts", rate["shared"], base),
         Figure(f"of the rate of {few:,} entities, at the same hosts", rate["shared"] / rate["few"], goal=("at least", 0.9)),
+        Figure("connections made, at the same hosts", statistics.median(connections["shared"]), made),
         Figure(f"rows/s, {many:,} entities at {many:,} hosts", rate["distinct"], base),
         Figure(f"of the rate of {few:,} entities, at a host each", rate["distinct"] / rate["few"]),
         Figure(f"bare loop/s, {many:,} hosts (baseline: {few:,})", rate["bare distinct"], tuple(rates["bare few"])),
+        Figure("of the bare loop's rate, at a host each", rate["distinct"] / rate["bare distinct"]),
         Figure("of the bare loop's own share, at a host each",
                rate["distinct"] / rate["few"] / (rate["bare distinct"] / rate["bare few"]), goal=("at least", 0.9)),
     ]
