@@ -11,11 +11,11 @@ from support.arena import Arena, Stopwatch
 
 SHORT = {
     faults.kill_dispatcher: 2, faults.kill_before_recording: 1, faults.kill_one_of_two: 1, faults.kill_database: 2,
-    faults.kill_sessions: 1, faults.deadlock: 1, faults.lock_wait: 1, faults.read_only: 1, faults.freeze: 1, faults.drain: 1,
+    faults.kill_sessions: 1, faults.locked_row: 2, faults.read_only: 1, faults.freeze: 1, faults.drain: 1,
 }
 LONG = {
     faults.kill_dispatcher: 50, faults.kill_before_recording: 20, faults.kill_one_of_two: 15, faults.kill_database: 20,
-    faults.kill_sessions: 25, faults.deadlock: 8, faults.lock_wait: 4, faults.read_only: 6, faults.freeze: 3, faults.drain: 6,
+    faults.kill_sessions: 25, faults.locked_row: 12, faults.read_only: 6, faults.freeze: 3, faults.drain: 6,
 }
 
 

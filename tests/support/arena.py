@@ -27,10 +27,7 @@ SETTINGS = setting(
     delivery_allowed_networks="127.0.0.0/8")
 EVENT = ["evaluacion.abierta"]
 DISPATCHERS = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
-BLOCKED = ("SELECT p.id, t.trx_wait_started FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
-           " ON p.id = t.trx_mysql_thread_id WHERE p.user LIKE '%dispatcher' AND t.trx_state = 'LOCK WAIT'")
-
-BLOCKED_EVERY = 0.2  # seconds: asked more often than every 0.1 s, the server answers what it answered before
+BLOCKED = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher' AND state LIKE 'Waiting for table%'"
 
 
 class Arena:
@@ -85,16 +82,13 @@ class Arena:
         """The connections of the dispatchers."""
         return {int(row[0]) for row in self.root(DISPATCHERS)}
 
-    def wait_blocked(self) -> set[tuple[str, str]]:
-        """Once a dispatcher waits for a row lock: which sessions do, and since when."""
-        return wait_until(self._blocked, what="a dispatcher to wait for a row", every=BLOCKED_EVERY)
+    def wait_blocked(self) -> None:
+        """Once a dispatcher waits for a table."""
+        wait_until(lambda: self.root(BLOCKED), what="a dispatcher to wait for a table")
 
-    def wait_given_up(self, blocked: set[tuple[str, str]]) -> None:
-        """Once none of those waits goes on."""
-        wait_until(lambda: not blocked & self._blocked(), LEASE, "a dispatcher to give up waiting", every=BLOCKED_EVERY)
-
-    def _blocked(self) -> set[tuple[str, str]]:
-        return {(id, since) for id, since in self.root(BLOCKED)}
+    def told(self, message: str) -> int:
+        """How often the dispatchers' log says it."""
+        return self.stack.dev("logs", "dispatcher").stdout.count(message)
 
     def restart_database(self) -> None:
         self.stack.start("db")

@@ -4,13 +4,12 @@ Where no outcome need be forgotten, that is nothing at all, unless the fault too
 """
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import time
 
 from support.arena import LEASE, TIMEOUT, Arena, Stopwatch, patiently
-from support.sql import SqlSession, numbers
+from support.sql import SqlSession
 from support.wait import wait_until
 
 PATIENCE = LEASE - TIMEOUT - 3  # seconds for which every lease outlasts a database that does not answer
@@ -74,41 +73,17 @@ def kill_sessions(arena: Arena) -> dict:
     return {}
 
 
-def deadlock(arena: Arena) -> dict:
-    """Locks the rows of a batch of results from the other end; the server must choose the dispatcher as its victim."""
-    rows = itertools.cycle([("webhook_ejecuciones", "entregas"), ("entregas", "webhook_ejecuciones")])
-    wait_until(lambda: provoke_deadlock(arena, *next(rows)), 60, "a deadlock")
-    arena.progress()
-    return {}
-
-
-def provoke_deadlock(arena: Arena, first: str, second: str) -> bool:
-    """False when the dispatcher locked them in this order, too."""
-    with arena.held() as (id, webhook, answer):
-        keys = {"entregas": id, "webhook_ejecuciones": webhook}
-        other = arena.connect()
-        other("SET innodb_lock_wait_timeout = 5")
-        other("CREATE DATABASE IF NOT EXISTS lastre; CREATE TABLE IF NOT EXISTS lastre.filas (n INT) ENGINE = InnoDB")
-        other("START TRANSACTION")
-        other(f"INSERT INTO lastre.filas SELECT seq FROM {numbers(1000)}")  # the lighter transaction is the victim
-        lock(other, first, keys[first])
-        before = deadlocks(arena)
-        answer()
-        arena.wait_blocked()
-        lock(other, second, keys[second])
-        other.close()
-    return deadlocks(arena) > before
-
-
-def lock_wait(arena: Arena) -> dict:
-    """A row of a batch of results is locked until the dispatcher gives up waiting, and tries again."""
+def locked_row(arena: Arena) -> dict:
+    """A row of a batch of results is locked: the others are recorded, and that one once it is free."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
         lock(other, "entregas", id)
         taken, seen = Stopwatch(), arena.in_flight()
+        told = arena.told("a row is locked by another session")
         answer()
-        arena.wait_given_up(arena.wait_blocked())
+        wait_until(lambda: arena.told("a row is locked by another session") > told, what="the dispatcher to meet the row")
+        arena.progress()
         seen |= arena.in_flight()
         other.close()
     arena.progress()
@@ -160,7 +135,3 @@ def drain(arena: Arena) -> dict:
 def lock(session: SqlSession, table: str, key: int) -> None:
     column = "id" if table == "entregas" else "webhook_id"
     session(f"SELECT 1 FROM {table} WHERE {column} = {key} FOR UPDATE")
-
-
-def deadlocks(arena: Arena) -> int:
-    return arena.value("SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'")
