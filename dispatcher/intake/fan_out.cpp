@@ -37,28 +37,34 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
   return webhook::check_event_data(*notification.event, *notification.data);
 }
 
+/// Those of which something is pending, so that what follows is, too; whether one that holds nothing waits
+/// for what others hold, at its host or of all the slots.
+struct Waiting {
+  std::set<delivery::WebhookId> webhooks;
+  bool for_others = false;
+};
+
 /// Takes the slot of a delivery that is created leased.
 delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
-                                  std::set<delivery::WebhookId>& pending, delivery::Grants& slots) {
+                                  Waiting& waiting, delivery::Grants& slots) {
   const auto webhook = subscriber.target.webhook;
   if (!subscriber.active) return delivery::DeliveryState::held;
-  // Once one is pending so are those that follow.
-  const bool in_turn = !subscriber.backlog && !subscriber.resting && !pending.contains(webhook);
+  const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting.webhooks.contains(webhook);
   if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.probing)))
     return delivery::DeliveryState::leased;
-  pending.insert(webhook);
+  waiting.webhooks.insert(webhook);
+  waiting.for_others = waiting.for_others || (in_turn && !slots.holds_any(webhook));
   return delivery::DeliveryState::pending;
 }
 
 std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notification,
-                                              const store::Recipient& recipient,
-                                              std::set<delivery::WebhookId>& pending,
+                                              const store::Recipient& recipient, Waiting& waiting,
                                               delivery::Grants& slots) {
   std::vector<store::NewDelivery> result;
   for (const auto& subscriber : recipient.webhooks) {
     if (!subscriber.events.contains(*notification.event)) continue;
     result.push_back({notification.id, subscriber.target.webhook,
-                      state_for(subscriber, notification.entity, pending, slots)});
+                      state_for(subscriber, notification.entity, waiting, slots)});
   }
   return result;
 }
@@ -114,7 +120,7 @@ FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::map<delivery::EntityId, store::Recipient>& recipients,
                         delivery::Grants& slots, Ahead ahead) {
   FanOutPlan plan;
-  std::set<delivery::WebhookId> pending;
+  Waiting waiting;
   auto& fan_out = plan.fan_out;
   for (const auto& notification : notifications) {
     const auto entity = notification.entity;
@@ -129,8 +135,11 @@ FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
       continue;
     }
     const bool full = slots.full();
-    const auto deliveries = deliveries_of(notification, *recipient, pending, slots);
-    if (ahead == Ahead::no && would_only_wait(deliveries)) {
+    waiting.for_others = false;
+    const auto deliveries = deliveries_of(notification, *recipient, waiting, slots);
+    // Who waits for its own deliveries is left until one of them has ended. Who waits for others' is not: it
+    // may have none that could end.
+    if (ahead == Ahead::no && would_only_wait(deliveries) && (full || !waiting.for_others)) {
       plan.full = full;
       if (full) break;
       plan.busy.insert(entity);

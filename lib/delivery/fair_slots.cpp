@@ -178,6 +178,11 @@ void FairSlots::recorded(WebhookId id) {
   forget(webhook.entity);
 }
 
+bool FairSlots::holds_any(WebhookId id) const {
+  const auto found = webhooks_.find(id);
+  return found != webhooks_.end() && found->second.in_hand + found->second.unrecorded > 0;
+}
+
 unsigned FairSlots::slots(WebhookId id) const {
   const auto found = webhooks_.find(id);
   return found == webhooks_.end() ? 0 : found->second.slots;

@@ -75,6 +75,8 @@ class FairSlots {
   void ended(WebhookId webhook, Outcome outcome, platform::Milliseconds took);
   void recorded(WebhookId webhook);
 
+  /// Something of it is in hand, or has not been recorded yet.
+  bool holds_any(WebhookId webhook) const;
   /// How many of a webhook's requests may be under way together.
   unsigned slots(WebhookId webhook) const;
   unsigned in_hand() const { return in_hand_; }
@@ -188,6 +190,7 @@ class Grants {
     if (const auto found = taken_.find(webhook); found != taken_.end() && found->second > 0) --found->second;
   }
   bool full() const { return slots_->full(); }
+  bool holds_any(WebhookId webhook) const { return slots_->holds_any(webhook); }
 
  private:
   FairSlots* slots_;

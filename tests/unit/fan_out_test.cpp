@@ -253,6 +253,17 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
   BOOST_TEST(!plan.full);
 }
 
+// A broadcast to many webhooks of one host: nothing of theirs could end, and have them looked at again.
+BOOST_AUTO_TEST_CASE(who_waits_for_what_others_hold_is_not_left) {
+  FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 1, .longest = std::chrono::seconds(15)});
+  slots.identify({9, 9, "receptor.example:443", false});
+  BOOST_REQUIRE(slots.take(9));
+  const auto plan = plan_sendable({opened(11)}, with({subscriber(1)}), slots);
+  BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11}));
+  BOOST_TEST(states(plan.fan_out, 1) == "p");
+  BOOST_TEST(plan.busy.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
   auto behind = subscriber(1);
   behind.backlog = true;
