@@ -31,7 +31,7 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
   if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
   if (*notification.occurred < platform::UtcTime{}) return "ocurrida_en: es anterior a 1970";
   if (!notification.event) return "evento: no es uno de los 11 eventos";
-  if (!notification.key_fits) return "clave: debe tener entre 1 y 64 caracteres";
+  if (!notification.valid_key) return "clave: debe tener de 1 a 64 caracteres";
   static_assert(store::longest_data == 65536);
   if (!notification.data) return "datos: tiene más de 65536 bytes";
   return webhook::check_event_data(*notification.event, *notification.data);

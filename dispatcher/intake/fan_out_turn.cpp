@@ -45,6 +45,18 @@ std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification
   return {entities.begin(), entities.end()};
 }
 
+/// Of a part that follows others of its batch: none overtakes one of its entity that was left.
+std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part,
+                                                const std::set<delivery::EntityId>& busy,
+                                                const std::set<delivery::EntityId>& locked) {
+  if (busy.empty() && locked.empty()) return part;
+  std::vector<JudgedNotification> result;
+  std::ranges::copy_if(part, std::back_inserter(result), [&](const auto& notification) {
+    return !busy.contains(notification.entity) && !locked.contains(notification.entity);
+  });
+  return result;
+}
+
 void append_created(LeasedBatch& into, const std::vector<store::CreatedDelivery>& created,
                     const std::vector<JudgedNotification>& notifications,
                     const std::map<delivery::EntityId, store::Recipient>& recipients, std::uint64_t lease) {
@@ -192,11 +204,15 @@ Intake::Batch Intake::read_batch(store::Session& session, const std::vector<stor
   auto& first = turns_first_ ? in_turns : in_line;
   auto& second = turns_first_ ? in_line : in_turns;
   std::ranges::move(second, std::back_inserter(first));
+  const auto leave = [&](const std::vector<store::PendingNotification>& notifications) {
+    for (const auto& notification : notifications) {
+      batch.passed.insert(notification.id);
+      batch.with_left.insert(notification.entity);
+    }
+  };
+  leave(store::leave_quarantined(first));
   const auto left = store::leave_to_newer(session, first);
-  for (const auto& notification : left) {
-    batch.passed.insert(notification.id);
-    batch.with_left.insert(notification.entity);
-  }
+  leave(left);
   report_left("notifications", left.size());
   for (const auto& notification : first) {
     if (!notification.data) batch.with_large.insert(notification.entity);
@@ -211,28 +227,49 @@ void Intake::fan_out(store::Session& session, QueueScanner& scanner, Batch batch
                      Ahead ahead, LeasedBatch& into) {
   into.leased_at = monotonic_now();
   Turn turn{slots, ahead};
-  const auto take = [&](const std::vector<JudgedNotification>& part) {
-    if (part.empty()) return;
-    if (turn.isolate_until && monotonic_now() > *turn.isolate_until) {
-      for (const auto& notification : part) batch.put_off.insert(notification.entity);
-      return;
-    }
-    try {
-      fan_out_part(session, scanner, part, batch, turn, into);
-    } catch (const store::Refused&) {
-      if (!turn.isolate_until) turn.isolate_until = monotonic_now() + longest_isolation;
-      throw;
-    }
-  };
-  store::isolate(batch.judged, take,
-                 [&](const JudgedNotification& notification, const store::Refused& error) {
-                   batch.passed.insert(notification.id);
-                   batch.refused.insert(notification.entity);
-                   batch.put_off.insert(notification.entity);
-                   blamed(scanner.entities(), notification, error);
-                 });
+  store::isolate(
+      batch.judged,
+      [&](const std::vector<JudgedNotification>& part) {
+        take_part(session, scanner, part, batch, turn, into);
+      },
+      [&](const JudgedNotification& notification, const store::Refused& error) {
+        batch.passed.insert(notification.id);
+        batch.refused.insert(notification.entity);
+        batch.put_off.insert(notification.entity);
+        blamed(session, scanner.entities(), notification, error);
+      });
   batch.note(scanner.entities());
   into.worked = into.worked || !batch.passed.empty();
+}
+
+/// What waits for a lock that no row tells of (a gap, of a session at REPEATABLE READ) is found by halves,
+/// too.
+void Intake::take_part(store::Session& session, QueueScanner& scanner,
+                       const std::vector<JudgedNotification>& part, Batch& batch, Turn& turn,
+                       LeasedBatch& into) {
+  if (part.empty()) return;
+  if (turn.isolate_until && monotonic_now() > *turn.isolate_until) {
+    for (const auto& notification : part) batch.put_off.insert(notification.entity);
+    return;
+  }
+  const auto isolate_from_now = [&] {
+    if (!turn.isolate_until) turn.isolate_until = monotonic_now() + longest_isolation;
+  };
+  try {
+    fan_out_part(session, scanner, without_waiting(part, batch.busy, batch.locked), batch, turn, into);
+  } catch (const store::Refused&) {
+    isolate_from_now();
+    throw;
+  } catch (const store::LockTimeout&) {
+    isolate_from_now();
+    if (part.size() == 1) {
+      batch.locked.insert(part.front().entity);
+      return;
+    }
+    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+    take_part(session, scanner, {part.begin(), middle}, batch, turn, into);
+    take_part(session, scanner, {middle, part.end()}, batch, turn, into);
+  }
 }
 
 void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
@@ -264,16 +301,13 @@ void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
   }
   append_created(into, created, part, recipients, lease.token);
   report(plan.fan_out);
+  quarantine_.passed(plan.fan_out);
 }
 
-void Intake::blamed(ReadyEntities& entities, const JudgedNotification& notification,
+void Intake::blamed(store::Session& session, ReadyEntities& entities, const JudgedNotification& notification,
                     const store::Refused& error) {
   entities.note_refused(notification.entity);
-  log_.error("the database refuses to fan out a notification of an entity; the others go on",
-             {{"duty", "fan-out"},
-              {"entity", notification.entity},
-              {"notification", notification.id},
-              {"error", error.what()}});
+  quarantine_.blamed(session, notification.entity, notification.id, error);
 }
 
 void Intake::report(const store::FanOut& fan_out) const {

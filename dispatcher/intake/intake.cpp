@@ -79,7 +79,11 @@ std::vector<store::ClaimRequest> plan_claims(const delivery::FairSlots::Candidat
 }  // namespace
 
 Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics)
-    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()) {}
+    : settings_(settings),
+      log_(log),
+      metrics_(metrics),
+      random_(std::random_device{}()),
+      quarantine_(log, metrics) {}
 
 store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 

@@ -11,6 +11,7 @@
 #include "delivery/fair_slots.hpp"
 #include "intake/fan_out.hpp"
 #include "intake/pacer.hpp"
+#include "intake/quarantine.hpp"
 #include "intake/queue_scanner.hpp"
 #include "observation/metrics.hpp"
 #include "platform/config.hpp"
@@ -70,10 +71,13 @@ class Intake {
                    std::vector<store::TakeRequest> requests);
   void fan_out(store::Session& session, QueueScanner& scanner, Batch batch, delivery::FairSlots& slots,
                Ahead ahead, LeasedBatch& into);
+  void take_part(store::Session& session, QueueScanner& scanner, const std::vector<JudgedNotification>& part,
+                 Batch& batch, Turn& turn, LeasedBatch& into);
   void fan_out_part(store::Session& session, QueueScanner& scanner,
                     const std::vector<JudgedNotification>& part, Batch& batch, Turn& turn, LeasedBatch& into);
   /// A notification that the database refuses alone. What comes behind it is passed on to delivery.
-  void blamed(ReadyEntities& entities, const JudgedNotification& notification, const store::Refused& error);
+  void blamed(store::Session& session, ReadyEntities& entities, const JudgedNotification& notification,
+              const store::Refused& error);
   void report(const store::FanOut& fan_out) const;
   void report_left(std::string_view what, std::size_t count);
 
@@ -83,7 +87,8 @@ class Intake {
   std::mt19937_64 random_;
   Pacer busy_pacer_{10};
   Pacer suspect_pacer_{10};
-  Pacer large_pacer_{25};     // while there are others
+  Pacer large_pacer_{25};  // while there are others
+  Quarantine quarantine_;
   bool turns_first_ = false;  // of the line and those that take turns, who gets the larger half
   std::deque<delivery::WebhookId> unidentified_;  // due, and not known yet whose they are
   platform::MonotonicTime next_left_report_{};

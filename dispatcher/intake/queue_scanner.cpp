@@ -141,7 +141,7 @@ bool QueueScanner::search_entities(store::Session& session) {
   bool found = false;
   const auto until = monotonic_now() + slice;
   search_ranges(
-      entity_ranges_, [&] { return monotonic_now() < until && entities_.has_room(); },
+      entity_ranges_, [&] { return monotonic_now() < until && entities_.has_room_for_search(); },
       [&](const auto& ranges) {
         auto waiting = find_waiting_entities(session, ranges);
         for (const auto& entity : waiting.found) found = entities_.found(entity) || found;

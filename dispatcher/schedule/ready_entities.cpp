@@ -18,12 +18,25 @@ ReadyEntities::ReadyEntities(delivery::EntityId cursor) { cursors_.fill(cursor);
 bool ReadyEntities::found(const store::WaitingEntity& entity) {
   auto& entry = entities_[entity.id];
   ++visits_;
-  if (entry.waits() || entry.left.known()) return false;
+  if (entry.more || entry.left.known()) return false;
+  if (!entry.in_line.empty()) return found_before_line(entity.id, entry, entity.oldest.front());
+  entry.sought = look_;
   const auto share = entry.suspect ? 0 : std::min(line_share, entity.oldest.size());
   for (std::size_t i = 0; i < share; ++i) put_in_line(entity.id, entry, entity.oldest[i]);
   if (entity.more || share < entity.oldest.size())
     take_turns_from(entry, share > 0 ? entity.oldest[share - 1] : entity.oldest.front() - 1);
   settle(entity.id);
+  return true;
+}
+
+/// Ids are given before they are committed: one that comes late goes before those in line.
+bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
+                                      delivery::NotificationId oldest) {
+  entry.sought = look_;
+  if (oldest >= entry.in_line.front()) return false;
+  leave_line(entry);
+  take_turns_from(entry, oldest - 1);
+  settle(entity);
   return true;
 }
 
@@ -195,7 +208,9 @@ void ReadyEntities::look_again() {
 
 std::vector<store::IdRange> ReadyEntities::ranges() {
   visits_ += entities_.size();
-  return ranges_between(entities_, [](const Entry& entry) { return entry.waits() || entry.left.known(); });
+  return ranges_between(entities_, [this](const Entry& entry) {
+    return entry.more || entry.left.known() || (!entry.in_line.empty() && entry.sought == look_);
+  });
 }
 
 ReadyEntities::Entry* ReadyEntities::find(delivery::EntityId entity) {
@@ -206,6 +221,7 @@ ReadyEntities::Entry* ReadyEntities::find(delivery::EntityId entity) {
 
 void ReadyEntities::put_in_line(delivery::EntityId entity, Entry& entry, delivery::NotificationId id) {
   if (!entry.in_line.empty() && id <= entry.in_line.back()) return;
+  if (entry.in_line.empty()) entry.sought = look_;
   line_.emplace(id, entity);
   entry.in_line.push_back(id);
 }

@@ -36,6 +36,11 @@ class ReadyEntities {
   void missed_some();
   /// Whether more may be told: what is known is bounded.
   bool has_room() const { return line_.size() < longest_line && entities_.size() < most_entities; }
+  /// The same for the search, which has room of its own: what arrives in masses must not keep it from its
+  /// turn.
+  bool has_room_for_search() const {
+    return line_.size() < 2 * longest_line && entities_.size() < most_entities;
+  }
   /// The line will soon be empty.
   bool runs_short() const { return line_.size() < longest_line / 2 && entities_.size() < most_entities; }
 
@@ -101,6 +106,7 @@ class ReadyEntities {
     bool more = false;                   // or there may be, after those in line
     delivery::NotificationId after = 0;  // in turns, what is sought; as of a look
     unsigned look = 0;
+    unsigned sought = 0;  // at that look nothing was found before those in line
     bool busy = false;
     bool suspect = false;
     bool large = false;
@@ -113,6 +119,7 @@ class ReadyEntities {
   using Entities = std::map<delivery::EntityId, Entry>;
 
   Entry* find(delivery::EntityId entity);
+  bool found_before_line(delivery::EntityId entity, Entry& entry, delivery::NotificationId oldest);
   void put_in_line(delivery::EntityId entity, Entry& entry, delivery::NotificationId id);
   void take_turns_from(Entry& entry, delivery::NotificationId after);
   void leave_line(Entry& entry);

@@ -47,7 +47,7 @@ inline constexpr std::array<Transition<NotificationState>, 8> notification_trans
     {std::nullopt, NotificationState::pending, Actor::evaluation, "a row is written"},
     {std::nullopt, NotificationState::processed, Actor::api, "a test event, with its deliveries"},
     {NotificationState::pending, NotificationState::processed, Actor::dispatcher, "fanned out"},
-    {NotificationState::pending, NotificationState::rejected, Actor::dispatcher, "its data or its entity is not valid"},
+    {NotificationState::pending, NotificationState::rejected, Actor::dispatcher, "its data or its entity is not valid, or the database refuses it"},
     {NotificationState::pending, NotificationState::cancelled, Actor::administrator, "notification cancel"},
     {NotificationState::processed, NotificationState::cancelled, Actor::administrator, "notification cancel"},
     {NotificationState::rejected, NotificationState::pending, Actor::administrator, "notification retry"},

@@ -5,6 +5,7 @@ GRANT SELECT, UPDATE (activo, motivo),
       DELETE                          ON webhooks                  TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE  ON webhook_ejecuciones       TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE, DELETE          ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, INSERT, UPDATE, DELETE  ON notificaciones_apartadas  TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE  ON entregas                  TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, DELETE          ON intentos_entrega          TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT                          ON control_envio             TO 'apientidades_dispatcher'@'localhost';

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(data_are_kept_byte_for_byte) {
   Database database;
   const std::string data = "{ \"b\": 7.50,\"a\":1e2 , \"\\u00e1\":\"á😀\" }";
   const auto id = insert_notification(database.session, 7, "evaluacion.cerrada", data);
-  BOOST_CHECK_EQUAL(find_notification(database.session, id)->data, data);
+  BOOST_CHECK_EQUAL(find_notification(database.session, id)->data.value(), data);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_notifies_once_and_is_compared_exactly) {

@@ -68,7 +68,7 @@ URL_RULES = "lib/webhook/target_url.cpp"
 SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/handlers/delete_webhook.cpp",
            "fcgi-app/handlers/register_webhook.cpp", "fcgi-app/handlers/test_event.cpp", "lib/webhook/registration.cpp",
            "lib/webhook/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/event_data.cpp", "lib/webhook/registration.hpp",
-           "dispatcher/intake/fan_out.cpp"]
+           "dispatcher/intake/fan_out.cpp", "lib/store/notifications/quarantine.cpp"]
 
 
 @pytest.mark.parametrize("document", ["docs/api.md", "docs/notificacion.md", "docs/table.md"])

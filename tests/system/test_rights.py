@@ -15,6 +15,7 @@ FORBIDDEN = {
         "UPDATE webhooks SET activo = 1", "UPDATE webhooks SET eventos = 'evaluacion.abierta'", "DELETE FROM webhooks",
         "UPDATE notificaciones_pendientes SET datos = '{}'", "DELETE FROM notificaciones_pendientes",
         "UPDATE entregas SET estado = 'cancelada'", "DELETE FROM entregas", "SELECT * FROM intentos_entrega",
+        "SELECT * FROM notificaciones_apartadas", "DELETE FROM notificaciones_apartadas",
         "UPDATE control_envio SET pausada = 1", "UPDATE webhook_ejecuciones SET ultimo_error = 'x'",
         "DELETE FROM altas_webhook",
     ],

@@ -56,7 +56,7 @@ dispatcher::FanOutPlan plan_sendable(const std::vector<PendingNotification>& not
 /// Notification `id` of the entity, of an event that all the tests' webhooks receive.
 PendingNotification opened(delivery::NotificationId id) {
   const std::string data = R"({"evaluacionId": 42, "titulo": "Convocatoria"})";
-  return {id, entity, Event::evaluacion_abierta, platform::UtcTime{}, true, data.size(), data};
+  return {id, entity, Event::evaluacion_abierta, platform::UtcTime{}, data.size(), data};
 }
 
 Subscriber subscriber(delivery::WebhookId webhook) {
@@ -330,8 +330,8 @@ BOOST_AUTO_TEST_CASE(what_a_check_would_refuse_is_rejected) {
   old.occurred = platform::UtcTime{} - platform::Milliseconds(1);
   BOOST_TEST(rejection(old, with({subscriber(1)})) == "ocurrida_en: es anterior a 1970");
   auto key = opened(11);
-  key.key_fits = false;
-  BOOST_TEST(rejection(key, with({subscriber(1)})) == "clave: debe tener entre 1 y 64 caracteres");
+  key.valid_key = false;
+  BOOST_TEST(rejection(key, with({subscriber(1)})) == "clave: debe tener de 1 a 64 caracteres");
 }
 
 BOOST_AUTO_TEST_CASE(data_that_were_not_fetched_are_too_long) {
@@ -347,7 +347,7 @@ namespace {
 
 /// Notification `id`, whose data do not come with its row.
 PendingNotification large(delivery::NotificationId id, delivery::EntityId of, std::uint64_t bytes = 60'000) {
-  return {id, of, Event::evaluacion_abierta, platform::UtcTime{}, true, bytes, std::nullopt};
+  return {id, of, Event::evaluacion_abierta, platform::UtcTime{}, bytes, std::nullopt};
 }
 
 std::string kept_and_cut(std::vector<PendingNotification> notifications, std::uint64_t most) {

@@ -12,7 +12,8 @@ namespace {
 // BY names the column that is compared with the outer row, too: MySQL takes it for no constant within a
 // subquery, and would sort the whole backlog by the rest. Webhooks by the slots of each entity: of those that
 // are deleted there may be any number. (What waits for an entity that does not exist is rejected at once,
-// unless the queue is paused: then it is counted, without its age.)
+// unless the queue is paused: then it is counted, without its age.) What is in
+// quarantine waits for nothing: it counts as rechazada.
 
 constexpr std::string_view whole_queue = R"sql(
   SELECT
@@ -28,10 +29,17 @@ constexpr std::string_view whole_queue = R"sql(
       WHERE espera = 'fallida') AS fallidas,
     (SELECT COUNT(*) FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
       WHERE estado = 'rechazada') AS rechazadas,
+    (SELECT COUNT(*) FROM notificaciones_apartadas a
+      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
+      WHERE n.estado = 'pendiente') AS apartadas,
+    (SELECT COUNT(*) FROM notificaciones_apartadas a
+      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
+      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada') AS apartadas_rechazadas,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
       (SELECT MIN((SELECT n.ocurrida_en
                    FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
                    WHERE n.estado = 'pendiente' AND n.entidad_id = t.id
+                     AND NOT EXISTS (SELECT 1 FROM notificaciones_apartadas a WHERE a.notificacion_id = n.id)
                    ORDER BY n.entidad_id, n.id LIMIT 1))
        FROM entidades t),
       UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
@@ -64,10 +72,17 @@ constexpr std::string_view queue_up_to_limit = R"sql(
       WHERE espera = 'fallida' LIMIT ?) c) AS fallidas,
     (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
       WHERE estado = 'rechazada' LIMIT ?) c) AS rechazadas,
+    (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_apartadas a
+      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
+      WHERE n.estado = 'pendiente' LIMIT ?) c) AS apartadas,
+    (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_apartadas a
+      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
+      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada' LIMIT ?) c) AS apartadas_rechazadas,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
       (SELECT MIN((SELECT n.ocurrida_en
                    FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
                    WHERE n.estado = 'pendiente' AND n.entidad_id = t.id
+                     AND NOT EXISTS (SELECT 1 FROM notificaciones_apartadas a WHERE a.notificacion_id = n.id)
                    ORDER BY n.entidad_id, n.id LIMIT 1))
        FROM entidades t),
       UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
@@ -94,19 +109,19 @@ constexpr std::string_view pause_state = R"sql(
 }  // namespace
 
 QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
-  constexpr std::size_t counts = 6;
+  constexpr std::size_t counts = 8;
   const auto rows =
       limit ? session.run_query(queue_up_to_limit, std::vector<Parameter>(counts, Parameter(*limit)))
             : session.query(whole_queue);
   const auto& row = rows.at(0);
   const auto oldest_notification = row.integer("notificacion_s");
   const auto oldest_delivery = row.integer("entrega_s");
-  return {row.integer("notificaciones_pendientes"),
+  return {std::max<std::int64_t>(0, row.integer("notificaciones_pendientes") - row.integer("apartadas")),
           row.integer("entregas_pendientes"),
           row.integer("en_curso"),
           row.integer("retenidas"),
           row.integer("fallidas"),
-          row.integer("rechazadas"),
+          row.integer("rechazadas") + row.integer("apartadas_rechazadas"),
           std::max(oldest_notification, oldest_delivery),
           oldest_notification,
           oldest_delivery,

@@ -15,11 +15,6 @@ constexpr std::string_view executions_by_id =
 constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
 
-/// Nearly always every row is free and under its lease, and two numbers say so: reading 500 rows takes longer
-/// than locking them.
-constexpr std::string_view sum_of_leases =
-    "SELECT COUNT(*) AS filas, COALESCE(BIT_XOR(arriendo), 0) AS arriendos"
-    " FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view leases_by_id =
     "SELECT id, arriendo FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
@@ -58,27 +53,11 @@ bool has_lease(const Leases& leases, const delivery::DeliveryResult& result) {
   return found != leases.end() && found->second == result.lease;
 }
 
-/// Locks the deliveries of `batch`; whether all of them are under the leases given.
-bool lock_all_deliveries(Session& session, const ResultBatch& batch, const Ids& ids) {
-  std::uint64_t left = batch.size();
-  std::uint64_t leases = 0;
-  for (const auto* result : batch) leases ^= result->lease;
-  for (const auto& row : query_ids(session, sum_of_leases, ids, if_leased_and_free)) {
-    left -= row.unsigned_integer("filas");
-    leases ^= row.unsigned_integer("arriendos");
-  }
-  return left == 0 && leases == 0;
-}
-
 void lock_deliveries(Session& session, const ResultBatch& batch, LockedResults& result) {
   const auto ids = ids_of(batch, &delivery::DeliveryResult::id);
   if (ids.empty()) return;
-  if (lock_all_deliveries(session, batch, ids)) {
-    result.owned = batch;
-    return;
-  }
   const auto locked = read_leases(session, ids, if_leased_and_free);
-  const auto committed = read_leases(session, ids, if_leased);
+  const auto committed = locked.size() < ids.size() ? read_leases(session, ids, if_leased) : locked;
   for (const auto* one : batch) {
     const bool held = !locked.contains(one->id) && has_lease(committed, *one);
     (has_lease(locked, *one) ? result.owned : held ? result.held : result.stale).push_back(one);

@@ -43,6 +43,13 @@ constexpr std::string_view deleted_webhooks_after = R"sql(
     AND (fecha_baja > ? OR id > ?)
   ORDER BY fecha_baja, id LIMIT ?)sql";
 
+/// Few, if any: always read to the last.
+constexpr std::string_view quarantined_after = R"sql(
+  SELECT notificacion_id AS id, TRUE AS otra,
+    TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
+  FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ?
+  ORDER BY notificacion_id LIMIT ?)sql";
+
 // What was seen expired is judged again once it is locked: somebody may have replayed it meanwhile.
 
 constexpr std::string_view ended_deliveries = R"sql(
@@ -68,6 +75,18 @@ constexpr std::string_view lock_ended_without_deliveries = R"sql(
 constexpr std::string_view delete_notifications = R"sql(
   DELETE n FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id)sql";
+
+constexpr std::string_view quarantined_by_id = R"sql(
+  SELECT notificacion_id AS id, TRUE AS otra,
+    TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
+  FROM notificaciones_apartadas WHERE notificacion_id IN)sql";
+constexpr std::string_view lock_quarantined = "FOR UPDATE SKIP LOCKED";
+constexpr std::string_view pending_by_id = "SELECT id FROM notificaciones_pendientes WHERE id IN";
+constexpr std::string_view that_are_pending = "AND estado = 'pendiente'";
+constexpr std::string_view lock_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
+constexpr std::string_view delete_quarantined = R"sql(
+  DELETE a FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN notificaciones_apartadas a FORCE INDEX (PRIMARY) ON a.notificacion_id = j.id)sql";
 
 constexpr std::string_view webhooks_by_id = R"sql(
   SELECT w.id, FALSE AS otra, TIMESTAMPDIFF(MICROSECOND, w.fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
@@ -129,9 +148,16 @@ Ids expired_ids(const Table& table, const Rows& rows) {
   return ids;
 }
 
+Ids ids_of(const Rows& rows) {
+  Ids ids;
+  for (const auto& row : rows) ids.push_back(row.integer("id"));
+  return ids;
+}
+
 Table notifications(const RetentionSettings& retention);
 Table deliveries(const RetentionSettings& retention);
 Table webhooks(const RetentionSettings& retention);
+Table quarantined(const RetentionSettings& retention);
 
 std::uint64_t remove_notifications(Session& session, const RetentionSettings& retention, const Ids& seen) {
   const auto locked = query_ids(session, notifications_by_id, seen, lock_ended_without_deliveries);
@@ -163,6 +189,20 @@ std::uint64_t remove_webhooks(Session& session, const RetentionSettings& retenti
   return session.update(delete_webhooks, text);
 }
 
+/// With their notifications, unless those are pendiente no longer. What somebody holds stays.
+std::uint64_t remove_quarantined(Session& session, const RetentionSettings& retention, const Ids& seen) {
+  auto ids =
+      expired_ids(quarantined(retention), query_ids(session, quarantined_by_id, seen, lock_quarantined));
+  if (ids.empty()) return 0;
+  const auto pending = ids_of(query_ids(session, pending_by_id, ids, that_are_pending));
+  const auto held = ids_of(query_ids(session, pending_by_id, pending, lock_pending));
+  std::erase_if(
+      ids, [&](const auto id) { return std::ranges::count(pending, id) > std::ranges::count(held, id); });
+  const auto removed = held.empty() ? 0 : session.update(delete_notifications, json_ids(held));
+  if (!ids.empty()) session.update(delete_quarantined, json_ids(ids));
+  return removed;
+}
+
 Table deliveries(const RetentionSettings& retention) {
   return {deliveries_after, retention.delivered, retention.failed, remove_deliveries};
 }
@@ -175,9 +215,14 @@ Table webhooks(const RetentionSettings& retention) {
   return {deleted_webhooks_after, retention.delivered, retention.delivered, remove_webhooks};
 }
 
+Table quarantined(const RetentionSettings& retention) {
+  return {quarantined_after, retention.rejected, retention.rejected, remove_quarantined};
+}
+
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
   if (walk.table == 0) return deliveries(retention);
-  return walk.table == 1 ? notifications(retention) : webhooks(retention);
+  if (walk.table == 1) return notifications(retention);
+  return walk.table == 2 ? webhooks(retention) : quarantined(retention);
 }
 
 Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, unsigned window) {
@@ -196,7 +241,7 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   const auto rows = rows_after(session, table, walk, window);
   // Moved on before anything can fail: what cannot be removed is the next sweep's.
   if (advance(rows, table, walk, window)) ++walk.table;
-  if (!walk.sweep && walk.table == webhooks_table) ++walk.table;
+  if (!walk.sweep && walk.table == webhooks_table) walk.table = walk.after.size();
   const auto expired = expired_ids(table, rows);
   if (expired.empty()) return 0;
   return transaction(session, [&] { return table.remove(session, retention, expired); });

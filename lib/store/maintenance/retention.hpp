@@ -21,8 +21,8 @@ namespace store {
 
 struct PurgeWalk {
   bool sweep = false;
-  std::size_t table = 0;                // where it is: deliveries, notifications, webhooks; 3: at the end
-  std::array<std::int64_t, 3> after{};  // of each table, the last id that it is done with
+  std::size_t table = 0;  // where it is: deliveries, notifications, webhooks, quarantine; 4: at the end
+  std::array<std::int64_t, 4> after{};  // of each table, the last id that it is done with
   UtcTime deleted_after{};              // of webhooks, which go in the order of their deletion: when
   bool done() const { return table == after.size(); }
   /// To the start again; the follower goes on where it was.
@@ -31,9 +31,10 @@ struct PurgeWalk {
 
 /// Looks at the next `window` rows, and removes those that are past their retention: finished deliveries with
 /// their attempts and with the notifications that have no other delivery; finished notifications without
-/// deliveries; (only the sweep) deleted webhooks without deliveries. The rows removed, attempts not counted.
-/// What somebody holds at this moment, to replay it say, is skipped. A walk that is done begins again. When
-/// the database refuses to remove rows, the walk is past them all the same: they are the next sweep's.
+/// deliveries; (only the sweep) deleted webhooks without deliveries, and notifications in quarantine. The
+/// rows removed, attempts not counted. What somebody holds at this moment, to replay it say, is skipped. A
+/// walk that is done begins again. When the database refuses to remove rows, the walk is past them all the
+/// same: they are the next sweep's.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 

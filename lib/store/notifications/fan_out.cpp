@@ -1,9 +1,11 @@
 #include "store/notifications/fan_out.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
+#include "store/notifications/quarantine.hpp"
 #include "store/schema/version.hpp"
 #include "store/session/json_rows.hpp"
 #include "store/session/rows_by_key.hpp"
@@ -22,18 +24,23 @@ constexpr std::size_t entities_per_statement = 32;
 /// Found without a lock, locked by key: a locking read that comes to the end of an entity's rows goes on to
 /// the next live entry of the index, and locks every dead one between; past those that a backup's snapshot
 /// keeps, for seconds. Data come with the row when they are small: most are, and need no other statement.
+/// What is in quarantine is found too: to seek past it is to read all of it each time.
 constexpr std::string_view oldest_pending = R"sql(
-  SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida,
-    clave IS NULL OR CHAR_LENGTH(clave) BETWEEN 1 AND 64 AS clave_cabe, LENGTH(datos) AS octetos,
-    IF(LENGTH(datos) <= 1024, datos, NULL) AS datos
+  SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,
+    IF(LENGTH(datos) <= 1024, datos, NULL) AS datos,
+    COALESCE(CHAR_LENGTH(clave) BETWEEN 1 AND 64, TRUE) AS clave_valida,
+    (SELECT IF(a.estado = 'cancelada', '', a.version) FROM notificaciones_apartadas a
+     WHERE a.notificacion_id = id) AS apartada_por
   FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
   WHERE estado = 'pendiente' AND entidad_id = ? AND id > ?
   ORDER BY id LIMIT ?)sql";
 
 constexpr std::string_view read_notifications =
-    "SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida,"
-    " clave IS NULL OR CHAR_LENGTH(clave) BETWEEN 1 AND 64 AS clave_cabe, LENGTH(datos) AS octetos,"
-    " IF(LENGTH(datos) <= 1024, datos, NULL) AS datos"
+    "SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
+    " IF(LENGTH(datos) <= 1024, datos, NULL) AS datos,"
+    " COALESCE(CHAR_LENGTH(clave) BETWEEN 1 AND 64, TRUE) AS clave_valida,"
+    " (SELECT IF(a.estado = 'cancelada', '', a.version) FROM notificaciones_apartadas a"
+    " WHERE a.notificacion_id = id) AS apartada_por"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view data_of_notifications =
     "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
@@ -71,23 +78,16 @@ constexpr std::string_view entities_with_webhooks = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   ORDER BY e.id, w.id)sql";
 
-/// A row may have been written past a CHECK, which MariaDB lets any session do: it checks every change of it
-/// again, though what is wrong with it has been judged here.
-constexpr std::string_view reject_notification = R"sql(
-  /*M! SET STATEMENT check_constraint_checks = 0 FOR */
-  UPDATE notificaciones_pendientes
-  SET estado = 'rechazada', error = ?, terminada_en = UTC_TIMESTAMP(3)
-  WHERE id = ? AND estado = 'pendiente')sql";
-
 /// Of one table: a join with JSON_TABLE notes its rows in a temporary table before it updates them.
 constexpr std::string_view process_notifications =
-    "/*M! SET STATEMENT check_constraint_checks = 0 FOR */ UPDATE notificaciones_pendientes FORCE INDEX "
+    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ UPDATE notificaciones_pendientes FORCE INDEX "
     "(PRIMARY)"
     " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id IN";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
 /// In the order given, which is that of the notifications: ids, and so claims, follow it.
 constexpr std::string_view create_deliveries = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO entregas
     (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
   SELECT j.n, j.w, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
@@ -104,18 +104,30 @@ constexpr std::string_view created_leased = R"sql(
   ORDER BY e.id)sql";
 
 PendingNotification read_notification(const Row& row) {
+  const auto by = row.optional_text("apartada_por");
   return {.id = row.integer("id"),
           .entity = row.integer("entidad_id"),
           .event = webhook::find_event(row.text("evento")),
           .occurred = row.optional_time("ocurrida"),
-          .key_fits = row.boolean("clave_cabe"),
           .bytes = static_cast<std::uint64_t>(row.integer("octetos")),
-          .data = row.optional_text("datos")};
+          .data = row.optional_text("datos"),
+          .valid_key = row.boolean("clave_valida"),
+          .quarantined = by && (by->empty() || *by == APIENTIDADES_VERSION)};
+}
+
+/// Those that `which` picks; both keep their order.
+template <class Which>
+std::vector<PendingNotification> take_out(std::vector<PendingNotification>& notifications, Which&& which) {
+  const auto first = std::stable_partition(notifications.begin(), notifications.end(), std::not_fn(which));
+  std::vector<PendingNotification> taken(std::make_move_iterator(first),
+                                         std::make_move_iterator(notifications.end()));
+  notifications.erase(first, notifications.end());
+  return taken;
 }
 
 void reject(Session& session, const std::vector<RejectedNotification>& rejected) {
   for (const auto& [id, reason] : rejected) {
-    if (session.update(reject_notification, reason, id) != 1)
+    if (!reject_notification(session, id, reason))
       throw Conflict(0, "a notification was taken by another dispatcher");
   }
 }
@@ -213,15 +225,15 @@ void read_data(Session& session, std::vector<PendingNotification>& notifications
     missing.at(row.integer("id"))->data = row.text("datos");
 }
 
+std::vector<PendingNotification> leave_quarantined(std::vector<PendingNotification>& notifications) {
+  return take_out(notifications, std::mem_fn(&PendingNotification::quarantined));
+}
+
 std::vector<PendingNotification> leave_to_newer(Session& session,
                                                 std::vector<PendingNotification>& notifications) {
-  const auto known = [](const PendingNotification& notification) { return notification.event.has_value(); };
-  if (std::ranges::all_of(notifications, known) || !schema_is_newer(session)) return {};
-  const auto unknown = std::stable_partition(notifications.begin(), notifications.end(), known);
-  std::vector<PendingNotification> left(std::make_move_iterator(unknown),
-                                        std::make_move_iterator(notifications.end()));
-  notifications.erase(unknown, notifications.end());
-  return left;
+  const auto unknown = [](const PendingNotification& notification) { return !notification.event; };
+  if (std::ranges::none_of(notifications, unknown) || !schema_is_newer(session)) return {};
+  return take_out(notifications, unknown);
 }
 
 std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids) {

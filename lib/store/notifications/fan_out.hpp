@@ -28,9 +28,10 @@ struct PendingNotification {
   std::optional<webhook::Event> event;  // none: not one of the catalogue
   std::optional<UtcTime>
       occurred;         // none: not a day of the calendar, which some modes of the writer's session let in
-  bool key_fits;        // `clave` is NULL, or of 1 to 64 characters
   std::uint64_t bytes;  // of its data
   std::optional<std::string> data;  // small ones come with the row, the others by read_data
+  bool valid_key = true;
+  bool quarantined = false;  // by this version, or put away by the operator
 };
 
 struct TakeRequest {
@@ -47,6 +48,8 @@ std::vector<PendingNotification> read_pending(Session& session, const std::vecto
 /// Fetches the data that did not come with the rows, unless it is longer than `longest_data`.
 void read_data(Session& session, std::vector<PendingNotification>& notifications);
 
+/// Takes out, and returns, those in quarantine.
+std::vector<PendingNotification> leave_quarantined(std::vector<PendingNotification>& notifications);
 /// Takes out, and returns, those of events that this version does not know, while a newer one has brought the
 /// schema further: they are left to it.
 std::vector<PendingNotification> leave_to_newer(Session& session,

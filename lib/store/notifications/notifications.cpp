@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "store/notifications/quarantine.hpp"
 #include "store/notifications/test_quota.hpp"
 #include "store/session/json_rows.hpp"
 
@@ -12,19 +13,29 @@ namespace {
 /// The newest that fit a filter, oldest first.
 constexpr std::string_view filtered_notifications = R"sql(
   SELECT * FROM (
-    SELECT id, entidad_id, evento, estado, origen, error, clave, CAST(ocurrida_en AS CHAR) AS ocurrida_en
-    FROM notificaciones_pendientes
-    WHERE (? IS NULL OR entidad_id = ?) AND (? IS NULL OR estado = ?)
-      AND (? IS NULL OR ocurrida_en >= ?)
-      AND (? IS NULL OR id IN (SELECT notificacion_id FROM entregas WHERE webhook_id = ?))
-    ORDER BY id DESC LIMIT ?) newest
+    SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
+      COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
+    FROM notificaciones_pendientes n
+    LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
+    WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR COALESCE(a.estado, n.estado) = ?)
+      AND (? IS NULL OR n.ocurrida_en >= ?)
+      AND (? IS NULL OR n.id IN (SELECT notificacion_id FROM entregas WHERE webhook_id = ?))
+    ORDER BY n.id DESC LIMIT ?) newest
   ORDER BY id)sql";
+/// Data that are longer than a writer may make them are of any length: never fetched.
 constexpr std::string_view notification_with_data = R"sql(
-  SELECT id, entidad_id, evento, estado, origen, error, clave, CAST(ocurrida_en AS CHAR) AS ocurrida_en, datos
-  FROM notificaciones_pendientes WHERE id = ?)sql";
+  SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
+    COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en,
+    IF(n.origen = 'prueba' OR LENGTH(n.datos) <= 65536, n.datos, NULL) AS datos
+  FROM notificaciones_pendientes n
+  LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
+  WHERE n.id = ?)sql";
 
 constexpr std::string_view lock_notification = R"sql(
-  SELECT estado FROM notificaciones_pendientes WHERE id = ? FOR UPDATE)sql";
+  SELECT n.estado, a.estado AS apartada, a.error
+  FROM notificaciones_pendientes n
+  LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
+  WHERE n.id = ? FOR UPDATE)sql";
 // The row may have been written past a CHECK, which MariaDB lets any session do: it checks every change of it
 // again. (To MySQL, where an enforced CHECK holds for everybody, these are comments.)
 constexpr std::string_view retry_rejected = R"sql(
@@ -40,7 +51,7 @@ constexpr std::string_view cancel_deliveries = R"sql(
   WHERE notificacion_id = ? AND estado IN ('pendiente', 'retenida'))sql";
 constexpr std::string_view deliveries_in_flight = R"sql(
   SELECT COUNT(*) AS en_curso FROM entregas WHERE notificacion_id = ? AND estado = 'en_curso')sql";
-constexpr std::string_view cancel = R"sql(
+constexpr std::string_view cancel_processed = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
   UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
@@ -60,26 +71,63 @@ constexpr std::string_view insert_test_deliveries = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j ORDER BY j.id)sql";
 
 Notification read_notification(const Row& row) {
-  return {row.integer("id"),          row.integer("entidad_id"), row.text("evento"),
-          row.text("estado"),         row.text("origen"),        row.optional_text("error"),
-          row.optional_text("clave"), row.time("ocurrida_en"),   {}};
+  return {row.integer("id"),
+          row.integer("entidad_id"),
+          row.text("evento"),
+          row.text("estado"),
+          row.text("origen"),
+          row.optional_text("error"),
+          row.optional_text("clave"),
+          row.optional_time("ocurrida_en"),
+          {}};
 }
 
-/// The state, with the row locked until the transaction ends; nullopt: no such row.
-std::optional<std::string> lock_state(Session& session, NotificationId id) {
+struct Locked {
+  std::string state;                  // as it is shown
+  bool quarantined;                   // pendiente in its table
+  std::optional<std::string> reason;  // of the quarantine
+};
+
+/// With the row locked until the transaction ends; nullopt: no such row.
+std::optional<Locked> lock_state(Session& session, NotificationId id) {
   const auto rows = session.query(lock_notification, id);
   if (rows.empty()) return std::nullopt;
-  return rows.front().text("estado");
+  const auto& row = rows.front();
+  const auto listed = row.optional_text("apartada");
+  return Locked{listed.value_or(row.text("estado")), listed.has_value(), row.optional_text("error")};
 }
 
-NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update) {
+/// `update` for those that are rechazada in their table, `quarantined` for the others.
+template <class Quarantined>
+NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update,
+                                   Quarantined&& quarantined) {
   return transaction(session, [&] {
-    const auto state = lock_state(session, id);
-    if (!state) return NotificationChange::not_found;
-    if (*state != "rechazada") return NotificationChange::wrong_state;
-    session.update(update, id);
+    const auto found = lock_state(session, id);
+    if (!found) return NotificationChange::not_found;
+    if (found->state != "rechazada") return NotificationChange::wrong_state;
+    if (found->quarantined) {
+      quarantined(*found);
+    } else {
+      session.update(update, id);
+    }
     return NotificationChange::done;
   });
+}
+
+/// pendiente or procesada -> cancelada, with its deliveries.
+CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending) {
+  CancelResult result{NotificationChange::done};
+  result.cancelled_deliveries = session.update(cancel_deliveries, id);
+  result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
+  if (!pending && result.cancelled_deliveries + result.in_flight == 0)
+    return {NotificationChange::wrong_state};
+  // An attempt in flight that fails finds the notification cancelled when it would be claimed again.
+  if (pending) {
+    cancel_pending(session, id, std::nullopt);
+  } else {
+    session.update(cancel_processed, id);
+  }
+  return result;
 }
 
 }  // namespace
@@ -98,31 +146,29 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
   const auto rows = session.query(notification_with_data, id);
   if (rows.empty()) return std::nullopt;
   auto notification = read_notification(rows.front());
-  notification.data = rows.front().text("datos");
+  notification.data = rows.front().optional_text("datos");
   return notification;
 }
 
 NotificationChange retry_notification(Session& session, NotificationId id) {
-  return change_rejected(session, id, retry_rejected);
+  return change_rejected(session, id, retry_rejected, [&](const Locked&) { end_quarantine(session, id); });
 }
 
 NotificationChange discard_notification(Session& session, NotificationId id) {
-  return change_rejected(session, id, discard_rejected);
+  return change_rejected(session, id, discard_rejected,
+                         [&](const Locked& found) { cancel_pending(session, id, found.reason); });
 }
 
 CancelResult cancel_notification(Session& session, NotificationId id) {
   return transaction(session, [&]() -> CancelResult {
-    const auto state = lock_state(session, id);
-    if (!state) return {NotificationChange::not_found};
-    if (*state != "pendiente" && *state != "procesada") return {NotificationChange::wrong_state};
-    CancelResult result{NotificationChange::done};
-    result.cancelled_deliveries = session.update(cancel_deliveries, id);
-    result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
-    if (*state == "procesada" && result.cancelled_deliveries + result.in_flight == 0)
-      return {NotificationChange::wrong_state};
-    // An attempt in flight that fails finds the notification cancelled when it would be claimed again.
-    session.update(cancel, id);
-    return result;
+    const auto found = lock_state(session, id);
+    if (!found) return {NotificationChange::not_found};
+    if (found->quarantined && found->state == "rechazada") {
+      cancel_pending(session, id, found->reason);
+      return {NotificationChange::done};
+    }
+    if (found->state != "pendiente" && found->state != "procesada") return {NotificationChange::wrong_state};
+    return cancel_unfinished(session, id, found->state == "pendiente");
   });
 }
 

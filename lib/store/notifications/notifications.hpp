@@ -15,18 +15,20 @@ struct Notification {
   NotificationId id;
   EntityId entity;
   std::string event;
-  std::string state;   // pendiente, procesada, rechazada, cancelada
+  std::string state;   // pendiente, procesada, rechazada (also in quarantine), cancelada
   std::string origin;  // evaluacion, prueba
   std::optional<std::string> error;
   std::optional<std::string> key;
-  UtcTime occurred;
-  std::string data;  // empty in lists
+  std::optional<UtcTime> occurred;  // none: it is not a day of the calendar
+  std::optional<std::string> data;  // none: in lists, and when it is too long to be fetched
 };
 
 std::vector<Notification> list_notifications(Session& session, const ListFilter& filter);
 std::optional<Notification> find_notification(Session& session, NotificationId id);
 
 enum class NotificationChange { done, not_found, wrong_state };
+
+// These change also rows that violate a CHECK.
 
 /// rechazada -> pendiente. Throws DuplicateKey when its `clave` has been used again meanwhile.
 NotificationChange retry_notification(Session& session, NotificationId id);
@@ -38,7 +40,7 @@ struct CancelResult {
   std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida -> cancelada
   std::uint64_t in_flight = 0;             // en_curso: they may still arrive
 };
-/// What has not been sent is not sent.
+/// What has not been sent is not sent. One in quarantine is discarded.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
 /// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each

@@ -1,0 +1,29 @@
+// Puts aside the notifications that the database refuses for their content, so that they are tried no more.
+#pragma once
+
+#include "delivery/refusals.hpp"
+#include "observation/metrics.hpp"
+#include "platform/log.hpp"
+#include "store/notifications/fan_out.hpp"
+#include "store/session/session.hpp"
+
+namespace dispatcher {
+
+class Quarantine {
+ public:
+  /// `metrics` outlives it.
+  Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
+
+  /// A notification was refused, alone. Throws what concerns the session or the server.
+  void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
+              const store::Refused& error);
+  /// A fan-out was committed.
+  void passed(const store::FanOut& fan_out);
+
+ private:
+  platform::Log log_;
+  const Metrics& metrics_;
+  delivery::Refusals refusals_;
+};
+
+}  // namespace dispatcher

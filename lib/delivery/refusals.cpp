@@ -1,0 +1,52 @@
+#include "delivery/refusals.hpp"
+
+#include <algorithm>
+
+namespace delivery {
+
+bool Refusals::refused(NotificationId id, platform::MonotonicTime now) {
+  const auto known = refused_.find(id);
+  if (known == refused_.end()) {
+    if (has_room(now)) refused_.emplace(id, Refusal{passed_, by_age_.insert(by_age_.end(), id), now});
+    return false;
+  }
+  by_age_.splice(by_age_.end(), by_age_, known->second.age);
+  known->second.last = now;
+  if (known->second.passed == passed_ || !spend(now)) return false;
+  forget(known);
+  return true;
+}
+
+void Refusals::passed(NotificationId id) {
+  ++passed_;
+  if (const auto known = refused_.find(id); known != refused_.end()) forget(known);
+}
+
+void Refusals::forget(std::map<NotificationId, Refusal>::iterator which) {
+  by_age_.erase(which->second.age);
+  refused_.erase(which);
+}
+
+/// Those that are known keep their place until they have had time to be refused again: if each made room for
+/// the next, none of more than there is room for would ever be refused twice.
+bool Refusals::has_room(platform::MonotonicTime now) {
+  if (refused_.size() < most_known) return true;
+  const auto oldest = refused_.find(by_age_.front());
+  if (now < oldest->second.last + remembered) return false;
+  forget(oldest);
+  return true;
+}
+
+bool Refusals::spend(platform::MonotonicTime now) {
+  const auto more = (now - filled_) / each;
+  if (more > 0) {
+    allowance_ = static_cast<unsigned>(
+        std::min<std::int64_t>(at_once, allowance_ + std::min<std::int64_t>(more, at_once)));
+    filled_ += more * each;
+  }
+  if (allowance_ == 0) return false;
+  --allowance_;
+  return true;
+}
+
+}  // namespace delivery

@@ -1,0 +1,51 @@
+// Which of the notifications that the database refuses are bad, and are to be put aside (docs/delivery.md).
+// Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+
+#include "delivery/ids.hpp"
+#include "platform/clock.hpp"
+
+namespace delivery {
+
+/// Bad is who is refused alone, and again after another one has passed: so it is neither the database nor
+/// what all of them have in common. When nothing passes nobody is bad; and however many are, only so many are
+/// put aside in a time that somebody can notice a mistake.
+class Refusals {
+ public:
+  static constexpr std::size_t most_known = 4096;
+  static constexpr unsigned at_once = 100;
+  static constexpr platform::Milliseconds each{100};              // one more may be put aside
+  static constexpr platform::Milliseconds remembered{3'600'000};  // without being refused again
+
+  /// One was refused for its content, with nothing else in its transaction. True: it is to be put aside, and
+  /// is forgotten.
+  bool refused(NotificationId id, platform::MonotonicTime now);
+  /// One that does all that others do, deliveries included, was taken.
+  void passed(NotificationId id);
+
+  bool knows(NotificationId id) const { return refused_.contains(id); }
+  std::size_t known() const { return refused_.size(); }
+
+ private:
+  struct Refusal {
+    std::uint64_t passed;  // how many had, when it was refused
+    std::list<NotificationId>::iterator age;
+    platform::MonotonicTime last;
+  };
+  void forget(std::map<NotificationId, Refusal>::iterator which);
+  bool has_room(platform::MonotonicTime now);
+  bool spend(platform::MonotonicTime now);
+
+  std::map<NotificationId, Refusal> refused_;
+  std::list<NotificationId> by_age_;  // of their last refusal
+  std::uint64_t passed_ = 0;
+  unsigned allowance_ = at_once;
+  platform::MonotonicTime filled_{};
+};
+
+}  // namespace delivery

@@ -1,0 +1,79 @@
+#include "store/notifications/quarantine.hpp"
+
+#include "platform/text.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::size_t longest_reason = 500;
+
+constexpr std::string_view lock_pending = R"sql(
+  SELECT id FROM notificaciones_pendientes WHERE id = ? AND estado = 'pendiente' FOR UPDATE SKIP LOCKED)sql";
+
+// Rows are changed although they violate a CHECK, which on MariaDB any writer can bring about (`SET
+// check_constraint_checks = 0`) and which each later UPDATE would be refused for. MySQL takes it for a
+// comment: there are such rows only where the site has made a CHECK NOT ENFORCED, and then it passes.
+
+constexpr std::string_view reject = R"sql(
+  /*M! SET STATEMENT check_constraint_checks = 0, innodb_lock_wait_timeout = 0 FOR */
+  UPDATE notificaciones_pendientes
+  SET estado = 'rechazada', error = ?, terminada_en = UTC_TIMESTAMP(3)
+  WHERE id = ? AND estado = 'pendiente')sql";
+constexpr std::string_view cancel = R"sql(
+  /*M! SET STATEMENT check_constraint_checks = 0 FOR */
+  UPDATE notificaciones_pendientes
+  SET estado = 'cancelada', error = ?, terminada_en = UTC_TIMESTAMP(3)
+  WHERE id = ? AND estado = 'pendiente')sql";
+
+constexpr std::string_view add_to_list = R"sql(
+  REPLACE INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
+  VALUES (?, ?, ?, ?, UTC_TIMESTAMP(3)))sql";
+constexpr std::string_view remove_from_list = R"sql(
+  DELETE FROM notificaciones_apartadas WHERE notificacion_id = ?)sql";
+
+/// At most so many bytes of it, whole characters.
+std::string cut(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  text.resize(most);
+  return text;
+}
+
+}  // namespace
+
+std::string refusal_text(const Refused& refusal) {
+  std::string_view message = refusal.what();
+  constexpr std::string_view prefix = "database ";
+  if (message.starts_with(prefix)) message.remove_prefix(prefix.size());
+  return cut("fila: la base de datos la rechaza: " + platform::one_line(message), longest_reason);
+}
+
+bool reject_notification(Session& session, NotificationId id, std::string_view reason) {
+  return session.update(reject, reason, id) == 1;
+}
+
+PutAside put_aside(Session& session, NotificationId id, std::string_view reason) {
+  return transaction(session, [&] {
+    if (session.query(lock_pending, id).empty()) return PutAside::no;
+    try {
+      reject_notification(session, id, reason);
+      end_quarantine(session, id);
+      return PutAside::rejected;
+    } catch (const Refused&) {  // the statement alone: the transaction goes on
+      session.update(add_to_list, id, "rechazada", reason, APIENTIDADES_VERSION);
+      return PutAside::quarantined;
+    }
+  });
+}
+
+void cancel_pending(Session& session, NotificationId id, const std::optional<std::string>& reason) try {
+  session.update(cancel, reason, id);
+  end_quarantine(session, id);
+} catch (const Refused& refusal) {
+  session.update(add_to_list, id, "cancelada", reason.value_or(refusal_text(refusal)), APIENTIDADES_VERSION);
+}
+
+void end_quarantine(Session& session, NotificationId id) { session.update(remove_from_list, id); }
+
+}  // namespace store

@@ -1,0 +1,170 @@
+"""Bad rows are put aside: visible with a reason, retried and discarded by the operator, and nobody waits for them."""
+import contextlib
+import json
+
+from support.metrics import observed_dispatcher
+from support.sql import literal, numbers
+from support.wait import wait_until
+
+TABLE = "notificaciones_pendientes"
+GOOD = json.dumps({"evaluacionId": 1, "titulo": "t"})
+# What a session writes that has switched its CHECKs off: columns after entidad_id, and how the reason begins.
+BAD = [
+    ("evento, datos", f"'nada', {literal(GOOD)}", "evento: "),
+    ("evento, datos", "'evaluacion.abierta', '{'", "datos: "),
+    ("evento, datos, clave", f"'evaluacion.abierta', {literal(GOOD)}, CONCAT(REPEAT('c', 70), seq)", "clave: "),
+    ("evento, datos, ocurrida_en", f"'evaluacion.abierta', {literal(GOOD)}, '2026-00-15'", "ocurrida_en: "),
+]
+BETWEEN = 25  # bad rows of a kind, between two good ones
+SOON = 60  # a refused row is passed over for some seconds before it is refused again, a quarantined one for half a minute
+
+
+def forget_bad_rows(stack) -> None:
+    """They would be in the way of an ALTER TABLE, of a migration or another test."""
+    stack.sql(f"DELETE FROM {TABLE} WHERE estado <> 'procesada' AND id NOT IN (SELECT notificacion_id FROM entregas)")
+
+
+@contextlib.contextmanager
+def without_checks(stack):
+    """A session of the evaluation system; on MySQL the site has to help it."""
+    if "MariaDB" in stack.value("SELECT VERSION()"):
+        stack.evaluation("SET check_constraint_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
+        try:
+            yield stack.evaluation
+        finally:
+            stack.evaluation("SET check_constraint_checks = 1, sql_mode = DEFAULT")
+            forget_bad_rows(stack)
+        return
+    rules = [name for [name] in stack.sql(
+        "SELECT constraint_name FROM information_schema.table_constraints WHERE constraint_type = 'CHECK'"
+        f" AND table_schema = DATABASE() AND table_name = '{TABLE}'")]
+    enforce = lambda how: stack.sql(f"ALTER TABLE {TABLE} " + ", ".join(f"ALTER CHECK {name} {how}" for name in rules))
+    enforce("NOT ENFORCED")
+    stack.evaluation("SET sql_mode = 'ALLOW_INVALID_DATES'")
+    try:
+        yield stack.evaluation
+    finally:
+        stack.evaluation("SET sql_mode = DEFAULT")
+        forget_bad_rows(stack)
+        enforce("ENFORCED")
+
+
+@contextlib.contextmanager
+def trigger(stack, condition: str):
+    """A site's own, that refuses changes of notifications."""
+    stack.sql(f"CREATE TRIGGER del_sitio BEFORE UPDATE ON {TABLE} FOR EACH ROW"
+              f" SET @del_sitio = IF({condition}, (SELECT 1 UNION SELECT 2), 0)")
+    try:
+        yield
+    finally:
+        stack.sql("DROP TRIGGER IF EXISTS del_sitio")
+
+
+def rejected(stack, entity) -> dict:
+    rows = stack.admin("notification", "list", "--state", "rechazada", "--entity", entity.id, "--limit", 1000)
+    return {row["id"]: row["error"] for row in rows}
+
+
+def keep_passing(stack, entity, hook, done, timeout: float) -> None:
+    """Another one's notifications arrive until `done`."""
+    def pass_one():
+        stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
+        return done()
+    wait_until(pass_one, timeout, "what is bad to be put aside")
+
+
+def test_bad_rows_of_several_entities_stop_nobody(new_entity, receiver, stack):
+    neighbour, entities = new_entity(), [new_entity() for _ in range(5)]
+    other, hooks = neighbour.register(), [entity.register() for entity in entities]
+    good = {entity.id: [] for entity in entities}
+    stack.admin("queue", "pause")
+    with without_checks(stack) as session:
+        try:
+            for entity in entities:
+                good[entity.id].append(entity.notify())
+                for columns, values, _ in BAD:
+                    session(f"INSERT INTO {TABLE} (entidad_id, {columns}) SELECT {entity.id}, {values} FROM {numbers(BETWEEN)}")
+                    good[entity.id].append(entity.notify())
+        finally:
+            stack.admin("queue", "resume")
+        with stack.second_dispatcher():
+            stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
+            for entity, hook in zip(entities, hooks):
+                for id in good[entity.id]:
+                    stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada", 30)
+            count = f"SELECT COUNT(*) FROM {TABLE} WHERE estado = 'pendiente'"
+            wait_until(lambda: stack.value(count) == "0", 30, "the bad rows to be dealt with")
+        for entity in entities:
+            reasons = rejected(stack, entity).values()
+            for _, _, beginning in BAD:
+                assert sum(reason.startswith(beginning) for reason in reasons) == BETWEEN, reasons
+        one, another, third = list(rejected(stack, entities[0]))[:3]
+        assert stack.admin("notification", "discard", one)["estado"] == "cancelada"
+        stack.admin("notification", "retry", another)
+        wait_until(lambda: another in rejected(stack, entities[0]), what="it to be rejected again")
+        stack.admin("queue", "pause")
+        try:
+            assert stack.admin("notification", "retry", third)["estado"] == "pendiente"
+            assert stack.admin("notification", "cancel", third)["estado"] == "cancelada"
+        finally:
+            stack.admin("queue", "resume")
+    for hook in hooks:
+        assert len(receiver.requests(hook.path)) == len(BAD) + 1
+
+
+def test_a_row_that_is_refused_twice_while_others_pass_is_rejected(entity, new_entity, stack):
+    hook, neighbour = entity.register(), new_entity()
+    other = neighbour.register()
+    stack.admin("queue", "pause")
+    try:
+        before, bad, behind = entity.notify(), [entity.notify() for _ in range(20)], entity.notify()
+        condition = f"NEW.id IN ({','.join(map(str, bad))}) AND NEW.estado = 'procesada'"
+        with trigger(stack, condition), stack.second_dispatcher():
+            stack.admin("queue", "resume")
+            for id in (before, behind):
+                stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada", 30)
+            keep_passing(stack, neighbour, other, lambda: set(rejected(stack, entity)) == set(bad), SOON)
+    finally:
+        stack.admin("queue", "resume")
+    assert all(error.startswith("fila: la base de datos la rechaza: error 1242") for error in rejected(stack, entity).values())
+    assert stack.admin("notification", "discard", bad[0])["estado"] == "cancelada"
+    stack.admin("notification", "retry", bad[1])  # the trigger has gone
+    stack.wait_notification(bad[1], "procesada", SOON)
+    stack.wait_delivery(stack.delivery_id(bad[1], hook.id), "entregada")
+
+
+def test_a_row_that_cannot_be_changed_at_all_is_quarantined(entity, new_entity, stack):
+    hook, neighbour = entity.register(), new_entity()
+    other = neighbour.register()
+    stack.admin("queue", "pause")
+    try:
+        bad, good = [entity.notify() for _ in range(4)], entity.notify()
+        with trigger(stack, f"NEW.id IN ({','.join(map(str, bad))})"):
+            stack.admin("queue", "resume")
+            stack.wait_delivery(stack.delivery_id(good, hook.id), "entregada", 30)
+            keep_passing(stack, neighbour, other, lambda: set(rejected(stack, entity)) == set(bad), SOON)
+            status = stack.admin("queue", "status")
+            assert status["notificaciones_pendientes"] == 0 and status["rechazadas"] >= len(bad), status
+            assert stack.notification(bad[0])["estado"] == "rechazada"
+            assert stack.admin("notification", "discard", bad[0])["estado"] == "cancelada"
+            assert stack.admin("notification", "cancel", bad[1])["estado"] == "cancelada"
+            assert set(rejected(stack, entity)) == set(bad[2:])
+            stack.admin("notification", "retry", bad[2])
+        stack.wait_notification(bad[2], "procesada", SOON)
+        stack.wait_delivery(stack.delivery_id(bad[2], hook.id), "entregada")
+        assert stack.notification(bad[3])["estado"] == "rechazada", "in quarantine until somebody retries it"
+    finally:
+        stack.admin("queue", "resume")
+        stack.sql("DELETE FROM notificaciones_apartadas")
+
+
+def test_when_everything_is_refused_nothing_is_put_aside(entity, stack):
+    hook = entity.register()
+    with trigger(stack, "NEW.estado = 'procesada'"), observed_dispatcher(stack) as scrape:
+        ids = [entity.notify() for _ in range(5)]
+        refusals = lambda: scrape().value("apientidades_database_errors_total", kind="refused")
+        wait_until(lambda: refusals() > 4 * len(ids), SOON, "all of them to be refused several times")
+        assert not rejected(stack, entity)
+    for id in ids:
+        stack.wait_notification(id, "procesada", SOON)
+        stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
