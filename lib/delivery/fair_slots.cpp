@@ -236,6 +236,7 @@ void FairSlots::put(WebhookId id, Webhook& webhook, Place place) {
   if (webhook.place == place) return;
   auto& queue = entities_.at(webhook.entity).webhooks;
   auto& host = webhook.host->second;
+  const bool makes_room = webhook.place == Place::ordered && place != Place::at_host;
   if (webhook.place == Place::joining) joining_.erase(id);
   if (webhook.place == Place::at_host) host.waiting_here.erase({webhook.waits_since, id});
   if (webhook.place == Place::ordered) {
@@ -254,6 +255,7 @@ void FairSlots::put(WebhookId id, Webhook& webhook, Place place) {
     ++host.ordered;
     queue_.enter(webhook.entity);
   }
+  if (makes_room) let_in(host);
 }
 
 void FairSlots::place(WebhookId id, Webhook& webhook) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <queue>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -308,6 +309,66 @@ BOOST_AUTO_TEST_CASE(a_slow_host_is_charged_to_whose_request_it_is) {
   const auto webhook = simulation.add({2, 5ms, "provider", 50});
   simulation.run(time_out * 2);
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
+}
+
+// Whatever happens in whatever order: all that was wanted is done, and nothing stays taken or remembered.
+BOOST_AUTO_TEST_CASE(nobody_waits_for_ever_and_nothing_is_left_behind) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto upto = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
+    FairSlots slots({.total = 1U + static_cast<unsigned>(upto(30)),
+                     .per_webhook = 1U + static_cast<unsigned>(upto(5)),
+                     .per_host = 1U + static_cast<unsigned>(upto(6)),
+                     .longest = time_out});
+    std::map<WebhookId, int> wanted;
+    std::vector<WebhookId> in_hand;
+    std::vector<WebhookId> unrecorded;
+    const auto destination = [&](WebhookId id) {
+      return delivery::Destination{id, id / 3, "h" + std::to_string(upto(9) == 0 ? upto(4) : id % 4),
+                                   upto(9) == 0};
+    };
+    for (WebhookId id = 1; id <= 60; ++id) {
+      wanted[id] = 1 + upto(8);
+      slots.identify(destination(id));
+      slots.wait(id);
+    }
+    int rounds = 0;
+    while (!wanted.empty() || !in_hand.empty() || !unrecorded.empty()) {
+      BOOST_REQUIRE_MESSAGE(++rounds < 20'000, "seed " << seed << ": " << wanted.size() << " wait for ever");
+      delivery::Grants grants(slots);
+      const auto candidates = slots.next(1 + static_cast<std::size_t>(upto(20)));
+      for (const auto& [id, count] : delivery::share_out(slots, candidates, 50, grants)) {
+        for (unsigned i = 0; i < count && wanted[id] > 0 && upto(4) > 0; ++i) {  // some are given back
+          grants.keep(id);
+          in_hand.push_back(id);
+          --wanted[id];
+        }
+        if (wanted[id] == 0) {
+          wanted.erase(id);
+          slots.stop_waiting(id);
+        }
+      }
+      std::ranges::shuffle(in_hand, random);
+      for (int i = upto(5); i > 0 && !in_hand.empty(); --i) {
+        const auto outcome = static_cast<FairSlots::Outcome>(upto(3));
+        slots.ended(in_hand.back(), outcome, Time(upto(3) == 0 ? upto(15'000) : upto(100)));
+        if (outcome == FairSlots::Outcome::not_started) ++wanted[in_hand.back()];
+        unrecorded.push_back(in_hand.back());
+        in_hand.pop_back();
+      }
+      for (int i = upto(5); i > 0 && !unrecorded.empty(); --i) {
+        const auto id = unrecorded.back();
+        unrecorded.pop_back();
+        slots.recorded(id);
+        if (!wanted.contains(id)) continue;
+        slots.identify(destination(id));
+        slots.wait(id);
+      }
+    }
+    BOOST_TEST(slots.in_hand() == 0U);
+    BOOST_TEST(slots.size() == 0U);
+    BOOST_TEST(!slots.full());
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -242,6 +242,16 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_moves_waits_at_its_new_host) {
   BOOST_TEST((slots.next(9).webhooks == Ids{2}));
 }
 
+BOOST_AUTO_TEST_CASE(who_moves_away_makes_room_for_who_waits_there) {
+  auto slots = with(100, 10, 1);
+  BOOST_TEST(take(slots, {1, 1, "old:443"}) == 1U);
+  for (const WebhookId webhook : {2, 3}) wait(slots, {webhook, webhook, "old:443"});
+  BOOST_TEST(slots.next(9).webhooks.empty());
+  end(slots, 1);
+  slots.identify({2, 2, "new:443"});  // it was the next
+  BOOST_TEST((slots.next(9).webhooks == Ids{2, 3}));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_given_back_is_free_again_and_costs_nothing) {
   auto slots = with(4, 4);
   wait(slots, own(1));
