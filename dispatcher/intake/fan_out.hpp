@@ -14,7 +14,7 @@
 namespace dispatcher {
 
 /// Of the larger data of a batch; a single one may have more.
-inline constexpr std::uint64_t bytes_per_batch = 1024 * 1024;
+inline constexpr std::uint64_t bytes_per_batch = std::uint64_t{1024} * 1024;
 
 /// Takes out, and returns, those whose data would make the batch too large, and those that follow them of
 /// their entities. What has come with its row is small, and what is too long is never fetched: neither

@@ -47,7 +47,7 @@ struct Claim {
   std::vector<Reach> reached;
 };
 /// Of the data of all deliveries of a claim; a single one may have more.
-inline constexpr std::uint64_t bytes_per_claim = 2 * 1024 * 1024;
+inline constexpr std::uint64_t bytes_per_claim = std::uint64_t{2} * 1024 * 1024;
 /// Leases the oldest due deliveries of each webhook, up to its limit and as far as bytes_per_claim goes, in
 /// one transaction; waits for no lock. A webhook deleted or disabled meanwhile yields nothing; the delivery
 /// of a cancelled notification is cancelled instead. Throws Refused when the database refuses one of the rows
