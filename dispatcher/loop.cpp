@@ -230,10 +230,9 @@ void Loop::send(LeasedBatch leased_batch) {
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
   for (const auto& delivery : unreadable) slots_.take_unsent(delivery.webhook);
   writer_.hold(std::move(unreadable));
-  for (auto& request : requests) {
-    request.slots = slots_.slots(request.delivery.webhook);
-    leased_batch.grants.keep(request.delivery.webhook);
-  }
+  for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
+  leased_batch.grants = delivery::Grants(slots_);  // gives back the others first
+  for (auto& request : requests) request.slots = slots_.slots(request.delivery.webhook);
   sender_.submit(std::move(requests));
 }
 

@@ -61,13 +61,16 @@ std::vector<Request> ConnectionPools::drop(const std::string& host, delivery::We
   if (found == pools_.end()) return result;
   const auto lane = found->second.lanes.find(webhook);
   if (lane != found->second.lanes.end()) drop(found->second, lane->second, result);
+  forget_lanes(found->second);
   return result;
 }
 
 std::vector<Request> ConnectionPools::drop_all() {
   std::vector<Request> result;
-  for (auto& [host, pool] : pools_)
+  for (auto& [host, pool] : pools_) {
     for (auto& [webhook, lane] : pool.lanes) drop(pool, lane, result);
+    forget_lanes(pool);
+  }
   return result;
 }
 
@@ -105,8 +108,15 @@ std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
                                                                     platform::MonotonicTime now) const {
   const auto lane = next_lane(pool);
   if (lane == pool.lanes.end()) return std::nullopt;
-  if (now - lane->second.waiting.front().since >= long_wait)
-    return lane->second.active == 0 ? Need::none_yet : Need::waited;
+  const auto waited = [now](const Lane& one) { return now - one.waiting.front().since >= long_wait; };
+  const auto without = std::ranges::find_if(pool.lanes, [&](const auto& one) {
+    return one.second.active == 0 && one.second.may_start() && waited(one.second);
+  });
+  if (without != pool.lanes.end()) {
+    pool.turn = without->first - 1;  // it is the next
+    return Need::none_yet;
+  }
+  if (waited(lane->second)) return Need::waited;
   const auto expected = pool.answer * static_cast<double>(pool.waiting) / std::max(pool.active, 1U);
   return expected > long_wait ? std::optional(Need::expected) : std::nullopt;
 }
@@ -133,12 +143,18 @@ void ConnectionPools::hand_back(Pool& pool, platform::MonotonicTime now, std::ve
   for (auto& [webhook, lane] : pool.lanes) {
     if (!lane.waiting.empty() && now - lane.waiting.front().since >= longest_wait) drop(pool, lane, into);
   }
+  forget_lanes(pool);
 }
 
 void ConnectionPools::drop(Pool& pool, Lane& lane, std::vector<Request>& into) {
   for (auto& waiting : lane.waiting) into.push_back(std::move(waiting.request));
   pool.waiting -= lane.waiting.size();
   lane.waiting.clear();
+}
+
+void ConnectionPools::forget_lanes(Pool& pool) {
+  std::erase_if(pool.lanes,
+                [](const auto& lane) { return lane.second.active == 0 && lane.second.waiting.empty(); });
 }
 
 /// One connection is what a pool begins with: nothing to remember.

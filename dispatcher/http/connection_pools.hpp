@@ -86,6 +86,7 @@ class ConnectionPools {
   void unschedule(Pools::iterator pool);
   static void hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into);
   static void drop(Pool& pool, Lane& lane, std::vector<Request>& into);
+  static void forget_lanes(Pool& pool);
   void forget_if_done(Pools::iterator pool);
 
   unsigned per_host_;
@@ -100,9 +101,11 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F
     const auto pool = pools_.find(overdue_.begin()->second);
     unschedule(pool);
     hand_back(pool->second, now, result.hand_back);
-    if (const auto need = needs_another(pool->second, now)) {
-      if (may_open(pool->first, *need)) result.start.push_back(std::move(*start_next(pool)));
-      pool->second.opened = now;  // if not, it is looked at again soon
+    while (const auto need = needs_another(pool->second, now)) {
+      pool->second.opened = now;  // if none may be opened, it is looked at again soon
+      if (!may_open(pool->first, *need)) break;
+      result.start.push_back(std::move(*start_next(pool)));
+      if (*need != Need::none_yet) break;  // one at a time
     }
     schedule(pool, now);
     forget_if_done(pool);

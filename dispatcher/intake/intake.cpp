@@ -110,7 +110,7 @@ void Intake::claim(store::Session& session, QueueScanner& scanner, delivery::Fai
   auto receiving = store::load_receiving(session, candidates.webhooks);
   unidentified_.erase(unidentified_.begin(),
                       unidentified_.begin() + static_cast<std::ptrdiff_t>(unidentified.size()));
-  into.worked = quarantine_who_cannot(ready, slots, candidates.webhooks, receiving);
+  into.worked = quarantine_who_cannot(ready, slots, candidates.webhooks, receiving) || !unidentified_.empty();
   candidates.webhooks.clear();
   for (const auto& webhook : receiving) {
     slots.identify(destination_of(webhook.target, webhook.entity, webhook.probing));

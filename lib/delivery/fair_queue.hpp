@@ -37,9 +37,11 @@ class FairQueue {
   void charge(Id id, SlotTime expected) {
     auto& entry = activate(id);
     ++entry.held;
-    move(id, entry, entry.account + expected);
+    move(id, entry, std::max(entry.account, least_) + expected);
     advance();
   }
+  /// The minimum is at least this: who only holds something, and waits for nothing, does not keep it back.
+  void pass(SlotTime present) { least_ = std::max(least_, present); }
   /// One less, which took that much longer or shorter than expected. Nobody is credited beyond the minimum.
   void settle(Id id, SlotTime correction) {
     const auto found = entries_.find(id);

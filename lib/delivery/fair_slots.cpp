@@ -124,6 +124,7 @@ bool FairSlots::take(WebhookId id) {
   const bool known = webhook.recent && !webhook.probing;
   const auto charge = known ? std::max(*webhook.recent, least_charge) : limits_.longest;
   webhook.charged.push_back(charge);
+  pass_present(webhook.entity);
   ++webhook.given;
   ++webhook.in_hand;
   ++in_hand_;
@@ -133,12 +134,21 @@ bool FairSlots::take(WebhookId id) {
   return true;
 }
 
+/// What others use while there is enough is not held against them once somebody comes who has used nothing.
+void FairSlots::pass_present(EntityId entity) {
+  auto present = queue_.account(entity);
+  if (!queue_.order().empty()) present = std::min(present, queue_.order().begin()->first);
+  queue_.pass(present - limits_.longest);
+}
+
 bool FairSlots::take_new(const Destination& destination) {
   identify(destination);
   const auto& webhook = webhooks_.at(destination.webhook);
   const auto& waiting = queue_.order();
-  const bool others_first = !may_join(destination.webhook, webhook) && unreserved() <= waiting.size() &&
-                            !waiting.empty() && waiting.begin()->first < queue_.account(webhook.entity);
+  // What is left for the reserve alone is no competition.
+  const bool others_first = !may_join(destination.webhook, webhook) && unreserved() > 0 &&
+                            unreserved() <= waiting.size() &&
+                            waiting.begin()->first < queue_.account(webhook.entity);
   if (!others_first && take(destination.webhook)) return true;
   forget(destination.entity);
   return false;
@@ -165,7 +175,8 @@ void FairSlots::ended(WebhookId id, Outcome outcome, platform::Milliseconds took
     webhook.recent = webhook.recent ? *webhook.recent + (took - *webhook.recent) / 4 : took;
   if (outcome == Outcome::failed) webhook.recent.reset();
   webhook.stalled = outcome == Outcome::not_started;
-  if (outcome == Outcome::failed || outcome == Outcome::asked_to_wait) webhook.awaiting_result = true;
+  // Of what is handed back nothing newer may overtake the rest before it is due again.
+  if (outcome != Outcome::answered) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
 
@@ -199,8 +210,13 @@ bool FairSlots::has_room(const Webhook& webhook) const {
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
 }
 
-/// Somebody who has used less waits for a slot, and none is free.
+/// Somebody who has used less waits for a slot, at its host or at all, and none is free.
 bool FairSlots::others_first(WebhookId id, const Webhook& webhook) const {
+  const auto& host = webhook.host->second;
+  if (host.slots >= limits_.per_host && !host.waiting_here.empty()) {
+    const auto& [since, first] = *host.waiting_here.begin();
+    if (since < queue_.account(webhook.entity) || webhooks_.at(first).entity == webhook.entity) return true;
+  }
   if (unreserved() > 0 || queue_.order().empty()) return false;
   const auto& [account, entity] = *queue_.order().begin();
   if (entity != webhook.entity) return account < queue_.account(webhook.entity);

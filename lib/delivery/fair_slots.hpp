@@ -130,6 +130,7 @@ class FairSlots {
   bool host_has_room(const Webhook& webhook) const;
   unsigned unreserved() const { return limits_.total - reserve_ - (used_ - reserved_); }
 
+  void pass_present(EntityId entity);
   void put(WebhookId id, Webhook& webhook, Place place);
   void place(WebhookId id, Webhook& webhook);
   bool add_ordered(std::size_t most, Candidates& result);

@@ -128,6 +128,18 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_has_nothing_under_way_says_so) {
   BOOST_TEST((asked == Need::none_yet));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_has_nothing_under_way_is_not_hidden_by_one_that_has) {
+  ConnectionPools pools(per_host);
+  for (int i = 1; i <= 2; ++i) {
+    auto busy = at_provider(i, 9);
+    busy.slots = 2;
+    pools.add(std::move(busy), start);
+  }
+  for (int i = 3; i <= 5; ++i) pools.add(at_provider(i, i), start);
+  const auto only_first = [](const std::string&, Need need) { return need == Need::none_yet; };
+  BOOST_TEST(pools.overdue(at(100), only_first).start.size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit) {
   ConnectionPools pools(2);
   for (int i = 1; i <= 4; ++i) pools.add(at_provider(i, i), start);

@@ -290,6 +290,32 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   for (WebhookId webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
 }
 
+// One that uses little and always holds something must not keep the minimum back: what others have used while
+// there was enough would be held against them for as long.
+BOOST_AUTO_TEST_CASE(what_was_used_while_there_was_enough_is_not_held_against_anybody) {
+  Simulation simulation(512);
+  simulation.add({1, 13s, {}, 0.1});
+  WebhookId webhook = 0;
+  for (int i = 0; i < 5; ++i) webhook = simulation.add({healthy, 50ms, {}, 100});
+  simulation.run(180s);
+  simulation.add_crowd(500, 1000, 13s);
+  simulation.run(time_out);
+  for (int window = 0; window < 4; ++window) {
+    simulation.measure();
+    simulation.run(time_out);
+    BOOST_TEST(simulation.sent(webhook) >= 50U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_a_full_host) {
+  Simulation simulation(512, 2);
+  for (EntityId entity = 1; entity <= 3; ++entity) simulation.add({entity, 20ms, "provider", 0});
+  simulation.run(time_out);
+  simulation.measure();
+  simulation.run(time_out);
+  for (WebhookId webhook = 1; webhook <= 3; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 250U);
+}
+
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit_whoever_sends_there) {
   Simulation simulation(512, 50);
   for (EntityId entity = 1; entity <= 400; ++entity) {

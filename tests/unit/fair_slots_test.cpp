@@ -106,7 +106,9 @@ BOOST_AUTO_TEST_CASE(who_failed_or_was_asked_to_wait_starts_nothing_before_that_
 BOOST_AUTO_TEST_CASE(who_has_handed_back_gets_no_more_until_something_has_ended) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);
-  end(slots, 1, Outcome::not_started);
+  slots.ended(1, Outcome::not_started, 0ms);
+  BOOST_TEST(take(slots, own(1)) == 0U);
+  slots.recorded(1);
   end(slots, 1, Outcome::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1);
