@@ -23,7 +23,8 @@ std::optional<Request> prepare_request(delivery::LeasedDelivery delivery, const 
   Request request;
   request.url = target.url;
   request.secret = std::move(secret);
-  request.body = webhook::notification_body(delivery.event, delivery.occurred, std::exchange(delivery.data, {}));
+  request.body =
+      webhook::notification_body(delivery.event, delivery.occurred, std::exchange(delivery.data, {}));
   request.lease_until = lease_until;
   request.delivery = std::move(delivery);
   return request;
