@@ -19,9 +19,9 @@ constexpr platform::Milliseconds between_looks{200};       // at what cannot sta
 std::optional<Request> ConnectionPools::add(Request request, platform::MonotonicTime now) {
   const auto found = pools_.try_emplace(request.host).first;
   Pool& pool = found->second;
-  auto& lane = pool.lanes[request.delivery.webhook];
-  lane.slots = std::max(request.slots, 1U);
-  lane.waiting.push_back({std::move(request), now});
+  auto& queue = pool.queues[request.delivery.webhook];
+  queue.slots = std::max(request.slots, 1U);
+  queue.waiting.push_back({std::move(request), now});
   ++pool.waiting;
   if (pool.active == 0) pool.opened = now;
   std::optional<Request> next;
@@ -35,11 +35,11 @@ std::optional<Request> ConnectionPools::ended(const std::string& host, delivery:
   const auto found = pools_.find(host);
   if (found == pools_.end()) return std::nullopt;
   auto& pool = found->second;
-  const auto lane = pool.lanes.find(webhook);
-  if (lane != pool.lanes.end() && lane->second.active > 0) {
-    --lane->second.active;
+  const auto queue = pool.queues.find(webhook);
+  if (queue != pool.queues.end() && queue->second.active > 0) {
+    --queue->second.active;
     --pool.active;
-    if (lane->second.active == 0 && lane->second.waiting.empty()) pool.lanes.erase(lane);
+    if (queue->second.active == 0 && queue->second.waiting.empty()) pool.queues.erase(queue);
   }
   if (kept) ++pool.idle;
   auto next = start_next(found);
@@ -59,17 +59,17 @@ std::vector<Request> ConnectionPools::drop(const std::string& host, delivery::We
   std::vector<Request> result;
   const auto found = pools_.find(host);
   if (found == pools_.end()) return result;
-  const auto lane = found->second.lanes.find(webhook);
-  if (lane != found->second.lanes.end()) drop(found->second, lane->second, result);
-  forget_lanes(found->second);
+  const auto queue = found->second.queues.find(webhook);
+  if (queue != found->second.queues.end()) drop(found->second, queue->second, result);
+  forget_queues(found->second);
   return result;
 }
 
 std::vector<Request> ConnectionPools::drop_all() {
   std::vector<Request> result;
   for (auto& [host, pool] : pools_) {
-    for (auto& [webhook, lane] : pool.lanes) drop(pool, lane, result);
-    forget_lanes(pool);
+    for (auto& [webhook, queue] : pool.queues) drop(pool, queue, result);
+    forget_queues(pool);
   }
   return result;
 }
@@ -79,44 +79,44 @@ std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
 }
 
 /// Webhooks take turns.
-ConnectionPools::Lanes::iterator ConnectionPools::next_lane(Pool& pool) const {
-  const auto end = pool.lanes.end();
+ConnectionPools::Queues::iterator ConnectionPools::next_queue(Pool& pool) const {
+  const auto end = pool.queues.end();
   if (pool.waiting == 0 || pool.active >= per_host_) return end;
-  const auto may_start = [](const auto& lane) { return lane.second.may_start(); };
-  const auto first = pool.lanes.upper_bound(pool.turn);
+  const auto may_start = [](const auto& queue) { return queue.second.may_start(); };
+  const auto first = pool.queues.upper_bound(pool.turn);
   if (const auto found = std::find_if(first, end, may_start); found != end) return found;
-  const auto found = std::find_if(pool.lanes.begin(), first, may_start);
+  const auto found = std::find_if(pool.queues.begin(), first, may_start);
   return found == first ? end : found;
 }
 
 std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
   Pool& pool = found->second;
-  const auto lane = next_lane(pool);
-  if (lane == pool.lanes.end()) return std::nullopt;
-  Request request = std::move(lane->second.waiting.front().request);
-  lane->second.waiting.pop_front();
-  ++lane->second.active;
+  const auto queue = next_queue(pool);
+  if (queue == pool.queues.end()) return std::nullopt;
+  Request request = std::move(queue->second.waiting.front().request);
+  queue->second.waiting.pop_front();
+  ++queue->second.active;
   --pool.waiting;
   ++pool.active;
   if (pool.idle > 0) --pool.idle;
-  pool.turn = lane->first;
+  pool.turn = queue->first;
   return request;
 }
 
 /// None: not now, or not at all.
 std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
                                                                     platform::MonotonicTime now) const {
-  const auto lane = next_lane(pool);
-  if (lane == pool.lanes.end()) return std::nullopt;
-  const auto waited = [now](const Lane& one) { return now - one.waiting.front().since >= long_wait; };
-  const auto without = std::ranges::find_if(pool.lanes, [&](const auto& one) {
+  const auto queue = next_queue(pool);
+  if (queue == pool.queues.end()) return std::nullopt;
+  const auto waited = [now](const Queue& one) { return now - one.waiting.front().since >= long_wait; };
+  const auto without = std::ranges::find_if(pool.queues, [&](const auto& one) {
     return one.second.active == 0 && one.second.may_start() && waited(one.second);
   });
-  if (without != pool.lanes.end()) {
+  if (without != pool.queues.end()) {
     pool.turn = without->first - 1;  // it is the next
     return Need::none_yet;
   }
-  if (waited(lane->second)) return Need::waited;
+  if (waited(queue->second)) return Need::waited;
   const auto expected = pool.answer * static_cast<double>(pool.waiting) / std::max(pool.active, 1U);
   return expected > long_wait ? std::optional(Need::expected) : std::nullopt;
 }
@@ -126,10 +126,10 @@ void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime no
   Pool& pool = found->second;
   if (pool.waiting == 0) return unschedule(found);
   if (pool.overdue) return;
-  const auto lane = next_lane(pool);
+  const auto queue = next_queue(pool);
   auto at = now + between_looks;
-  if (lane != pool.lanes.end())
-    at = needs_another(pool, now) ? now : lane->second.waiting.front().since + long_wait;
+  if (queue != pool.queues.end())
+    at = needs_another(pool, now) ? now : queue->second.waiting.front().since + long_wait;
   pool.overdue = std::max(at, pool.opened + between_connections);
   overdue_.emplace(*pool.overdue, found->first);
 }
@@ -140,21 +140,21 @@ void ConnectionPools::unschedule(Pools::iterator pool) {
 }
 
 void ConnectionPools::hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into) {
-  for (auto& [webhook, lane] : pool.lanes) {
-    if (!lane.waiting.empty() && now - lane.waiting.front().since >= longest_wait) drop(pool, lane, into);
+  for (auto& [webhook, queue] : pool.queues) {
+    if (!queue.waiting.empty() && now - queue.waiting.front().since >= longest_wait) drop(pool, queue, into);
   }
-  forget_lanes(pool);
+  forget_queues(pool);
 }
 
-void ConnectionPools::drop(Pool& pool, Lane& lane, std::vector<Request>& into) {
-  for (auto& waiting : lane.waiting) into.push_back(std::move(waiting.request));
-  pool.waiting -= lane.waiting.size();
-  lane.waiting.clear();
+void ConnectionPools::drop(Pool& pool, Queue& queue, std::vector<Request>& into) {
+  for (auto& waiting : queue.waiting) into.push_back(std::move(waiting.request));
+  pool.waiting -= queue.waiting.size();
+  queue.waiting.clear();
 }
 
-void ConnectionPools::forget_lanes(Pool& pool) {
-  std::erase_if(pool.lanes,
-                [](const auto& lane) { return lane.second.active == 0 && lane.second.waiting.empty(); });
+void ConnectionPools::forget_queues(Pool& pool) {
+  std::erase_if(pool.queues,
+                [](const auto& queue) { return queue.second.active == 0 && queue.second.waiting.empty(); });
 }
 
 /// One connection is what a pool begins with: nothing to remember.

@@ -60,7 +60,7 @@ class ConnectionPools {
     platform::MonotonicTime since;
   };
   /// Of a webhook: as many of its requests are under way as it has slots.
-  struct Lane {
+  struct Queue {
     unsigned slots = 1;
     unsigned active = 0;
     std::deque<Waiting> waiting;
@@ -69,7 +69,7 @@ class ConnectionPools {
   struct Pool {
     unsigned active = 0;
     unsigned idle = 0;  // connections that are probably open; an error costs a handshake or a little patience
-    std::map<delivery::WebhookId, Lane> lanes;
+    std::map<delivery::WebhookId, Queue> queues;
     delivery::WebhookId turn = 0;                        // the last one started
     std::size_t waiting = 0;                             // requests
     std::chrono::duration<double, std::milli> answer{};  // how long the last few took
@@ -77,16 +77,16 @@ class ConnectionPools {
     std::optional<platform::MonotonicTime> overdue;      // its key in overdue_
   };
   using Pools = std::map<std::string, Pool>;
-  using Lanes = std::map<delivery::WebhookId, Lane>;
+  using Queues = std::map<delivery::WebhookId, Queue>;
 
-  Lanes::iterator next_lane(Pool& pool) const;
+  Queues::iterator next_queue(Pool& pool) const;
   std::optional<Request> start_next(Pools::iterator pool);
   std::optional<Need> needs_another(Pool& pool, platform::MonotonicTime now) const;
   void schedule(Pools::iterator pool, platform::MonotonicTime now);
   void unschedule(Pools::iterator pool);
   static void hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into);
-  static void drop(Pool& pool, Lane& lane, std::vector<Request>& into);
-  static void forget_lanes(Pool& pool);
+  static void drop(Pool& pool, Queue& queue, std::vector<Request>& into);
+  static void forget_queues(Pool& pool);
   void forget_if_done(Pools::iterator pool);
 
   unsigned per_host_;

@@ -21,11 +21,11 @@ constexpr auto rest_after = 5s;           // of nothing to do; then a look costs
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
 
-/// Searches `ranges`, taking them from the back, until none is left or it may not `go_on`. `search` gives
+/// Searches `ranges`, taking them from the back, until none is left or `may_continue` says no. `search` gives
 /// back what is still to be searched of those that it is given.
-template <class GoOn, class Search>
-void search_ranges(std::vector<store::IdRange>& ranges, GoOn&& go_on, Search&& search) {
-  while (!ranges.empty() && go_on()) {
+template <class MayContinue, class Search>
+void search_ranges(std::vector<store::IdRange>& ranges, MayContinue&& may_continue, Search&& search) {
+  while (!ranges.empty() && may_continue()) {
     halve_widest(ranges, store::ranges_per_search);
     const auto count = std::min(ranges.size(), store::ranges_per_search);
     const std::vector<store::IdRange> batch(ranges.end() - static_cast<std::ptrdiff_t>(count), ranges.end());

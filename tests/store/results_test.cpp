@@ -270,4 +270,22 @@ BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   other.execute("ROLLBACK");
 }
 
+// Claimed anew together, and so under one token, by another dispatcher: they are stale, and keep no other
+// waiting.
+BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_our_own) {
+  for (int i = 0; i < 3; ++i) queue_one();
+  const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).deliveries;
+  BOOST_REQUIRE_EQUAL(ours.size(), 2U);
+  BOOST_REQUIRE_EQUAL(recover_expired_leases(session, 10), 2U);
+  const auto theirs = claim(session, {{webhook.id, 3}}, {12, Milliseconds(60'000)}).deliveries;
+  BOOST_REQUIRE_EQUAL(theirs.size(), 3U);
+  std::vector<DeliveryResult> results{delivered(ours[0]), delivered(ours[1])};
+  for (const auto& one : theirs) {
+    if (one.id != ours[0].id && one.id != ours[1].id) results.push_back(delivered(one));
+  }
+  const auto summary = record_results(session, results, Milliseconds(0));
+  BOOST_CHECK_EQUAL(summary.stale.size(), 2U);
+  BOOST_CHECK_EQUAL(queue_status(session).in_flight, 2);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,7 +81,7 @@ class Simulation {
     Time next_row{};
     std::deque<Time> due;   // when each was written
     std::deque<Row> queue;  // taken, and waiting for a connection
-    unsigned lanes = 1;
+    unsigned slots = 1;
     unsigned active = 0;
   };
   enum class What { ended, recorded };
@@ -130,14 +130,14 @@ class Simulation {
         webhook.due.pop_front();
       }
       if (webhook.due.empty()) slots_.stop_waiting(id);
-      webhook.lanes = slots_.slots(id);
+      webhook.slots = slots_.slots(id);
       start(id);
     }
   }
 
   void start(WebhookId id) {
     auto& webhook = of(id);
-    while (webhook.active < webhook.lanes && !webhook.queue.empty()) {
+    while (webhook.active < webhook.slots && !webhook.queue.empty()) {
       const auto row = webhook.queue.front();
       webhook.queue.pop_front();
       waits_[id].push_back(now_ - row.written);
