@@ -25,7 +25,7 @@ bool ReadyEntities::found(const store::WaitingEntity& entity) {
   for (std::size_t i = 0; i < share; ++i) put_in_line(entity.id, entry, entity.oldest[i]);
   if (entity.more || share < entity.oldest.size())
     take_turns_from(entry, share > 0 ? entity.oldest[share - 1] : entity.oldest.front() - 1);
-  settle(entity.id);
+  update_place(entity.id);
   return true;
 }
 
@@ -36,7 +36,7 @@ bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
   if (oldest >= entry.in_line.front()) return false;
   leave_line(entry);
   take_turns_from(entry, oldest - 1);
-  settle(entity);
+  update_place(entity);
   return true;
 }
 
@@ -51,7 +51,7 @@ bool ReadyEntities::arrived(const store::NewNotification& notification) {
   } else {
     take_turns_from(entry, entry.in_line.back());
   }
-  settle(notification.entity);
+  update_place(notification.entity);
   return !entry.more;
 }
 
@@ -68,7 +68,7 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
     take_turns_from(entry, lowest);
   }
   entry.more = true;
-  settle(entity);
+  update_place(entity);
   return !waited;
 }
 
@@ -127,7 +127,7 @@ void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId 
     entry->look = look_;
     if (!entry->more) return finished(entity);
   }
-  settle(entity);
+  update_place(entity);
 }
 
 void ReadyEntities::finished(delivery::EntityId entity) {
@@ -136,7 +136,7 @@ void ReadyEntities::finished(delivery::EntityId entity) {
   entry->more = entry->busy = entry->large = false;
   entry->left.ended();
   if (!entry->left.active()) entry->suspect = false;
-  settle(entity);
+  update_place(entity);
 }
 
 void ReadyEntities::note_left(delivery::EntityId entity, bool some) {
@@ -157,7 +157,7 @@ void ReadyEntities::suspect(delivery::EntityId entity) {
   if (auto* entry = find(entity)) {
     entry->suspect = true;
     leave_line(*entry);
-    settle(entity);
+    update_place(entity);
   }
 }
 
@@ -166,19 +166,19 @@ void ReadyEntities::note_large(delivery::EntityId entity, bool large) {
   if (entry == nullptr || (!large && !entry->large)) return;
   entry->large = large;
   if (large) leave_line(*entry);
-  settle(entity);
+  update_place(entity);
 }
 
 void ReadyEntities::mark_busy(delivery::EntityId entity) {
   if (auto* entry = find(entity)) {
     entry->busy = true;
     leave_line(*entry);
-    settle(entity);
+    update_place(entity);
   }
 }
 
 void ReadyEntities::clear_busy(delivery::EntityId entity) {
-  if (auto* entry = find(entity); entry != nullptr && std::exchange(entry->busy, false)) settle(entity);
+  if (auto* entry = find(entity); entry != nullptr && std::exchange(entry->busy, false)) update_place(entity);
 }
 
 void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime until) {
@@ -186,7 +186,7 @@ void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime 
     unplace(entity, *entry);
     entry->not_before = until;
     leave_line(*entry);
-    settle(entity);
+    update_place(entity);
   }
 }
 
@@ -201,7 +201,7 @@ void ReadyEntities::look_again() {
     } else if (!entry.left.active()) {
       with_left_.erase(entity);
       if (!entry.waits()) entry.suspect = false;
-      settle(entity);
+      update_place(entity);
     }
   }
 }
@@ -241,7 +241,7 @@ void ReadyEntities::leave_line(Entry& entry) {
 }
 
 /// Where it belongs by what is known of it; nowhere, when nothing is.
-void ReadyEntities::settle(delivery::EntityId entity) {
+void ReadyEntities::update_place(delivery::EntityId entity) {
   const auto at = entities_.find(entity);
   auto& entry = at->second;
   const auto place = place_of(entry);
@@ -284,7 +284,7 @@ void ReadyEntities::end_postponements(platform::MonotonicTime now) {
     auto& entry = entities_.at(entity);
     unplace(entity, entry);
     entry.not_before = {};
-    settle(entity);
+    update_place(entity);
   }
 }
 

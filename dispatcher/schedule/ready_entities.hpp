@@ -123,7 +123,7 @@ class ReadyEntities {
   void put_in_line(delivery::EntityId entity, Entry& entry, delivery::NotificationId id);
   void take_turns_from(Entry& entry, delivery::NotificationId after);
   void leave_line(Entry& entry);
-  void settle(delivery::EntityId entity);
+  void update_place(delivery::EntityId entity);
   static Place place_of(const Entry& entry);
   void unplace(delivery::EntityId entity, Entry& entry);
   void end_postponements(platform::MonotonicTime now);

@@ -43,7 +43,7 @@ class FairQueue {
   /// The minimum is at least this: who only holds something, and waits for nothing, does not keep it back.
   void pass(SlotTime present) { least_ = std::max(least_, present); }
   /// One less, which took that much longer or shorter than expected. Nobody is credited beyond the minimum.
-  void settle(Id id, SlotTime correction) {
+  void release(Id id, SlotTime correction) {
     const auto found = entries_.find(id);
     if (found == entries_.end() || found->second.held == 0) return;
     auto& entry = found->second;

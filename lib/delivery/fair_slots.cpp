@@ -315,8 +315,8 @@ void FairSlots::drop_from_hand(WebhookId id, Webhook& webhook, SlotTime took) {
   if (--webhook.in_hand == 0) webhook.stalled = false;
   const auto correction = took - webhook.charged.front();
   webhook.charged.pop_front();
-  queue_.settle(webhook.entity, correction);
-  entities_.at(webhook.entity).webhooks.settle(id, correction);
+  queue_.release(webhook.entity, correction);
+  entities_.at(webhook.entity).webhooks.release(id, correction);
   release_slots(webhook);
   place(id, webhook);
   let_in(webhook.host->second);

@@ -40,8 +40,8 @@ BOOST_AUTO_TEST_CASE(what_was_expected_is_corrected_by_what_it_took) {
   queue.charge(1, 15s);
   queue.enter(3);
   queue.charge(2, 1s);
-  queue.settle(1, 5ms - 15s);
-  queue.settle(2, 0ms);
+  queue.release(1, 5ms - 15s);
+  queue.release(2, 0ms);
   BOOST_TEST((order(queue) == Ids{3, 1, 2}));
   BOOST_TEST((queue.account(1) == 5ms));
 }
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(an_account_is_kept_until_the_minimum_has_passed_it) {
   queue.enter(1);
   queue.enter(2);
   queue.charge(1, 50ms);
-  queue.settle(1, 0ms);
+  queue.release(1, 0ms);
   queue.leave(1);
   BOOST_TEST(!queue.forget_one().has_value());
   queue.enter(1);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(when_nobody_is_left_all_can_be_forgotten) {
   queue.charge(1, 50ms);
   queue.leave(1);
   BOOST_TEST(!queue.forget_one().has_value());  // it holds one
-  queue.settle(1, 0ms);
+  queue.release(1, 0ms);
   BOOST_TEST(queue.forget_one().value() == 1);
   BOOST_TEST(queue.size() == 0U);
 }
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_credited_beyond_the_minimum) {
   queue.enter(2);
   queue.charge(1, 15s);
   queue.charge(2, 10s);
-  queue.settle(1, 5ms - 15s);  // the minimum is at 10 s
+  queue.release(1, 5ms - 15s);  // the minimum is at 10 s
   BOOST_TEST((queue.account(1) == 10s));
 }
 
