@@ -62,6 +62,26 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
     assert len(receiver.requests(hooks[0].path)) == 21, "and nothing twice"
 
 
+def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_out(new_entity, receiver, stack, root):
+    entities = [new_entity() for _ in range(5)]
+    hooks = [entity.register() for entity in entities]
+    for entity, hook in zip(entities, hooks):  # a delivery of each waits: a gap ends at the next webhook's
+        receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
+        stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "pendiente")
+    locked = 2
+    root("START TRANSACTION; SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)"
+         f" WHERE espera = 'pendiente' AND webhook_id = {hooks[locked].id} FOR UPDATE")
+    waits = waited_in_vain(stack)
+    notifications = [entity.notify() for entity in entities]
+    for free in (0, 1, 4):
+        stack.wait_notification(notifications[free], "procesada")
+    assert stack.notification(notifications[locked])["estado"] == "pendiente", "the gap was held"
+    assert waited_in_vain(stack) == waits, "nobody waits for the lock"
+    root("ROLLBACK")
+    for held in (locked, 3):
+        stack.wait_notification(notifications[held], "procesada", 30)
+
+
 def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stack, root):
     """What was sent and cannot be written down is its webhook's affair, however few slots all have together."""
     entities = [new_entity() for _ in range(8)]
