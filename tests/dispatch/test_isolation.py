@@ -65,10 +65,11 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
 def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_out(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
-    for entity, hook in zip(entities, hooks):  # a delivery of each waits: a gap ends at the next webhook's
-        receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
+    for entity, hook in zip(entities, hooks):  # each rests, and a delivery of it waits: a gap ends at the next webhook's
+        receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "3600"}))
         stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "pendiente")
     locked = 2
+    root("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     root("START TRANSACTION; SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)"
          f" WHERE espera = 'pendiente' AND webhook_id = {hooks[locked].id} FOR UPDATE")
     waits = waited_in_vain(stack)
