@@ -67,13 +67,16 @@ def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_o
     hooks = [entity.register() for entity in entities]
     for entity, hook in zip(entities, hooks):  # each rests, and a delivery of it waits: a gap ends at the next webhook's
         receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "3600"}))
-        stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "pendiente")
+        entity.notify()
+        wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 429, what="an answer on record")
     locked = 2
     root("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     root("START TRANSACTION; SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)"
          f" WHERE espera = 'pendiente' AND webhook_id = {hooks[locked].id} FOR UPDATE")
     waits = waited_in_vain(stack)
+    stack.admin("queue", "pause")  # so that one batch has them all
     notifications = [entity.notify() for entity in entities]
+    stack.admin("queue", "resume")
     for free in (0, 1, 4):
         stack.wait_notification(notifications[free], "procesada")
     assert stack.notification(notifications[locked])["estado"] == "pendiente", "the gap was held"
