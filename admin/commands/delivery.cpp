@@ -28,7 +28,8 @@ webhook::json::Object to_row(const store::Delivery& delivery) {
 }
 
 webhook::json::Value to_row(const store::Attempt& attempt) {
-  return webhook::json::Object{{"numero", attempt.number},           {"inicio", time_value(attempt.started)},
+  return webhook::json::Object{{"numero", attempt.number},           {"tipo", attempt.kind},
+                               {"sondeos", attempt.probes},          {"inicio", time_value(attempt.started)},
                                {"duracion_ms", attempt.duration_ms}, {"direccion", attempt.address},
                                {"estado_http", attempt.status},      {"error", attempt.error}};
 }

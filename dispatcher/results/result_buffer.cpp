@@ -73,6 +73,10 @@ void ResultBuffer::enqueue(const delivery::DeliveryResult& delivery_result) {
   ++quarantined_;
 }
 
+store::FailurePolicy ResultBuffer::policy() const {
+  return {settings_.disable_after, settings_.probe_interval};
+}
+
 bool ResultBuffer::record(store::Session& session) {
   const auto now = platform::monotonic_now();
   bring_back(now);
@@ -101,9 +105,9 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
 /// Written, or given up: its webhook's other results need not wait any longer.
 void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   refusals_.erase(delivery_result.id);
-  const bool again = delivery_result.state == delivery::DeliveryState::pending;
-  done_.push_back({delivery_result.webhook, delivery_result.entity,
-                   again ? std::optional(delivery_result.wait) : std::nullopt});
+  // Uncounted, it is due at once.
+  const auto wait = delivery_result.counted ? delivery_result.wait : std::optional(Milliseconds{});
+  done_.push_back({delivery_result.webhook, delivery_result.entity, wait});
   const auto found = quarantine_.find(delivery_result.webhook);
   if (found == quarantine_.end()) return;
   bring_back(found->second);
@@ -178,7 +182,7 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   if (batch.empty()) return false;
   heartbeat_.beat();
   try {
-    return settle(batch, store::record_results(session, batch, settings_.disable_after));
+    return settle(batch, store::record_results(session, batch, policy()));
   } catch (const store::Unavailable&) {
     throw;
   } catch (const store::Conflict&) {
@@ -225,7 +229,7 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
         heartbeat_.beat();
         if (all_refused) return;
         try {
-          any = settle(part, store::record_results(session, part, settings_.disable_after)) || any;
+          any = settle(part, store::record_results(session, part, policy())) || any;
         } catch (const store::Unavailable&) {
           throw;
         } catch (const store::Conflict&) {  // it stays for the next batch

@@ -60,6 +60,7 @@ class ResultBuffer {
     platform::MonotonicTime until{};
     bool tried = false;  // its results are among the others again, and not recorded yet
   };
+  store::FailurePolicy policy() const;
   void enqueue(const delivery::DeliveryResult& delivery_result);
   Batch next_batch() const;
   bool write(store::Session& session, const Batch& batch);

@@ -1,15 +1,31 @@
 // A delivery under a lease, and how an attempt of it went: plain values.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "delivery/ids.hpp"
 #include "platform/clock.hpp"
 #include "webhook/event.hpp"
 
 namespace delivery {
+
+/// Why an attempt is made (docs/delivery.md#recovery-and-probes).
+enum class AttemptKind {
+  scheduled,  // the delivery's first, or it is due by the retry schedule
+  probe,      // its webhook fails: one delivery of it, ahead of its schedule
+  early,      // its webhook has answered again: everything that waits, ahead of its schedule
+};
+
+/// As the database spells them (`tipo`), in the order of the columns' definitions.
+inline constexpr std::array<std::string_view, 3> attempt_kind_names{"programado", "sondeo", "adelantado"};
+constexpr std::string_view name(AttemptKind kind) {
+  return attempt_kind_names[static_cast<std::size_t>(kind)];
+}
 
 /// A delivery claimed and ready to be sent.
 struct LeasedDelivery {
@@ -25,6 +41,7 @@ struct LeasedDelivery {
   unsigned attempts = 0;  // known outcomes so far
   unsigned failures = 0;  // of them, those that count for the schedule
   bool test = false;
+  AttemptKind kind = AttemptKind::scheduled;
 };
 
 /// How an attempt ended on the wire.

@@ -25,6 +25,7 @@ DeliveryResult result_of(const LeasedDelivery& delivery) {
   result.entity = delivery.entity;
   result.lease = delivery.lease;
   result.test = delivery.test;
+  result.kind = delivery.kind;
   result.failures = delivery.failures;
   return result;
 }
@@ -53,12 +54,15 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
     result.state = DeliveryState::delivered;
     return result;
   }
-  ++result.failures;
   const auto asked = retry_after(attempt, settings, now);
-  const RetryPolicy policy{settings.retry_schedule, settings.retry_jitter, settings.retry_after_max};
-  const auto wait = next_attempt(policy, result.failures, attempt.delivery.test, chance, asked);
-  result.state = wait ? DeliveryState::pending : DeliveryState::failed;
-  result.wait = wait.value_or(platform::Milliseconds{});
+  result.retry_after = asked;
+  result.state = DeliveryState::pending;
+  if (attempt.delivery.kind == AttemptKind::scheduled) {
+    ++result.failures;
+    const RetryPolicy policy{settings.retry_schedule, settings.retry_jitter, settings.retry_after_max};
+    result.wait = next_attempt(policy, result.failures, attempt.delivery.test, chance, asked);
+    if (!result.wait) result.state = DeliveryState::failed;
+  }
   result.probe = attempt.transport != TransportResult::answered || asks_to_wait(attempt);
   result.gone = attempt.transport == TransportResult::answered && attempt.status == 410;
   if (attempt.transport == TransportResult::answered && attempt.status == 429)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "delivery/attempt.hpp"
 #include "delivery/ids.hpp"
 #include "delivery/states.hpp"
 #include "platform/clock.hpp"
@@ -17,9 +18,14 @@ struct DeliveryResult {
   EntityId entity = 0;  // whose webhook it is
   std::uint64_t lease = 0;
   DeliveryState state = DeliveryState::delivered;  // or pending (a retry after `wait`), failed, held
-  unsigned failures = 0;                           // for the schedule, this one included
-  platform::Milliseconds wait{};                   // of pending
-  bool test = false;                               // test events do not count for deactivation
+  AttemptKind kind = AttemptKind::scheduled;
+  /// False: pending again, and due, as if there had been no attempt; only `error` is written.
+  bool counted = true;
+  unsigned failures = 0;  // for the schedule, this one included if it was `scheduled`
+  /// Of pending; none: when it would have been due without this attempt.
+  std::optional<platform::Milliseconds> wait;
+  std::optional<platform::Milliseconds> retry_after;  // nothing is tried ahead of the schedule before it ends
+  bool test = false;                                  // test events do not count for deactivation
 
   // The attempt.
   unsigned attempts = 0;  // known outcomes before this one

@@ -94,6 +94,10 @@ std::vector<ConfigKey> delivery_keys() {
        [](Settings& s, Text t) {
          s.delivery.retry_after_max = read_duration(t, 0ms, std::chrono::days(30));
        }},
+      {{"delivery.probe_interval", "15m", "duration, 0s to 30d",
+        "while a webhook fails, one of its waiting deliveries is tried so often ahead of its schedule; 0s: "
+        "never"},
+       [](Settings& s, Text t) { s.delivery.probe_interval = read_duration(t, 0ms, std::chrono::days(30)); }},
       {{"delivery.allowed_networks", "", "networks (10.0.0.0/8), comma-separated",
         "non-public addresses that may be dialled all the same; does not affect registration"},
        [](Settings& s, Text t) { s.delivery.allowed_networks = read_networks(t); }},

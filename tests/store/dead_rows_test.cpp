@@ -51,7 +51,7 @@ struct Fixture : MaintenanceFixture {
   void deliver_one() {
     const auto leased = claim(session, {{live.id, 5}}, lease).deliveries;
     BOOST_TEST_REQUIRE(leased.size() == 1U);
-    const auto summary = record_results(session, {delivered(leased[0])}, day);
+    const auto summary = record_results(session, {delivered(leased[0])}, {day});
     BOOST_TEST(summary.stale.empty());
     BOOST_TEST(summary.held.empty());
   }

@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_claim_and_the_recording_of_its_results) {
     for (const auto& leased : claim(session, {{busy.id, 5}}, lease).deliveries)
       delivery_results.push_back(delivered(leased));
     BOOST_TEST(delivery_results.size() == 5U);
-    BOOST_TEST(record_results(session, delivery_results, Milliseconds(0)).stale.empty());
+    BOOST_TEST(record_results(session, delivery_results, {Milliseconds(0)}).stale.empty());
     return rows_read(session) - before;
   };
   grow(100);

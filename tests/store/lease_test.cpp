@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(no_result_of_a_stale_owner_is_recorded_whatever_it_is) {
   resting.rest = Milliseconds(60000);
   const auto before = seen();
   for (const auto& result : {delivered(stale), gone, failed, held, resting}) {
-    BOOST_CHECK_EQUAL(record_results(session, {result}, Milliseconds(1)).stale.size(), 1U);
+    BOOST_CHECK_EQUAL(record_results(session, {result}, {Milliseconds(1)}).stale.size(), 1U);
     BOOST_CHECK_EQUAL(seen(), before);
   }
   release_leases(session, {stale});
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
   recover_expired_leases(session, 10);
   const auto result = record_results(
       session, {failed_attempt(owned[0], Milliseconds(60000)), delivered(stale), delivered(owned[1])},
-      Milliseconds(0));
+      {Milliseconds(0)});
   BOOST_CHECK_EQUAL(result.stale.size(), 1U);
   BOOST_CHECK(list_attempts(session, stale.id).empty());
   for (const auto& delivery : owned) BOOST_CHECK_EQUAL(list_attempts(session, delivery.id).size(), 1U);
@@ -86,9 +86,9 @@ BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
 BOOST_AUTO_TEST_CASE(a_result_whose_commit_was_not_acknowledged_is_recorded_once) {
   queue(1);
   const auto leased = claim_some(1, present).at(0);
-  record_results(session, {delivered(leased)}, Milliseconds(0));
+  record_results(session, {delivered(leased)}, {Milliseconds(0)});
   const auto before = seen();
-  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale.size(), 1U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, {Milliseconds(0)}).stale.size(), 1U);
   BOOST_CHECK_EQUAL(seen(), before);
 }
 
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
   queue(1);
   const auto late = claim_some(1, passed).at(0);
   BOOST_CHECK(claim_some(1, present).empty());
-  BOOST_CHECK_EQUAL(record_results(session, {delivered(late)}, Milliseconds(0)).stale.size(), 0U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(late)}, {Milliseconds(0)}).stale.size(), 0U);
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
   BOOST_CHECK_EQUAL(find_delivery(session, late.id)->state, "entregada");
 }

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_in_flight_at_the_cancellation_is_not_repeated) {
   queue_one();
   const auto leased = claim_one();
   BOOST_CHECK_EQUAL(cancel_notification(session, leased.notification).in_flight, 1U);
-  record_results(session, {failed_attempt(leased, Milliseconds(0))}, Milliseconds(0));
+  record_results(session, {failed_attempt(leased, Milliseconds(0))}, {Milliseconds(0)});
   BOOST_CHECK(claim_some(1).empty());
   BOOST_CHECK_EQUAL(only().state, "cancelada");
 }
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_failed_delivery_is_replayed_alone_or_with_the_rest) {
   for (const auto& leased : claim_some(2)) {
     auto delivery_result = failed_attempt(leased, Milliseconds(0));
     delivery_result.state = DeliveryState::failed;
-    record_results(session, {delivery_result}, Milliseconds(0));
+    record_results(session, {delivery_result}, {Milliseconds(0)});
   }
   BOOST_CHECK_EQUAL(queue_status(session).failed, 2);
   BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::done);

@@ -106,8 +106,8 @@ void work(Session& session) {
                                                failed_attempt(claimed[1], Milliseconds(1000))};
   for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // those of fill()
   delivery_results.back().gone = true;
-  record_results(session, delivery_results, Milliseconds(1000));
-  record_results(session, delivery_results, Milliseconds(1000));  // no longer its own
+  record_results(session, delivery_results, {Milliseconds(1000)});
+  record_results(session, delivery_results, {Milliseconds(1000)});  // no longer its own
   release_leases(session, {claimed.begin() + 2, claimed.end()});
   fan_out(session, DeliveryState::leased);
 }

@@ -12,7 +12,7 @@ BOOST_FIXTURE_TEST_SUITE(recorded_results, DeliveryFixture)
 BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
   queue_one();
   const auto leased = claim_one();
-  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, Milliseconds(0)).stale.size(), 0U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(leased)}, {Milliseconds(0)}).stale.size(), 0U);
   BOOST_CHECK_EQUAL(only().state, "entregada");
   BOOST_CHECK_EQUAL(only().attempts, 1);
   const auto attempts = list_attempts(session, leased.id);
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
 
 BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   queue_one();
-  record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, Milliseconds(0));
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(only().state, "pendiente");
   BOOST_CHECK(only().next_attempt.value() > platform::utc_now() + Milliseconds(3000000));
   BOOST_CHECK(nothing_due());
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   const auto again = claim_one();
   BOOST_CHECK_EQUAL(again.attempts, 1U);
   BOOST_CHECK_EQUAL(again.failures, 0U);  // the schedule from the start
-  record_results(session, {delivered(again)}, Milliseconds(0));
+  record_results(session, {delivered(again)}, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(list_attempts(session, again.id).size(), 2U);
 }
 
@@ -44,11 +44,11 @@ BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
   const auto owner = claim_one({2, Milliseconds(60000)});
   BOOST_CHECK_EQUAL(owner.failures, 0U);  // an unknown outcome does not advance the schedule
-  const auto result = record_results(session, {failed_attempt(stale, Milliseconds(1))}, Milliseconds(0));
+  const auto result = record_results(session, {failed_attempt(stale, Milliseconds(1))}, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(result.stale.size(), 1U);
   BOOST_CHECK_EQUAL(only().state, "en_curso");
   BOOST_CHECK(list_attempts(session, stale.id).empty());
-  record_results(session, {delivered(owner)}, Milliseconds(0));
+  record_results(session, {delivered(owner)}, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(only().state, "entregada");
 }
 
@@ -58,7 +58,8 @@ BOOST_AUTO_TEST_CASE(a_batch_with_a_stale_owner_changes_only_what_is_its_own) {
   auto leased = claim_some(2);
   BOOST_REQUIRE_EQUAL(leased.size(), 2U);
   session.update("UPDATE entregas SET arriendo = 999 WHERE id = ?", leased[0].id);
-  const auto result = record_results(session, {delivered(leased[0]), delivered(leased[1])}, Milliseconds(0));
+  const auto result =
+      record_results(session, {delivered(leased[0]), delivered(leased[1])}, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(result.stale.size(), 1U);
   BOOST_CHECK(list_attempts(session, leased[0].id).empty());
   BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_429_rests_and_a_failure_probes) {
   delivery_result.status = 429;
   delivery_result.probe = true;
   delivery_result.rest = Milliseconds(60000);
-  record_results(session, {delivery_result}, Milliseconds(0));
+  record_results(session, {delivery_result}, {Milliseconds(0)});
   BOOST_CHECK_GT(load_receiving(session, {webhook.id}).at(0).rest.count(), 50000);
   const auto subscriber = load_recipients(session, {1}).at(1).webhooks.at(0);
   BOOST_CHECK(subscriber.probing && subscriber.resting && subscriber.backlog);
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {
     session.update("UPDATE webhook_ejecuciones SET descansa_hasta = descansa_hasta");
     auto delivery_result = failed_attempt(claim_one(), Milliseconds(3600000));
     delivery_result.rest = Milliseconds(minutes * 60000);
-    record_results(session, {delivery_result}, Milliseconds(0));
+    record_results(session, {delivery_result}, {Milliseconds(0)});
   }
   const auto left = session.query(
       "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), descansa_hasta) AS minutes FROM webhook_ejecuciones");
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_410_deactivates) {
   queue_one();
   auto delivery_result = failed_attempt(claim_one(), Milliseconds(1));
   delivery_result.gone = true;
-  BOOST_CHECK_EQUAL(record_results(session, {delivery_result}, Milliseconds(0)).deactivated.size(), 1U);
+  BOOST_CHECK_EQUAL(record_results(session, {delivery_result}, {Milliseconds(0)}).deactivated.size(), 1U);
   BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "http_410");
 }
 
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
     for (int i = 0; i < times; ++i) {
       session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
       deactivated =
-          record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(3600000))
+          record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, {Milliseconds(3600000)})
               .deactivated;
     }
     return deactivated;
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
   };
   queue_one();
   BOOST_CHECK(fail(10).empty());  // ten, but within the hour
-  record_results(session, {delivered(claim_one())}, Milliseconds(3600000));
+  record_results(session, {delivered(claim_one())}, {Milliseconds(3600000)});
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
   queue_one();
   fail(8);
@@ -131,11 +132,11 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
 
 BOOST_AUTO_TEST_CASE(a_streak_starts_again_after_48_hours_without_an_attempt) {
   queue_one();
-  record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1));
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, {Milliseconds(1)});
   session.update(
-      "UPDATE webhook_ejecuciones SET ultima_ejecucion = ultima_ejecucion - INTERVAL 49 HOUR, fallos = 20,"
+      "UPDATE webhook_ejecuciones SET fallos_ultimo = ultima_ejecucion - INTERVAL 49 HOUR, fallos = 20,"
       " fallos_desde = fallos_desde - INTERVAL 100 HOUR");
-  BOOST_CHECK(record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, Milliseconds(1))
+  BOOST_CHECK(record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, {Milliseconds(1)})
                   .deactivated.empty());
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 1);
 }
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
   queue_test_event(session, 1, webhook::Event::incidencia_cerrada, "{}");
   const auto leased = claim_one();
   BOOST_CHECK(leased.test);
-  record_results(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1));
+  record_results(session, {failed_attempt(leased, Milliseconds(1))}, {Milliseconds(1)});
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
 }
 
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   for (int i = 0; i < 3; ++i) queue_one();
   const auto leased = claim_some(3);
   const auto free = claim(session, {{other_webhook.id, 1}}, long_lease).deliveries.at(0);
-  BOOST_CHECK(record_results(session, {delivered(leased[0])}, Milliseconds(0)).held.empty());
+  BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).held.empty());
   Session other = database.connect();
   const auto id = std::to_string(leased[1].id);
   const auto hook = std::to_string(webhook.id);
@@ -177,18 +178,18 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   for (const auto& [delivery_result, sql] : held) {
     other.execute("START TRANSACTION");
     other.query(sql);
-    check_held(record_results(session, {delivery_result}, Milliseconds(0)));
+    check_held(record_results(session, {delivery_result}, {Milliseconds(0)}));
     BOOST_CHECK(list_attempts(session, leased[1].id).empty());
     other.execute("ROLLBACK");
   }
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM entregas WHERE id = " + id + " FOR UPDATE");
   check_held(record_results(session, {delivered(leased[1]), delivered(leased[2]), delivered(free)},
-                            Milliseconds(0)));
+                            {Milliseconds(0)}));
   BOOST_CHECK_EQUAL(list_attempts(session, leased[2].id).size(), 1U);
   BOOST_CHECK_EQUAL(list_attempts(session, free.id).size(), 1U);
   other.execute("ROLLBACK");
-  BOOST_CHECK(record_results(session, {delivered(leased[1])}, Milliseconds(0)).held.empty());
+  BOOST_CHECK(record_results(session, {delivered(leased[1])}, {Milliseconds(0)}).held.empty());
   BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
 }
 
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_reads_for_share_is_recorded) {
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhooks LOCK IN SHARE MODE");
   BOOST_CHECK(
-      record_results(session, {failed_attempt(leased, Milliseconds(1))}, Milliseconds(1)).held.empty());
+      record_results(session, {failed_attempt(leased, Milliseconds(1))}, {Milliseconds(1)}).held.empty());
   other.execute("ROLLBACK");
 }
 
@@ -209,9 +210,9 @@ BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.update("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES (?, '')", webhook.id);
-  check_held(record_results(session, {delivered(leased[0])}, Milliseconds(0)));
+  check_held(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}));
   other.execute("ROLLBACK");
-  BOOST_CHECK(record_results(session, {delivered(leased[0])}, Milliseconds(0)).held.empty());
+  BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).held.empty());
   BOOST_CHECK_EQUAL(only().state, "entregada");
 }
 
@@ -227,13 +228,13 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.execute("DELETE FROM webhook_ejecuciones");  // not seen by who reads what is not committed
-  const auto summary = record_results(session, delivery_results, Milliseconds(0));
+  const auto summary = record_results(session, delivery_results, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(summary.held.size() + summary.waited.size(), 1U);
   for (const auto i : {0U, 2U, 3U})
     BOOST_CHECK_EQUAL(list_attempts(session, delivery_results[i].id).size(), 1U);
   BOOST_CHECK(list_attempts(session, delivery_results[1].id).empty());
   other.execute("ROLLBACK");
-  BOOST_CHECK(record_results(session, {delivery_results[1]}, Milliseconds(0)).held.empty());
+  BOOST_CHECK(record_results(session, {delivery_results[1]}, {Milliseconds(0)}).held.empty());
 }
 
 /// The streak's end waits for its next failure, the result does not.
@@ -243,29 +244,29 @@ BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later)
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
     return failed_attempt(claim_one(), Milliseconds(0));
   };
-  record_results(session, {fail()}, Milliseconds(1));
+  record_results(session, {fail()}, {Milliseconds(1)});
   session.update(
       "UPDATE webhook_ejecuciones SET fallos = 20, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR");
   const auto failure = fail();
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhooks FOR UPDATE");
-  const auto summary = record_results(session, {failure}, Milliseconds(1));
+  const auto summary = record_results(session, {failure}, {Milliseconds(1)});
   BOOST_CHECK(summary.held.empty() && summary.deactivated.empty());
   BOOST_CHECK_EQUAL(only().attempts, 2);
   other.execute("ROLLBACK");
-  BOOST_CHECK_EQUAL(record_results(session, {fail()}, Milliseconds(1)).deactivated.size(), 1U);
+  BOOST_CHECK_EQUAL(record_results(session, {fail()}, {Milliseconds(1)}).deactivated.size(), 1U);
 }
 
 /// What is read before nothing must not be read by what comes next.
 BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   queue_one();
-  record_results(session, {delivered(claim_one())}, Milliseconds(0));  // the first of its webhook
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});  // the first of its webhook
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.execute("INSERT INTO entidades (id, nombre) VALUES (99, 'e')");
   queue_one();
-  record_results(session, {delivered(claim_one())}, Milliseconds(0));
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
   BOOST_CHECK(session.query("SELECT id FROM entidades WHERE id = 99").empty());
   other.execute("ROLLBACK");
 }
@@ -283,7 +284,7 @@ BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_ou
   for (const auto& one : theirs) {
     if (one.id != ours[0].id && one.id != ours[1].id) results.push_back(delivered(one));
   }
-  const auto summary = record_results(session, results, Milliseconds(0));
+  const auto summary = record_results(session, results, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(summary.stale.size(), 2U);
   BOOST_CHECK_EQUAL(queue_status(session).in_flight, 2);
 }

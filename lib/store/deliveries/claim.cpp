@@ -65,7 +65,7 @@ constexpr std::string_view cancel_deliveries = R"sql(
 constexpr std::string_view lease_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'en_curso', e.arriendo = ?, e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+  SET e.estado = 'en_curso', e.tipo = 'programado', e.arriendo = ?, e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE e.estado = 'pendiente')sql";
 
 constexpr std::string_view leased_deliveries = R"sql(

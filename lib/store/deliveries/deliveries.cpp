@@ -27,7 +27,7 @@ constexpr std::string_view delivery_by_id = R"sql(
   WHERE e.id = ?)sql";
 
 constexpr std::string_view attempts_of_delivery = R"sql(
-  SELECT numero, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error
+  SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error
   FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero)sql";
 
 constexpr std::string_view lock_delivery = R"sql(
@@ -41,8 +41,8 @@ constexpr std::string_view lock_delivery = R"sql(
 
 constexpr std::string_view replay_delivery = R"sql(
   UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id
-  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.proximo_intento = UTC_TIMESTAMP(3),
-    e.terminada_en = NULL
+  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
+    e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
   WHERE e.id = ?)sql";
 /// A subquery, because an UPDATE of a join takes no LIMIT.
 constexpr std::string_view replay_some_failed = R"sql(
@@ -50,12 +50,12 @@ constexpr std::string_view replay_some_failed = R"sql(
   JOIN webhooks w ON w.id = e.webhook_id
   JOIN (SELECT id FROM entregas WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ?
         ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = e.id
-  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.proximo_intento = UTC_TIMESTAMP(3),
-    e.terminada_en = NULL
+  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
+    e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
   WHERE e.estado = 'fallida')sql";
 /// Those that wait for a retry need not wait any longer.
 constexpr std::string_view hasten_some_retries = R"sql(
-  UPDATE entregas SET paso = 0, proximo_intento = UTC_TIMESTAMP(3)
+  UPDATE entregas SET paso = 0, adelantada = FALSE, no_antes = NULL, proximo_intento = UTC_TIMESTAMP(3)
   WHERE espera = 'pendiente' AND webhook_id = ? AND creada_en >= ? AND paso > 0
   ORDER BY proximo_intento, id LIMIT ?)sql";
 
@@ -93,9 +93,9 @@ std::optional<Delivery> find_delivery(Session& session, DeliveryId id) {
 std::vector<Attempt> list_attempts(Session& session, DeliveryId id) {
   std::vector<Attempt> result;
   for (const auto& row : session.query(attempts_of_delivery, id)) {
-    result.push_back({row.integer("numero"), row.time("inicio"), row.integer("duracion_ms"),
-                      row.optional_text("direccion"), row.optional_integer("estado_http"),
-                      row.text("error")});
+    result.push_back({row.integer("numero"), row.text("tipo"), row.optional_integer("sondeos"),
+                      row.time("inicio"), row.integer("duracion_ms"), row.optional_text("direccion"),
+                      row.optional_integer("estado_http"), row.text("error")});
   }
   return result;
 }

@@ -25,6 +25,10 @@ struct Delivery {
 
 struct Attempt {
   std::int64_t number;  // from 1
+  std::string kind;     // programado, sondeo, adelantado
+  /// Of a probe that failed: how many have in a row, with it. Those between the first and the last are not
+  /// kept.
+  std::optional<std::int64_t> probes;
   UtcTime started;
   std::int64_t duration_ms;
   std::optional<std::string> address;

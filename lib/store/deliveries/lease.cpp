@@ -11,11 +11,13 @@ namespace store {
 namespace {
 
 /// Due again, and as long as before: so it comes before what fell due later. What was claimed was due, so a
-/// later time is that of a clock that has gone back. By key alone: a join might read, and wait for, all rows.
+/// later time is that of a clock that has gone back; unless it was tried ahead of its schedule, which stays,
+/// and may be again. By key alone: a join might read, and wait for, all rows.
 constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
-    proximo_intento = LEAST(proximo_intento, UTC_TIMESTAMP(3))
+    adelantada = adelantada AND tipo <> 'adelantado',
+    proximo_intento = IF(tipo = 'programado', LEAST(proximo_intento, UTC_TIMESTAMP(3)), proximo_intento)
   WHERE id IN)sql";
 constexpr std::string_view if_expired = "AND arriendo_hasta < UTC_TIMESTAMP(3)";
 

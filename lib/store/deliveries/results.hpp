@@ -25,10 +25,15 @@ struct RecordSummary {
   std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
 };
 
+/// What the failures of a webhook lead to; 0: never.
+struct FailurePolicy {
+  platform::Milliseconds disable_after{};
+  platform::Milliseconds probe_interval{};
+};
+
 /// Records what nobody holds a row of; in one transaction, or in a few where somebody does. Waits for nobody,
 /// and throws no LockTimeout. At most 512 results, those of one webhook in the order in which they ended.
-/// `disable_after` 0: never.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
-                             platform::Milliseconds disable_after);
+                             const FailurePolicy& policy);
 
 }  // namespace store
