@@ -36,6 +36,12 @@ delivery::FairSlots::Outcome outcome_of(const Attempt& attempt) {
   return asks_to_wait(attempt) ? asked_to_wait : answered;
 }
 
+/// The receiver's failure.
+bool failed(const Attempt& attempt) {
+  if (attempt.transport == TransportResult::answered) return attempt.status < 200 || attempt.status > 299;
+  return outcome_of(attempt) != delivery::FairSlots::Outcome::not_started;
+}
+
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
@@ -51,7 +57,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
               .per_host = settings.delivery.max_in_flight_per_host,
               .longest = settings.delivery.timeout}),
       maintenance_(settings, log, metrics),
-      scanner_(settings.delivery.poll_interval, static_cast<std::int64_t>(std::random_device{}() % 1000)),
+      scanner_(settings.delivery, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_) {}
@@ -113,6 +119,7 @@ bool Loop::take_in() {
   fan_out_first_ = !fan_out_first_;
   bool busy = fan_out_first_ ? take_in("fan-out", &Intake::fan_out) : take_in("claim", &Intake::claim);
   busy = (fan_out_first_ ? take_in("claim", &Intake::claim) : take_in("fan-out", &Intake::fan_out)) || busy;
+  busy = take_in("early claim", &Intake::claim_early) || busy;
   return take_in("fan-out ahead", &Intake::fan_out_ahead) || busy;
 }
 
@@ -195,8 +202,10 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
 /// Takes what the network has finished: from here on it waits to be written down.
 void Loop::collect() {
   auto attempts = attempts_.take();
-  for (const auto& attempt : attempts)
+  for (const auto& attempt : attempts) {
     slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
+    if (failed(attempt)) scanner_.early().failed(attempt.delivery.webhook, platform::monotonic_now());
+  }
   writer_.add(std::move(attempts));
 }
 
@@ -204,9 +213,10 @@ void Loop::collect() {
 bool Loop::take_recorded() {
   const auto now = platform::monotonic_now();
   const auto done = writer_.take_done();
-  for (const auto& [webhook, entity, wait] : done) {
+  for (const auto& [webhook, entity, kind, delivered, wait] : done) {
     slots_.recorded(webhook);
     scanner_.entities().clear_busy(entity);
+    scanner_.early().ended(webhook, kind, delivered, now);
     if (wait) scanner_.webhooks().waits(webhook, now + *wait);
   }
   return !done.empty();

@@ -48,6 +48,10 @@ class Intake {
   /// Takes what is due, in the order of `slots` and as far as they go.
   void claim(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
 
+  /// Takes what is to be tried ahead of its schedule, as far as `slots` goes.
+  void claim_early(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+                   LeasedBatch& into);
+
   /// Turns notifications into deliveries, in the order of arrival and entities with many in turn: those that
   /// can be sent at once, as far as `slots` goes.
   void fan_out(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
@@ -63,6 +67,8 @@ class Intake {
   std::vector<delivery::WebhookId> take_due(ReadyWebhooks& ready, delivery::FairSlots& slots);
   void claim_part(store::Session& session, ReadyWebhooks& ready, delivery::FairSlots& slots,
                   const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
+  void claim_recovering(store::Session& session, EarlyWebhooks& early, LeasedBatch& into);
+  void claim_probes(store::Session& session, EarlyWebhooks& early, LeasedBatch& into);
   /// A batch of the fan-out, in one transaction or, where the database refuses some of it, in several.
   using Pick = ReadyEntities::Pick;
   struct Batch;

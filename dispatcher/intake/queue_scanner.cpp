@@ -20,6 +20,10 @@ constexpr auto pause_interval = 1s;       // at most, between checks; at each lo
 constexpr auto rest_after = 5s;           // of nothing to do; then a look costs more than it finds
 constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
 constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
+constexpr auto early_interval = 1s;       // between looks for what is to be tried ahead of its schedule
+constexpr auto early_round = 1min;        // between readings of all of it
+constexpr unsigned early_at_once = 500;
+constexpr auto committed_late = 5s;
 
 /// Searches `ranges`, taking them from the back, until none is left or `may_continue` says no. `search` gives
 /// back what is still to be searched of those that it is given.
@@ -49,6 +53,13 @@ std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
 
 }  // namespace
 
+QueueScanner::QueueScanner(const platform::DeliverySettings& settings, std::int64_t turn)
+    : poll_interval_(settings.poll_interval),
+      entities_(turn),
+      early_({.per_webhook = std::max(1U, settings.max_in_flight_per_webhook / 2),
+              .probes = std::max(1U, settings.max_in_flight / 10),
+              .lease = settings.lease}) {}
+
 void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (!pacer_.due(now)) {
     // An emergency stop does not wait for what a look costs, with an old snapshot held open say.
@@ -64,7 +75,27 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   const auto start = monotonic_now();
   if (pending || !idle) rests_from_ = start + rest_after;
   pacer_.ran(now, start, interval(new_ones, start), 4 * poll_interval_);
-  if (!paused_) search(session, peek, idle);
+  if (paused_) return;
+  search(session, peek, idle);
+  if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
+}
+
+/// Nearly all are found by the time since when they are to be tried; those that were committed late by a
+/// little overlap, and by reading all now and then.
+void QueueScanner::find_early(store::Session& session) {
+  const auto now = monotonic_now();
+  if (now >= next_early_round_) {
+    early_seen_ = {};
+    next_early_round_ = now + early_round;
+  }
+  const auto found = store::find_early(session, early_seen_.since, early_seen_.id, early_at_once);
+  for (const auto& webhook : found) early_.found(webhook, now);
+  if (found.size() == early_at_once) {
+    early_seen_ = found.back();
+    return;
+  }
+  if (!found.empty()) early_seen_ = {found.back().since - committed_late, 0, false};
+  next_early_look_ = now + early_interval;
 }
 
 /// On at once where it finds much: while nobody else needs the time, or what is found is needed soon.

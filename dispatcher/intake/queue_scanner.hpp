@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "intake/pacer.hpp"
+#include "platform/config.hpp"
+#include "schedule/early_webhooks.hpp"
 #include "schedule/ready_entities.hpp"
 #include "schedule/ready_webhooks.hpp"
 #include "store/backlog/queue_scan.hpp"
@@ -18,8 +20,7 @@ namespace dispatcher {
 class QueueScanner {
  public:
   /// `turn`: whose turn begins after it, so that each dispatcher begins elsewhere.
-  QueueScanner(platform::Milliseconds poll_interval, std::int64_t turn)
-      : poll_interval_(poll_interval), entities_(turn) {}
+  QueueScanner(const platform::DeliverySettings& settings, std::int64_t turn);
 
   /// Looks if it is time to; `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
@@ -35,6 +36,7 @@ class QueueScanner {
   bool paused() const { return paused_; }
   ReadyEntities& entities() { return entities_; }
   ReadyWebhooks& webhooks() { return webhooks_; }
+  EarlyWebhooks& early() { return early_; }
 
  private:
   platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now) const;
@@ -45,6 +47,7 @@ class QueueScanner {
   void search(store::Session& session, const store::QueuePeek& peek, bool idle);
   bool search_entities(store::Session& session);
   bool search_webhooks(store::Session& session);
+  void find_early(store::Session& session);
 
   static constexpr unsigned share = 5;  // percent, of each
 
@@ -61,6 +64,10 @@ class QueueScanner {
   bool paused_ = true;  // until it has looked
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;
+  EarlyWebhooks early_;
+  store::EarlyWebhook early_seen_{};  // up to here they have been read
+  platform::MonotonicTime next_early_look_{};
+  platform::MonotonicTime next_early_round_{};
   std::vector<store::IdRange> entity_ranges_;   // left of the present round
   std::vector<store::IdRange> webhook_ranges_;  // likewise
   platform::MonotonicTime next_look_again_{};

@@ -43,7 +43,7 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
     // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
     log_.error("attempt not made: this host lacks descriptors or memory, or cannot read delivery.ca_file",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
-    done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, {}});
+    done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, attempt.delivery.kind, false, {}});
   } else {
     const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
     const auto delivery_result = delivery::classify(attempt, settings_, chance, platform::utc_now());
@@ -95,7 +95,7 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   for (const auto& delivery : held) left.emplace(delivery.id, delivery.lease);
   for (const auto& delivery : unreleased_) {
     if (!left.contains({delivery.id, delivery.lease}))
-      done_.push_back({delivery.webhook, delivery.entity, platform::Milliseconds{}});
+      done_.push_back({delivery.webhook, delivery.entity, delivery.kind, false, Milliseconds{}});
   }
   const bool any = held.size() < unreleased_.size();
   unreleased_ = held;
@@ -107,7 +107,8 @@ void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   refusals_.erase(delivery_result.id);
   // Uncounted, it is due at once.
   const auto wait = delivery_result.counted ? delivery_result.wait : std::optional(Milliseconds{});
-  done_.push_back({delivery_result.webhook, delivery_result.entity, wait});
+  const bool delivered = delivery_result.state == delivery::DeliveryState::delivered;
+  done_.push_back({delivery_result.webhook, delivery_result.entity, delivery_result.kind, delivered, wait});
   const auto found = quarantine_.find(delivery_result.webhook);
   if (found == quarantine_.end()) return;
   bring_back(found->second);

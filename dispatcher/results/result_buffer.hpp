@@ -43,6 +43,8 @@ class ResultBuffer {
   struct Done {
     delivery::WebhookId webhook;
     delivery::EntityId entity;
+    delivery::AttemptKind kind;
+    bool delivered;
     std::optional<platform::Milliseconds> wait;  // the delivery is due again after that, from now on
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }

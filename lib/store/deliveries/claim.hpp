@@ -1,6 +1,7 @@
 // Claiming what is due, by webhook: the backlog of a busy or resting one is never scanned.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "store/deliveries/lease.hpp"
@@ -14,8 +15,10 @@ namespace store {
 struct ReceivingWebhook {
   Target target;
   EntityId entity;
-  bool probing;                 // one in flight only
-  platform::Milliseconds rest;  // before anything of it may be claimed: 0 or more
+  bool probing;                        // one in flight only
+  platform::Milliseconds rest;         // before anything of it may be claimed: 0 or more
+  std::optional<UtcTime> early_since;  // something of it may be tried ahead of its schedule (claim_early.hpp)
+  bool failing;                        // its last attempt failed
 };
 /// Those of `webhooks` that may receive, by id.
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks);

@@ -1,0 +1,145 @@
+// Claims ahead of the schedule: of webhooks that have answered again, and probes of those that fail.
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "intake/intake.hpp"
+#include "webhook/target_url.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using platform::monotonic_now;
+using namespace std::chrono_literals;
+
+constexpr std::size_t webhooks_at_once = 64;
+constexpr auto no_slot_wait = 50ms;
+constexpr auto error_wait = 1s;
+constexpr auto longest_rest = 60s;  // before a resting webhook is looked at again
+
+/// Those that were told: whatever goes wrong, they are told again.
+class Asked {
+ public:
+  Asked(EarlyWebhooks& early, std::vector<store::EarlyWebhook> webhooks)
+      : early_(early), webhooks_(std::move(webhooks)), exceptions_(std::uncaught_exceptions()) {}
+  ~Asked() {
+    if (std::uncaught_exceptions() == exceptions_) return;
+    for (const auto& webhook : webhooks_) early_.postpone(webhook.id, monotonic_now() + error_wait);
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+ private:
+  EarlyWebhooks& early_;
+  std::vector<store::EarlyWebhook> webhooks_;
+  int exceptions_;
+};
+
+std::vector<delivery::WebhookId> ids_of(const std::vector<store::EarlyWebhook>& webhooks) {
+  std::vector<delivery::WebhookId> ids;
+  ids.reserve(webhooks.size());
+  for (const auto& webhook : webhooks) ids.push_back(webhook.id);
+  return ids;
+}
+
+/// What became of them since they were found. Those that may be tried stay in `webhooks`.
+std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
+    store::Session& session, EarlyWebhooks& early, std::vector<store::EarlyWebhook>& webhooks) {
+  std::map<delivery::WebhookId, store::ReceivingWebhook> receiving;
+  for (auto& webhook : store::load_receiving(session, ids_of(webhooks)))
+    receiving.emplace(webhook.target.webhook, std::move(webhook));
+  std::vector<store::EarlyChange> ended;
+  std::erase_if(webhooks, [&](const store::EarlyWebhook& webhook) {
+    const auto found = receiving.find(webhook.id);
+    const bool receives = found != receiving.end();
+    if (receives && found->second.rest.count() > 0) {
+      early.postpone(webhook.id,
+                     monotonic_now() + std::min<platform::Milliseconds>(found->second.rest, longest_rest));
+      return true;
+    }
+    if (receives && found->second.early_since == webhook.since && found->second.failing == webhook.failing)
+      return false;
+    early.forget(webhook.id);  // what has changed is found again
+    if (!receives) ended.push_back({webhook, std::nullopt});
+    return true;
+  });
+  store::change_early(session, ended);
+  return receiving;
+}
+
+delivery::Destination destination_of(const store::ReceivingWebhook& webhook) {
+  return dispatcher::destination_of(webhook.target, webhook.entity, webhook.probing);
+}
+
+void add_leased(std::vector<delivery::LeasedDelivery> deliveries,
+                const std::map<delivery::WebhookId, store::ReceivingWebhook>& receiving, LeasedBatch& into) {
+  into.worked = into.worked || !deliveries.empty();
+  for (const auto& delivery : deliveries) {
+    const auto& target = receiving.at(delivery.webhook).target;
+    into.destinations.emplace(delivery.webhook,
+                              LeasedBatch::Destination{target, webhook::host_and_port(target.url)});
+  }
+  std::ranges::move(deliveries, std::back_inserter(into.deliveries));
+}
+
+}  // namespace
+
+void Intake::claim_early(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+                         LeasedBatch& into) {
+  if (slots.full()) return;
+  into.leased_at = monotonic_now();
+  claim_recovering(session, scanner.early(), into);
+  claim_probes(session, scanner.early(), into);
+}
+
+void Intake::claim_recovering(store::Session& session, EarlyWebhooks& early, LeasedBatch& into) {
+  auto webhooks = early.next(webhooks_at_once, monotonic_now());
+  if (webhooks.empty()) return;
+  const Asked asked(early, webhooks);
+  const auto receiving = keep_receiving(session, early, webhooks);
+  std::map<delivery::WebhookId, store::EarlyWebhook> requested;
+  std::vector<store::EarlyRequest> requests;
+  for (const auto& webhook : webhooks) {
+    const auto room = early.room(webhook.id);
+    unsigned granted = 0;
+    while (granted < room && into.grants.take_new(destination_of(receiving.at(webhook.id)))) ++granted;
+    if (granted == 0) {
+      early.postpone(webhook.id, monotonic_now() + no_slot_wait);
+      continue;
+    }
+    requests.push_back({webhook.id, granted, early.after(webhook.id)});
+    requested.emplace(webhook.id, webhook);
+  }
+  auto claimed = store::claim_early(session, requests, new_lease());
+  std::map<delivery::WebhookId, unsigned> leased;
+  for (const auto& delivery : claimed.deliveries) ++leased[delivery.webhook];
+  std::vector<store::EarlyChange> done;
+  for (const auto& reach : claimed.reached) {
+    if (early.reached(reach, leased[reach.webhook], monotonic_now()))
+      done.push_back({requested.at(reach.webhook), std::nullopt});
+  }
+  add_leased(std::move(claimed.deliveries), receiving, into);
+  store::change_early(session, done);
+}
+
+void Intake::claim_probes(store::Session& session, EarlyWebhooks& early, LeasedBatch& into) {
+  if (settings_.probe_interval.count() == 0) return;
+  auto webhooks = early.next_probes(webhooks_at_once, monotonic_now());
+  if (webhooks.empty()) return;
+  const Asked asked(early, webhooks);
+  const auto receiving = keep_receiving(session, early, webhooks);
+  std::erase_if(webhooks, [&](const store::EarlyWebhook& webhook) {
+    if (into.grants.take_new(destination_of(receiving.at(webhook.id)))) return false;
+    early.postpone(webhook.id, monotonic_now() + no_slot_wait);
+    return true;
+  });
+  auto claimed = store::claim_probes(session, webhooks, settings_.probe_interval, new_lease());
+  for (const auto& webhook : webhooks) early.forget(webhook.id);
+  for (const auto& delivery : claimed) early.probing(delivery.webhook);
+  add_leased(std::move(claimed), receiving, into);
+}
+
+}  // namespace dispatcher

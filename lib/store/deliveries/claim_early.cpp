@@ -1,0 +1,190 @@
+#include "store/deliveries/claim_early.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "store/deliveries/lease_candidates.hpp"
+#include "store/session/json_rows.hpp"
+#include "store/session/rows_by_key.hpp"
+#include "store/session/union_all.hpp"
+
+namespace store {
+
+namespace json = webhook::json;
+
+namespace {
+
+using delivery::AttemptKind;
+using platform::Milliseconds;
+
+/// Webhooks sought by one statement.
+constexpr std::size_t webhooks_per_statement = 16;
+/// Deliveries that a Retry-After forbids, passed over at a time.
+constexpr unsigned passed_over = 32;
+
+constexpr std::string_view early_webhooks = R"sql(
+  SELECT webhook_id, CAST(adelantar_en AS CHAR) AS desde, ultimo_error <> '' AS falla
+  FROM webhook_ejecuciones FORCE INDEX (ejecuciones_por_adelantar)
+  WHERE adelantar_en BETWEEN ? AND UTC_TIMESTAMP(3) AND (adelantar_en > ? OR webhook_id > ?)
+  ORDER BY adelantar_en, webhook_id LIMIT ?)sql";
+
+constexpr std::string_view lock_executions =
+    "SELECT webhook_id, CAST(adelantar_en AS CHAR) AS desde"
+    " FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
+constexpr std::string_view while_early = "AND adelantar_en <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
+constexpr std::string_view move_early = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', again_us BIGINT PATH '$[1]')) j
+  STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
+  SET x.adelantar_en = UTC_TIMESTAMP(3) + INTERVAL j.again_us MICROSECOND)sql";
+
+constexpr std::string_view waiting_deliveries = R"sql(
+  SELECT id, webhook_id,
+    GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), no_antes), 0)) DIV 1000 AS falta_ms
+  FROM entregas FORCE INDEX (entregas_por_adelantar)
+  WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
+
+/// Of the oldest, those that were tried early and those that were not, the one that has not been tried for
+/// longest; one that a Retry-After forbids only if it forbids them all.
+constexpr std::string_view longest_untried = R"sql(
+  SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa
+  FROM ((SELECT id, webhook_id, intentos, no_antes FROM entregas FORCE INDEX (entregas_por_adelantar)
+         WHERE reintento_de = ? AND adelantada = 0 ORDER BY id LIMIT 100)
+        UNION ALL
+        (SELECT id, webhook_id, intentos, no_antes FROM entregas FORCE INDEX (entregas_por_adelantar)
+         WHERE reintento_de = ? AND adelantada = 1 ORDER BY id LIMIT 100)) e
+  LEFT JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
+  ORDER BY descansa, i.inicio, e.id LIMIT 1)sql";
+
+struct Waiting {
+  DeliveryId id;
+  Milliseconds asked;  // of a Retry-After that still runs
+};
+
+std::map<WebhookId, std::vector<Waiting>> find_waiting(Session& session,
+                                                       const std::vector<EarlyRequest>& requests) {
+  std::vector<Seek> seeks;
+  seeks.reserve(requests.size());
+  for (const auto& request : requests)
+    seeks.push_back(
+        {Parameter(request.webhook), Parameter(request.after), Parameter(request.limit + passed_over)});
+  const Seek none{Parameter(-1), Parameter(0), Parameter(0)};
+  std::map<WebhookId, std::vector<Waiting>> result;
+  for (const auto& row : query_seeks(session, waiting_deliveries, seeks, none, webhooks_per_statement))
+    result[row.integer("webhook_id")].push_back({row.integer("id"), Milliseconds(row.integer("falta_ms"))});
+  return result;
+}
+
+/// Takes what may be tried, as far as the request goes.
+EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& waiting,
+                       std::vector<Candidate>& candidates) {
+  EarlyClaim::Reach reach{request.webhook, request.after, false, false, {}};
+  unsigned taken = 0;
+  for (const auto& delivery : waiting) {
+    if (taken == request.limit) {
+      reach.more = true;
+      return reach;
+    }
+    reach.last = delivery.id;
+    if (delivery.asked.count() > 0) {
+      reach.asked = std::min(reach.asked.value_or(delivery.asked), delivery.asked);
+    } else {
+      candidates.push_back({delivery.id, request.webhook});
+      ++taken;
+    }
+  }
+  reach.more = waiting.size() == request.limit + passed_over;
+  return reach;
+}
+
+struct Probe {
+  std::optional<Candidate> candidate;  // none: a Retry-After forbids all that waits
+};
+
+/// Of those of which something waits.
+std::map<WebhookId, Probe> find_probes(Session& session, const std::vector<EarlyWebhook>& webhooks) {
+  std::vector<Seek> seeks;
+  seeks.reserve(webhooks.size());
+  for (const auto& webhook : webhooks) seeks.push_back({Parameter(webhook.id), Parameter(webhook.id)});
+  const Seek none{Parameter(-1), Parameter(-1)};
+  std::map<WebhookId, Probe> result;
+  for (const auto& row : query_seeks(session, longest_untried, seeks, none, webhooks_per_statement)) {
+    auto& probe = result[row.integer("webhook_id")];
+    if (!row.boolean("descansa")) probe.candidate = Candidate{row.integer("id"), row.integer("webhook_id")};
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId after, unsigned limit) {
+  std::vector<EarlyWebhook> result;
+  for (const auto& row : session.query(early_webhooks, since, since, after, limit))
+    result.push_back({row.time("desde"), row.integer("webhook_id"), row.boolean("falla")});
+  return result;
+}
+
+std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyChange>& changes) {
+  if (changes.empty()) return {};
+  std::map<WebhookId, const EarlyChange*> wanted;  // everybody locks in the same order
+  std::vector<WebhookId> ids;
+  for (const auto& change : changes) wanted.emplace(change.webhook.id, &change);
+  for (const auto& [id, change] : wanted) ids.push_back(id);
+  return transaction(session, [&] {
+    std::vector<WebhookId> changed;
+    json::Array rows;
+    for (const auto& row : query_ids(session, lock_executions, ids, while_early)) {
+      const auto& change = *wanted.at(row.integer("webhook_id"));
+      if (row.time("desde") != change.webhook.since) continue;
+      changed.push_back(change.webhook.id);
+      const auto again =
+          change.again ? std::optional(std::int64_t{change.again->count()} * 1000) : std::nullopt;
+      rows.push_back(json::Array{change.webhook.id, again});
+    }
+    if (!rows.empty()) session.update(move_early, json::dump(rows));
+    return changed;
+  });
+}
+
+EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease) {
+  const auto waiting = find_waiting(session, requests);
+  EarlyClaim result;
+  std::vector<Candidate> candidates;
+  for (const auto& request : requests) {
+    const auto found = waiting.find(request.webhook);
+    result.reached.push_back(
+        pick(request, found == waiting.end() ? std::vector<Waiting>{} : found->second, candidates));
+  }
+  auto leased = lease_candidates(session, candidates, AttemptKind::early, lease);
+  std::map<WebhookId, DeliveryId> put_off;  // the first of each: it is looked at again from there
+  for (const auto& candidate : candidates) {
+    if (leased.put_off.contains(candidate.id)) put_off.try_emplace(candidate.webhook, candidate.id);
+  }
+  for (auto& reach : result.reached) {
+    reach.skipped = leased.skipped.contains(reach.webhook);
+    const auto first = put_off.find(reach.webhook);
+    if (first == put_off.end()) continue;
+    reach.last = first->second - 1;
+    reach.more = true;
+  }
+  result.deliveries = std::move(leased.deliveries);
+  return result;
+}
+
+std::vector<LeasedDelivery> claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
+                                         Milliseconds interval, const Lease& lease) {
+  const auto found = find_probes(session, webhooks);
+  std::vector<EarlyChange> changes;
+  changes.reserve(webhooks.size());
+  for (const auto& webhook : webhooks)
+    changes.push_back({webhook, found.contains(webhook.id) ? std::optional(interval) : std::nullopt});
+  std::vector<Candidate> candidates;
+  for (const auto id : change_early(session, changes)) {
+    const auto probe = found.find(id);
+    if (probe != found.end() && probe->second.candidate) candidates.push_back(*probe->second.candidate);
+  }
+  return lease_candidates(session, candidates, AttemptKind::probe, lease).deliveries;
+}
+
+}  // namespace store

@@ -1,0 +1,207 @@
+#include "store/deliveries/lease_candidates.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "delivery/states.hpp"
+#include "store/deliveries/claim.hpp"
+#include "store/notifications/fan_out.hpp"
+#include "store/session/json_rows.hpp"
+#include "store/session/rows_by_key.hpp"
+#include "webhook/event.hpp"
+
+namespace store {
+
+namespace {
+
+using delivery::AttemptKind;
+
+/// Locked for share: once a DELETE has answered, nothing more is claimed. Each server has its own words for
+/// it, and takes those of the other for a comment.
+constexpr std::string_view lock_receiving_webhooks =
+    "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view where_receiving =
+    "AND activo AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
+
+constexpr std::string_view lock_deliveries =
+    "SELECT id, webhook_id, notificacion_id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
+constexpr std::string_view where_not_early =
+    "AND estado = 'pendiente' AND NOT adelantada FOR UPDATE SKIP LOCKED";
+
+/// For share: what a cancellation that is not committed yet holds is left to it.
+constexpr std::string_view lock_notifications =
+    "SELECT id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
+    " origen = 'prueba' AS prueba"
+    " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
+
+constexpr std::string_view cancel_deliveries = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3)
+  WHERE e.estado = 'pendiente')sql";
+
+constexpr std::string_view lease_deliveries = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'en_curso', e.tipo = ?, e.adelantada = e.adelantada OR ?, e.arriendo = ?, e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+  WHERE e.estado = 'pendiente')sql";
+
+constexpr std::string_view leased_deliveries = R"sql(
+  SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, n.evento,
+    CAST(n.ocurrida_en AS CHAR) AS ocurrida, CAST(e.creada_en AS CHAR) AS creada,
+    n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  WHERE e.arriendo = ?
+  ORDER BY e.proximo_intento, e.id)sql";
+
+/// Those that may not receive, or whose row somebody holds.
+std::set<WebhookId> lock_receiving(Session& session, const std::vector<Candidate>& candidates) {
+  std::set<WebhookId> skipped;
+  for (const auto& candidate : candidates) skipped.insert(candidate.webhook);
+  const std::vector<WebhookId> asked(skipped.begin(), skipped.end());  // everybody locks in the same order
+  for (const auto& row : query_ids(session, lock_receiving_webhooks, asked, where_receiving))
+    skipped.erase(row.integer("id"));
+  return skipped;
+}
+
+/// A delivery whose row this session now holds.
+struct Held {
+  DeliveryId id;
+  WebhookId webhook;
+  NotificationId notification;
+};
+
+/// Of the candidates, in their order; others are being claimed elsewhere.
+std::vector<Held> lock_candidates(Session& session, const std::vector<Candidate>& candidates,
+                                  const std::set<WebhookId>& skipped, AttemptKind kind) {
+  std::vector<DeliveryId> ids;
+  for (const auto& candidate : candidates) {
+    if (!skipped.contains(candidate.webhook)) ids.push_back(candidate.id);
+  }
+  std::map<DeliveryId, Held> locked;
+  for (const auto& row : query_ids(session, lock_deliveries, ids,
+                                   kind == AttemptKind::early ? where_not_early : where_pending)) {
+    const auto id = row.integer("id");
+    locked.emplace(id, Held{id, row.integer("webhook_id"), row.integer("notificacion_id")});
+  }
+  std::vector<Held> held;
+  held.reserve(locked.size());
+  for (const auto id : ids) {
+    if (auto one = locked.extract(id)) held.push_back(one.mapped());
+  }
+  return held;
+}
+
+enum class Fate { lease, cancel, unreadable };
+
+struct Judged {
+  Fate fate;
+  std::uint64_t bytes;  // of the notification's data
+};
+
+/// What becomes of the deliveries of each notification; of one that somebody holds nothing yet.
+std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<Held>& held) {
+  std::vector<NotificationId> ids;
+  ids.reserve(held.size());
+  for (const auto& delivery : held) ids.push_back(delivery.notification);
+  std::ranges::sort(ids);  // everybody locks in the same order
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::map<NotificationId, Judged> fates;
+  for (const auto& row : query_ids(session, lock_notifications, ids, for_share)) {
+    const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
+    const auto bytes = static_cast<std::uint64_t>(row.integer("octetos"));
+    // A test event's data are ours, sealed. Others that are too long were fanned out by an older version.
+    const bool fetchable = bytes <= longest_data || row.boolean("prueba");
+    const bool readable =
+        fetchable && row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));
+    const auto fate = cancelled ? Fate::cancel : readable ? Fate::lease : Fate::unreadable;
+    fates[row.integer("id")] = {fate, bytes};
+  }
+  return fates;
+}
+
+/// Of those held, by what becomes of them.
+struct Sorted {
+  std::vector<DeliveryId> to_lease;
+  std::vector<DeliveryId> to_cancel;
+};
+
+Sorted sort_held(Session& session, const std::vector<Held>& held, LeasedCandidates& leased) {
+  Sorted result;
+  std::set<WebhookId> full;  // of which one was put off: none overtakes it
+  std::uint64_t bytes = 0;
+  const auto fates = read_fates(session, held);
+  for (const auto& delivery : held) {
+    const auto found = fates.find(delivery.notification);
+    if (found == fates.end()) continue;
+    const auto& [fate, size] = found->second;
+    if (fate == Fate::cancel) result.to_cancel.push_back(delivery.id);
+    if (fate == Fate::unreadable) ++leased.unreadable[delivery.webhook];
+    if (fate != Fate::lease) continue;
+    if (full.contains(delivery.webhook) || (bytes > 0 && bytes + size > bytes_per_claim)) {
+      full.insert(delivery.webhook);
+      leased.put_off.insert(delivery.id);
+    } else {
+      bytes += size;
+      result.to_lease.push_back(delivery.id);
+    }
+  }
+  return result;
+}
+
+void lease_held(Session& session, const Sorted& held, AttemptKind kind, const Lease& lease) {
+  std::uint64_t changed = 0;
+  if (!held.to_cancel.empty()) changed += session.update(cancel_deliveries, json_ids(held.to_cancel));
+  if (!held.to_lease.empty())
+    changed +=
+        session.update(lease_deliveries, json_ids(held.to_lease), name(kind), kind == AttemptKind::early,
+                       lease.token, std::int64_t{lease.duration.count()} * 1000);
+  if (changed != held.to_lease.size() + held.to_cancel.size())
+    throw Conflict(0, "a delivery was claimed by another dispatcher");
+}
+
+std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<DeliveryId>& ids,
+                                        AttemptKind kind, const Lease& lease) {
+  std::vector<LeasedDelivery> result;
+  if (ids.empty()) return result;
+  for (const auto& row : session.query(leased_deliveries, json_ids(ids), lease.token)) {
+    result.push_back({.id = row.integer("id"),
+                      .webhook = row.integer("webhook_id"),
+                      .notification = row.integer("notificacion_id"),
+                      .entity = row.integer("entidad_id"),
+                      .lease = lease.token,
+                      .event = webhook::find_event(row.text("evento")).value(),
+                      .occurred = row.time("ocurrida"),
+                      .created = row.time("creada"),
+                      .data = row.text("datos"),
+                      .attempts = static_cast<unsigned>(row.integer("intentos")),
+                      .failures = static_cast<unsigned>(row.integer("paso")),
+                      .test = row.boolean("prueba"),
+                      .kind = kind});
+  }
+  return result;
+}
+
+}  // namespace
+
+LeasedCandidates lease_candidates(Session& session, const std::vector<Candidate>& candidates,
+                                  AttemptKind kind, const Lease& lease) {
+  LeasedCandidates result;
+  if (candidates.empty()) return result;
+  const auto ids = transaction(session, [&] {
+    result = {};
+    result.skipped = lock_receiving(session, candidates);
+    const auto held = lock_candidates(session, candidates, result.skipped, kind);
+    auto sorted = sort_held(session, held, result);
+    lease_held(session, sorted, kind, lease);
+    return std::move(sorted.to_lease);
+  });
+  result.deliveries = read_leased(session, ids, kind, lease);
+  return result;
+}
+
+}  // namespace store

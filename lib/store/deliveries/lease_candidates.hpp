@@ -1,0 +1,33 @@
+// Leasing deliveries that were found without a lock: who gets them is decided here.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "store/deliveries/lease.hpp"
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+struct Candidate {
+  DeliveryId id;
+  WebhookId webhook;
+};
+
+struct LeasedCandidates {
+  std::vector<LeasedDelivery> deliveries;  // in the order they fall due
+  std::set<WebhookId> skipped;   // somebody holds its row, or it may no longer receive: nothing was leased
+  std::set<DeliveryId> put_off;  // the batch is large enough without them
+  std::map<WebhookId, unsigned> unreadable;  // left pending: this version does not know their event
+};
+
+/// Leases the candidates for attempts of this kind, in their order and as far as bytes_per_claim goes, in one
+/// transaction; waits for no lock. What is no longer pending, or what somebody holds, is passed over; so is
+/// one that has been tried early, of AttemptKind::early. The delivery of a cancelled notification is
+/// cancelled instead. Throws Refused when the database refuses one of the rows for its content.
+LeasedCandidates lease_candidates(Session& session, const std::vector<Candidate>& candidates,
+                                  delivery::AttemptKind kind, const Lease& lease);
+
+}  // namespace store

@@ -1,0 +1,165 @@
+"""A receiver that is back gets what waits for it; one that stays away is asked now and then."""
+import pytest
+
+from fakes.receiver import Behaviour, Receiver
+from support.actors import BASE
+from support.stack import free_port, setting
+from support.wait import holds_for, wait_until
+
+EARLY = 5  # half of delivery.max_in_flight_per_webhook
+HOURS = "1h,2h"  # no step falls due in a test
+
+
+@pytest.fixture
+def patient(stack):
+    """A dispatcher whose schedule does nothing within a test; probes as asked for."""
+    def start(probe_interval="0s", **more):
+        return stack.dispatcher_with(**setting(delivery_retry_schedule=HOURS, delivery_probe_interval=probe_interval,
+                                               delivery_max_in_flight_per_webhook=str(2 * EARLY), **more))
+    return start
+
+
+def steps(stack, webhook) -> list[tuple[str, int, int]]:
+    """State, attempts and step of each of its deliveries."""
+    rows = stack.sql(f"SELECT estado, intentos, paso FROM entregas WHERE webhook_id = {webhook.id} ORDER BY id")
+    return [(state, int(attempts), int(step)) for state, attempts, step in rows]
+
+
+def fail_all(stack, entity, hook, receiver, count: int, behaviour=Behaviour(status=500)) -> None:
+    """So many notifications whose first attempt has failed, and whose next is hours away."""
+    receiver.behave(hook.path, behaviour)
+    for _ in range(count):
+        entity.notify()
+    wait_until(lambda: sum(one == ("pendiente", 1, 1) for one in steps(stack, hook)) == count, 60, "all to fail")
+
+
+def delivered(stack, hook) -> int:
+    return stack.count_deliveries(hook.id, "entregada")
+
+
+def test_what_waits_arrives_after_the_first_success_oldest_first_and_a_few_at_a_time(entity, receiver, stack, patient):
+    count = 1000
+    hook = entity.register()
+    with patient():
+        receiver.behave(hook.path, Behaviour(status=500))
+        entity.notify()
+        wait_until(lambda: steps(stack, hook) == [("pendiente", 1, 1)], 10, "the first to fail")
+        stack.sql(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT entidad_id, evento, datos"
+                  f" FROM notificaciones_pendientes JOIN seq_2_to_{count} WHERE entidad_id = {entity.id}")
+        wait_until(lambda: sum(one == ("pendiente", 1, 1) for one in steps(stack, hook)) == count, 60, "all to fail")
+        failed = [request.id for request in receiver.requests(hook.path)]
+        assert len(failed) == count
+        receiver.behave(hook.path, Behaviour(delay=0.01))
+        peak_before = receiver.peak_in_flight(hook.path)
+        entity.notify()
+        wait_until(lambda: delivered(stack, hook) == count + 1, 30, "all to arrive")
+    assert peak_before <= 2 * EARLY
+    arrived = [request.id for request in receiver.requests(hook.path)[count:]]
+    assert len(arrived) == len(set(arrived)) == count + 1, "nothing is repeated"
+    numbers = [int(id.rpartition("_")[2]) for id in arrived[1:]]
+    assert all(number - earliest <= 2 * EARLY for number, earliest in zip(numbers, sorted(numbers))), "oldest first"
+    kinds = dict(stack.sql("SELECT i.tipo, COUNT(*) FROM intentos_entrega i JOIN entregas e ON e.id = i.entrega_id"
+                           f" WHERE e.webhook_id = {hook.id} AND i.numero = 2 GROUP BY i.tipo"))
+    assert kinds == {"adelantado": str(count)}
+
+
+def test_a_test_event_that_arrives_is_a_recovery_too(entity, receiver, stack, patient):
+    hook = entity.register()
+    with patient():
+        fail_all(stack, entity, hook, receiver, 3)
+        receiver.behave(hook.path, Behaviour())
+        assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta", "datos": {}}).status in (200, 202)
+        wait_until(lambda: delivered(stack, hook) == 4, 15, "the test event and the three")
+
+
+def test_one_that_is_refused_while_others_are_taken_is_tried_once_more_between_its_steps(entity, receiver, stack, patient):
+    hook = entity.register()
+    with patient():
+        fail_all(stack, entity, hook, receiver, 1)
+        refused = receiver.requests(hook.path)[0].id
+        receiver.behave(hook.path, Behaviour(), Behaviour(status=400), Behaviour())
+        entity.notify()
+        wait_until(lambda: steps(stack, hook)[0] == ("pendiente", 2, 1), 15, "the early attempt to fail")
+        for _ in range(3):
+            before = delivered(stack, hook)
+            entity.notify()
+            wait_until(lambda: delivered(stack, hook) == before + 1, 10, "another to arrive")
+        holds_for(3, lambda: steps(stack, hook)[0] == ("pendiente", 2, 1), "its step unspent, and no second early attempt")
+    assert [request.id for request in receiver.requests(hook.path)].count(refused) == 2
+    assert stack.value(f"SELECT proximo_intento > UTC_TIMESTAMP() + INTERVAL 30 MINUTE FROM entregas"
+                       f" WHERE webhook_id = {hook.id} AND estado = 'pendiente'") == "1"
+
+
+def test_a_failure_on_the_way_stops_it(entity, receiver, stack, patient):
+    count = 60
+    hook = entity.register()
+    with patient():
+        fail_all(stack, entity, hook, receiver, count)
+        receiver.behave(hook.path, *[Behaviour()] * 11, Behaviour(status=500))
+        entity.notify()
+        wait_until(lambda: delivered(stack, hook) >= 11, 15, "some to arrive")
+        wait_until(lambda: stack.value(f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'") == "0",
+                   10, "those under way to end")
+        made = len(receiver.requests(hook.path))
+        assert made <= count + 11 + EARLY + 1
+        holds_for(3, lambda: len(receiver.requests(hook.path)) == made, "nothing more tried")
+        receiver.behave(hook.path, Behaviour())
+        entity.notify()
+        tried = sum(attempts == 2 and state == "pendiente" for state, attempts, _ in steps(stack, hook))
+        wait_until(lambda: delivered(stack, hook) == count + 2 - tried, 20, "all but those that have had their early attempt")
+
+
+def test_a_retry_after_that_runs_is_respected(entity, receiver, stack, patient):
+    hook = entity.register()
+    with patient():
+        fail_all(stack, entity, hook, receiver, 1, Behaviour(status=503, headers={"Retry-After": "3"}))
+        asked = receiver.requests(hook.path)[0]
+        receiver.behave(hook.path, Behaviour())
+        entity.notify()
+        wait_until(lambda: delivered(stack, hook) == 2, 20, "both to arrive")
+    again = [request for request in receiver.requests(hook.path) if request.id == asked.id]
+    assert len(again) == 2 and (again[1].monotonic_ns - asked.monotonic_ns) / 1e9 >= 2.9
+
+
+def test_a_webhook_that_fails_is_probed_and_gets_everything_once_it_answers(entity, stack, patient):
+    port = free_port()
+    hook = entity.register(port=port)
+    count = 12
+    with patient(probe_interval="1s"):
+        for _ in range(count):
+            entity.notify()
+        wait_until(lambda: all(step == 1 for _, _, step in steps(stack, hook)) and len(steps(stack, hook)) == count, 30, "all to fail")
+        wait_until(lambda: sum(attempts > 1 for _, attempts, _ in steps(stack, hook)) >= 3, 20, "three others to be probed in turn")
+        assert all(state == "pendiente" and step == 1 for state, _, step in steps(stack, hook))
+        assert int(stack.value(f"SELECT fallos FROM webhook_ejecuciones WHERE webhook_id = {hook.id}")) == count
+        with Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"], port=port) as back:
+            wait_until(lambda: delivered(stack, hook) == count, 31, "all to arrive")
+            assert len({request.id for request in back.requests(hook.path)}) == count
+
+
+def test_of_successive_failed_probes_the_first_the_last_and_their_number_are_kept(entity, stack, patient):
+    hook = entity.register(port=free_port())
+    with patient(probe_interval="200ms"):
+        delivery = stack.delivery_id(entity.notify(), hook.id)
+        wait_until(lambda: stack.delivery(delivery)["intentos"] >= 6, 30, "five probes")
+    shown = stack.delivery(delivery)
+    attempts = stack.attempts(delivery)
+    assert [one["tipo"] for one in attempts] == ["programado", "sondeo", "sondeo"]
+    assert [one["numero"] for one in attempts] == [1, 2, shown["intentos"]]
+    assert [one["sondeos"] for one in attempts] == [None, 1, shown["intentos"] - 1]
+    assert steps(stack, hook)[0][2] == 1, "no step is spent"
+
+
+def test_a_dispatcher_that_is_killed_on_the_way_loses_none_of_it(entity, receiver, stack, patient):
+    count = 40
+    hook = entity.register()
+    with patient():
+        fail_all(stack, entity, hook, receiver, count)
+        receiver.behave(hook.path, Behaviour(), Behaviour(hold=True))
+        entity.notify()
+        wait_until(lambda: receiver.in_flight(hook.path) >= 1, 15, "an early attempt to be under way")
+        stack.stop("dispatcher", "-9")
+        receiver.release(hook.path)
+        receiver.behave(hook.path, Behaviour())
+        stack.start("dispatcher", **setting(delivery_retry_schedule=HOURS, delivery_probe_interval="0s"))
+        wait_until(lambda: delivered(stack, hook) == count + 1, 40, "all to arrive")
