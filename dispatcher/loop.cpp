@@ -19,8 +19,9 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};      // between tries while the database is away
-constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
+constexpr Milliseconds away_wait{500};       // between tries while the database is away
+constexpr unsigned attempts_in_outage = 10;  // under way
+constexpr Milliseconds drain_margin{5000};   // beyond delivery.timeout, to record the last results
 
 /// Of several servers, one that is frozen is left in time only if both sessions notice it side by side.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
@@ -38,6 +39,7 @@ delivery::FairSlots::Outcome outcome_of(const Attempt& attempt) {
 
 /// The receiver's failure.
 bool failed(const Attempt& attempt) {
+  if (!attempt.counted) return false;
   if (attempt.transport == TransportResult::answered) return attempt.status < 200 || attempt.status > 299;
   return outcome_of(attempt) != delivery::FairSlots::Outcome::not_started;
 }
@@ -52,15 +54,17 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       session_(std::move(session)),
       log_(log),
       metrics_(metrics),
-      slots_({.total = settings.delivery.max_in_flight,
-              .per_webhook = settings.delivery.max_in_flight_per_webhook,
-              .per_host = settings.delivery.max_in_flight_per_host,
-              .longest = settings.delivery.timeout}),
+      limits_({.total = settings.delivery.max_in_flight,
+               .per_webhook = settings.delivery.max_in_flight_per_webhook,
+               .per_host = settings.delivery.max_in_flight_per_host,
+               .longest = settings.delivery.timeout}),
+      slots_(limits_),
       maintenance_(settings, log, metrics),
       scanner_(settings.delivery, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
-      sender_(settings.delivery, attempts_) {}
+      sender_(settings.delivery, attempts_),
+      outages_(settings.delivery, log, metrics, sender_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   const auto check = [this] { store::peek_queue(session_); };
@@ -102,6 +106,7 @@ bool Loop::work() {
   const bool was_paused = scanner_.paused();
   task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
   if (scanner_.paused() && !was_paused) sender_.return_waiting();
+  task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   const bool taken = may_start() && take_in();
   return taken || recorded;
 }
@@ -199,14 +204,28 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
-/// Takes what the network has finished: from here on it waits to be written down.
+/// Takes what the network has finished: from here on it waits to be written down, once it is known whose
+/// fault a silence is.
 void Loop::collect() {
+  const auto now = platform::monotonic_now();
   auto attempts = attempts_.take();
-  for (const auto& attempt : attempts) {
+  for (const auto& attempt : attempts)
     slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
-    if (failed(attempt)) scanner_.early().failed(attempt.delivery.webhook, platform::monotonic_now());
+  attempts = outages_.judge(std::move(attempts), now);
+  for (const auto& attempt : attempts) {
+    if (failed(attempt)) scanner_.early().failed(attempt.delivery.webhook, now);
   }
   writer_.add(std::move(attempts));
+  follow_outages();
+}
+
+/// While nobody answers, a few attempts tell when that is over.
+void Loop::follow_outages() {
+  if (std::exchange(outage_, outages_.outage()) == outages_.outage()) return;
+  auto few = limits_;
+  few.total = std::min(few.total, attempts_in_outage);
+  few.per_host = 1;
+  slots_.limit(outage_ ? few : limits_);
 }
 
 /// True: results were recorded, and their webhooks may have more.
@@ -254,6 +273,7 @@ void Loop::drain() {
   away_ = false;  // from here on only the result writer asks the database
   for (;;) {
     collect();
+    writer_.add(outages_.give_up());
     take_recorded();
     show();
     feed_watchdog();

@@ -17,6 +17,7 @@
 #include "intake/queue_scanner.hpp"
 #include "maintenance/maintenance.hpp"
 #include "observation/metrics.hpp"
+#include "outage/outage_watch.hpp"
 #include "platform/config.hpp"
 #include "platform/log.hpp"
 #include "platform/mailbox.hpp"
@@ -49,6 +50,7 @@ class Loop {
   void feed_watchdog();
 
   void collect();
+  void follow_outages();
   bool take_recorded();
   bool may_start() const;
   bool take_in();
@@ -67,6 +69,7 @@ class Loop {
   store::Session session_;
   platform::Log log_;
   const Metrics& metrics_;
+  const delivery::FairSlots::Limits limits_;
   delivery::FairSlots slots_;
   Maintenance maintenance_;
   QueueScanner scanner_;
@@ -74,10 +77,12 @@ class Loop {
   ResultWriter writer_;
   platform::Mailbox<Attempt> attempts_;
   Sender sender_;
+  OutageWatch outages_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
   bool fan_out_first_ = false;  // claims and fan-outs take turns at the free slots
   bool away_ = false;           // the database, as last reported
+  bool outage_ = false;         // of our own, as last noticed
   bool idle_ = false;           // the last round found nothing to do
 };
 

@@ -1,4 +1,5 @@
 """Fixtures. One stack serves every test (with pytest-xdist, one for each worker): each test makes an entity of its own."""
+import contextlib
 import os
 import shutil
 import signal
@@ -25,7 +26,8 @@ SHORT = setting(
 def pytest_configure(config):
     """SIGTERM is like Ctrl-C: the fixtures still take their stacks down. With workers, those are theirs."""
     has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
-    signal.signal(signal.SIGTERM, end_workers if has_workers else signal.default_int_handler)
+    with contextlib.suppress(ValueError):  # a worker that is not in its main thread, as now and then, cannot
+        signal.signal(signal.SIGTERM, end_workers if has_workers else signal.default_int_handler)
 
 
 def end_workers(*_):

@@ -8,6 +8,7 @@
 
 #include "delivery/attempt.hpp"
 #include "platform/clock.hpp"
+#include "platform/ip.hpp"
 
 namespace dispatcher {
 
@@ -16,6 +17,10 @@ using delivery::TransportResult;
 
 /// A POST to be sent: signed when it is (headers_of), since receivers refuse what was signed minutes ago.
 struct Request {
+  /// All but `deliver` only look whether somebody is there: they have a URL, and no delivery.
+  enum class Purpose { deliver, handshake, lookup };
+  Purpose purpose = Purpose::deliver;
+  std::optional<platform::IpAddress> address;  // of `handshake`: where to
   delivery::LeasedDelivery delivery;
   std::string url;
   std::string host;                   // of the URL, with its port: requests to one share connections
@@ -23,6 +28,14 @@ struct Request {
   std::optional<std::string> secret;  // in clear, as its signatures need it
   std::string body;
   platform::MonotonicTime lease_until;  // by this machine's monotonic clock, counted from before the claim
+};
+
+/// A look whether somebody is there has ended.
+struct Check {
+  std::string host;
+  Request::Purpose purpose = Request::Purpose::handshake;
+  bool heard = false;
+  platform::MonotonicTime ended{};
 };
 
 }  // namespace dispatcher

@@ -174,6 +174,11 @@ Addresses addresses_of(const ares_addrinfo& answer) {
   return result;
 }
 
+/// Whatever the servers know of the name, they did not say it.
+bool is_silence(int status) {
+  return status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED || status == ARES_ESERVFAIL;
+}
+
 /// How long the answer may be believed.
 Milliseconds life_of(const ares_addrinfo& answer) {
   std::int64_t seconds = Resolver::longest_life.count() / 1000;
@@ -256,7 +261,7 @@ class Resolver::Impl {
     const std::unique_ptr<ares_addrinfo, AnswerDeleter> answer(result);
     const auto& query = *static_cast<Query*>(data);
     auto& self = *query.owner;
-    Resolution resolution{query.name, {}};
+    Resolution resolution{query.name, {}, is_silence(status)};
     if (status == ARES_SUCCESS && answer) resolution.addresses = addresses_of(*answer);
     if (!resolution.addresses.empty()) self.remember(resolution, life_of(*answer));
     self.under_way_.erase(resolution.name);

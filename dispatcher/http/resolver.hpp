@@ -23,6 +23,7 @@ using Addresses = std::vector<platform::IpAddress>;  // the best first (RFC 6724
 struct Resolution {
   std::string name;
   Addresses addresses;
+  bool unanswered = false;  // no server answered, or all of them had failed; else the name has no address
 };
 
 /// /etc/hosts first, then the servers of /etc/resolv.conf, which is read again when it changes. Names are

@@ -64,6 +64,7 @@ class Sender::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void submit(std::vector<Request> requests) { submitted_.put(std::move(requests)); }
+  std::vector<Check> take_checks() { return checks_.take(); }
 
   void return_waiting() {
     returning_ = true;
@@ -111,7 +112,12 @@ class Sender::Impl {
   }
 
   void start_submitted() {
-    for (auto& request : submitted_.take()) start(pools_.add(std::move(request), platform::monotonic_now()));
+    for (auto& request : submitted_.take()) {
+      if (request.purpose == Request::Purpose::deliver)
+        start(pools_.add(std::move(request), platform::monotonic_now()));
+      else if (!stopping_)
+        begin_check(std::move(request));
+    }
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
@@ -173,16 +179,44 @@ class Sender::Impl {
     return true;
   }
 
+  /// On a connection of its own, or not from what is remembered.
+  void begin_check(Request request) {
+    Job job{std::move(request), platform::utc_now(), platform::monotonic_now()};
+    const auto& route = routes_.of(job.request.url);
+    if (job.request.purpose == Request::Purpose::lookup && !route.name.empty()) {
+      resolver_.look_up(route.name);
+      waiting_[route.name].push_back(std::move(job));
+    } else {
+      const auto addresses =
+          route.name.empty() || !job.request.address ? route.addresses : Addresses{*job.request.address};
+      if (auto& transfer = idle_transfer(); !prepare(transfer, std::move(job), route, addresses))
+        finish_check(transfer, CURLE_FAILED_INIT);
+    }
+  }
+
+  /// What this host could not do, or must not, tells nothing.
+  void finish_check(Transfer& transfer, CURLcode code) {
+    const auto attempt = end(transfer, code);
+    if (!attempt.heard && attempt.silence == delivery::Silence::none) return;
+    checks_.put({{attempt.host, Request::Purpose::handshake, attempt.silence == delivery::Silence::none,
+                  attempt.heard.value_or(attempt.ended)}});
+  }
+
   /// Those that waited for a name which has been looked up.
   void start_resolved() {
-    for (const auto& [name, addresses] : resolver_.take_finished()) {
+    for (const auto& [name, addresses, unanswered] : resolver_.take_finished()) {
       auto waited = waiting_.extract(name);
       if (!waited) continue;
       for (auto& job : waited.mapped()) {
+        if (job.request.purpose == Request::Purpose::lookup) {
+          checks_.put({{job.request.host, job.request.purpose, !unanswered, platform::monotonic_now()}});
+          continue;
+        }
         const auto webhook = job.request.delivery.webhook;
         const auto host = job.request.host;
+        if (!addresses.empty()) job.resolved = platform::monotonic_now();
         if (addresses.empty()) {
-          finish(unresolved(std::move(job)), host, false);
+          finish(unresolved(std::move(job), unanswered), host, false);
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
           start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         }
@@ -224,6 +258,10 @@ class Sender::Impl {
   void finish_done() {
     for (const auto& [handle, code] : transport_->take_ended()) {
       auto& transfer = Transfer::of(handle);
+      if (transfer.purpose() != Request::Purpose::deliver) {
+        finish_check(transfer, code);
+        continue;
+      }
       const auto host = transfer.host();
       finish(end(transfer, code), host, code == CURLE_OK);
     }
@@ -244,6 +282,7 @@ class Sender::Impl {
   const platform::DeliverySettings settings_;
   platform::Mailbox<Attempt>& attempts_;
   platform::Mailbox<Request> submitted_;
+  platform::Mailbox<Check> checks_;
   std::atomic<bool> returning_ = false;
   std::atomic<bool> stopping_ = false;
   platform::Heartbeat heartbeat_;
@@ -266,6 +305,10 @@ Sender::~Sender() = default;
 void Sender::submit(std::vector<Request> requests) {
   if (!requests.empty()) impl_->submit(std::move(requests));
 }
+void Sender::check(std::vector<Request> requests) {
+  if (!requests.empty()) impl_->submit(std::move(requests));
+}
+std::vector<Check> Sender::take_checks() { return impl_->take_checks(); }
 void Sender::return_waiting() { impl_->return_waiting(); }
 void Sender::stop_starting() { impl_->stop_starting(); }
 const platform::Heartbeat& Sender::heartbeat() const { return impl_->heartbeat(); }

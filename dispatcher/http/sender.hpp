@@ -28,6 +28,10 @@ class Sender {
 
   /// Each request comes back as exactly one Attempt.
   void submit(std::vector<Request> requests);
+  /// Looks whether somebody is there, by a TLS handshake without a request or by looking a name up: each
+  /// comes back as one Check within connect_timeout or a little more.
+  void check(std::vector<Request> requests);
+  std::vector<Check> take_checks();
 
   /// What waits for a connection comes back as not_started; what is in flight goes on to its end.
   void return_waiting();

@@ -105,6 +105,24 @@ std::size_t read_body(char* /*bytes*/, std::size_t size, std::size_t count, void
   return progress.body_bytes > progress.settings->max_response ? 0 : size * count;
 }
 
+/// The system itself says that there is no way to the receiver.
+bool is_no_route(long error, CURLcode code) {
+  if (code != CURLE_COULDNT_CONNECT && code != CURLE_SSL_CONNECT_ERROR && code != CURLE_SEND_ERROR &&
+      code != CURLE_RECV_ERROR)
+    return false;
+  switch (error) {
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EHOSTDOWN:
+    case ETIMEDOUT:
+    case EADDRNOTAVAIL:
+      return true;
+    default:
+      return false;
+  }
+}
+
 template <class T>
 void set(CURL* handle, CURLoption option, T value) {
   if (const auto code = curl_easy_setopt(handle, option, value); code != CURLE_OK) {
@@ -131,8 +149,11 @@ Attempt attempt_of(Job& job, TransportResult result) {
   attempt.delivery = std::move(job.request.delivery);
   attempt.transport = result;
   attempt.started = job.started;
-  attempt.duration =
-      std::chrono::duration_cast<platform::Milliseconds>(platform::monotonic_now() - job.since);
+  attempt.ended = platform::monotonic_now();
+  attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(attempt.ended - job.since);
+  attempt.host = job.request.host;
+  attempt.lease_until = job.request.lease_until;
+  attempt.resolved = job.resolved;
   return attempt;
 }
 
@@ -230,7 +251,11 @@ void Transfer::set_addresses(const Route& route, const Addresses& addresses) {
 
 void Transfer::set_request() {
   const auto& request = job_.request;
+  const bool handshake = request.purpose == Request::Purpose::handshake;
   set(handle(), CURLOPT_URL, request.url.c_str());
+  set(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
+  set(handle(), CURLOPT_FRESH_CONNECT, handshake ? 1L : 0L);
+  if (handshake) return;
   set(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set(handle(), CURLOPT_POSTFIELDS, request.body.data());
   headers_.reset();
@@ -290,15 +315,40 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
   }
 }
 
+/// A connection alone is no sign of life: whatever is on the way may have made it.
+void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
+  using enum TransportResult;
+  if (attempt.transport == address_refused || attempt.transport == local_failure) return;
+  long error = 0;
+  curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
+  const bool silent =
+      progress_.header_bytes == 0 && (code == CURLE_OPERATION_TIMEDOUT || is_no_route(error, code));
+  if (!silent) {
+    attempt.heard = attempt.ended;
+    return;
+  }
+  attempt.silence = delivery::Silence::network;
+  curl_off_t handshake = 0;  // of this attempt; 0 on a kept connection
+  curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &handshake);
+  long connections = 0;
+  curl_easy_getinfo(handle(), CURLINFO_NUM_CONNECTS, &connections);
+  if (connections > 0 && handshake > 0) attempt.heard = job_.since + std::chrono::microseconds(handshake);
+}
+
 Attempt Transfer::end(CURLcode code) {
   Attempt attempt = attempt_of(job_, transport_result_of(code));
   if (progress_.address) attempt.address = progress_.address->to_string();
   attempt.status = progress_.status;
   attempt.retry_after = std::move(progress_.retry_after);
+  note_signs_of_life(code, attempt);
   job_ = {};
   return attempt;
 }
 
-Attempt unresolved(Job job) { return attempt_of(job, TransportResult::name_unresolved); }
+Attempt unresolved(Job job, bool unanswered) {
+  auto attempt = attempt_of(job, TransportResult::name_unresolved);
+  if (unanswered) attempt.silence = delivery::Silence::names;
+  return attempt;
+}
 
 }  // namespace dispatcher

@@ -17,6 +17,7 @@ struct Job {
   Request request;
   platform::UtcTime started{};
   platform::MonotonicTime since{};
+  std::optional<platform::MonotonicTime> resolved{};
 };
 
 /// What the callbacks learn; they are given a pointer to it.
@@ -53,6 +54,7 @@ class Transfer {
   CURL* handle() const { return handle_.get(); }
   /// Of the request that is under way.
   const std::string& host() const { return job_.request.host; }
+  Request::Purpose purpose() const { return job_.request.purpose; }
   bool connected() const { return progress_.connected; }
   /// The transfer that a handle belongs to.
   static Transfer& of(CURL* handle);
@@ -80,6 +82,7 @@ class Transfer {
   void set_request();
   void set_time_outs();
   TransportResult transport_result_of(CURLcode code) const;
+  void note_signs_of_life(CURLcode code, Attempt& attempt) const;
   static void append(List& list, const std::string& line);
 
   const platform::DeliverySettings& settings_;
@@ -95,7 +98,7 @@ class Transfer {
   Progress progress_;
 };
 
-/// The attempt of a job that got no further than its host's name.
-Attempt unresolved(Job job);
+/// The attempt of a job that got no further than its host's name. `unanswered`: no name server said anything.
+Attempt unresolved(Job job, bool unanswered);
 
 }  // namespace dispatcher

@@ -68,6 +68,11 @@ std::vector<Metric> gauges() {
       {Kind::gauge, "apientidades_unsettled", "Results of attempts not yet recorded in the database."},
       {Kind::gauge, "apientidades_database_up", "Whether the database answered in the last round."},
       {Kind::gauge, "apientidades_paused", "Whether all sending is stopped by queue pause."},
+      {Kind::gauge, "apientidades_outage",
+       "Whether this dispatcher sees an outage of the service itself: nobody answers (red), or no name "
+       "server "
+       "(dns).",
+       series("kind", {store::outage_kind_names.begin(), store::outage_kind_names.end()})},
       {Kind::gauge, "apientidades_queue_notifications",
        "Notifications in the table, by state; counted up to 100000, every metrics.queue_interval or less "
        "often; the "
@@ -114,6 +119,7 @@ OutcomeClass class_of_status(int status) {
 std::string_view label(OutcomeClass outcome) { return outcome_labels.at(static_cast<std::size_t>(outcome)); }
 
 OutcomeClass outcome_class(const delivery::Attempt& attempt) {
+  if (!attempt.counted) return OutcomeClass::local;
   switch (attempt.transport) {
     case TransportResult::answered:
       return class_of_status(attempt.status);
@@ -148,6 +154,7 @@ Metrics::Metrics()
       unrecorded(table.gauge("apientidades_unsettled")),
       database_up(table.gauge("apientidades_database_up")),
       paused(table.gauge("apientidades_paused")),
+      outages{table.gauge("apientidades_outage", 0), table.gauge("apientidades_outage", 1)},
       rounds(table.counter("apientidades_rounds_total")),
       processed(table.counter("apientidades_notifications_total", 0)),
       rejected(table.counter("apientidades_notifications_total", 1)),
@@ -186,6 +193,7 @@ void Metrics::count_attempt(const delivery::Attempt& attempt) const {
 }
 
 void Metrics::count_result(const delivery::DeliveryResult& delivery_result) const {
+  if (!delivery_result.counted) return;
   switch (delivery_result.state) {
     case DeliveryState::delivered:
       return deliveries_[0].add();
@@ -194,7 +202,8 @@ void Metrics::count_result(const delivery::DeliveryResult& delivery_result) cons
     case DeliveryState::held:
       return deliveries_[2].add();
     case DeliveryState::pending:
-      return retries_.add();
+      if (delivery_result.kind == delivery::AttemptKind::scheduled) retries_.add();
+      return;
     case DeliveryState::leased:
     case DeliveryState::cancelled:
       break;  // no attempt ends so

@@ -8,6 +8,7 @@
 #include "delivery/attempt.hpp"
 #include "delivery/result.hpp"
 #include "metrics/table.hpp"
+#include "store/backlog/outages.hpp"
 #include "store/session/error_stats.hpp"
 
 namespace dispatcher {
@@ -46,6 +47,7 @@ class Metrics {
   metrics::Gauge unrecorded;
   metrics::Gauge database_up;
   metrics::Gauge paused;
+  std::vector<metrics::Gauge> outages;  // by store::OutageKind
   metrics::Counter rounds;
   metrics::Counter processed;
   metrics::Counter rejected;

@@ -291,7 +291,9 @@ void ResultBuffer::log_attempt(const delivery::Attempt& attempt,
                                                             {"duration_ms", attempt.duration.count()},
                                                             {"status", attempt.status},
                                                             {"error", delivery_result.error}};
-  if (delivery_result.state == delivery::DeliveryState::delivered) {
+  if (!delivery_result.counted) {
+    log_.debug("attempt not counted: an outage of our own", fields);
+  } else if (delivery_result.state == delivery::DeliveryState::delivered) {
     log_.debug("delivered", fields);
   } else if (delivery_result.state == delivery::DeliveryState::failed) {
     log_.warning("delivery failed: no retries left", fields);

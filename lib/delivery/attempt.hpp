@@ -63,6 +63,13 @@ enum class TransportResult {
   bad_response,
 };
 
+/// Of whom nothing was heard in an attempt that failed (docs/delivery.md#our-own-outages).
+enum class Silence {
+  none,
+  network,  // no route, no connection in time, or no byte of an answer
+  names,    // no name server answered, or all of them had failed
+};
+
 struct Attempt {
   LeasedDelivery delivery;
   TransportResult transport = TransportResult::not_started;
@@ -71,6 +78,13 @@ struct Attempt {
   std::optional<std::string> address;  // the IP dialled
   int status = 0;                      // of `answered`
   std::string retry_after;             // the header's value, empty when there was none
+  std::string host;                    // with its port
+  platform::MonotonicTime ended{};
+  platform::MonotonicTime lease_until{};
+  Silence silence = Silence::none;
+  bool counted = true;                           // false: it was our own outage
+  std::optional<platform::MonotonicTime> heard;     // when something last came back from the host
+  std::optional<platform::MonotonicTime> resolved;  // when a name server gave its addresses, if one was asked
 };
 
 }  // namespace delivery

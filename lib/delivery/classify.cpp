@@ -49,6 +49,12 @@ bool asks_to_wait(const Attempt& attempt) {
 DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                         platform::UtcTime now) {
   auto result = describe(attempt);
+  if (!attempt.counted) {
+    result.state = DeliveryState::pending;
+    result.counted = false;
+    result.error = outage_text(attempt.silence);
+    return result;
+  }
   result.error = failure_text(attempt.transport, attempt.status, settings);
   if (result.error.empty()) {
     result.state = DeliveryState::delivered;

@@ -57,4 +57,13 @@ std::string failure_text(TransportResult result, int status, const platform::Del
   return "Error desconocido";
 }
 
+std::string outage_text(Silence silence) {
+  const std::string cause = silence == Silence::names
+                                ? "El servicio no puede resolver nombres en este momento"
+                                : "El servicio no tiene conexión a Internet en este momento";
+  return cause +
+         ": la entrega se retrasa y se enviará en cuanto se restablezca; no hay nada que corregir en el "
+         "receptor";
+}
+
 }  // namespace delivery

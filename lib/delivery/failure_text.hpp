@@ -12,4 +12,7 @@ namespace delivery {
 /// Empty for a 2xx. At most 500 characters.
 std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings);
 
+/// Of a delivery that an outage of our own delays.
+std::string outage_text(Silence silence);
+
 }  // namespace delivery

@@ -16,6 +16,12 @@ constexpr SlotTime slow_from = 1s;
 
 }  // namespace
 
+void FairSlots::limit(const Limits& limits) {
+  limits_ = limits;
+  reserve_ = limits.total / 8;
+  for (auto& [name, host] : hosts_) let_in(host);
+}
+
 void FairSlots::identify(const Destination& destination) {
   const auto id = destination.webhook;
   const auto [found, added] = webhooks_.try_emplace(id);

@@ -37,6 +37,10 @@ class FairSlots {
   };
   explicit FairSlots(const Limits& limits) : limits_(limits), reserve_(limits.total / 8) {}
 
+  /// Other limits from now on; what is in hand stays so.
+  void limit(const Limits& limits);
+  const Limits& limits() const { return limits_; }
+
   // Who waits. A webhook must be identified before it waits; what it holds already stays with its old host.
   void identify(const Destination& destination);
   bool identified(WebhookId webhook) const { return webhooks_.contains(webhook); }
@@ -128,7 +132,10 @@ class FairSlots {
   bool may_join(WebhookId id, const Webhook& webhook) const;
   bool slot_free(const Webhook& webhook) const;
   bool host_has_room(const Webhook& webhook) const;
-  unsigned unreserved() const { return limits_.total - reserve_ - (used_ - reserved_); }
+  unsigned unreserved() const {
+    const unsigned all = limits_.total - reserve_;
+    return all - std::min(all, used_ - reserved_);
+  }
 
   void pass_present(EntityId entity);
   void put(WebhookId id, Webhook& webhook, Place place);

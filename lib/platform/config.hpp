@@ -58,6 +58,7 @@ struct DeliverySettings {
   double retry_jitter = 0.2;  // 0..1: a wait is multiplied by a number in [1 - jitter, 1 + jitter]
   Milliseconds retry_after_max{86400000};
   Milliseconds probe_interval{900000};  // 0: no probes
+  Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
   std::vector<IpNetwork> allowed_networks;
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle

@@ -98,6 +98,10 @@ std::vector<ConfigKey> delivery_keys() {
         "while a webhook fails, one of its waiting deliveries is tried so often ahead of its schedule; 0s: "
         "never"},
        [](Settings& s, Text t) { s.delivery.probe_interval = read_duration(t, 0ms, std::chrono::days(30)); }},
+      {{"delivery.outage_max", "24h", "duration, 0s to 30d",
+        "how long an outage of our own may last before what fails counts as a failure again; 0s: none is "
+        "recognised"},
+       [](Settings& s, Text t) { s.delivery.outage_max = read_duration(t, 0ms, std::chrono::days(30)); }},
       {{"delivery.allowed_networks", "", "networks (10.0.0.0/8), comma-separated",
         "non-public addresses that may be dialled all the same; does not affect registration"},
        [](Settings& s, Text t) { s.delivery.allowed_networks = read_networks(t); }},

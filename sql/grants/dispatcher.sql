@@ -9,5 +9,6 @@ GRANT SELECT, INSERT, UPDATE, DELETE  ON notificaciones_apartadas  TO 'apientida
 GRANT SELECT, INSERT, UPDATE, DELETE  ON entregas                  TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, DELETE          ON intentos_entrega          TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT                          ON control_envio             TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, INSERT, UPDATE, DELETE  ON cortes_envio              TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora)           ON reloj_visto               TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT                          ON migraciones               TO 'apientidades_dispatcher'@'localhost';

@@ -188,5 +188,5 @@ def test_evidence_of_a_delivery(entity, receiver, stack):
     attempt = stack.attempts(delivery)[0]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", attempt.pop("inicio"))
     assert attempt.pop("duracion_ms") >= 0
-    assert attempt == {"numero": 1, "direccion": "127.0.0.1", "estado_http": 200, "error": ""}
+    assert attempt == {"numero": 1, "tipo": "programado", "sondeos": None, "direccion": "127.0.0.1", "estado_http": 200, "error": ""}
     assert json.dumps(shown).find(hook.secret) == -1

@@ -62,8 +62,22 @@ class Network:
         """Written in place: it is mounted elsewhere."""
         self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
 
+    def _command(self, arguments) -> list[str]:
+        return ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--root", "--", *map(str, arguments)]
+
+    def connect(self, other: "Network", own: str, *theirs: str) -> None:
+        """A cable: this end has the address `own`, with its prefix; the other one `theirs`."""
+        self.ip("link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", other._holder.pid)
+        for network, addresses in ((self, [own]), (other, theirs)):
+            for address in addresses:
+                network.ip("address", "add", address, "dev", "cable")
+            network.ip("link", "set", "cable", "up")
+
+    def ip(self, *words) -> None:
+        subprocess.run(self._command(["ip", *words]), check=True)
+
     def start(self, arguments, **how) -> subprocess.Popen:
-        command = ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--root", "--", *map(str, arguments)]
+        command = self._command(arguments)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **how)
         self._stack.callback(end, process)
         return process
@@ -81,8 +95,8 @@ class Network:
     def start_dns(self) -> "Dns":
         return Dns(self)
 
-    def start_receiver(self, cert, key, port, *addresses) -> "RemoteReceiver":
-        return RemoteReceiver(self, cert, key, port, addresses)
+    def start_receiver(self, cert, key, port, *addresses, close=True) -> "RemoteReceiver":
+        return RemoteReceiver(self, cert, key, port, addresses, close)
 
 
 def end(process):
@@ -114,14 +128,14 @@ class Dns:
 
 
 class RemoteReceiver:
-    """fakes/receiver.py; every response closes its connection."""
+    """fakes/receiver.py; with `close` every response closes its connection."""
 
-    def __init__(self, network: Network, cert, key, port, addresses):
+    def __init__(self, network: Network, cert, key, port, addresses, close):
         self.port, self._log = port, network.folder / f"requests-{port}"
         options = [option for address in addresses for option in ("--address", address)]
         with self._log.open("w") as log:
             process = network.start([sys.executable, FAKES / "receiver.py", "--cert", cert, "--key", key, "--port", port,
-                                     "--close", *options], stdout=log, stderr=subprocess.PIPE)
+                                     *["--close"] * close, *options], stdout=log, stderr=subprocess.PIPE)
         assert b"listening" in process.stderr.readline()
 
     def requests(self, path: str | None = None) -> list[dict]:

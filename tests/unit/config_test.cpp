@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(every_key_has_its_documented_default) {
   BOOST_TEST(
       (s.delivery.retry_schedule == std::vector<Milliseconds>{5s, 5min, 30min, 2h, 5h, 10h, 14h, 20h, 24h}));
   BOOST_TEST(s.delivery.retry_jitter == 0.2);
-  BOOST_TEST((s.delivery.probe_interval == 15min));
+  BOOST_TEST((s.delivery.probe_interval == 15min && s.delivery.outage_max == 24h));
   BOOST_TEST((s.delivery.retry_after_max == 24h && s.delivery.disable_after == 120h));
   BOOST_TEST((s.delivery.allowed_networks.empty() && s.delivery.host_overrides.empty()));
   BOOST_TEST(s.delivery.ca_file.empty());

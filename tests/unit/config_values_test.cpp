@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(durations) {
   refuses("delivery.lease", {"9s", "61m"});
   accepts("delivery.retry_after_max", {"0s", "30d"});
   refuses("delivery.retry_after_max", {"31d"});
+  accepts("delivery.outage_max", {"0s", "30d"});
+  refuses("delivery.outage_max", {"31d"});
   accepts("delivery.probe_interval", {"0s", "30d"});
   refuses("delivery.probe_interval", {"31d"});
   accepts("delivery.disable_after", {"0s", "366d"});

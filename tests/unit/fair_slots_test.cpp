@@ -74,6 +74,25 @@ BOOST_AUTO_TEST_CASE(all_together_have_a_limit) {
   BOOST_TEST(take(slots, own(2)) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(limits_can_be_lowered_below_what_is_in_hand_and_raised_again) {
+  auto slots = with(32);
+  const FairSlots::Limits usual = slots.limits();
+  auto few = usual;
+  few.total = 4;
+  few.per_host = 1;
+  const auto at_one_host = [](WebhookId webhook) { return Destination{webhook, webhook, "h:443", false}; };
+  for (WebhookId webhook = 1; webhook <= 8; ++webhook) BOOST_TEST(take(slots, at_one_host(webhook), 1) == 1U);
+  slots.limit(few);
+  wait(slots, at_one_host(9));
+  wait(slots, own(10));
+  BOOST_TEST((slots.full() && slots.next(10).webhooks.empty()));
+  for (WebhookId webhook = 1; webhook <= 7; ++webhook) end(slots, webhook);
+  BOOST_TEST(slots.next(10).webhooks == Ids{10});  // the other host is still asked by one
+  slots.limit(usual);
+  BOOST_TEST(slots.next(10).webhooks.size() == 2U);
+  BOOST_TEST(take(slots, at_one_host(9)) == 10U);
+}
+
 BOOST_AUTO_TEST_CASE(one_that_probes_has_one_in_flight) {
   auto slots = with(100);
   BOOST_TEST(take(slots, own(1, true)) == 1U);

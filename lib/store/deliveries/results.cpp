@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "store/backlog/outages.hpp"
 #include "store/deliveries/result_locks.hpp"
 #include "store/session/json_rows.hpp"
 #include "store/webhooks/webhooks.hpp"
@@ -110,7 +111,9 @@ constexpr std::string_view deactivate_webhook = R"sql(
   UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL)sql";
 /// Without a lock: it is nearly always none of them.
 constexpr std::string_view failing_webhooks = R"sql(
-  SELECT w.id FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  SELECT w.id, CAST(x.fallos_desde AS CHAR) AS desde,
+    TIMESTAMPDIFF(MICROSECOND, x.fallos_desde, UTC_TIMESTAMP(3)) DIV 1000 AS fallan_ms
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   JOIN webhooks w ON w.id = j.id
   WHERE w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
@@ -264,8 +267,12 @@ std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, 
   if (disable_after.count() == 0 || failed.empty()) return {};
   std::vector<WebhookId> failing;
   for (const auto& row : session.query(failing_webhooks, json_ids(failed), min_failures_to_disable,
-                                       microseconds(disable_after)))
-    failing.push_back(row.integer("id"));
+                                       microseconds(disable_after))) {
+    // What was an outage of our own is not held against them.
+    const platform::Milliseconds failing_for(row.integer("fallan_ms"));
+    if (failing_for - outage_time(session, row.time("desde")) >= disable_after)
+      failing.push_back(row.integer("id"));
+  }
   std::ranges::sort(failing);  // everybody locks in the same order
   return lock_webhooks(session, failing);
 }

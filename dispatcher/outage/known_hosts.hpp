@@ -1,0 +1,52 @@
+// Hosts that have answered: whom to ask whether it is us (docs/delivery.md#our-own-outages). Pure
+// bookkeeping.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "delivery/ids.hpp"
+#include "platform/clock.hpp"
+#include "platform/ip.hpp"
+
+namespace dispatcher {
+
+class KnownHosts {
+ public:
+  static constexpr std::size_t most = 4096;
+  static constexpr std::size_t most_of_entity = 8;
+
+  struct Host {
+    std::string host;  // with its port
+    delivery::EntityId entity = 0;
+    platform::IpAddress address;  // that answered
+    platform::MonotonicTime seen{};
+    platform::MonotonicTime asked{};
+  };
+
+  /// `host` of this entity answered. Nobody fills the room of the others: an entity has most_of_entity.
+  void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
+            platform::MonotonicTime now);
+  bool seen_since(const std::string& host, platform::MonotonicTime since) const;
+
+  enum class Use { first, last, never };
+  using Judge = std::function<Use(const std::string& host)>;
+  /// Some of those that were seen since then, of different entities: in the order of their use; then those
+  /// first that have not been asked for longest, and else at random.
+  std::vector<Host> pick(std::size_t count, platform::MonotonicTime since, platform::MonotonicTime now,
+                         std::mt19937_64& random, const Judge& use);
+  std::size_t size() const { return hosts_.size(); }
+  std::size_t entities() const { return by_entity_.size(); }
+
+ private:
+  void forget_oldest();
+
+  std::unordered_map<std::string, Host> hosts_;
+  std::unordered_map<delivery::EntityId, std::size_t> by_entity_;
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,208 @@
+#include "outage/outage_watch.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "http/route.hpp"
+#include "http/sender.hpp"
+#include "webhook/target_url.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using namespace std::chrono_literals;
+using delivery::OutageJudge;
+using delivery::Silence;
+using Verdict = OutageJudge::Verdict;
+
+constexpr std::size_t most_kept = 16384;      // attempts; more are handed back
+constexpr std::size_t most_counted = 100000;  // deliveries of an outage
+constexpr unsigned most_read = 500;           // webhooks whose receivers answered before the start
+constexpr auto lease_margin = 5s;
+constexpr auto write_interval = 10s;  // of a running outage
+constexpr auto retry_interval = 1s;
+constexpr auto week = std::chrono::hours(7 * 24);
+constexpr auto day = std::chrono::hours(24);
+
+std::string name_of_dispatcher() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return std::string(host.data()) + ":" + std::to_string(::getpid());
+}
+
+std::string url_of(const std::string& host) { return "https://" + host + "/"; }
+
+}  // namespace
+
+OutageWatch::OutageWatch(const platform::DeliverySettings& settings, const platform::Log& log,
+                         const Metrics& metrics, Sender& sender)
+    : log_(log),
+      metrics_(metrics),
+      sender_(sender),
+      random_(std::random_device{}()),
+      overrides_(settings.host_overrides),
+      sides_{Side{store::OutageKind::network, Request::Purpose::handshake, week,
+                  OutageJudge({.longest = settings.outage_max})},
+             Side{store::OutageKind::names, Request::Purpose::lookup, day,
+                  OutageJudge({.places = 5, .longest = settings.outage_max})}},
+      dispatcher_(name_of_dispatcher()) {}
+
+OutageWatch::Side& OutageWatch::side_of(Silence silence) {
+  return sides_[silence == Silence::network ? 0 : 1];
+}
+
+bool OutageWatch::outage() const {
+  return std::ranges::any_of(sides_, [](const Side& side) { return side.outage.has_value(); });
+}
+
+std::vector<Attempt> OutageWatch::judge(std::vector<Attempt> attempts, platform::MonotonicTime now) {
+  std::vector<Attempt> result;
+  for (auto& attempt : attempts) {
+    note(attempt);
+    (attempt.silence == Silence::none ? result : kept_).push_back(std::move(attempt));
+  }
+  read_checks();
+  for (auto& side : sides_) {
+    begin_checks(side, now);
+    follow(side, now);
+  }
+  release_judged(now, result);
+  return result;
+}
+
+std::vector<Attempt> OutageWatch::give_up() {
+  for (auto& attempt : kept_) attempt.transport = TransportResult::not_started;
+  return std::exchange(kept_, {});
+}
+
+void OutageWatch::note(const Attempt& attempt) {
+  auto& network = side_of(Silence::network).judge;
+  auto& names = side_of(Silence::names);
+  const auto entity = attempt.delivery.entity;
+  if (attempt.heard) network.heard(*attempt.heard);
+  if (attempt.silence == Silence::network) {
+    network.silent(attempt.host, entity, attempt.ended);
+    network.wait_for_sign(attempt.ended);
+  }
+  if (attempt.silence == Silence::names) {
+    // A name that has not been found of late is no witness.
+    if (hosts_.seen_since(attempt.host, attempt.ended - names.known_for))
+      names.judge.silent(attempt.host, entity, attempt.ended);
+    names.judge.wait_for_sign(attempt.ended);
+  }
+  if (attempt.resolved) names.judge.heard(*attempt.resolved);
+  if (attempt.silence == Silence::none && attempt.transport == TransportResult::name_unresolved)
+    names.judge.heard(attempt.ended);  // that there is no such name
+  if (attempt.transport != TransportResult::answered || !attempt.address) return;
+  if (const auto address = platform::IpAddress::parse(*attempt.address))
+    hosts_.note(attempt.host, entity, *address, attempt.ended);
+}
+
+void OutageWatch::read_checks() {
+  for (const auto& check : sender_.take_checks()) {
+    const bool handshake = check.purpose == Request::Purpose::handshake;
+    auto& judge = side_of(handshake ? Silence::network : Silence::names).judge;
+    if (check.heard)
+      judge.heard(check.ended);
+    else
+      judge.check_failed(check.ended);
+  }
+}
+
+void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
+  side.judge.know(hosts_.entities());
+  const auto wanted = side.judge.wanted_checks(now);
+  if (wanted == 0) return;
+  // Those that are silent anyway are the worst witnesses: some of them may be so on purpose.
+  const auto use = [&](const std::string& host) {
+    using enum KnownHosts::Use;
+    const bool handshake = side.purpose == Request::Purpose::handshake;
+    if (!handshake && route_of(url_of(host), overrides_).name.empty()) return never;
+    return side.judge.is_silent(host) ? last : first;
+  };
+  std::vector<Request> requests;
+  for (auto& host : hosts_.pick(wanted, now - side.known_for, now, random_, use)) {
+    Request request;
+    request.purpose = side.purpose;
+    request.url = url_of(host.host);
+    request.host = std::move(host.host);
+    request.address = host.address;
+    requests.push_back(std::move(request));
+  }
+  side.judge.checking(static_cast<unsigned>(requests.size()), now);
+  sender_.check(std::move(requests));
+}
+
+/// Notices the beginning and the end of an outage.
+void OutageWatch::follow(Side& side, platform::MonotonicTime now) {
+  const auto since = side.judge.outage();
+  metrics_.outages.at(static_cast<std::size_t>(side.kind)).set(since ? 1 : 0);
+  if (since && !side.outage) {
+    side.outage = Outage{.kind = side.kind, .since = *since};
+    log_.error("outage of our own: deliveries are delayed, and no failure counts",
+               {{"kind", name(side.kind)}, {"for_s", (now - *since) / 1s}});
+  } else if (!since && side.outage) {
+    log_.warning("outage of our own is over: what was delayed is sent now",
+                 {{"kind", name(side.kind)},
+                  {"lasted_s", (now - side.outage->since) / 1s},
+                  {"deliveries", side.outage->affected.size()}});
+    ended_.push_back({*std::exchange(side.outage, std::nullopt), now});
+  }
+}
+
+void OutageWatch::release_judged(platform::MonotonicTime now, std::vector<Attempt>& into) {
+  if (kept_.empty()) return;
+  std::vector<Attempt> open;
+  for (auto& attempt : kept_) {
+    auto& side = side_of(attempt.silence);
+    auto verdict = side.judge.judge(attempt.ended - attempt.duration, attempt.ended, now);
+    // It must be on record before somebody else may begin it again.
+    if (verdict == Verdict::open && now + lease_margin >= attempt.lease_until) verdict = Verdict::theirs;
+    if (verdict == Verdict::open && open.size() < most_kept) {
+      open.push_back(std::move(attempt));
+      continue;
+    }
+    if (verdict == Verdict::open) attempt.transport = TransportResult::not_started;
+    attempt.counted = verdict != Verdict::ours;
+    if (!attempt.counted && side.outage && side.outage->affected.size() < most_counted)
+      side.outage->affected.insert(attempt.delivery.id);
+    into.push_back(std::move(attempt));
+  }
+  kept_ = std::move(open);
+}
+
+void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
+  if (!std::exchange(known_read_, true)) read_known(session, now);
+  while (!ended_.empty() && now >= ended_.front().outage.written + retry_interval) {
+    write(session, ended_.front().outage, now, ended_.front().at);
+    ended_.pop_front();
+  }
+  for (auto& side : sides_) {
+    if (side.outage && now >= side.outage->written + write_interval)
+      write(session, *side.outage, now, std::nullopt);
+  }
+}
+
+/// A restart during an outage is the first thing that many try.
+void OutageWatch::read_known(store::Session& session, platform::MonotonicTime now) {
+  for (const auto& known : store::find_answering(session, week, most_read)) {
+    const auto address = platform::IpAddress::parse(known.address);
+    if (address) hosts_.note(webhook::host_and_port(known.url), known.entity, *address, now - known.ago);
+  }
+}
+
+void OutageWatch::write(store::Session& session, Outage& outage, platform::MonotonicTime now,
+                        std::optional<platform::MonotonicTime> ended) {
+  const auto ago = [now](platform::MonotonicTime time) {
+    return std::chrono::duration_cast<platform::Milliseconds>(now - time);
+  };
+  outage.written = now;  // whatever goes wrong, it is tried again after a while
+  if (!outage.row) outage.row = store::begin_outage(session, dispatcher_, outage.kind, ago(outage.since));
+  const auto over = ended ? std::optional(ago(*ended)) : std::nullopt;
+  store::update_outage(session, *outage.row, outage.affected.size(), over);
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,97 @@
+#include "delivery/outage.hpp"
+
+#include <algorithm>
+
+namespace delivery {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto between_checks = 1s;
+constexpr unsigned few_checks = 2;
+constexpr auto check_patience = 30s;  // those of which nothing is heard by then are given up
+
+}  // namespace
+
+void OutageJudge::heard(platform::MonotonicTime at) {
+  if (heard_ && at <= *heard_) return;
+  heard_ = at;
+  if (first_ && at > *first_) {
+    // What was checked tells nothing any more.
+    if (outage_ && at < *outage_ + rule_.longest) last_outage_until_ = at;
+    outage_.reset();
+    failed_ = checking_ = 0;
+    unknowable_ = false;
+  }
+  forget(at);
+}
+
+void OutageJudge::silent(const std::string& place, EntityId entity, platform::MonotonicTime at) {
+  if (heard_ && at <= *heard_) return;
+  if (!first_ || at < *first_) first_ = at;
+  if (silent_.size() >= most_places && !silent_.contains(place)) return;
+  auto& known = silent_[place];
+  known.entity = entity;
+  known.last = std::max(known.last, at);
+}
+
+OutageJudge::Verdict OutageJudge::judge(platform::MonotonicTime began, platform::MonotonicTime ended,
+                                        platform::MonotonicTime now) const {
+  if (began < last_outage_until_) return Verdict::ours;
+  if (heard_ && *heard_ >= ended) return Verdict::theirs;
+  if (outage_) return now < *outage_ + rule_.longest ? Verdict::ours : Verdict::theirs;
+  if (rule_.longest.count() == 0) return Verdict::theirs;
+  if (known_ < rule_.checks) return Verdict::theirs;
+  const bool enough = suspicious();
+  if (enough && unknowable_) return Verdict::theirs;
+  return enough || now < ended + rule_.wait ? Verdict::open : Verdict::theirs;
+}
+
+unsigned OutageJudge::wanted_checks(platform::MonotonicTime now) const {
+  if (rule_.longest.count() == 0 || known_ < rule_.checks || now < checked_ + between_checks) return 0;
+  if (outage_) return rule_.checks;
+  if (checking_ > 0 && now < checked_ + check_patience) return 0;
+  if (may_declare(now)) return rule_.checks;
+  const bool open = now < latest_ + rule_.wait && !(heard_ && *heard_ >= latest_);
+  return open ? few_checks : 0;
+}
+
+void OutageJudge::checking(unsigned count, platform::MonotonicTime now) {
+  checked_ = now;
+  if (outage_ || !may_declare(now)) return;
+  unknowable_ = count < rule_.checks;
+  checking_ = count;
+  failed_ = 0;
+}
+
+void OutageJudge::check_failed(platform::MonotonicTime at) {
+  if (checking_ == 0 || (heard_ && at <= *heard_)) return;
+  --checking_;
+  if (++failed_ >= rule_.checks && !outage_ && suspicious()) outage_ = first_;
+}
+
+bool OutageJudge::may_declare(platform::MonotonicTime now) const {
+  return first_ && now >= *first_ + rule_.wait && suspicious();
+}
+
+/// Enough places of enough entities are silent.
+bool OutageJudge::suspicious() const {
+  if (silent_.size() < rule_.places) return false;
+  std::set<EntityId> entities;
+  for (const auto& [name, place] : silent_) {
+    entities.insert(place.entity);
+    if (entities.size() >= rule_.entities) return true;
+  }
+  return false;
+}
+
+void OutageJudge::forget(platform::MonotonicTime until) {
+  std::erase_if(silent_, [until](const auto& one) { return one.second.last <= until; });
+  first_.reset();
+  for (const auto& [name, place] : silent_) {
+    if (!first_ || place.last < *first_) first_ = place.last;
+  }
+}
+
+}  // namespace delivery

@@ -1,0 +1,97 @@
+#include "store/backlog/outages.hpp"
+
+#include <algorithm>
+
+namespace store {
+
+namespace {
+
+using platform::Milliseconds;
+
+constexpr std::string_view insert_outage = R"sql(
+  INSERT INTO cortes_envio (despachador, tipo, desde, visto_en)
+  VALUES (?, ?, UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND, UTC_TIMESTAMP(3)))sql";
+constexpr std::string_view last_id = "SELECT LAST_INSERT_ID() AS id";
+constexpr std::string_view forget_old = R"sql(
+  DELETE FROM cortes_envio WHERE visto_en < UTC_TIMESTAMP(3) - INTERVAL 366 DAY ORDER BY visto_en LIMIT 1000)sql";
+constexpr std::string_view note_outage = R"sql(
+  UPDATE cortes_envio
+  SET visto_en = UTC_TIMESTAMP(3), entregas = ?, hasta = UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+  WHERE id = ?)sql";
+
+constexpr std::string_view running_outages = R"sql(
+  SELECT despachador, tipo, CAST(desde AS CHAR) AS desde, entregas FROM cortes_envio
+  WHERE visto_en > UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE AND hasta IS NULL ORDER BY desde, id)sql";
+
+constexpr std::string_view outages_since = R"sql(
+  SELECT TIMESTAMPDIFF(MICROSECOND, ?, desde) DIV 1000 AS de_ms,
+    TIMESTAMPDIFF(MICROSECOND, ?, COALESCE(hasta, visto_en)) DIV 1000 AS a_ms
+  FROM cortes_envio FORCE INDEX (cortes_por_visto) WHERE visto_en > ? ORDER BY desde)sql";
+
+/// Once, at the start of a dispatcher. The address is that of the last attempt of the webhook's last
+/// delivery: of a receiver that answered, nearly always the one that did.
+constexpr std::string_view answering_webhooks = R"sql(
+  SELECT w.url, w.entidad_id, i.direccion,
+    TIMESTAMPDIFF(MICROSECOND, x.ultima_ejecucion, UTC_TIMESTAMP(3)) DIV 1000 AS hace_ms
+  FROM (SELECT webhook_id, ultima_ejecucion FROM webhook_ejecuciones
+        WHERE ultimo_estado IS NOT NULL AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+        ORDER BY ultima_ejecucion DESC LIMIT ?) x
+  JOIN webhooks w ON w.id = x.webhook_id AND w.plaza IS NOT NULL
+  JOIN entregas e ON e.id = (SELECT d.id FROM entregas d FORCE INDEX (entregas_de_webhook)
+                             WHERE d.webhook_id = x.webhook_id AND d.intentos > 0 ORDER BY d.id DESC LIMIT 1)
+  JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
+  WHERE i.direccion IS NOT NULL)sql";
+
+constexpr int no_right_to_table = 1142;
+
+std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
+
+}  // namespace
+
+std::int64_t begin_outage(Session& session, std::string_view dispatcher, OutageKind kind, Milliseconds ago) {
+  return transaction(session, [&] {
+    session.update(insert_outage, dispatcher, name(kind), microseconds(ago));
+    const auto id = session.query(last_id).at(0).integer("id");
+    session.update(forget_old);
+    return id;
+  });
+}
+
+void update_outage(Session& session, std::int64_t id, std::uint64_t deliveries,
+                   std::optional<Milliseconds> ended_ago) {
+  const auto ended = ended_ago ? std::optional(microseconds(*ended_ago)) : std::nullopt;
+  session.update(note_outage, deliveries, ended, id);
+}
+
+std::vector<RunningOutage> list_running_outages(Session& session) {
+  std::vector<RunningOutage> result;
+  for (const auto& row : session.query(running_outages))
+    result.push_back({row.text("despachador"), row.text("tipo"), row.time("desde"), row.integer("entregas")});
+  return result;
+}
+
+Milliseconds outage_time(Session& session, UtcTime since) try {
+  std::int64_t total = 0;
+  std::int64_t counted_until = 0;
+  for (const auto& row : session.query(outages_since, since, since, since)) {
+    const auto from = std::max(row.integer("de_ms"), counted_until);
+    const auto to = row.integer("a_ms");
+    if (to <= from) continue;
+    total += to - from;
+    counted_until = to;
+  }
+  return Milliseconds(total);
+} catch (const DatabaseError& error) {
+  if (error.code == no_right_to_table) return {};  // not granted yet after an upgrade: results are recorded
+  throw;
+}
+
+std::vector<AnsweringWebhook> find_answering(Session& session, Milliseconds within, unsigned limit) {
+  std::vector<AnsweringWebhook> result;
+  for (const auto& row : session.query(answering_webhooks, microseconds(within), limit))
+    result.push_back({row.text("url"), row.integer("entidad_id"), row.text("direccion"),
+                      Milliseconds(row.integer("hace_ms"))});
+  return result;
+}
+
+}  // namespace store

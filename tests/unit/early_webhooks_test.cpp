@@ -1,0 +1,156 @@
+#include "schedule/early_webhooks.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(early_webhooks)
+
+namespace {
+
+using namespace std::chrono_literals;
+using delivery::AttemptKind;
+using dispatcher::EarlyWebhooks;
+using platform::MonotonicTime;
+using Reach = store::EarlyClaim::Reach;
+
+const MonotonicTime start(1000s);
+constexpr auto lease = 60s;
+
+store::UtcTime at(std::chrono::seconds time) { return store::UtcTime(time); }
+store::EarlyWebhook answering(delivery::WebhookId id, std::chrono::seconds since = 100s) {
+  return {at(since), id, false};
+}
+store::EarlyWebhook failing(delivery::WebhookId id, std::chrono::seconds since = 100s) {
+  return {at(since), id, true};
+}
+EarlyWebhooks make() { return EarlyWebhooks({.per_webhook = 3, .probes = 2, .lease = lease}); }
+
+std::vector<delivery::WebhookId> ids(const std::vector<store::EarlyWebhook>& webhooks) {
+  std::vector<delivery::WebhookId> result;
+  for (const auto& webhook : webhooks) result.push_back(webhook.id);
+  return result;
+}
+using Ids = std::vector<delivery::WebhookId>;
+
+Reach more(delivery::WebhookId id, delivery::DeliveryId last) { return {id, last, true, false, {}}; }
+Reach nothing(delivery::WebhookId id) { return {id, 0, false, false, {}}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(one_that_is_found_is_told_once) {
+  auto early = make();
+  early.found(answering(7), start);
+  BOOST_TEST(ids(early.next(10, start)) == Ids{7});
+  early.found(answering(7), start);  // the same recovery
+  BOOST_TEST(early.next(10, start).empty());
+  early.found(answering(7, 101s), start);
+  BOOST_TEST(ids(early.next(10, start)) == Ids{7});
+}
+
+BOOST_AUTO_TEST_CASE(it_gets_one_more_for_each_that_it_takes_up_to_its_limit) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.next(10, start);
+  BOOST_TEST(early.room(7) == 1U);
+  early.reached(more(7, 20), 1, start);
+  BOOST_TEST(early.room(7) == 0U);
+  BOOST_TEST(early.next(10, start).empty());  // until that one has ended
+  early.ended(7, AttemptKind::early, true, start);
+  BOOST_TEST(ids(early.next(10, start)) == Ids{7});
+  BOOST_TEST(early.room(7) == 2U);
+  BOOST_TEST(early.after(7) == 20);
+  for (int i = 0; i < 10; ++i) early.ended(7, AttemptKind::early, true, start);
+  BOOST_TEST(early.room(7) == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_stops_it_until_it_is_found_anew) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.next(10, start);
+  early.reached(more(7, 20), 1, start);
+  early.failed(7, start);
+  early.ended(7, AttemptKind::early, false, start);
+  early.found(answering(7), start);  // read before the failure was on record
+  BOOST_TEST(early.next(10, start).empty());
+  early.found(answering(7, 130s), start);
+  BOOST_TEST(ids(early.next(10, start)) == Ids{7});
+  BOOST_TEST(early.after(7) == 0);
+  BOOST_TEST(early.room(7) == 1U);  // from the start
+}
+
+BOOST_AUTO_TEST_CASE(one_that_failed_is_forgotten) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.failed(7, start);
+  BOOST_TEST(early.next(10, start + 10min).empty());
+  BOOST_TEST(early.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(it_is_done_when_nothing_waits_a_lease_later) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.next(10, start);
+  BOOST_TEST(!early.reached(nothing(7), 0, start));
+  BOOST_TEST(early.next(10, start + lease).empty());
+  BOOST_TEST(ids(early.next(10, start + lease + 6s)) == Ids{7});
+  BOOST_TEST(early.reached(nothing(7), 0, start + lease + 6s));
+  BOOST_TEST(early.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_was_handed_back_is_looked_for_again_at_once) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.next(10, start);
+  early.reached(nothing(7), 1, start);  // the last one was leased
+  BOOST_TEST(early.next(10, start + 1s).empty());
+  early.ended(7, AttemptKind::early, false, start + 1s);
+  BOOST_TEST(ids(early.next(10, start + 1s)) == Ids{7});
+}
+
+BOOST_AUTO_TEST_CASE(what_a_retry_after_forbids_is_looked_for_when_that_has_passed) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.next(10, start);
+  early.reached({7, 0, false, false, 20s}, 0, start);
+  BOOST_TEST(early.next(10, start + 19s).empty());
+  BOOST_TEST(ids(early.next(10, start + 20s)) == Ids{7});
+}
+
+BOOST_AUTO_TEST_CASE(probes_have_a_limit_and_those_that_wait_longest_come_first) {
+  auto early = make();
+  early.found(failing(3, 103s), start);
+  early.found(failing(1, 101s), start);
+  early.found(failing(2, 102s), start);
+  BOOST_TEST(early.next(10, start).empty());
+  BOOST_TEST(ids(early.next_probes(10, start)) == (Ids{1, 2}));
+  early.probing(1);
+  early.probing(2);
+  BOOST_TEST(early.next_probes(10, start).empty());
+  early.ended(1, AttemptKind::probe, false, start);
+  BOOST_TEST(ids(early.next_probes(10, start)) == Ids{3});
+}
+
+BOOST_AUTO_TEST_CASE(a_probe_that_arrives_makes_it_one_that_has_answered_again) {
+  auto early = make();
+  early.found(failing(1), start);
+  early.next_probes(10, start);
+  early.probing(1);
+  early.ended(1, AttemptKind::probe, true, start);
+  early.found(answering(1, 102s), start);
+  BOOST_TEST(ids(early.next(10, start)) == Ids{1});
+  BOOST_TEST(early.next_probes(10, start).empty());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_postponed_waits) {
+  auto early = make();
+  early.found(failing(1), start);
+  early.found(answering(2), start);
+  early.next_probes(10, start);
+  early.next(10, start);
+  early.postpone(1, start + 1s);
+  early.postpone(2, start + 1s);
+  BOOST_TEST((early.next_probes(10, start).empty() && early.next(10, start).empty()));
+  BOOST_TEST(ids(early.next_probes(10, start + 1s)) == Ids{1});
+  BOOST_TEST(ids(early.next(10, start + 1s)) == Ids{2});
+}
+
+BOOST_AUTO_TEST_SUITE_END()

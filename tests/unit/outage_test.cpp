@@ -1,0 +1,219 @@
+// Whose fault a silence is.
+#include "delivery/outage.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "outage/known_hosts.hpp"
+
+BOOST_AUTO_TEST_SUITE(outages)
+
+namespace {
+
+using namespace std::chrono_literals;
+using delivery::OutageJudge;
+using platform::MonotonicTime;
+using Verdict = OutageJudge::Verdict;
+
+constexpr MonotonicTime start(1000s);
+
+struct Judged {
+  OutageJudge judge{{.longest = 24h}};
+  Judged() { judge.know(5); }
+
+  /// So many hosts of so many entities, one after the other from `at` on, a millisecond apart.
+  void silence(unsigned hosts, unsigned entities, MonotonicTime at) {
+    for (unsigned i = 0; i < hosts; ++i)
+      judge.silent("host" + std::to_string(i), i % entities, at + std::chrono::milliseconds(i));
+    judge.wait_for_sign(at + std::chrono::milliseconds(hosts - 1));
+  }
+  Verdict of(MonotonicTime ended, MonotonicTime now) const { return judge.judge(ended - 5s, ended, now); }
+  void fail_checks(MonotonicTime now) {
+    const auto wanted = judge.wanted_checks(now);
+    judge.checking(wanted, now);
+    for (unsigned i = 0; i < wanted; ++i) judge.check_failed(now + 5s);
+  }
+  /// Declared ten seconds and a check later.
+  void begin_outage() {
+    silence(20, 5, start);
+    fail_checks(start + 10s);
+    BOOST_REQUIRE(judge.outage().has_value());
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(with_anybody_answering_a_silence_is_theirs_at_once, Judged) {
+  silence(100, 20, start);
+  BOOST_CHECK(of(start, start + 1s) == Verdict::open);
+  judge.heard(start + 1s);
+  BOOST_CHECK(of(start, start + 1s) == Verdict::theirs);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 11s), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_few_silent_ones_are_theirs_after_ten_seconds) {
+  for (const auto& [hosts, entities] : {std::pair{1U, 1U}, {19U, 19U}, {100U, 4U}}) {
+    Judged judged;
+    judged.silence(hosts, entities, start);
+    BOOST_CHECK(judged.of(start, start + 9s) == Verdict::open);
+    BOOST_CHECK(judged.of(start, start + 10s) == Verdict::theirs);
+    BOOST_CHECK_EQUAL(judged.judge.wanted_checks(start + 60s), 0U);  // nobody waits for an answer
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(many_are_checked_after_ten_seconds_and_wait_for_that, Judged) {
+  silence(20, 5, start);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 10s), 5U);
+  judge.checking(5, start + 10s);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 12s), 0U);
+  BOOST_CHECK(of(start, start + 14s) == Verdict::open);
+  for (int i = 0; i < 4; ++i) judge.check_failed(start + 15s);
+  BOOST_CHECK(of(start, start + 15s) == Verdict::open);
+  judge.check_failed(start + 15s);
+  BOOST_CHECK(of(start, start + 15s) == Verdict::ours);
+  BOOST_CHECK(judge.outage() == start);
+}
+
+BOOST_FIXTURE_TEST_CASE(one_check_that_succeeds_prevents_it, Judged) {
+  silence(100, 20, start);
+  judge.checking(5, start + 10s);
+  for (int i = 0; i < 4; ++i) judge.check_failed(start + 11s);
+  judge.heard(start + 12s);
+  judge.check_failed(start + 15s);
+  BOOST_CHECK(!judge.outage());
+  BOOST_CHECK(of(start, start + 15s) == Verdict::theirs);
+}
+
+BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
+  silence(100, 20, start);
+  judge.checking(4, start + 10s);
+  for (int i = 0; i < 4; ++i) judge.check_failed(start + 11s);
+  BOOST_CHECK(!judge.outage());
+  BOOST_CHECK(of(start, start + 11s) == Verdict::theirs);
+}
+
+BOOST_FIXTURE_TEST_CASE(one_answer_ends_it_and_what_began_before_is_ours_all_the_same, Judged) {
+  begin_outage();
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 16s), 5U);  // others, all the time
+  judge.heard(start - 1s);                                  // told late
+  BOOST_CHECK(judge.outage().has_value());
+  judge.heard(start + 60s);
+  BOOST_CHECK(!judge.outage());
+  BOOST_CHECK(of(start + 63s, start + 63s) == Verdict::ours);
+  judge.heard(start + 70s);
+  BOOST_CHECK(of(start + 66s, start + 70s) == Verdict::theirs);
+}
+
+BOOST_FIXTURE_TEST_CASE(beyond_its_longest_they_are_failures_again, Judged) {
+  begin_outage();
+  BOOST_CHECK(of(start + 23h, start + 23h) == Verdict::ours);
+  BOOST_CHECK(of(start + 24h, start + 24h) == Verdict::theirs);
+  judge.heard(start + 30h);
+  BOOST_CHECK(of(start + 30h + 1s, start + 30h + 1s) == Verdict::open);  // a new silence
+}
+
+BOOST_FIXTURE_TEST_CASE(a_few_are_asked_at_once_and_one_answer_settles_it, Judged) {
+  silence(1, 1, start);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start), 2U);
+  judge.checking(2, start);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 500ms), 0U);
+  judge.check_failed(start + 600ms);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 2U);
+  judge.heard(start + 1s);
+  BOOST_CHECK(of(start, start + 1s) == Verdict::theirs);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 3s), 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(where_nobody_is_known_nothing_waits, Judged) {
+  judge.know(4);
+  silence(100, 20, start);
+  BOOST_CHECK(of(start, start) == Verdict::theirs);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 10s), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(it_can_be_off) {
+  OutageJudge judge({});
+  judge.know(5);
+  for (int i = 0; i < 100; ++i) judge.silent(std::to_string(i), i, start);
+  BOOST_CHECK(judge.judge(start - 5s, start, start) == Verdict::theirs);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1min), 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_remembered_is_bounded, Judged) {
+  silence(100'000, 1, start);
+  BOOST_CHECK(judge.is_silent("host0") && !judge.is_silent("host99999"));
+  judge.heard(start + 1h);
+  BOOST_CHECK(!judge.is_silent("host0"));
+}
+
+// A link that is there for a moment now and then: whatever falls into an outage counts for nobody, and no
+// attempt is kept for longer than it takes to tell.
+
+BOOST_FIXTURE_TEST_CASE(a_flapping_link_keeps_nothing_for_long, Judged) {
+  auto now = start;
+  for (int turn = 0; turn < 20; ++turn, now += 40s) {
+    silence(40, 10, now);
+    const auto ended = now + 39ms;
+    BOOST_CHECK(of(ended, now + 9s) == Verdict::open);
+    fail_checks(now + 10s);
+    BOOST_CHECK(of(ended, now + 15s) == Verdict::ours);
+    judge.heard(now + 20s);
+    BOOST_CHECK(!judge.outage());
+  }
+}
+
+// Hosts that have answered.
+
+namespace {
+
+using dispatcher::KnownHosts;
+const auto address = platform::IpAddress::parse("203.0.113.7").value();
+const auto anybody = [](const std::string&) { return KnownHosts::Use::first; };
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(hosts_of_different_entities_are_picked_each_in_turn) {
+  KnownHosts hosts;
+  std::mt19937_64 random(7);
+  for (int entity = 0; entity < 10; ++entity) {
+    for (int host = 0; host < 3; ++host)
+      hosts.note(std::to_string(entity) + "." + std::to_string(host), entity, address, start);
+  }
+  std::set<delivery::EntityId> entities;
+  for (const auto& host : hosts.pick(5, start, start + 1s, random, anybody)) entities.insert(host.entity);
+  BOOST_CHECK_EQUAL(entities.size(), 5U);
+  std::set<std::string> asked;
+  for (int turn = 0; turn < 30; ++turn) {
+    for (const auto& host : hosts.pick(5, start, start + 2s + turn * 1s, random, anybody))
+      asked.insert(host.host);
+  }
+  BOOST_CHECK_EQUAL(asked.size(), 30U);  // all of them, in the end
+}
+
+BOOST_AUTO_TEST_CASE(those_that_are_silent_are_asked_last_and_old_ones_not_at_all) {
+  KnownHosts hosts;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 4; ++i) hosts.note("silent" + std::to_string(i), i, address, start);
+  hosts.note("good", 10, address, start);
+  hosts.note("old", 11, address, start - 1h);
+  hosts.note("never", 12, address, start);
+  const auto use = [](const std::string& host) {
+    using enum KnownHosts::Use;
+    return host == "never" ? never : host.starts_with("silent") ? last : first;
+  };
+  const auto picked = hosts.pick(3, start, start, random, use);
+  BOOST_REQUIRE_EQUAL(picked.size(), 3U);
+  BOOST_CHECK_EQUAL(picked[0].host, "good");
+  BOOST_CHECK_EQUAL(hosts.pick(100, start, start, random, use).size(), 5U);
+}
+
+BOOST_AUTO_TEST_CASE(one_entity_does_not_fill_the_room_of_others) {
+  KnownHosts hosts;
+  for (int i = 0; i < 1000; ++i) hosts.note(std::to_string(i), 1, address, start);
+  BOOST_CHECK_EQUAL(hosts.size(), KnownHosts::most_of_entity);
+  for (int i = 0; i < 10'000; ++i)
+    hosts.note("h" + std::to_string(i), 100 + i, address, start + std::chrono::milliseconds(i));
+  BOOST_CHECK_LE(hosts.size(), KnownHosts::most);
+  BOOST_CHECK(hosts.seen_since("h9999", start));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
