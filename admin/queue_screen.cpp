@@ -79,6 +79,10 @@ std::vector<Line> lines_of(const QueueSight& now, const std::optional<QueueSight
                            std::string_view time) {
   const auto& status = now.status;
   std::vector<Line> lines{{"apientidades queue  " + std::string(time) + "  (Ctrl-C ends)", Tone::dim}};
+  for (const auto& outage : now.outages)
+    lines.push_back({"OUTAGE (" + outage.kind + ") of this service since " +
+                         platform::format_iso8601(outage.since) + ", " + outage.dispatcher,
+                     Tone::bad});
   if (status.paused) {
     lines.push_back({"PAUSED: nothing is sent until `apientidades-admin queue resume`", Tone::bad});
   } else {

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "platform/clock.hpp"
+#include "store/backlog/outages.hpp"
 #include "store/backlog/queue.hpp"
 
 namespace admin {
@@ -19,6 +21,7 @@ struct Screen {
 struct QueueSight {
   store::QueueStatus status;
   platform::MonotonicTime at;
+  std::vector<store::RunningOutage> outages{};
 };
 
 /// The whole screen, drawn over what was there: from the top, each line erased to its end, and all below.

@@ -11,6 +11,7 @@
 #include "admin/queue_screen.hpp"
 #include "admin/render.hpp"
 #include "platform/stop_signal.hpp"
+#include "store/backlog/outages.hpp"
 #include "store/backlog/queue.hpp"
 
 namespace admin {
@@ -31,6 +32,33 @@ webhook::json::Object to_row(const store::QueueStatus& status) {
           {"pausada", status.paused}};
 }
 
+webhook::json::Value to_row(const store::RunningOutage& outage) {
+  return webhook::json::Object{{"despachador", outage.dispatcher},
+                               {"tipo", outage.kind},
+                               {"desde", time_value(outage.since)},
+                               {"entregas", outage.deliveries}};
+}
+
+using Outages = std::vector<store::RunningOutage>;
+
+webhook::json::Object to_row(const store::QueueStatus& status, const Outages& outages) {
+  auto row = to_row(status);
+  webhook::json::Array rows;
+  for (const auto& outage : outages) rows.push_back(to_row(outage));
+  row.emplace_back("cortes", std::move(rows));
+  return row;
+}
+
+/// A line for each: first of all, nothing else matters as much.
+std::string describe(const Outages& outages) {
+  std::string text;
+  for (const auto& outage : outages)
+    text += "OUTAGE (" + outage.kind + ") of this service, seen by dispatcher " + outage.dispatcher +
+            " since " + platform::format_iso8601(outage.since) + ": " + std::to_string(outage.deliveries) +
+            " deliveries delayed, none counted as a failure\n";
+  return text.empty() ? text : text + '\n';
+}
+
 constexpr std::string_view paused = "PAUSED: nothing is sent until `apientidades-admin queue resume`\n\n";
 
 /// How each number that asks for somebody's attention is followed up.
@@ -44,17 +72,18 @@ std::string hints(const store::QueueStatus& status) {
   return text;
 }
 
-Result to_result(const store::QueueStatus& status) {
-  auto row = to_row(status);
-  auto text = std::string(status.paused ? paused : "") + render_people(row, std::nullopt);
+Result to_result(const store::QueueStatus& status, const Outages& outages) {
+  auto text = describe(outages) + std::string(status.paused ? paused : "") +
+              render_people(to_row(status), std::nullopt);
   if (const auto more = hints(status); !more.empty()) text += '\n' + more;
-  return {std::move(row), std::move(text)};
+  return {to_row(status, outages), std::move(text)};
 }
 
 /// One line, for logs: `2026-… notificaciones_pendientes=0 …`
-std::string log_line(const store::QueueStatus& status) {
+std::string log_line(const store::QueueStatus& status, const Outages& outages) {
   auto text = platform::format_iso8601(platform::utc_now());
   for (const auto& [name, value] : to_row(status)) text += " " + name + "=" + webhook::json::dump(value);
+  for (const auto& outage : outages) text += " corte_" + outage.kind + "=" + outage.dispatcher;
   return text;
 }
 
@@ -80,7 +109,7 @@ Screen screen_of_terminal() {
 
 void print_watched(const Output& output, const QueueSight& now, const std::optional<QueueSight>& before) {
   if (output.json || !output.terminal) {
-    print(output, {to_row(now.status), log_line(now.status)});
+    print(output, {to_row(now.status, now.outages), log_line(now.status, now.outages)});
     return;
   }
   const auto screen = screen_of_terminal();
@@ -96,7 +125,8 @@ Result watch(Context& context) {
   do {
     const auto start = platform::monotonic_now();
     try {
-      const QueueSight now{store::queue_status(context.session), start};
+      const QueueSight now{store::queue_status(context.session), start,
+                           store::list_running_outages(context.session)};
       print_watched(context.output, now, before);
       before = now;
     } catch (const store::Unavailable& error) {
@@ -113,7 +143,7 @@ Result watch(Context& context) {
 
 Result status(Context& context, const Arguments& arguments) {
   if (arguments.has("watch")) return watch(context);
-  return to_result(store::queue_status(context.session));
+  return to_result(store::queue_status(context.session), store::list_running_outages(context.session));
 }
 
 Result set_paused(Context& context, bool paused) {
@@ -136,12 +166,16 @@ std::vector<Command> queue_commands() {
   return {
       {.words = "queue status",
        .summary = "Show how much waits, is being sent, is held, failed or rejected",
-       .details = "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited "
-                  "(deliveries of a\n"
-                  "webhook that rests after a 429 apart).\n"
-                  "With --watch: on a terminal, what changes per second since the last look; colours unless "
-                  "NO_COLOR is\n"
-                  "set. With --watch and --json: one object to a line.",
+       .details =
+           "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited "
+           "(deliveries of a\n"
+           "webhook that rests after a 429 apart).\n"
+           "cortes: outages of this service itself (red: nobody answers; dns: no name server does), as "
+           "each dispatcher\nsees them: what they delay is sent when they are over, and counts as no "
+           "failure.\n"
+           "With --watch: on a terminal, what changes per second since the last look; colours unless "
+           "NO_COLOR is\n"
+           "set. With --watch and --json: one object to a line.",
        .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"}}},
        .example = "apientidades-admin queue status --watch",
        .run = status},

@@ -127,6 +127,10 @@ void Observation::forget() const {
 std::string Observation::status(bool stopping) const {
   const auto in_flight = static_cast<std::int64_t>(metrics_.in_flight.value());
   std::string text = stopping ? "stopping; " : "";
+  for (const auto kind : {store::OutageKind::network, store::OutageKind::names}) {
+    if (metrics_.outages.at(static_cast<std::size_t>(kind)).value() > 0)
+      text += "OUTAGE of this service (" + std::string(name(kind)) + "); ";
+  }
   text += queue_ ? describe(*queue_, in_flight)
                  : "waiting for the database; " + std::to_string(in_flight) + " in flight";
   if (const auto last = errors_.last(); !last.empty()) text += "; last error " + last;

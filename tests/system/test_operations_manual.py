@@ -148,6 +148,16 @@ def black_hole(place):
     yield place.case(Behaviour(fault="silent"))
 
 
+def own_outage(place):
+    """As dispatchers write it: to cut the cable takes a network of its own (tests/dispatch/test_outages.py)."""
+    case = place.case(FAILS)
+    place.stack.sql(f"""UPDATE entregas SET ultimo_error = 'El servicio no tiene conexión a Internet en este momento: …' WHERE id = {case['DELIVERY']};
+        INSERT INTO cortes_envio (despachador, tipo, desde, visto_en, entregas)
+        VALUES ('app1:4711', 'red', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, 312)""")
+    yield case
+    place.stack.sql("DELETE FROM cortes_envio")
+
+
 def rejected(place):
     unknown, other = fresh_id(), fresh_id()
     rows = [place.stack.notify(id, "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}') for id in (unknown, unknown, other)]
@@ -176,7 +186,7 @@ def deactivated(place):
 STAGED = {
     "Entities and tokens": new_entity, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
     "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
-    "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "A row is rechazada": rejected,
+    "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage, "A row is rechazada": rejected,
     "Deliveries are retenida": held, "A webhook was deactivated": deactivated}
 CHAPTERS = list(dict.fromkeys(block.chapter for block in BLOCKS if block.kind == "sh"))
 
