@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
 
 BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
   queue_one();
-  const auto stale = claim_one({1, Milliseconds(0)});
+  const auto stale = claim_one();
+  session.update("UPDATE entregas SET arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
   const auto owner = claim_one({2, Milliseconds(60000)});
   BOOST_CHECK_EQUAL(owner.failures, 0U);  // an unknown outcome does not advance the schedule

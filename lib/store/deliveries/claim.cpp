@@ -26,8 +26,7 @@ constexpr std::string_view receiving_webhooks = R"sql(
   STRAIGHT_JOIN webhooks w ON w.id = j.id
   JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-  WHERE w.activo AND w.plaza IS NOT NULL AND t.activa
-  ORDER BY w.id)sql";
+  WHERE w.activo AND w.plaza IS NOT NULL AND t.activa)sql";
 
 /// What a webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
 constexpr std::string_view due_deliveries = R"sql(
@@ -102,6 +101,7 @@ std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector
                       platform::Milliseconds(row.integer("descansa_ms")), row.optional_time("adelantar"),
                       row.boolean("falla")});
   }
+  std::ranges::sort(result, {}, [](const auto& webhook) { return webhook.target.webhook; });
   return result;
 }
 

@@ -20,6 +20,7 @@ namespace {
 
 /// Sought by one statement.
 constexpr std::size_t entities_per_statement = 32;
+constexpr std::size_t webhooks_of_an_entity = 5;  // at most: they keep their place in memory
 
 /// Found without a lock, locked by key: a locking read that comes to the end of an entity's rows goes on to
 /// the next live entry of the index, and locks every dead one between; past those that a backup's snapshot
@@ -28,9 +29,7 @@ constexpr std::size_t entities_per_statement = 32;
 constexpr std::string_view oldest_pending = R"sql(
   SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,
     IF(LENGTH(datos) <= 1024, datos, NULL) AS datos,
-    COALESCE(CHAR_LENGTH(clave) BETWEEN 1 AND 64, TRUE) AS clave_valida,
-    (SELECT IF(a.estado = 'cancelada', '', a.version) FROM notificaciones_apartadas a
-     WHERE a.notificacion_id = id) AS apartada_por
+    COALESCE(CHAR_LENGTH(clave) BETWEEN 1 AND 64, TRUE) AS clave_valida
   FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
   WHERE estado = 'pendiente' AND entidad_id = ? AND id > ?
   ORDER BY id LIMIT ?)sql";
@@ -38,9 +37,7 @@ constexpr std::string_view oldest_pending = R"sql(
 constexpr std::string_view read_notifications =
     "SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " IF(LENGTH(datos) <= 1024, datos, NULL) AS datos,"
-    " COALESCE(CHAR_LENGTH(clave) BETWEEN 1 AND 64, TRUE) AS clave_valida,"
-    " (SELECT IF(a.estado = 'cancelada', '', a.version) FROM notificaciones_apartadas a"
-    " WHERE a.notificacion_id = id) AS apartada_por"
+    " COALESCE(CHAR_LENGTH(clave) BETWEEN 1 AND 64, TRUE) AS clave_valida"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view data_of_notifications =
     "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
@@ -49,34 +46,44 @@ constexpr std::string_view lock_notifications =
     "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
 
+/// Nearly always there is none, and then nothing more is asked.
+constexpr std::string_view any_quarantined =
+    "SELECT 1 FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > 0 LIMIT 1";
+constexpr std::string_view quarantined_among =
+    "SELECT notificacion_id AS id FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id "
+    "IN";
+constexpr std::string_view by_this_version =
+    "AND (estado = 'cancelada' OR version = '" APIENTIDADES_VERSION "')";
+
+constexpr std::string_view entities_by_id =
+    "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
+
 /// A range of slots for each entity: the deleted ones, which have none, are not read.
 constexpr std::string_view webhooks_of_entities =
-    "SELECT id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
+    "SELECT id, entidad_id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
 constexpr std::string_view not_deleted = "AND plaza BETWEEN 1 AND 5 ORDER BY id";
 
 /// By primary key, as a DELETE does: through the index on the entity the two would lock in opposite orders.
 /// Each server has its own words for a lock for share, and takes those of the other for a comment.
-constexpr std::string_view lock_webhooks = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
-constexpr std::string_view for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
+constexpr std::string_view lock_webhooks =
+    "SELECT id AS webhook_id, entidad_id, url, secreto_clave, HEX(secreto_sellado) AS secreto_sellado, "
+    "eventos,"
+    " activo FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view for_share =
+    "AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Whether any delivery is due is asked of its first one, in the index's order: asked whether any is due,
-/// MariaDB reads all that wait for tomorrow. ORDER BY names the webhook too: MySQL takes it for no constant
-/// within a subquery, and would sort the whole backlog by the rest. Webhooks by slot: a condition on `plaza`
-/// is no part of how a join seeks, and all that the entity has ever deleted would be read.
-constexpr std::string_view entities_with_webhooks = R"sql(
-  SELECT e.id AS entidad_id, e.activa, w.id AS webhook_id, w.url, w.secreto_clave,
-    HEX(w.secreto_sellado) AS secreto_sellado, w.eventos, w.activo, COALESCE(x.sondeo, FALSE) AS sondeo,
+/// Without a lock: rows that are written with results. Whether any delivery is due is asked of its first one,
+/// in the index's order: asked whether any is due, MariaDB reads all that wait for tomorrow. ORDER BY names
+/// the webhook too: MySQL takes it for no constant within a subquery, and would sort the whole backlog by the
+/// rest.
+constexpr std::string_view state_of_webhooks = R"sql(
+  SELECT j.id, COALESCE(x.sondeo, FALSE) AS sondeo,
     COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
     COALESCE((SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)
-              WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
+              WHERE d.espera = 'pendiente' AND d.webhook_id = j.id
               ORDER BY d.webhook_id, d.proximo_intento LIMIT 1) <= UTC_TIMESTAMP(3), FALSE) AS atrasada
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entidades e ON e.id = j.id
-  LEFT JOIN (JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
-             STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad))
-    ON w.entidad_id = e.id AND w.plaza = p.plaza
-  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-  ORDER BY e.id, w.id)sql";
+  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = j.id)sql";
 
 /// Of one table: a join with JSON_TABLE notes its rows in a temporary table before it updates them.
 constexpr std::string_view process_notifications =
@@ -85,34 +92,42 @@ constexpr std::string_view process_notifications =
     " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id IN";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
-/// In the order given, which is that of the notifications: ids, and so claims, follow it.
+/// In the order given, which is that of the notifications: ids, and so claims, follow it. Both servers read
+/// JSON_TABLE in the order of its array; to sort it costs MariaDB two temporary files each time.
 constexpr std::string_view create_deliveries = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO entregas
     (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
   SELECT j.n, j.w, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
     IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (o FOR ORDINALITY, n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
-    e VARCHAR(10) PATH '$[2]')) j
-  ORDER BY j.o)sql";
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
+    e VARCHAR(10) PATH '$[2]')) j)sql";
 
 constexpr std::string_view created_leased = R"sql(
   SELECT e.id, e.notificacion_id, e.webhook_id, CAST(e.creada_en AS CHAR) AS creada
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (entregas_una_por_webhook) ON e.notificacion_id = j.id
-  WHERE e.estado = 'en_curso' AND e.arriendo = ?
-  ORDER BY e.id)sql";
+  WHERE e.estado = 'en_curso' AND e.arriendo = ?)sql";
 
 PendingNotification read_notification(const Row& row) {
-  const auto by = row.optional_text("apartada_por");
   return {.id = row.integer("id"),
           .entity = row.integer("entidad_id"),
           .event = webhook::find_event(row.text("evento")),
           .occurred = row.optional_time("ocurrida"),
           .bytes = static_cast<std::uint64_t>(row.integer("octetos")),
           .data = row.optional_text("datos"),
-          .valid_key = row.boolean("clave_valida"),
-          .quarantined = by && (by->empty() || *by == APIENTIDADES_VERSION)};
+          .valid_key = row.boolean("clave_valida")};
+}
+
+void mark_quarantined(Session& session, std::vector<PendingNotification>& notifications) {
+  if (notifications.empty() || session.query(any_quarantined).empty()) return;
+  std::vector<NotificationId> ids;
+  ids.reserve(notifications.size());
+  for (const auto& notification : notifications) ids.push_back(notification.id);
+  std::set<NotificationId> quarantined;
+  for (const auto& row : query_ids(session, quarantined_among, ids, by_this_version))
+    quarantined.insert(row.integer("id"));
+  for (auto& notification : notifications) notification.quarantined = quarantined.contains(notification.id);
 }
 
 /// Those that `which` picks; both keep their order.
@@ -160,27 +175,45 @@ std::vector<CreatedDelivery> read_leased(Session& session, const FanOut& fan_out
     result.push_back(
         {row.integer("id"), row.integer("notificacion_id"), row.integer("webhook_id"), row.time("creada")});
   }
+  std::ranges::sort(result, {}, &CreatedDelivery::id);
   return result;
 }
 
-/// Those of the entities that this session now holds, in order; others are locked by somebody.
-std::vector<WebhookId> lock_webhooks_of(Session& session, const std::vector<EntityId>& entities) {
+/// Locks the webhooks of those entities that are not deleted: those whose row somebody holds are missing.
+void lock_webhooks_of(Session& session, const std::vector<EntityId>& entities,
+                      std::map<EntityId, Recipient>& recipients, std::map<WebhookId, Subscriber*>& locked) {
   std::vector<WebhookId> ids;
-  for (const auto& row : query_ids(session, webhooks_of_entities, entities, not_deleted))
+  std::map<WebhookId, EntityId> missing;
+  for (const auto& row : query_ids(session, webhooks_of_entities, entities, not_deleted)) {
     ids.push_back(row.integer("id"));
-  std::vector<WebhookId> held;
-  for (const auto& row : query_ids(session, lock_webhooks, ids, for_share)) held.push_back(row.integer("id"));
-  std::ranges::sort(held);
-  return held;
+    missing.emplace(row.integer("id"), row.integer("entidad_id"));
+    recipients[row.integer("entidad_id")].webhooks.reserve(webhooks_of_an_entity);
+  }
+  for (const auto& row : query_ids(session, lock_webhooks, ids, for_share)) {
+    const auto id = row.integer("webhook_id");
+    missing.erase(id);
+    auto& webhooks = recipients[row.integer("entidad_id")].webhooks;
+    webhooks.push_back({.target = read_target(row),
+                        .events = webhook::EventSet::from_joined(row.text("eventos")),
+                        .active = row.boolean("activo"),
+                        .probing = false,
+                        .resting = false,
+                        .backlog = false});
+    locked.emplace(id, &webhooks.back());
+  }
+  for (const auto& [id, entity] : missing) recipients[entity].locked = true;
 }
 
-Subscriber read_subscriber(const Row& row) {
-  return {.target = read_target(row),
-          .events = webhook::EventSet::from_joined(row.text("eventos")),
-          .active = row.boolean("activo"),
-          .probing = row.boolean("sondeo"),
-          .resting = row.boolean("descansa"),
-          .backlog = row.boolean("atrasada")};
+void read_states(Session& session, const std::map<WebhookId, Subscriber*>& webhooks) {
+  if (webhooks.empty()) return;
+  json::Array ids;
+  for (const auto& [id, subscriber] : webhooks) ids.emplace_back(id);
+  for (const auto& row : session.query(state_of_webhooks, json::dump(ids))) {
+    auto& subscriber = *webhooks.at(row.integer("id"));
+    subscriber.probing = row.boolean("sondeo");
+    subscriber.resting = row.boolean("descansa");
+    subscriber.backlog = row.boolean("atrasada");
+  }
 }
 
 }  // namespace
@@ -195,6 +228,7 @@ std::vector<PendingNotification> find_oldest_pending(Session& session,
   std::vector<PendingNotification> result;
   for (const auto& row : query_seeks(session, oldest_pending, seeks, none, entities_per_statement))
     result.push_back(read_notification(row));
+  mark_quarantined(session, result);
   return result;
 }
 
@@ -209,6 +243,7 @@ std::vector<PendingNotification> read_pending(Session& session, const std::vecto
   for (const auto id : ids) {
     if (auto one = found.extract(id)) result.push_back(std::move(one.mapped()));
   }
+  mark_quarantined(session, result);
   return result;
 }
 
@@ -244,17 +279,12 @@ std::set<NotificationId> lock_pending(Session& session, const std::vector<Notifi
 }
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {
-  // The lock is a statement of its own: the next one reads rows that are written with results, and must not
-  // wait for them.
-  const auto held = lock_webhooks_of(session, entities);
   std::map<EntityId, Recipient> result;
-  for (const auto& row : session.query(entities_with_webhooks, json_ids(entities))) {
-    auto& recipient = result[row.integer("entidad_id")];
-    recipient.active = row.boolean("activa");
-    if (row.null("webhook_id")) continue;
-    if (!std::ranges::binary_search(held, row.integer("webhook_id"))) recipient.locked = true;
-    recipient.webhooks.push_back(read_subscriber(row));
-  }
+  std::map<WebhookId, Subscriber*> webhooks;
+  lock_webhooks_of(session, entities, result, webhooks);
+  read_states(session, webhooks);
+  for (const auto& row : query_ids(session, entities_by_id, entities, ""))
+    result[row.integer("id")].active = row.boolean("activa");
   return result;
 }
 
