@@ -103,11 +103,12 @@ constexpr std::string_view create_deliveries = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
     e VARCHAR(10) PATH '$[2]')) j)sql";
 
+constexpr std::string_view first_created = "SELECT LAST_INSERT_ID() AS id";
+/// By a range of ids, which begins with the first that the INSERT made: with the limit, as many rows are read
+/// as it made, and what others inserted in between.
 constexpr std::string_view created_leased = R"sql(
-  SELECT e.id, e.notificacion_id, e.webhook_id, CAST(e.creada_en AS CHAR) AS creada
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (entregas_una_por_webhook) ON e.notificacion_id = j.id
-  WHERE e.estado = 'en_curso' AND e.arriendo = ?)sql";
+  SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
+  FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";
 
 PendingNotification read_notification(const Row& row) {
   return {.id = row.integer("id"),
@@ -163,19 +164,15 @@ void insert_deliveries(Session& session, const std::vector<NewDelivery>& deliver
 }
 
 std::vector<CreatedDelivery> read_leased(Session& session, const FanOut& fan_out, const Lease& lease) {
-  json::Array notifications;
-  for (const auto& delivery : fan_out.deliveries) {
-    const bool repeated = !notifications.empty() && notifications.back().integer() == delivery.notification;
-    if (delivery.state == delivery::DeliveryState::leased && !repeated)
-      notifications.emplace_back(delivery.notification);
-  }
+  const auto leased =
+      std::ranges::count(fan_out.deliveries, delivery::DeliveryState::leased, &NewDelivery::state);
   std::vector<CreatedDelivery> result;
-  if (notifications.empty()) return result;
-  for (const auto& row : session.query(created_leased, json::dump(notifications), lease.token)) {
+  if (leased == 0) return result;
+  const auto first = session.query(first_created).at(0).integer("id");
+  for (const auto& row : session.query(created_leased, first, lease.token, std::int64_t{leased})) {
     result.push_back(
         {row.integer("id"), row.integer("notificacion_id"), row.integer("webhook_id"), row.time("creada")});
   }
-  std::ranges::sort(result, {}, &CreatedDelivery::id);
   return result;
 }
 
