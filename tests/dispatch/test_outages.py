@@ -90,7 +90,7 @@ class Crowd:
         return int(self.stack.value(f"SELECT COUNT(*) FROM entregas WHERE {self.where()} AND {condition}"))
 
     def failures(self) -> list[list[str]]:
-        return self.stack.sql(f"""SELECT e.paso, i.tipo, i.inicio, i.duracion_ms, i.error, COUNT(*) FROM entregas e
+        return self.stack.sql(f"""SELECT e.paso, i.tipo, MIN(i.inicio), MAX(i.duracion_ms), i.error, COUNT(*) FROM entregas e
             JOIN intentos_entrega i ON i.entrega_id = e.id
             WHERE e.{self.where()} AND (e.paso > 0 OR i.error <> '') GROUP BY e.paso, i.tipo, i.error""")
 

@@ -1,8 +1,10 @@
 """A receiver that is back gets what waits for it; one that stays away is asked now and then."""
+import json
+
 import pytest
 
 from fakes.receiver import Behaviour, Receiver
-from support.actors import BASE
+from support.actors import BASE, DATA
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
 
@@ -46,8 +48,8 @@ def test_what_waits_arrives_after_the_first_success_oldest_first_and_a_few_at_a_
         receiver.behave(hook.path, Behaviour(status=500))
         entity.notify()
         wait_until(lambda: steps(stack, hook) == [("pendiente", 1, 1)], 10, "the first to fail")
-        stack.sql(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT entidad_id, evento, datos"
-                  f" FROM notificaciones_pendientes JOIN seq_2_to_{count} WHERE entidad_id = {entity.id}")
+        row = f"({entity.id}, 'evaluacion.abierta', '{json.dumps(DATA['evaluacion.abierta'])}')"
+        stack.sql("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES " + ", ".join([row] * (count - 1)))
         wait_until(lambda: sum(one == ("pendiente", 1, 1) for one in steps(stack, hook)) == count, 60, "all to fail")
         failed = [request.id for request in receiver.requests(hook.path)]
         assert len(failed) == count
