@@ -93,6 +93,21 @@ BOOST_AUTO_TEST_CASE(what_a_search_finds_is_in_line_too) {
 }
 
 // Its first attempts start in the order of the ids: what was not told comes before what is told later.
+BOOST_AUTO_TEST_CASE(an_id_that_is_committed_late_goes_before_those_of_its_entity_in_line) {
+  ReadyEntities ready;
+  for (const delivery::NotificationId id : {105, 106}) ready.arrived({id, 7});
+  ready.arrived({103, 8});
+  BOOST_TEST(text(ready.ranges()) == "-..6 9..+ ");
+  ready.look_again();
+  BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // those in line are sought again, too
+  BOOST_TEST(!ready.found({8, {103}, false}));
+  BOOST_TEST(ready.found({7, {100, 105, 106}, false}));
+  BOOST_TEST((line(ready) == Ids{103}));
+  BOOST_TEST(text(ready.ranges()) == "-..6 9..+ ");
+  BOOST_TEST(position(ready) == 99);
+  BOOST_TEST((next(ready, 9) == Ids{7}));
+}
+
 BOOST_AUTO_TEST_CASE(after_some_were_missed_an_entity_is_sought_and_not_taken_by_its_new_ones) {
   ReadyEntities ready;
   ready.arrived({10, 7});
@@ -265,6 +280,17 @@ BOOST_AUTO_TEST_CASE(there_is_room_until_the_line_is_long) {
   while (ready.has_room()) ready.arrived({++id, id});
   BOOST_TEST(ready.line(1'000'000).size() == ReadyEntities::longest_line);
   BOOST_TEST(!ready.runs_short());
+}
+
+BOOST_AUTO_TEST_CASE(the_search_has_room_of_its_own_when_what_arrives_has_none) {
+  ReadyEntities ready;
+  delivery::EntityId id = 1;
+  while (ready.has_room()) ready.arrived({++id, id});
+  BOOST_TEST(ready.has_room_for_search());
+  BOOST_TEST(ready.found({1, {1}, false}));
+  BOOST_TEST((line(ready, 2) == Ids{1, 2}));
+  while (ready.has_room_for_search()) ready.found({++id, {id}, false});
+  BOOST_TEST(ready.line(1'000'000).size() == 2 * ReadyEntities::longest_line);
 }
 
 BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {

@@ -1,0 +1,70 @@
+// What the dispatcher's scanner finds in a queue that others keep filling.
+#include "intake/queue_scanner.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+BOOST_FIXTURE_TEST_SUITE(queue_scanner, DeliveryFixture)
+
+namespace {
+
+using dispatcher::QueueScanner;
+
+constexpr int others = 20'000;
+
+/// One each of the next `count` of the others, which are above entity 1000.
+void notify_others(Session& session, int count) {
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
+      " SELECT 1000 + (seq + (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes AS n)) % " +
+      std::to_string(others) + ", 'evaluacion.cerrada', '{}' FROM " + numbers(count));
+}
+
+/// The first `count` in line are done.
+void finish(Session& session, QueueScanner& scanner, std::size_t count) {
+  const auto done = scanner.entities().line(count);
+  std::string ids = "0";
+  for (const auto& notification : done) {
+    ids += "," + std::to_string(notification.id);
+    scanner.entities().advance(notification.entity, notification.id);
+  }
+  session.execute("DELETE FROM notificaciones_pendientes WHERE id IN (" + ids + ")");
+}
+
+}  // namespace
+
+// As many arrive as are done, so that the line stays full.
+BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arrive) {
+  QueueScanner scanner({}, 0);
+  const auto look = [&] {
+    scanner.look(session, std::max(scanner.next_look(), platform::monotonic_now()), false);
+  };
+  const auto first = [&] {
+    const auto line = scanner.entities().line(1);
+    return line.empty() ? 0 : line[0].id;
+  };
+  const auto deadline = platform::monotonic_now() + std::chrono::seconds(30);
+  const auto in_time = [&] { return platform::monotonic_now() < deadline; };
+
+  look();  // what comes from now on is read as it arrives
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  const auto late = insert_notification(other, 7);
+  notify_others(session, 10'000);
+  while (scanner.entities().has_room() && in_time()) look();
+  BOOST_REQUIRE_GT(first(), late);
+  other.execute("COMMIT");
+  while (first() != late && in_time()) {
+    finish(session, scanner, 500);
+    notify_others(session, 500);
+    do look();
+    while (scanner.entities().has_room() && in_time());
+  }
+  BOOST_TEST(first() == late);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
