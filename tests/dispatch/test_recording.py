@@ -90,7 +90,7 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
 def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity, receiver, stack, root, logged, one_session_only):
     hook = entity.register()
     entity.notify()
-    wait_until(lambda: stack.value("SELECT COUNT(*) FROM entregas WHERE estado = 'en_curso'") == "0", 20, "nothing to record")
+    wait_until(lambda: delivered(stack, [hook]) == [1], 20, "nothing to record")
     with one_session_only():
         entity.notify()
 
