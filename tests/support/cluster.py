@@ -46,7 +46,8 @@ ENGINES = {
 
 class ClusterStack(Stack):
     def __init__(self, kind: str):
-        super().__init__(SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1s"))
+        # The session for metrics delivers nothing, and under load waits 20 s and more between looks: it has one, and lies idle.
+        super().__init__(SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
 
     def up(self) -> "ClusterStack":
@@ -162,7 +163,7 @@ class ClusterArena(Arena):
 
     def left(self, node: str, since: Stopwatch) -> bool:
         """Whether no dispatcher waits for it any more: none has sent it anything since shortly before `since` on a connection
-        that is still open. The one for metrics may lie idle for long, and notices later."""
+        that is still open. The one for metrics lies idle: it does not count."""
         port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
         found = subprocess.run(["ss", "-HOtnpi", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
         sent = [re.search(r"lastsnd:(\d+)", line) for line in found.stdout.splitlines() if "apientidades-di" in line]
