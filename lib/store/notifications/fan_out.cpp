@@ -48,7 +48,7 @@ constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP 
 
 /// Nearly always there is none, and then nothing more is asked.
 constexpr std::string_view any_quarantined =
-    "SELECT 1 FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > 0 LIMIT 1";
+    "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
 constexpr std::string_view quarantined_among =
     "SELECT notificacion_id AS id FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id "
     "IN";
@@ -121,7 +121,7 @@ PendingNotification read_notification(const Row& row) {
 }
 
 void mark_quarantined(Session& session, std::vector<PendingNotification>& notifications) {
-  if (notifications.empty() || session.query(any_quarantined).empty()) return;
+  if (notifications.empty() || session.query(any_quarantined).at(0).null("id")) return;
   std::vector<NotificationId> ids;
   ids.reserve(notifications.size());
   for (const auto& notification : notifications) ids.push_back(notification.id);
