@@ -1,10 +1,16 @@
 #include "outage/known_hosts.hpp"
 
 #include <algorithm>
-#include <set>
+#include <chrono>
 #include <tuple>
 
 namespace dispatcher {
+
+namespace {
+
+constexpr auto makes_way_after = std::chrono::hours(1);  // without an answer
+
+}  // namespace
 
 void KnownHosts::note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
                       platform::MonotonicTime now) {
@@ -13,11 +19,20 @@ void KnownHosts::note(const std::string& host, delivery::EntityId entity, const 
     known->second.seen = std::max(known->second.seen, now);
     return;
   }
-  auto& count = by_entity_[entity];
-  if (count >= most_of_entity) return;
-  ++count;
+  auto& own = entities_[entity];
+  if (own.hosts.size() >= most_of_entity && !make_way(own, now)) return;
+  own.hosts.push_back(host);
   hosts_.emplace(host, Host{host, entity, address, now, {}});
   if (hosts_.size() > most) forget_oldest();
+}
+
+bool KnownHosts::make_way(Entity& entity, platform::MonotonicTime now) {
+  const auto seen = [this](const std::string& host) { return hosts_.at(host).seen; };
+  const auto oldest = std::ranges::min_element(entity.hosts, {}, seen);
+  if (now - seen(*oldest) < makes_way_after) return false;
+  hosts_.erase(*oldest);
+  entity.hosts.erase(oldest);
+  return true;
 }
 
 bool KnownHosts::seen_since(const std::string& host, platform::MonotonicTime since) const {
@@ -28,30 +43,36 @@ bool KnownHosts::seen_since(const std::string& host, platform::MonotonicTime sin
 std::vector<KnownHosts::Host> KnownHosts::pick(std::size_t count, platform::MonotonicTime since,
                                                platform::MonotonicTime now, std::mt19937_64& random,
                                                const Judge& use) {
-  struct Candidate {
-    Use use;
-    platform::MonotonicTime asked;
-    Host* host;
-  };
   std::vector<Candidate> candidates;
-  for (auto& [name, host] : hosts_) {
-    if (host.seen < since) continue;
-    if (const auto of_host = use(name); of_host != Use::never)
-      candidates.push_back({of_host, host.asked, &host});
+  for (const auto& [id, entity] : entities_) {
+    if (const auto best = best_of(entity, since, use)) candidates.push_back(*best);
   }
   std::ranges::shuffle(candidates, random);
   std::ranges::stable_sort(candidates, [](const auto& one, const auto& other) {
-    return std::tie(one.use, one.asked) < std::tie(other.use, other.asked);
+    return std::tie(one.use, one.entity_asked) < std::tie(other.use, other.entity_asked);
   });
-  std::set<delivery::EntityId> entities;
+  if (candidates.size() > count) candidates.resize(count);
   std::vector<Host> result;
   for (const auto& candidate : candidates) {
-    if (result.size() == count) break;
-    if (!entities.insert(candidate.host->entity).second) continue;
     candidate.host->asked = now;
+    entities_.at(candidate.host->entity).asked = now;
     result.push_back(*candidate.host);
   }
   return result;
+}
+
+std::optional<KnownHosts::Candidate> KnownHosts::best_of(const Entity& entity, platform::MonotonicTime since,
+                                                         const Judge& use) {
+  std::optional<Candidate> best;
+  for (const auto& name : entity.hosts) {
+    auto& host = hosts_.at(name);
+    if (host.seen < since) continue;
+    const auto of_host = use(name);
+    if (of_host == Use::never) continue;
+    if (!best || std::tie(of_host, host.asked) < std::tie(best->use, best->host->asked))
+      best = Candidate{of_host, entity.asked, &host};
+  }
+  return best;
 }
 
 /// A tenth at once, so that not every new one costs a search.
@@ -61,11 +82,10 @@ void KnownHosts::forget_oldest() {
   for (const auto& [name, host] : hosts_) seen.push_back(host.seen);
   const auto tenth = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 10);
   std::ranges::nth_element(seen, tenth);
-  std::erase_if(hosts_, [&](const auto& one) {
-    if (one.second.seen > *tenth) return false;
-    if (--by_entity_[one.second.entity] == 0) by_entity_.erase(one.second.entity);
-    return true;
-  });
+  for (auto& [id, entity] : entities_)
+    std::erase_if(entity.hosts, [&](const auto& host) { return hosts_.at(host).seen <= *tenth; });
+  std::erase_if(entities_, [](const auto& one) { return one.second.hosts.empty(); });
+  std::erase_if(hosts_, [&](const auto& one) { return one.second.seen <= *tenth; });
 }
 
 }  // namespace dispatcher

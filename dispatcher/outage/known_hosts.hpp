@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -28,25 +29,38 @@ class KnownHosts {
     platform::MonotonicTime asked{};
   };
 
-  /// `host` of this entity answered. Nobody fills the room of the others: an entity has most_of_entity.
+  /// `host` of this entity answered. Nobody fills the room of the others: an entity has most_of_entity, of
+  /// which one that has long been silent makes way for another.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
   bool seen_since(const std::string& host, platform::MonotonicTime since) const;
 
   enum class Use { first, last, never };
   using Judge = std::function<Use(const std::string& host)>;
-  /// Some of those that were seen since then, of different entities: in the order of their use; then those
-  /// first that have not been asked for longest, and else at random.
+  /// Some of those that were seen since then, of different entities: in the order of their use; then each
+  /// entity in its turn, however many hosts it has, and of its hosts the one not asked for longest.
   std::vector<Host> pick(std::size_t count, platform::MonotonicTime since, platform::MonotonicTime now,
                          std::mt19937_64& random, const Judge& use);
   std::size_t size() const { return hosts_.size(); }
-  std::size_t entities() const { return by_entity_.size(); }
+  std::size_t entities() const { return entities_.size(); }
 
  private:
+  struct Entity {
+    std::vector<std::string> hosts;
+    platform::MonotonicTime asked{};
+  };
+  struct Candidate {
+    Use use;
+    platform::MonotonicTime entity_asked;
+    Host* host;
+  };
+
+  bool make_way(Entity& entity, platform::MonotonicTime now);
+  std::optional<Candidate> best_of(const Entity& entity, platform::MonotonicTime since, const Judge& use);
   void forget_oldest();
 
   std::unordered_map<std::string, Host> hosts_;
-  std::unordered_map<delivery::EntityId, std::size_t> by_entity_;
+  std::unordered_map<delivery::EntityId, Entity> entities_;
 };
 
 }  // namespace dispatcher
