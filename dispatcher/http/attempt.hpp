@@ -32,9 +32,9 @@ struct Request {
 
 /// A look whether somebody is there has ended.
 struct Check {
-  std::string host;
   Request::Purpose purpose = Request::Purpose::handshake;
   bool heard = false;
+  platform::MonotonicTime began{};
   platform::MonotonicTime ended{};
 };
 

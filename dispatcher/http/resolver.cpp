@@ -174,9 +174,32 @@ Addresses addresses_of(const ares_addrinfo& answer) {
   return result;
 }
 
-/// Whatever the servers know of the name, they did not say it.
-bool is_silence(int status) {
-  return status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED || status == ARES_ESERVFAIL;
+/// A record of /etc/hosts has no time to live. One of a server that has none tells nothing either.
+bool from_server(const ares_addrinfo& answer) {
+  for (const auto* node = answer.nodes; node != nullptr; node = node->ai_next) {
+    if (node->ai_ttl > 0) return true;
+  }
+  return false;
+}
+
+Resolution::Servers servers_of(int status, const ares_addrinfo* answer) {
+  using enum Resolution::Servers;
+  switch (status) {
+    case ARES_SUCCESS:
+      return answer != nullptr && from_server(*answer) ? answered : not_asked;
+    case ARES_ENOTFOUND:
+    case ARES_ENODATA:
+      return answered;
+    case ARES_ETIMEOUT:
+    case ARES_ECONNREFUSED:
+    case ARES_ESERVFAIL:
+    case ARES_EREFUSED:
+    case ARES_ENOTIMP:
+    case ARES_EBADRESP:
+      return silent;
+    default:  // whatever the servers know of the name, they were not asked
+      return not_asked;
+  }
 }
 
 /// How long the answer may be believed.
@@ -261,7 +284,7 @@ class Resolver::Impl {
     const std::unique_ptr<ares_addrinfo, AnswerDeleter> answer(result);
     const auto& query = *static_cast<Query*>(data);
     auto& self = *query.owner;
-    Resolution resolution{query.name, {}, is_silence(status)};
+    Resolution resolution{query.name, {}, servers_of(status, answer.get())};
     if (status == ARES_SUCCESS && answer) resolution.addresses = addresses_of(*answer);
     if (!resolution.addresses.empty()) self.remember(resolution, life_of(*answer));
     self.under_way_.erase(resolution.name);

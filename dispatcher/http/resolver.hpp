@@ -23,7 +23,12 @@ using Addresses = std::vector<platform::IpAddress>;  // the best first (RFC 6724
 struct Resolution {
   std::string name;
   Addresses addresses;
-  bool unanswered = false;  // no server answered, or all of them had failed; else the name has no address
+  enum class Servers {
+    not_asked,  // /etc/hosts knew it, or it is no name that can be asked for
+    silent,     // none answered, or all that did had failed or refused
+    answered,   // also: that there is no such name
+  };
+  Servers servers = Servers::not_asked;
 };
 
 /// /etc/hosts first, then the servers of /etc/resolv.conf, which is read again when it changes. Names are

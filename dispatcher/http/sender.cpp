@@ -198,25 +198,32 @@ class Sender::Impl {
   void finish_check(Transfer& transfer, CURLcode code) {
     const auto attempt = end(transfer, code);
     if (!attempt.heard && attempt.silence == delivery::Silence::none) return;
-    checks_.put({{attempt.host, Request::Purpose::handshake, attempt.silence == delivery::Silence::none,
+    const bool heard = attempt.silence == delivery::Silence::none;
+    checks_.put({{Request::Purpose::handshake, heard, attempt.ended - attempt.duration,
                   attempt.heard.value_or(attempt.ended)}});
+  }
+
+  void finish_lookup(const Job& job, Resolution::Servers servers) {
+    if (servers == Resolution::Servers::not_asked) return;
+    checks_.put({{Request::Purpose::lookup, servers == Resolution::Servers::answered, job.since,
+                  platform::monotonic_now()}});
   }
 
   /// Those that waited for a name which has been looked up.
   void start_resolved() {
-    for (const auto& [name, addresses, unanswered] : resolver_.take_finished()) {
+    for (const auto& [name, addresses, servers] : resolver_.take_finished()) {
       auto waited = waiting_.extract(name);
       if (!waited) continue;
       for (auto& job : waited.mapped()) {
         if (job.request.purpose == Request::Purpose::lookup) {
-          checks_.put({{job.request.host, job.request.purpose, !unanswered, platform::monotonic_now()}});
+          finish_lookup(job, servers);
           continue;
         }
         const auto webhook = job.request.delivery.webhook;
         const auto host = job.request.host;
-        if (!addresses.empty()) job.resolved = platform::monotonic_now();
+        if (servers == Resolution::Servers::answered) job.name_answered = platform::monotonic_now();
         if (addresses.empty()) {
-          finish(unresolved(std::move(job), unanswered), host, false);
+          finish(unresolved(std::move(job), servers == Resolution::Servers::silent), host, false);
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
           start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         }

@@ -84,6 +84,7 @@ std::size_t read_header(char* text, std::size_t size, std::size_t count, void* d
   auto& progress = *static_cast<Progress*>(data);
   const std::string_view line(text, size * count);
   progress.header_bytes += line.size();
+  progress.last_byte = platform::monotonic_now();
   if (progress.header_bytes > progress.settings->max_response) {
     progress.headers_too_long = true;
     return 0;
@@ -102,6 +103,7 @@ std::size_t read_header(char* text, std::size_t size, std::size_t count, void* d
 std::size_t read_body(char* /*bytes*/, std::size_t size, std::size_t count, void* data) {
   auto& progress = *static_cast<Progress*>(data);
   progress.body_bytes += size * count;
+  progress.last_byte = platform::monotonic_now();
   return progress.body_bytes > progress.settings->max_response ? 0 : size * count;
 }
 
@@ -117,6 +119,9 @@ bool is_no_route(long error, CURLcode code) {
     case EHOSTDOWN:
     case ETIMEDOUT:
     case EADDRNOTAVAIL:
+    case EPERM:   // its packet filter
+    case EACCES:  // a route that prohibits
+    case EINVAL:  // a route into nowhere
       return true;
     default:
       return false;
@@ -153,7 +158,7 @@ Attempt attempt_of(Job& job, TransportResult result) {
   attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(attempt.ended - job.since);
   attempt.host = job.request.host;
   attempt.lease_until = job.request.lease_until;
-  attempt.resolved = job.resolved;
+  attempt.name_answered = job.name_answered;
   return attempt;
 }
 
@@ -321,10 +326,9 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   if (attempt.transport == address_refused || attempt.transport == local_failure) return;
   long error = 0;
   curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
-  const bool silent =
-      progress_.header_bytes == 0 && (code == CURLE_OPERATION_TIMEDOUT || is_no_route(error, code));
-  if (!silent) {
-    attempt.heard = attempt.ended;
+  const bool ended_silent = code == CURLE_OPERATION_TIMEDOUT || is_no_route(error, code);
+  if (!ended_silent || progress_.header_bytes > 0) {
+    attempt.heard = ended_silent ? progress_.last_byte : attempt.ended;
     return;
   }
   attempt.silence = delivery::Silence::network;

@@ -17,7 +17,7 @@ struct Job {
   Request request;
   platform::UtcTime started{};
   platform::MonotonicTime since{};
-  std::optional<platform::MonotonicTime> resolved{};
+  std::optional<platform::MonotonicTime> name_answered{};
 };
 
 /// What the callbacks learn; they are given a pointer to it.
@@ -28,12 +28,13 @@ struct Progress {
   std::optional<platform::IpAddress> address;  // the last one dialled
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
-  int status = 0;              // of the header block being read
-  bool literal = false;        // the URL names an address: there is nothing to look up
-  bool connected = false;      // a connection is ready for the request
-  bool answered = false;       // the final header block (status 200 or more) is complete
-  bool refused = false;        // an address was not allowed
-  bool local_failure = false;  // this host has no socket, or no memory, left
+  platform::MonotonicTime last_byte{};  // of either
+  int status = 0;                       // of the header block being read
+  bool literal = false;                 // the URL names an address: there is nothing to look up
+  bool connected = false;               // a connection is ready for the request
+  bool answered = false;                // the final header block (status 200 or more) is complete
+  bool refused = false;                 // an address was not allowed
+  bool local_failure = false;           // this host has no socket, or no memory, left
   bool headers_too_long = false;
 };
 

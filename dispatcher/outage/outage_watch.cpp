@@ -93,9 +93,7 @@ void OutageWatch::note(const Attempt& attempt) {
       names.judge.silent(attempt.host, entity, attempt.ended);
     names.judge.wait_for_sign(attempt.ended);
   }
-  if (attempt.resolved) names.judge.heard(*attempt.resolved);
-  if (attempt.silence == Silence::none && attempt.transport == TransportResult::name_unresolved)
-    names.judge.heard(attempt.ended);  // that there is no such name
+  if (attempt.name_answered) names.judge.heard(*attempt.name_answered);
   if (attempt.transport != TransportResult::answered || !attempt.address) return;
   if (const auto address = platform::IpAddress::parse(*attempt.address))
     hosts_.note(attempt.host, entity, *address, attempt.ended);
@@ -108,7 +106,7 @@ void OutageWatch::read_checks() {
     if (check.heard)
       judge.heard(check.ended);
     else
-      judge.check_failed(check.ended);
+      judge.check_failed(check.began, check.ended);
   }
 }
 
@@ -116,12 +114,13 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   side.judge.know(hosts_.entities());
   const auto wanted = side.judge.wanted_checks(now);
   if (wanted == 0) return;
-  // Those that are silent anyway are the worst witnesses: some of them may be so on purpose.
+  // Those that are silent anyway are the worst witnesses: some of them may be so on purpose. In an outage all
+  // are asked in turn, since of the others all may be gone.
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;
     if (!handshake && route_of(url_of(host), overrides_).name.empty()) return never;
-    return side.judge.is_silent(host) ? last : first;
+    return !side.judge.outage() && side.judge.is_silent(host) ? last : first;
   };
   std::vector<Request> requests;
   for (auto& host : hosts_.pick(wanted, now - side.known_for, now, random_, use)) {
@@ -175,7 +174,11 @@ void OutageWatch::release_judged(platform::MonotonicTime now, std::vector<Attemp
 }
 
 void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
-  if (!std::exchange(known_read_, true)) read_known(session, now);
+  if (!known_read_ && now >= read_again_) {
+    read_again_ = now + write_interval;
+    read_known(session, now);
+    known_read_ = true;
+  }
   while (!ended_.empty() && now >= ended_.front().outage.written + retry_interval) {
     write(session, ended_.front().outage, now, ended_.front().at);
     ended_.pop_front();

@@ -86,6 +86,7 @@ class OutageWatch {
   std::vector<Attempt> kept_;
   std::deque<Ended> ended_;  // and not written down yet
   bool known_read_ = false;
+  platform::MonotonicTime read_again_{};
   std::string dispatcher_;  // its name in the database
 };
 

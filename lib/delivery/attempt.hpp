@@ -82,9 +82,9 @@ struct Attempt {
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};
   Silence silence = Silence::none;
-  bool counted = true;                           // false: it was our own outage
-  std::optional<platform::MonotonicTime> heard;     // when something last came back from the host
-  std::optional<platform::MonotonicTime> resolved;  // when a name server gave its addresses, if one was asked
+  bool counted = true;                                   // false: it was our own outage
+  std::optional<platform::MonotonicTime> heard;          // when something last came back from the host
+  std::optional<platform::MonotonicTime> name_answered;  // by a name server, if one was asked
 };
 
 }  // namespace delivery

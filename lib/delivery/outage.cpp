@@ -54,7 +54,8 @@ unsigned OutageJudge::wanted_checks(platform::MonotonicTime now) const {
   if (checking_ > 0 && now < checked_ + check_patience) return 0;
   if (may_declare(now)) return rule_.checks;
   const bool open = now < latest_ + rule_.wait && !(heard_ && *heard_ >= latest_);
-  return open ? few_checks : 0;
+  if (!open) return 0;
+  return suspicious() ? rule_.checks : std::min(few_checks, rule_.checks);
 }
 
 void OutageJudge::checking(unsigned count, platform::MonotonicTime now) {
@@ -65,8 +66,8 @@ void OutageJudge::checking(unsigned count, platform::MonotonicTime now) {
   failed_ = 0;
 }
 
-void OutageJudge::check_failed(platform::MonotonicTime at) {
-  if (checking_ == 0 || (heard_ && at <= *heard_)) return;
+void OutageJudge::check_failed(platform::MonotonicTime began, platform::MonotonicTime ended) {
+  if (checking_ == 0 || began < checked_ || (heard_ && ended <= *heard_)) return;
   --checking_;
   if (++failed_ >= rule_.checks && !outage_ && suspicious()) outage_ = first_;
 }

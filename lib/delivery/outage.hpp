@@ -47,11 +47,13 @@ class OutageJudge {
   /// So many entities have places that worked before. With fewer than `checks` no outage can be told.
   void know(std::size_t entities) { known_ = entities; }
   /// So many of these places should be asked now, once a second at most: a few as long as somebody's silence
-  /// is open, since one sign of life settles that at once; `checks`, to declare an outage and while it lasts.
+  /// is open, since one sign of life settles that at once; `checks`, while many are silent, to declare an
+  /// outage, and while it lasts.
   unsigned wanted_checks(platform::MonotonicTime now) const;
   void checking(unsigned count, platform::MonotonicTime now);
-  /// One of them gave no sign of life; one that did is `heard`.
-  void check_failed(platform::MonotonicTime at);
+  /// One of them gave no sign of life; one that did is `heard`. Only those of `checking` for a declaration
+  /// count for it.
+  void check_failed(platform::MonotonicTime began, platform::MonotonicTime ended);
 
   /// Nothing has come from it since anything came from anybody.
   bool is_silent(const std::string& place) const { return silent_.contains(place); }

@@ -30,7 +30,7 @@ struct Judged {
   void fail_checks(MonotonicTime now) {
     const auto wanted = judge.wanted_checks(now);
     judge.checking(wanted, now);
-    for (unsigned i = 0; i < wanted; ++i) judge.check_failed(now + 5s);
+    for (unsigned i = 0; i < wanted; ++i) judge.check_failed(now, now + 5s);
   }
   /// Declared ten seconds and a check later.
   void begin_outage() {
@@ -66,9 +66,9 @@ BOOST_FIXTURE_TEST_CASE(many_are_checked_after_ten_seconds_and_wait_for_that, Ju
   judge.checking(5, start + 10s);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 12s), 0U);
   BOOST_CHECK(of(start, start + 14s) == Verdict::open);
-  for (int i = 0; i < 4; ++i) judge.check_failed(start + 15s);
+  for (int i = 0; i < 4; ++i) judge.check_failed(start + 10s, start + 15s);
   BOOST_CHECK(of(start, start + 15s) == Verdict::open);
-  judge.check_failed(start + 15s);
+  judge.check_failed(start + 10s, start + 15s);
   BOOST_CHECK(of(start, start + 15s) == Verdict::ours);
   BOOST_CHECK(judge.outage() == start);
 }
@@ -76,9 +76,9 @@ BOOST_FIXTURE_TEST_CASE(many_are_checked_after_ten_seconds_and_wait_for_that, Ju
 BOOST_FIXTURE_TEST_CASE(one_check_that_succeeds_prevents_it, Judged) {
   silence(100, 20, start);
   judge.checking(5, start + 10s);
-  for (int i = 0; i < 4; ++i) judge.check_failed(start + 11s);
+  for (int i = 0; i < 4; ++i) judge.check_failed(start + 10s, start + 11s);
   judge.heard(start + 12s);
-  judge.check_failed(start + 15s);
+  judge.check_failed(start + 10s, start + 15s);
   BOOST_CHECK(!judge.outage());
   BOOST_CHECK(of(start, start + 15s) == Verdict::theirs);
 }
@@ -86,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(one_check_that_succeeds_prevents_it, Judged) {
 BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
   silence(100, 20, start);
   judge.checking(4, start + 10s);
-  for (int i = 0; i < 4; ++i) judge.check_failed(start + 11s);
+  for (int i = 0; i < 4; ++i) judge.check_failed(start + 10s, start + 11s);
   BOOST_CHECK(!judge.outage());
   BOOST_CHECK(of(start, start + 11s) == Verdict::theirs);
 }
@@ -116,11 +116,28 @@ BOOST_FIXTURE_TEST_CASE(a_few_are_asked_at_once_and_one_answer_settles_it, Judge
   BOOST_CHECK_EQUAL(judge.wanted_checks(start), 2U);
   judge.checking(2, start);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 500ms), 0U);
-  judge.check_failed(start + 600ms);
+  judge.check_failed(start, start + 600ms);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 2U);
   judge.heard(start + 1s);
   BOOST_CHECK(of(start, start + 1s) == Verdict::theirs);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 3s), 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(while_many_are_silent_more_are_asked, Judged) {
+  silence(19, 5, start);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 2U);
+  silence(20, 5, start);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 5U);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_asked_before_the_decision_is_no_part_of_it, Judged) {
+  silence(100, 20, start);
+  judge.checking(5, start + 9s);
+  judge.checking(5, start + 10s);
+  for (int i = 0; i < 5; ++i) judge.check_failed(start + 9s, start + 14s);
+  BOOST_CHECK(!judge.outage());
+  for (int i = 0; i < 5; ++i) judge.check_failed(start + 10s, start + 15s);
+  BOOST_CHECK(judge.outage().has_value());
 }
 
 BOOST_FIXTURE_TEST_CASE(where_nobody_is_known_nothing_waits, Judged) {
@@ -204,6 +221,32 @@ BOOST_AUTO_TEST_CASE(those_that_are_silent_are_asked_last_and_old_ones_not_at_al
   BOOST_REQUIRE_EQUAL(picked.size(), 3U);
   BOOST_CHECK_EQUAL(picked[0].host, "good");
   BOOST_CHECK_EQUAL(hosts.pick(100, start, start, random, use).size(), 5U);
+}
+
+// Or whoever has many would be asked more often, and could keep others from being asked.
+BOOST_AUTO_TEST_CASE(entities_are_picked_in_turn_however_many_hosts_they_have) {
+  KnownHosts hosts;
+  std::mt19937_64 random(7);
+  for (int entity = 0; entity < 20; ++entity) {
+    for (int host = 0; host < (entity < 10 ? 8 : 1); ++host)
+      hosts.note(std::to_string(entity) + "." + std::to_string(host), entity, address, start);
+  }
+  std::set<delivery::EntityId> entities;
+  for (int turn = 0; turn < 4; ++turn) {
+    for (const auto& host : hosts.pick(5, start, start + 1s + turn * 1s, random, anybody))
+      entities.insert(host.entity);
+  }
+  BOOST_CHECK_EQUAL(entities.size(), 20U);
+}
+
+BOOST_AUTO_TEST_CASE(of_an_entitys_hosts_one_that_has_long_been_silent_makes_way) {
+  KnownHosts hosts;
+  for (int i = 0; i < 8; ++i) hosts.note(std::to_string(i), 1, address, start + i * 1s);
+  hosts.note("new", 1, address, start + 30min);
+  BOOST_CHECK(!hosts.seen_since("new", start));
+  hosts.note("new", 1, address, start + 61min);
+  BOOST_CHECK(hosts.seen_since("new", start) && !hosts.seen_since("0", start));
+  BOOST_CHECK_EQUAL(hosts.size(), KnownHosts::most_of_entity);
 }
 
 BOOST_AUTO_TEST_CASE(one_entity_does_not_fill_the_room_of_others) {

@@ -53,6 +53,15 @@ BOOST_FIXTURE_TEST_CASE(an_answer_is_kept_for_its_life, Fixture) {
   BOOST_TEST(resolver.cached("localhost", now + dispatcher::Resolver::longest_life + 5s) == nullptr);
 }
 
+// An entity may choose the name: what needs no server must be no sign that the servers live.
+BOOST_FIXTURE_TEST_CASE(what_needs_no_server_tells_nothing_of_servers, Fixture) {
+  for (const auto& name : {std::string("localhost"), std::string(300, 'x') + ".example.com"}) {
+    const auto finished = look_up(name);
+    BOOST_REQUIRE(finished.size() == 1U);
+    BOOST_TEST((finished.front().servers == dispatcher::Resolution::Servers::not_asked), name);
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_has_no_address_and_is_not_kept, Fixture) {
   const auto name = std::string(300, 'x') + ".invalid";
   const auto finished = look_up(name);

@@ -1,0 +1,114 @@
+// Which silent attempts wait for a judgement, and for how long.
+#include "outage/outage_watch.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "http/sender.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using delivery::Attempt;
+using delivery::Silence;
+using delivery::TransportResult;
+using dispatcher::OutageWatch;
+using platform::MonotonicTime;
+
+struct Fixture {
+  const platform::Log log{platform::LogLevel::error};
+  const dispatcher::Metrics metrics;
+  const platform::DeliverySettings settings;
+  platform::Mailbox<Attempt> attempts;
+  dispatcher::Sender sender{settings, attempts};
+  OutageWatch watch{settings, log, metrics, sender};
+  MonotonicTime now = platform::monotonic_now();
+
+  /// Hosts of five entities have answered. Their address must not be dialled, so asking them tells nothing.
+  Fixture() {
+    std::vector<Attempt> answered;
+    for (int entity = 1; entity <= 5; ++entity) {
+      auto attempt = ended(entity, now);
+      attempt.transport = TransportResult::answered;
+      attempt.address = "127.0.0.1";
+      attempt.heard = now;
+      attempt.name_answered = now;
+      answered.push_back(std::move(attempt));
+    }
+    BOOST_REQUIRE_EQUAL(watch.judge(std::move(answered), now).size(), 5U);
+  }
+
+  static Attempt ended(int entity, MonotonicTime at) {
+    Attempt attempt;
+    attempt.delivery.entity = entity;
+    attempt.delivery.id = entity;
+    attempt.host = "host" + std::to_string(entity) + ".example.com:443";
+    attempt.ended = at;
+    attempt.lease_until = at + 45s;
+    return attempt;
+  }
+  static Attempt silent(int entity, MonotonicTime at) {
+    auto attempt = ended(entity, at);
+    attempt.transport = TransportResult::connection_timeout;
+    attempt.silence = Silence::network;
+    return attempt;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(outage_watch, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_silent_attempt_waits_until_somebody_answers) {
+  BOOST_CHECK(watch.judge({silent(6, now + 1s)}, now + 1s).empty());
+  BOOST_CHECK_EQUAL(watch.kept(), 1U);
+  auto answer = ended(1, now + 2s);
+  answer.transport = TransportResult::answered;
+  answer.heard = now + 2s;
+  const auto judged = watch.judge({answer}, now + 2s);
+  BOOST_REQUIRE_EQUAL(judged.size(), 2U);
+  BOOST_CHECK(judged[0].counted && judged[1].counted);
+  BOOST_CHECK_EQUAL(watch.kept(), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(it_waits_ten_seconds_at_most) {
+  watch.judge({silent(6, now + 1s)}, now + 1s);
+  BOOST_CHECK(watch.judge({}, now + 10s).empty());
+  const auto judged = watch.judge({}, now + 11s);
+  BOOST_REQUIRE_EQUAL(judged.size(), 1U);
+  BOOST_CHECK(judged[0].counted);
+}
+
+BOOST_AUTO_TEST_CASE(it_waits_no_longer_than_its_lease) {
+  auto attempt = silent(6, now + 1s);
+  attempt.lease_until = now + 9s;
+  BOOST_CHECK(watch.judge({attempt, silent(7, now + 1s)}, now + 3s).empty());
+  const auto judged = watch.judge({}, now + 4s);
+  BOOST_REQUIRE_EQUAL(judged.size(), 1U);
+  BOOST_CHECK(judged[0].counted && judged[0].delivery.id == 6);
+}
+
+BOOST_AUTO_TEST_CASE(at_the_end_of_the_service_it_is_as_if_it_had_not_begun) {
+  watch.judge({silent(6, now + 1s)}, now + 1s);
+  const auto left = watch.give_up();
+  BOOST_REQUIRE_EQUAL(left.size(), 1U);
+  BOOST_CHECK(left[0].transport == TransportResult::not_started);
+  BOOST_CHECK_EQUAL(watch.kept(), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_server_that_answers_ends_the_silence_of_names_and_not_of_the_network) {
+  auto unresolved = silent(6, now + 1s);
+  unresolved.transport = TransportResult::name_unresolved;
+  unresolved.silence = Silence::names;
+  watch.judge({unresolved, silent(7, now + 1s)}, now + 1s);
+  // It does not exist, say the servers; a name that none was asked for says nothing.
+  auto unknown = ended(8, now + 2s);
+  unknown.transport = TransportResult::name_unresolved;
+  BOOST_CHECK_EQUAL(watch.judge({unknown}, now + 2s).size(), 1U);
+  unknown.name_answered = now + 2s;
+  const auto judged = watch.judge({unknown}, now + 2s);
+  BOOST_REQUIRE_EQUAL(judged.size(), 2U);
+  BOOST_CHECK_EQUAL(judged[1].delivery.id, 6);
+  BOOST_CHECK_EQUAL(watch.kept(), 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
