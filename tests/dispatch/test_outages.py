@@ -123,8 +123,7 @@ def test_an_outage_of_the_cable_or_of_the_name_servers_costs_nobody_a_step(world
     for kind, words, cut, mend in (
             ("red", "no tiene conexión a Internet", lambda: world.far.ip("link", "set", "cable", "down"),
              lambda: world.far.ip("link", "set", "cable", "up")),
-            ("dns", "no puede resolver nombres", lambda: world.say(crowd.hosts, a=[RECEIVER], fault="stall"),
-             lambda: world.say(crowd.hosts, a=[RECEIVER]))):
+            ("dns", "no puede resolver nombres", world.dns.freeze, world.dns.thaw)):
         with Writer(crowd) as writer:
             wait_until(lambda: writer.rows >= 2 * HOSTS, 30, "rows to flow")
             cut()

@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,7 @@ class Network:
 
 
 def end(process):
+    process.send_signal(signal.SIGCONT)  # one that is frozen would not hear of it
     process.terminate()
     process.wait(30)
 
@@ -111,8 +113,15 @@ class Dns:
         self._zone, self._log, self._names = network.folder / "zone.json", network.folder / "questions", {}
         self._log.touch()
         self.say({})
-        process = network.start([sys.executable, FAKES / "dns.py", self._zone, self._log], stdout=subprocess.PIPE)
-        assert process.stdout.readline() == b"ready\n"
+        self._process = network.start([sys.executable, FAKES / "dns.py", self._zone, self._log], stdout=subprocess.PIPE)
+        assert self._process.stdout.readline() == b"ready\n"
+
+    def freeze(self) -> None:
+        """It hears nothing any more, whatever it is asked."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
     def say(self, names: dict) -> None:
         """From now on, for these names too."""
