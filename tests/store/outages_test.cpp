@@ -1,0 +1,115 @@
+// Outages of the service itself: what is written of them, and what that is good for.
+#include "store/backlog/outages.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+using namespace std::chrono_literals;
+using platform::Milliseconds;
+
+namespace {
+
+struct Fixture : DeliveryFixture {
+  /// From so many minutes ago until so many minutes ago.
+  void add(int from, int to, OutageKind kind = OutageKind::network) {
+    const auto id = begin_outage(session, "here:1", kind, std::chrono::minutes(from));
+    update_outage(session, id, 3, std::chrono::minutes(to));
+  }
+  std::int64_t minutes_since(int ago) {
+    const auto since =
+        session.query("SELECT CAST(UTC_TIMESTAMP(3) - INTERVAL ? MINUTE AS CHAR) AS t", ago).at(0).time("t");
+    return std::chrono::round<std::chrono::minutes>(outage_time(session, since)).count();
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(outages_of_the_service, Fixture)
+
+BOOST_AUTO_TEST_CASE(those_that_last_are_listed_until_they_end_or_their_dispatcher_is_gone) {
+  const auto ended = begin_outage(session, "here:1", OutageKind::network, 20s);
+  const auto lasting = begin_outage(session, "there:2", OutageKind::names, 30s);
+  begin_outage(session, "gone:3", OutageKind::names, 1h);
+  session.update(
+      "UPDATE cortes_envio SET visto_en = visto_en - INTERVAL 2 MINUTE WHERE despachador = 'gone:3'");
+  update_outage(session, ended, 1, 5s);
+  update_outage(session, lasting, 42, {});
+  const auto running = list_running_outages(session);
+  BOOST_REQUIRE_EQUAL(running.size(), 1U);
+  BOOST_CHECK_EQUAL(running[0].dispatcher, "there:2");
+  BOOST_CHECK_EQUAL(running[0].kind, "dns");
+  BOOST_CHECK_EQUAL(running[0].deliveries, 42);
+}
+
+BOOST_AUTO_TEST_CASE(time_that_outages_share_counts_once_and_only_from_then_on) {
+  add(100, 80);
+  add(90, 70, OutageKind::names);
+  add(60, 50);
+  add(58, 55);  // within another
+  BOOST_CHECK_EQUAL(minutes_since(200), 40);
+  BOOST_CHECK_EQUAL(minutes_since(75), 15);
+  BOOST_CHECK_EQUAL(minutes_since(52), 2);
+  BOOST_CHECK_EQUAL(minutes_since(40), 0);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_nobody_ended_counts_until_it_was_last_confirmed) {
+  begin_outage(session, "gone:3", OutageKind::network, 60min);
+  session.update("UPDATE cortes_envio SET visto_en = visto_en - INTERVAL 30 MINUTE");
+  BOOST_CHECK_EQUAL(minutes_since(120), 30);
+}
+
+BOOST_AUTO_TEST_CASE(those_of_last_year_are_forgotten) {
+  begin_outage(session, "here:1", OutageKind::network, 60min);
+  session.update("UPDATE cortes_envio SET visto_en = visto_en - INTERVAL 367 DAY");
+  begin_outage(session, "here:1", OutageKind::network, 1min);
+  BOOST_CHECK_EQUAL(session.query("SELECT COUNT(*) AS n FROM cortes_envio").at(0).integer("n"), 1);
+}
+
+// Failing for two hours, of which the service itself was away for ninety minutes.
+BOOST_AUTO_TEST_CASE(what_was_our_outage_deactivates_nobody) {
+  const auto fail = [&] {
+    session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+    return record_results(session, {failed_attempt(claim_one(), 0ms)}, {Milliseconds(1h)}).deactivated;
+  };
+  queue_one();
+  for (int i = 0; i < 9; ++i) fail();
+  session.update("UPDATE webhook_ejecuciones SET fallos_desde = fallos_desde - INTERVAL 2 HOUR");
+  add(110, 20);
+  BOOST_CHECK(fail().empty());
+  session.update("UPDATE cortes_envio SET desde = desde + INTERVAL 60 MINUTE");
+  BOOST_CHECK_EQUAL(fail().size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_answered_of_late_is_found_with_the_address) {
+  const auto silent = add_webhook(session, 2);
+  const auto old = add_webhook(session, 3);
+  queue_one();
+  auto answered = delivered(claim_one());
+  answered.address = "203.0.113.7";
+  record_results(session, {answered}, {Milliseconds(0)});
+  insert_notification(session, 2);
+  insert_notification(session, 3);
+  fan_out(session);
+  auto results = claim(session, {{silent.id, 1}, {old.id, 1}}, long_lease).deliveries;
+  BOOST_REQUIRE_EQUAL(results.size(), 2U);
+  for (const auto& leased : results) {
+    auto result = leased.webhook == silent.id ? failed_attempt(leased, 1h) : delivered(leased);
+    if (leased.webhook == silent.id) result.status.reset();  // no answer
+    result.address = "203.0.113.8";
+    record_results(session, {result}, {Milliseconds(0)});
+  }
+  session.update(
+      "UPDATE webhook_ejecuciones SET ultima_ejecucion = ultima_ejecucion - INTERVAL 8 DAY"
+      " WHERE webhook_id = ?",
+      old.id);
+  const auto known = find_answering(session, 168h, 10);
+  BOOST_REQUIRE_EQUAL(known.size(), 1U);
+  BOOST_CHECK_EQUAL(known[0].entity, 1);
+  BOOST_CHECK_EQUAL(known[0].address, "203.0.113.7");
+  BOOST_CHECK_EQUAL(known[0].url, webhook.url);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
