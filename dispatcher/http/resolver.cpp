@@ -186,7 +186,7 @@ Resolution::Servers servers_of(int status, const ares_addrinfo* answer) {
   using enum Resolution::Servers;
   switch (status) {
     case ARES_SUCCESS:
-      return answer != nullptr && from_server(*answer) ? answered : not_asked;
+      return answer != nullptr && from_server(*answer) ? answered : nothing;
     case ARES_ENOTFOUND:
     case ARES_ENODATA:
       return answered;
@@ -195,10 +195,9 @@ Resolution::Servers servers_of(int status, const ares_addrinfo* answer) {
     case ARES_ESERVFAIL:
     case ARES_EREFUSED:
     case ARES_ENOTIMP:
-    case ARES_EBADRESP:
       return silent;
-    default:  // whatever the servers know of the name, they were not asked
-      return not_asked;
+    default:  // not asked, or no answer that can be read: whoever owns the name may be the cause
+      return nothing;
   }
 }
 

@@ -24,11 +24,11 @@ struct Resolution {
   std::string name;
   Addresses addresses;
   enum class Servers {
-    not_asked,  // /etc/hosts knew it, or it is no name that can be asked for
-    silent,     // none answered, or all that did had failed or refused
-    answered,   // also: that there is no such name
+    nothing,   // to be told: /etc/hosts knew the name, or it cannot be asked for
+    silent,    // none answered, or all that did had failed or refused
+    answered,  // also: that there is no such name
   };
-  Servers servers = Servers::not_asked;
+  Servers servers = Servers::nothing;
 };
 
 /// /etc/hosts first, then the servers of /etc/resolv.conf, which is read again when it changes. Names are

@@ -204,7 +204,7 @@ class Sender::Impl {
   }
 
   void finish_lookup(const Job& job, Resolution::Servers servers) {
-    if (servers == Resolution::Servers::not_asked) return;
+    if (servers == Resolution::Servers::nothing) return;
     checks_.put({{Request::Purpose::lookup, servers == Resolution::Servers::answered, job.since,
                   platform::monotonic_now()}});
   }

@@ -20,6 +20,7 @@ using Verdict = OutageJudge::Verdict;
 
 constexpr std::size_t most_kept = 16384;      // attempts; more are handed back
 constexpr std::size_t most_counted = 100000;  // deliveries of an outage
+constexpr std::size_t most_ended = 100;       // outages that could not be written down yet
 constexpr unsigned most_read = 500;           // webhooks whose receivers answered before the start
 constexpr auto lease_margin = 5s;
 constexpr auto write_interval = 10s;  // of a running outage
@@ -149,6 +150,7 @@ void OutageWatch::follow(Side& side, platform::MonotonicTime now) {
                   {"lasted_s", (now - side.outage->since) / 1s},
                   {"deliveries", side.outage->affected.size()}});
     ended_.push_back({*std::exchange(side.outage, std::nullopt), now});
+    if (ended_.size() > most_ended) ended_.pop_front();
   }
 }
 
