@@ -83,7 +83,8 @@ class World:
 def world(stack):
     """The stack's dispatcher makes way for one in a network of its own."""
     arguments, environment = stack.command_of("dispatcher")
-    environment |= setting(delivery_host_overrides="", delivery_allowed_networks="")
+    # Nor does it ask for names to find out whether it is us (test_outages.py): the questions are counted here.
+    environment |= setting(delivery_host_overrides="", delivery_allowed_networks="", delivery_outage_max="0s")
     addresses = [PUBLIC + "/32", OTHER_PUBLIC + "/32"] + [PUBLIC_V6 + "/128"] * HAS_V6
     network = Network(addresses)
     try:
