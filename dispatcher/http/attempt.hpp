@@ -32,8 +32,14 @@ struct Request {
 
 /// A look whether somebody is there has ended.
 struct Check {
+  enum class Outcome {
+    heard,
+    silent,
+    nothing,  // this host could not ask, or must not
+  };
   Request::Purpose purpose = Request::Purpose::handshake;
-  bool heard = false;
+  std::string host;
+  Outcome outcome = Outcome::nothing;
   platform::MonotonicTime began{};
   platform::MonotonicTime ended{};
 };

@@ -194,19 +194,23 @@ class Sender::Impl {
     }
   }
 
-  /// What this host could not do, or must not, tells nothing.
   void finish_check(Transfer& transfer, CURLcode code) {
+    using enum Check::Outcome;
     const auto attempt = end(transfer, code);
-    if (!attempt.heard && attempt.silence == delivery::Silence::none) return;
-    const bool heard = attempt.silence == delivery::Silence::none;
-    checks_.put({{Request::Purpose::handshake, heard, attempt.ended - attempt.duration,
+    const auto outcome = attempt.silence != delivery::Silence::none ? silent
+                         : attempt.heard                            ? heard
+                                                                    : nothing;
+    checks_.put({{Request::Purpose::handshake, attempt.host, outcome, attempt.ended - attempt.duration,
                   attempt.heard.value_or(attempt.ended)}});
   }
 
   void finish_lookup(const Job& job, Resolution::Servers servers) {
-    if (servers == Resolution::Servers::nothing) return;
-    checks_.put({{Request::Purpose::lookup, servers == Resolution::Servers::answered, job.since,
-                  platform::monotonic_now()}});
+    using enum Check::Outcome;
+    const auto outcome = servers == Resolution::Servers::answered ? heard
+                         : servers == Resolution::Servers::silent ? silent
+                                                                  : nothing;
+    checks_.put(
+        {{Request::Purpose::lookup, job.request.host, outcome, job.since, platform::monotonic_now()}});
   }
 
   /// Those that waited for a name which has been looked up.

@@ -35,6 +35,15 @@ bool KnownHosts::make_way(Entity& entity, platform::MonotonicTime now) {
   return true;
 }
 
+void KnownHosts::forget(const std::string& host) {
+  const auto known = hosts_.find(host);
+  if (known == hosts_.end()) return;
+  const auto entity = entities_.find(known->second.entity);
+  std::erase(entity->second.hosts, host);
+  if (entity->second.hosts.empty()) entities_.erase(entity);
+  hosts_.erase(known);
+}
+
 bool KnownHosts::seen_since(const std::string& host, platform::MonotonicTime since) const {
   const auto known = hosts_.find(host);
   return known != hosts_.end() && known->second.seen >= since;

@@ -33,6 +33,7 @@ class KnownHosts {
   /// which one that has long been silent makes way for another.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
+  void forget(const std::string& host);
   bool seen_since(const std::string& host, platform::MonotonicTime since) const;
 
   enum class Use { first, last, never };

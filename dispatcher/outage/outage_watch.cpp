@@ -7,6 +7,7 @@
 
 #include "http/route.hpp"
 #include "http/sender.hpp"
+#include "webhook/address_policy.hpp"
 #include "webhook/target_url.hpp"
 
 namespace dispatcher {
@@ -45,6 +46,7 @@ OutageWatch::OutageWatch(const platform::DeliverySettings& settings, const platf
       sender_(sender),
       random_(std::random_device{}()),
       overrides_(settings.host_overrides),
+      allowed_(settings.allowed_networks),
       sides_{Side{store::OutageKind::network, Request::Purpose::handshake, week,
                   OutageJudge({.longest = settings.outage_max})},
              Side{store::OutageKind::names, Request::Purpose::lookup, day,
@@ -104,10 +106,18 @@ void OutageWatch::read_checks() {
   for (const auto& check : sender_.take_checks()) {
     const bool handshake = check.purpose == Request::Purpose::handshake;
     auto& judge = side_of(handshake ? Silence::network : Silence::names).judge;
-    if (check.heard)
-      judge.heard(check.ended);
-    else
-      judge.check_failed(check.began, check.ended);
+    switch (check.outcome) {
+      case Check::Outcome::heard:
+        judge.heard(check.ended);
+        break;
+      case Check::Outcome::silent:
+        judge.check_failed(check.began, check.ended);
+        break;
+      case Check::Outcome::nothing:  // whoever cannot be asked is no witness; others are asked instead
+        judge.check_told_nothing(check.began);
+        hosts_.forget(check.host);
+        break;
+    }
   }
 }
 
@@ -195,7 +205,8 @@ void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
 void OutageWatch::read_known(store::Session& session, platform::MonotonicTime now) {
   for (const auto& known : store::find_answering(session, week, most_read)) {
     const auto address = platform::IpAddress::parse(known.address);
-    if (address) hosts_.note(webhook::host_and_port(known.url), known.entity, *address, now - known.ago);
+    if (address && webhook::may_connect(*address, allowed_))
+      hosts_.note(webhook::host_and_port(known.url), known.entity, *address, now - known.ago);
   }
 }
 

@@ -82,6 +82,7 @@ class OutageWatch {
   std::mt19937_64 random_;
   KnownHosts hosts_;
   const std::vector<platform::HostOverride> overrides_;
+  const std::vector<platform::IpNetwork> allowed_;
   std::array<Side, 2> sides_;
   std::vector<Attempt> kept_;
   std::deque<Ended> ended_;  // and not written down yet

@@ -72,6 +72,10 @@ void OutageJudge::check_failed(platform::MonotonicTime began, platform::Monotoni
   if (++failed_ >= rule_.checks && !outage_ && suspicious()) outage_ = first_;
 }
 
+void OutageJudge::check_told_nothing(platform::MonotonicTime began) {
+  if (checking_ > 0 && began >= checked_) --checking_;
+}
+
 bool OutageJudge::may_declare(platform::MonotonicTime now) const {
   return first_ && now >= *first_ + rule_.wait && suspicious();
 }

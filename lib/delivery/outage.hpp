@@ -54,6 +54,8 @@ class OutageJudge {
   /// One of them gave no sign of life; one that did is `heard`. Only those of `checking` for a declaration
   /// count for it.
   void check_failed(platform::MonotonicTime began, platform::MonotonicTime ended);
+  /// One of them could not be asked.
+  void check_told_nothing(platform::MonotonicTime began);
 
   /// Nothing has come from it since anything came from anybody.
   bool is_silent(const std::string& place) const { return silent_.contains(place); }

@@ -59,12 +59,23 @@ class World:
 
 
 @pytest.fixture
-def world(stack, schedule):
+def world(stack, receiver, schedule):
+    answer_where_nobody_may_connect(stack, receiver)
     running = World(stack, schedule)
     try:
         yield running
     finally:
         running.close()
+
+
+def answer_where_nobody_may_connect(stack, receiver):
+    """Receivers that have answered, at addresses that the next dispatcher's configuration does not allow: it can ask
+    none of them whether it is cut off, and must find others."""
+    entities = [Entity(stack, receiver) for _ in range(ENTITIES)]
+    hooks = [entity.register().id for entity in entities]
+    for entity in entities:
+        entity.notify()
+    wait_until(lambda: all(stack.count_deliveries(hook, "entregada") for hook in hooks), 20, "them to answer")
 
 
 class Crowd:

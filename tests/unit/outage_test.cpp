@@ -140,6 +140,20 @@ BOOST_FIXTURE_TEST_CASE(what_was_asked_before_the_decision_is_no_part_of_it, Jud
   BOOST_CHECK(judge.outage().has_value());
 }
 
+BOOST_FIXTURE_TEST_CASE(for_those_that_cannot_be_asked_others_are_asked_a_second_later, Judged) {
+  silence(100, 20, start);
+  judge.checking(5, start + 10s);
+  for (int i = 0; i < 3; ++i) judge.check_failed(start + 10s, start + 12s);
+  judge.check_told_nothing(start + 10s);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 12s), 0U);
+  judge.check_told_nothing(start + 10s);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 12s), 5U);
+  judge.checking(5, start + 12s);
+  judge.check_told_nothing(start + 10s);  // late
+  for (int i = 0; i < 5; ++i) judge.check_failed(start + 12s, start + 14s);
+  BOOST_CHECK(judge.outage().has_value());
+}
+
 BOOST_FIXTURE_TEST_CASE(where_nobody_is_known_nothing_waits, Judged) {
   judge.know(4);
   silence(100, 20, start);
@@ -247,6 +261,16 @@ BOOST_AUTO_TEST_CASE(of_an_entitys_hosts_one_that_has_long_been_silent_makes_way
   hosts.note("new", 1, address, start + 61min);
   BOOST_CHECK(hosts.seen_since("new", start) && !hosts.seen_since("0", start));
   BOOST_CHECK_EQUAL(hosts.size(), KnownHosts::most_of_entity);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_can_be_forgotten) {
+  KnownHosts hosts;
+  for (const auto* host : {"one", "two"}) hosts.note(host, 1, address, start);
+  hosts.forget("one");
+  hosts.forget("unknown");
+  BOOST_CHECK_EQUAL(hosts.size(), 1U);
+  hosts.forget("two");
+  BOOST_CHECK_EQUAL(hosts.entities(), 0U);
 }
 
 BOOST_AUTO_TEST_CASE(one_entity_does_not_fill_the_room_of_others) {

@@ -1,9 +1,12 @@
 // Which silent attempts wait for a judgement, and for how long.
 #include "outage/outage_watch.hpp"
 
+#include <array>
 #include <boost/test/unit_test.hpp>
+#include <thread>
 
 #include "http/sender.hpp"
+#include "silent_port.hpp"
 
 namespace {
 
@@ -17,24 +20,34 @@ using platform::MonotonicTime;
 struct Fixture {
   const platform::Log log{platform::LogLevel::error};
   const dispatcher::Metrics metrics;
-  const platform::DeliverySettings settings;
+  const platform::DeliverySettings settings = settings_of({"127.0.0.1/32"});
+  std::array<SilentPort, 5> ports;  // of hosts that have answered, and do not now
   platform::Mailbox<Attempt> attempts;
   dispatcher::Sender sender{settings, attempts};
   OutageWatch watch{settings, log, metrics, sender};
   MonotonicTime now = platform::monotonic_now();
 
-  /// Hosts of five entities have answered. Their address must not be dialled, so asking them tells nothing.
-  Fixture() {
-    std::vector<Attempt> answered;
+  Fixture() { BOOST_REQUIRE_EQUAL(watch.judge(answers("127.0.0.1"), now).size(), 5U); }
+
+  static platform::DeliverySettings settings_of(std::initializer_list<const char*> allowed) {
+    platform::DeliverySettings result;
+    for (const auto* network : allowed)
+      result.allowed_networks.push_back(platform::IpNetwork::parse(network).value());
+    return result;
+  }
+  /// Of a host of each of five entities.
+  std::vector<Attempt> answers(const std::string& address) const {
+    std::vector<Attempt> result;
     for (int entity = 1; entity <= 5; ++entity) {
       auto attempt = ended(entity, now);
+      attempt.host = ports.at(static_cast<std::size_t>(entity) - 1).host();
       attempt.transport = TransportResult::answered;
-      attempt.address = "127.0.0.1";
+      attempt.address = address;
       attempt.heard = now;
       attempt.name_answered = now;
-      answered.push_back(std::move(attempt));
+      result.push_back(std::move(attempt));
     }
-    BOOST_REQUIRE_EQUAL(watch.judge(std::move(answered), now).size(), 5U);
+    return result;
   }
 
   static Attempt ended(int entity, MonotonicTime at) {
@@ -76,6 +89,24 @@ BOOST_AUTO_TEST_CASE(it_waits_ten_seconds_at_most) {
   const auto judged = watch.judge({}, now + 11s);
   BOOST_REQUIRE_EQUAL(judged.size(), 1U);
   BOOST_CHECK(judged[0].counted);
+}
+
+BOOST_AUTO_TEST_CASE(hosts_that_must_not_be_asked_are_no_witnesses) {
+  const auto nowhere = settings_of({});
+  platform::Mailbox<Attempt> ended_attempts;
+  dispatcher::Sender careful(nowhere, ended_attempts);
+  OutageWatch other(nowhere, log, metrics, careful);
+  other.judge(answers("127.0.0.1"), now);
+  BOOST_CHECK(other.judge({silent(6, now + 1s)}, now + 1s).empty());
+  // All five are given up, so it is not waited for them. The watch's clock is the test's own.
+  std::vector<Attempt> judged;
+  auto clock = now + 1s;
+  while (judged.empty() && clock < now + 10s) {
+    clock += 1ms;
+    std::this_thread::sleep_for(1ms);
+    judged = other.judge({}, clock);
+  }
+  BOOST_CHECK_EQUAL(judged.size(), 1U);
 }
 
 BOOST_AUTO_TEST_CASE(it_waits_no_longer_than_its_lease) {

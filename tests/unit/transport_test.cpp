@@ -1,8 +1,6 @@
 #include "http/transport.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <string>
 
 #include "http/transfer.hpp"
+#include "silent_port.hpp"
 
 using delivery::TransportResult;
 using dispatcher::Job;
@@ -52,29 +51,6 @@ class Failure {
   }
 
   int epoll_, kept_, nothing_;
-};
-
-/// A port that takes connections and says nothing.
-class Silence {
- public:
-  Silence() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    BOOST_REQUIRE(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                  ::listen(fd_, 8) == 0);
-    ::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
-    url_ = "https://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
-  }
-  ~Silence() { ::close(fd_); }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-  const char* url() const { return url_.c_str(); }
-
- private:
-  int fd_;
-  std::string url_;
 };
 
 /// Requests on their way to a port of this host.
@@ -135,7 +111,7 @@ class Sending {
 BOOST_AUTO_TEST_SUITE(transport)
 
 BOOST_AUTO_TEST_CASE(a_socket_that_cannot_be_watched_costs_its_own_transfer_alone_and_blames_no_receiver) {
-  const Silence silence;
+  const SilentPort silence;
   Sending sending;
   Transfer before(sending.settings(), sending.sockets);
   Transfer failing(sending.settings(), sending.sockets);
