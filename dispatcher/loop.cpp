@@ -244,20 +244,20 @@ bool Loop::take_recorded() {
 void Loop::send(LeasedBatch leased_batch) {
   const auto keys = keys_.current();
   std::vector<Request> requests;
-  std::vector<delivery::LeasedDelivery> unreadable;
+  std::vector<delivery::HeldDelivery> unreadable;
   for (auto& delivery : leased_batch.deliveries) {
     const auto webhook = delivery.webhook;
     const auto& [target, host] = leased_batch.destinations.at(webhook);
-    auto request = prepare_request(delivery, target, *keys, leased_batch.leased_at + settings_.lease);
-    if (!request) {
-      unreadable.push_back(std::move(delivery));
+    auto prepared = prepare_request(delivery, target, *keys, leased_batch.leased_at + settings_.lease);
+    if (const auto* what = std::get_if<Unreadable>(&prepared)) {
+      unreadable.push_back({std::move(delivery), *what});
       continue;
     }
-    request->host = host;
-    requests.push_back(std::move(*request));
+    requests.push_back(std::get<Request>(std::move(prepared)));
+    requests.back().host = host;
   }
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
-  for (const auto& delivery : unreadable) slots_.take_unsent(delivery.webhook);
+  for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
   leased_batch.grants = delivery::Grants(slots_);  // gives back the others first

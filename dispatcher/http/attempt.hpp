@@ -14,6 +14,7 @@ namespace dispatcher {
 
 using delivery::Attempt;
 using delivery::TransportResult;
+using delivery::Unreadable;
 
 /// A POST to be sent: signed when it is (headers_of), since receivers refuse what was signed minutes ago.
 struct Request {

@@ -8,16 +8,18 @@
 
 namespace dispatcher {
 
-std::optional<Request> prepare_request(delivery::LeasedDelivery delivery, const store::Target& target,
-                                       const webhook::KeyRing& keys, platform::MonotonicTime lease_until) {
+std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
+                                                            const store::Target& target,
+                                                            const webhook::KeyRing& keys,
+                                                            platform::MonotonicTime lease_until) {
   std::optional<std::string> secret;
   if (target.secret) {
     secret = keys.open(target.webhook, *target.secret);
-    if (!secret) return std::nullopt;
+    if (!secret) return Unreadable::secret;
   }
   if (delivery.test) {
     auto data = webhook::open_test_data(keys, delivery.entity, delivery.event, delivery.data);
-    if (!data) return std::nullopt;
+    if (!data) return Unreadable::test_data;
     delivery.data = std::move(*data);
   }
   Request request;

@@ -1,7 +1,7 @@
 // Preparing a POST: body, headers, signatures. No I/O.
 #pragma once
 
-#include <optional>
+#include <variant>
 
 #include "http/attempt.hpp"
 #include "store/webhooks/target.hpp"
@@ -9,9 +9,8 @@
 
 namespace dispatcher {
 
-/// nullopt: the webhook's secret, or the data of a test event, cannot be decrypted, so the delivery is held
-/// (never sent unsigned: docs/delivery.md).
-std::optional<Request> prepare_request(delivery::LeasedDelivery delivery, const store::Target& target,
+/// What cannot be decrypted is held, never sent unsigned (docs/delivery.md).
+std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery, const store::Target& target,
                                        const webhook::KeyRing& keys, platform::MonotonicTime lease_until);
 
 /// `Name: value`, each; signed at the time of the attempt.

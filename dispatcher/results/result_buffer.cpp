@@ -52,14 +52,13 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
   }
 }
 
-void ResultBuffer::hold(const delivery::LeasedDelivery& delivery) {
-  log_.error(delivery.test
-                 ? "the secret of a webhook or the data of a test event cannot be decrypted: the delivery is "
-                   "held (check secrets.key_file)"
-                 : "the secret of a webhook cannot be decrypted: its deliveries are held (check "
-                   "secrets.key_file)",
-             {{"webhook", delivery.webhook}, {"delivery", delivery.id}});
-  enqueue(hold_unreadable(delivery));
+void ResultBuffer::hold(const delivery::HeldDelivery& held) {
+  log_.error(held.what == delivery::Unreadable::secret
+                 ? "the secret of a webhook cannot be decrypted: its deliveries are held (check "
+                   "secrets.key_file)"
+                 : "the data of a test event cannot be decrypted: it is held (check secrets.key_file)",
+             {{"webhook", held.delivery.webhook}, {"delivery", held.delivery.id}});
+  enqueue(hold_unreadable(held));
 }
 
 /// Those of a webhook that waits go with it.

@@ -29,8 +29,7 @@ class ResultBuffer {
                platform::Heartbeat& heartbeat);
 
   void add(const delivery::Attempt& attempt);
-  /// Its secret cannot be read: it is held, without an attempt.
-  void hold(const delivery::LeasedDelivery& delivery);
+  void hold(const delivery::HeldDelivery& held);
 
   /// Writes a batch of them down; what could not be written stays. True: it got on, and there may be more.
   /// Throws store::Unavailable and store::Conflict.

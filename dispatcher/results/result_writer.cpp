@@ -38,7 +38,7 @@ void ResultWriter::add(std::vector<delivery::Attempt> attempts) {
   submit({std::make_move_iterator(attempts.begin()), std::make_move_iterator(attempts.end())});
 }
 
-void ResultWriter::hold(std::vector<delivery::LeasedDelivery> deliveries) {
+void ResultWriter::hold(std::vector<delivery::HeldDelivery> deliveries) {
   submit({std::make_move_iterator(deliveries.begin()), std::make_move_iterator(deliveries.end())});
 }
 
@@ -95,7 +95,7 @@ void ResultWriter::take() {
     if (const auto* attempt = std::get_if<delivery::Attempt>(&item))
       buffer_.add(*attempt);
     else
-      buffer_.hold(std::get<delivery::LeasedDelivery>(item));
+      buffer_.hold(std::get<delivery::HeldDelivery>(item));
   }
   unrecorded_ = buffer_.waiting();
   submitted_ -= items.size();

@@ -26,8 +26,7 @@ class ResultWriter {
   ResultWriter& operator=(const ResultWriter&) = delete;
 
   void add(std::vector<delivery::Attempt> attempts);
-  /// Their secrets cannot be read: they are held, without an attempt.
-  void hold(std::vector<delivery::LeasedDelivery> deliveries);
+  void hold(std::vector<delivery::HeldDelivery> deliveries);
 
   /// What was added or held and is done with; each comes out once.
   std::vector<ResultBuffer::Done> take_done() { return done_.take(); }
@@ -44,7 +43,7 @@ class ResultWriter {
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
  private:
-  using Item = std::variant<delivery::Attempt, delivery::LeasedDelivery>;
+  using Item = std::variant<delivery::Attempt, delivery::HeldDelivery>;
 
   void submit(std::vector<Item> items);
   void run(const std::stop_token& stop);

@@ -44,6 +44,18 @@ struct LeasedDelivery {
   AttemptKind kind = AttemptKind::scheduled;
 };
 
+/// What of a delivery cannot be decrypted with the keys at hand.
+enum class Unreadable {
+  secret,     // of its webhook, and so of all its deliveries
+  test_data,  // of this test event alone
+};
+
+/// A delivery that cannot be sent: no attempt is made of it.
+struct HeldDelivery {
+  LeasedDelivery delivery;
+  Unreadable what = Unreadable::secret;
+};
+
 /// How an attempt ended on the wire.
 enum class TransportResult {
   answered,       // final headers arrived: `status` decides, whatever became of the body

@@ -76,14 +76,14 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
   return result;
 }
 
-DeliveryResult hold_unreadable(const LeasedDelivery& delivery) {
-  auto result = result_of(delivery);
+DeliveryResult hold_unreadable(const HeldDelivery& held) {
+  const bool of_webhook = held.what == Unreadable::secret;
+  auto result = result_of(held.delivery);
   result.state = DeliveryState::held;
-  result.error =
-      std::string(delivery.test ? "El secreto del webhook o los datos de la prueba no se pueden leer"
-                                : "El secreto del webhook no se puede leer") +
-      ": la entrega queda retenida hasta que el operador lo resuelva";
-  result.rest = unreadable_secret_rest;
+  result.error = std::string(of_webhook ? "El secreto del webhook no se puede leer"
+                                        : "Los datos de la prueba no se pueden leer") +
+                 ": la entrega queda retenida hasta que el operador lo resuelva";
+  if (of_webhook) result.rest = unreadable_secret_rest;
   return result;
 }
 

@@ -16,10 +16,10 @@ bool asks_to_wait(const Attempt& attempt);
 DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                         platform::UtcTime now);
 
-/// How long a webhook rests whose secret, or test event, cannot be read, before it is tried again.
+/// How long a webhook rests whose secret cannot be read, before it is tried again.
 inline constexpr platform::Milliseconds unreadable_secret_rest{60000};
 
 /// The result of a delivery that cannot be signed, or read: held, no attempt spent.
-DeliveryResult hold_unreadable(const LeasedDelivery& delivery);
+DeliveryResult hold_unreadable(const HeldDelivery& held);
 
 }  // namespace delivery

@@ -147,3 +147,18 @@ def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver
     for hook in (one, other):
         stack.admin("webhook", "enable", hook.id)
         assert [verify.problems(r.headers, r.body, hook.secret) for r in receiver.wait(hook.path, count, 90)] == [[]] * count
+
+
+def test_a_test_event_that_cannot_be_read_holds_itself_alone(entity, receiver, stack, paused):
+    """Its data are sealed; the rows that follow are none the later for it."""
+    hook = entity.register(events=["evaluacion.abierta"])
+    assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
+    stack.sql(f"UPDATE notificaciones_pendientes SET datos = '{{}}' WHERE origen = 'prueba' AND entidad_id = {entity.id}")
+    test = stack.value(f"SELECT id FROM entregas WHERE webhook_id = {hook.id}")
+    stack.admin("queue", "resume")
+    wait_until(lambda: stack.delivery(test)["estado"] == "retenida", 10, "the test event to be held")
+    entity.notify()
+    receiver.wait(hook.path)
+    assert stack.value(f"SELECT COUNT(*) FROM webhook_ejecuciones WHERE webhook_id = {hook.id} AND descansa_hasta IS NOT NULL") == "0"
+    shown = stack.delivery(test)
+    assert shown["intentos"] == 0 and "prueba" in shown["ultimo_error"]

@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   delivery.lease = 9;
   delivery.failures = 3;
   delivery.test = true;
-  const auto delivery_result = delivery::hold_unreadable(delivery);
+  const auto delivery_result = delivery::hold_unreadable({delivery, delivery::Unreadable::secret});
   BOOST_TEST((delivery_result.state == DeliveryState::held));
   BOOST_TEST(delivery_result.id == 40);
   BOOST_TEST(delivery_result.webhook == 4);
@@ -239,6 +239,15 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   BOOST_TEST((delivery_result.rest == delivery::unreadable_secret_rest));
   BOOST_TEST(!delivery_result.error.empty());
   BOOST_TEST(webhook::count_characters(delivery_result.error).value() <= 500U);
+}
+
+BOOST_AUTO_TEST_CASE(a_test_event_that_cannot_be_read_holds_itself_alone) {
+  delivery::LeasedDelivery test;
+  test.test = true;
+  const auto delivery_result = delivery::hold_unreadable({test, delivery::Unreadable::test_data});
+  BOOST_TEST((delivery_result.state == DeliveryState::held));
+  BOOST_TEST(delivery_result.rest.count() == 0);
+  BOOST_TEST(delivery_result.error.starts_with("Los datos de la prueba"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
   writer.add({ended(TransportResult::answered), ended(TransportResult::connection_failed),
               ended(TransportResult::not_started)});
   BOOST_TEST(writer.waiting() == 3U);  // at once, though the thread may not have seen them
-  writer.hold({delivery::LeasedDelivery{}});
+  writer.hold({delivery::HeldDelivery{}});
   while (!writer.away()) std::this_thread::yield();
   BOOST_TEST(writer.stuck());
   await_try();
