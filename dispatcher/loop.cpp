@@ -247,7 +247,7 @@ void Loop::send(LeasedBatch leased_batch) {
   std::vector<delivery::HeldDelivery> unreadable;
   for (auto& delivery : leased_batch.deliveries) {
     const auto webhook = delivery.webhook;
-    const auto& [target, host] = leased_batch.destinations.at(webhook);
+    const auto& [target, host, read_at] = leased_batch.destinations.at(webhook);
     auto prepared = prepare_request(delivery, target, *keys, leased_batch.leased_at + settings_.lease);
     if (const auto* what = std::get_if<Unreadable>(&prepared)) {
       unreadable.push_back({std::move(delivery), *what});
@@ -255,6 +255,7 @@ void Loop::send(LeasedBatch leased_batch) {
     }
     requests.push_back(std::get<Request>(std::move(prepared)));
     requests.back().host = host;
+    requests.back().read_at = read_at;
   }
   // Once nothing can fail any more: a slot taken for what is never sent would be lost.
   for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);

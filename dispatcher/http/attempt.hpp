@@ -28,6 +28,7 @@ struct Request {
   unsigned slots = 1;                 // how many of its webhook may be under way together
   std::optional<std::string> secret;  // in clear, as its signatures need it
   std::string body;
+  platform::MonotonicTime read_at;      // the URL, the secret, and that it may be sent at all
   platform::MonotonicTime lease_until;  // by this machine's monotonic clock, counted from before the claim
 };
 

@@ -34,6 +34,13 @@ platform::Milliseconds lookup_patience(const platform::DeliverySettings& setting
   return settings.connect_timeout * 3 / 4;
 }
 
+/// What was disabled, deleted or changed since its configuration was read is not sent: the request is handed
+/// back, and claimed again.
+constexpr platform::Milliseconds longest_age{1000};
+bool outdated(const Request& request, platform::MonotonicTime now) {
+  return now >= request.read_at + longest_age;
+}
+
 Attempt not_started(Request request) {
   Attempt attempt;
   attempt.delivery = std::move(request.delivery);
@@ -159,7 +166,7 @@ class Sender::Impl {
       const auto now = platform::monotonic_now();
       // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
       // again.
-      if (stopping_ || now + settings_.timeout >= request->lease_until) {
+      if (stopping_ || outdated(*request, now) || now + settings_.timeout >= request->lease_until) {
         ended_.push_back(not_started(std::move(*request)));
       } else if (begin({std::move(*request), platform::utc_now(), now})) {
         return;
@@ -228,6 +235,10 @@ class Sender::Impl {
         if (servers == Resolution::Servers::answered) job.name_answered = platform::monotonic_now();
         if (addresses.empty()) {
           finish(unresolved(std::move(job), servers == Resolution::Servers::silent), host, false);
+        } else if (outdated(job.request, platform::monotonic_now())) {
+          // The name is known now: it is soon back.
+          ended_.push_back(not_started(std::move(job.request)));
+          start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
           start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         }

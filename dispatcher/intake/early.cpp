@@ -74,17 +74,6 @@ delivery::Destination destination_of(const store::ReceivingWebhook& webhook) {
   return dispatcher::destination_of(webhook.target, webhook.entity, webhook.probing);
 }
 
-void add_leased(std::vector<delivery::LeasedDelivery> deliveries,
-                const std::map<delivery::WebhookId, store::ReceivingWebhook>& receiving, LeasedBatch& into) {
-  into.worked = into.worked || !deliveries.empty();
-  for (const auto& delivery : deliveries) {
-    const auto& target = receiving.at(delivery.webhook).target;
-    into.destinations.emplace(delivery.webhook,
-                              LeasedBatch::Destination{target, webhook::host_and_port(target.url)});
-  }
-  std::ranges::move(deliveries, std::back_inserter(into.deliveries));
-}
-
 }  // namespace
 
 void Intake::claim_early(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
@@ -115,13 +104,13 @@ void Intake::claim_recovering(store::Session& session, EarlyWebhooks& early, Lea
   }
   auto claimed = store::claim_early(session, requests, new_lease());
   std::map<delivery::WebhookId, unsigned> leased;
-  for (const auto& delivery : claimed.deliveries) ++leased[delivery.webhook];
+  for (const auto& delivery : claimed.leased.deliveries) ++leased[delivery.webhook];
   std::vector<store::EarlyChange> done;
   for (const auto& reach : claimed.reached) {
     if (early.reached(reach, leased[reach.webhook], monotonic_now()))
       done.push_back({requested.at(reach.webhook), std::nullopt});
   }
-  add_leased(std::move(claimed.deliveries), receiving, into);
+  take(std::move(claimed.leased), into);
   store::change_early(session, done);
 }
 
@@ -138,8 +127,8 @@ void Intake::claim_probes(store::Session& session, EarlyWebhooks& early, LeasedB
   });
   auto claimed = store::claim_probes(session, webhooks, settings_.probe_interval, new_lease());
   for (const auto& webhook : webhooks) early.forget(webhook.id);
-  for (const auto& delivery : claimed) early.probing(delivery.webhook);
-  add_leased(std::move(claimed), receiving, into);
+  for (const auto& delivery : claimed.deliveries) early.probing(delivery.webhook);
+  take(std::move(claimed), into);
 }
 
 }  // namespace dispatcher

@@ -60,11 +60,12 @@ std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotifica
 void append_created(LeasedBatch& into, const std::vector<store::CreatedDelivery>& created,
                     const std::vector<JudgedNotification>& notifications,
                     const std::map<delivery::EntityId, store::Recipient>& recipients, std::uint64_t lease) {
+  const auto now = monotonic_now();  // they have been locked until now
   for (const auto& [id, recipient] : recipients) {
     for (const auto& subscriber : recipient.webhooks) {
-      into.destinations.emplace(
+      into.destinations.insert_or_assign(
           subscriber.target.webhook,
-          LeasedBatch::Destination{subscriber.target, webhook::host_and_port(subscriber.target.url)});
+          LeasedBatch::Destination{subscriber.target, webhook::host_and_port(subscriber.target.url), now});
     }
   }
   std::map<delivery::NotificationId, const JudgedNotification*> by_id;

@@ -120,10 +120,6 @@ void Intake::claim(store::Session& session, QueueScanner& scanner, delivery::Fai
   const auto requests = plan_claims(candidates, ready, slots, into.grants);
   if (requests.empty()) return;
   into.leased_at = monotonic_now();
-  for (const auto& webhook : receiving)
-    into.destinations.emplace(
-        webhook.target.webhook,
-        LeasedBatch::Destination{webhook.target, webhook::host_and_port(webhook.target.url)});
   store::isolate(
       requests,
       [&](const std::vector<store::ClaimRequest>& part) { claim_part(session, ready, slots, part, into); },
@@ -141,9 +137,24 @@ void Intake::claim_part(store::Session& session, ReadyWebhooks& ready, delivery:
   note_claimed(ready, slots, requests, claimed);
   std::size_t unreadable = 0;
   for (const auto& reach : claimed.reached) unreadable += reach.unreadable;
-  into.worked = into.worked || !claimed.deliveries.empty() || unreadable > 0;
-  std::ranges::move(claimed.deliveries, std::back_inserter(into.deliveries));
+  into.worked = into.worked || unreadable > 0;
+  take(std::move(claimed.leased), into);
   report_left("deliveries", unreadable);
+}
+
+void Intake::take(store::Leased leased, LeasedBatch& into) const {
+  for (const auto id : leased.foreign)
+    log_.error(
+        "a delivery joined one entity's notification to another's webhook; it is cancelled (find out "
+        "who wrote it)",
+        {{"delivery", id}});
+  into.worked = into.worked || !leased.deliveries.empty() || !leased.foreign.empty();
+  for (auto& [webhook, target] : leased.targets) {
+    auto host = webhook::host_and_port(target.url);
+    into.destinations.insert_or_assign(
+        webhook, LeasedBatch::Destination{std::move(target), std::move(host), leased.at});
+  }
+  std::ranges::move(leased.deliveries, std::back_inserter(into.deliveries));
 }
 
 /// Met again at every look until the newer version has taken them: told once a minute.

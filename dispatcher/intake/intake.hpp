@@ -28,6 +28,7 @@ struct LeasedBatch {
   struct Destination {
     store::Target target;
     std::string host;
+    platform::MonotonicTime read_at;  // it stood so then, or a moment before
   };
   delivery::Grants grants;
   std::vector<delivery::LeasedDelivery> deliveries;
@@ -86,6 +87,7 @@ class Intake {
               const store::Refused& error);
   void report(const store::FanOut& fan_out) const;
   void report_left(std::string_view what, std::size_t count);
+  void take(store::Leased leased, LeasedBatch& into) const;
 
   platform::DeliverySettings settings_;
   platform::Log log_;

@@ -32,7 +32,7 @@ struct EarlyFixture : DeliveryFixture {
   std::vector<EarlyWebhook> found() { return find_early(session, UtcTime{}, 0, 10); }
   std::vector<DeliveryId> early(unsigned limit, DeliveryId after = 0) {
     std::vector<DeliveryId> ids;
-    for (const auto& one : claim_early(session, {{webhook.id, limit, after}}, long_lease).deliveries)
+    for (const auto& one : claim_early(session, {{webhook.id, limit, after}}, long_lease).leased.deliveries)
       ids.push_back(one.id);
     return ids;
   }
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_waits_is_claimed_oldest_first_and_once_between_two_ste
 BOOST_AUTO_TEST_CASE(a_failed_early_attempt_leaves_the_schedule_as_it_was) {
   const auto id = fail_one().id;
   const auto before = find_delivery(session, id)->next_attempt;
-  const auto leased = claim_early(session, {{webhook.id, 1}}, long_lease).deliveries.at(0);
+  const auto leased = claim_early(session, {{webhook.id, 1}}, long_lease).leased.deliveries.at(0);
   BOOST_CHECK(leased.kind == AttemptKind::early && leased.failures == 1U);
   auto result = failed_attempt(leased, 0ms);
   result.wait.reset();
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_failed_early_attempt_leaves_the_schedule_as_it_was) {
 BOOST_AUTO_TEST_CASE(one_that_was_not_started_or_whose_lease_expired_waits_as_before) {
   const auto id = fail_one().id;
   const auto before = find_delivery(session, id)->next_attempt;
-  const auto leased = claim_early(session, {{webhook.id, 1}}, long_lease).deliveries;
+  const auto leased = claim_early(session, {{webhook.id, 1}}, long_lease).leased.deliveries;
   BOOST_TEST(release_leases(session, leased).empty());
   BOOST_CHECK(find_delivery(session, id)->next_attempt == before);
   BOOST_TEST(early(1) == Ids{id});
@@ -122,7 +122,8 @@ BOOST_AUTO_TEST_CASE(one_that_was_not_started_or_whose_lease_expired_waits_as_be
 BOOST_AUTO_TEST_CASE(an_attempt_that_does_not_count_leaves_all_but_the_error) {
   const auto id = fail_one().id;
   const auto execution = find_webhook(session, webhook.id)->last_execution;
-  auto result = failed_attempt(claim_early(session, {{webhook.id, 1}}, long_lease).deliveries.at(0), 0ms);
+  auto result =
+      failed_attempt(claim_early(session, {{webhook.id, 1}}, long_lease).leased.deliveries.at(0), 0ms);
   result.wait.reset();
   result.counted = false;
   result.failures = 1;
@@ -144,8 +145,8 @@ BOOST_AUTO_TEST_CASE(a_retry_after_that_runs_is_respected) {
   record_results(session, {asked}, probing);
   const auto free = fail_one().id;
   const auto claimed = claim_early(session, {{webhook.id, 5}}, long_lease);
-  BOOST_REQUIRE_EQUAL(claimed.deliveries.size(), 1U);
-  BOOST_CHECK_EQUAL(claimed.deliveries[0].id, free);
+  BOOST_REQUIRE_EQUAL(claimed.leased.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(claimed.leased.deliveries[0].id, free);
   BOOST_CHECK(claimed.reached[0].asked > 59min && claimed.reached[0].asked <= 1h);
 }
 
@@ -157,18 +158,18 @@ BOOST_AUTO_TEST_CASE(a_probe_is_the_one_that_was_untried_for_longest_and_the_nex
   BOOST_REQUIRE_EQUAL(found().size(), 1U);
   BOOST_CHECK(found()[0].failing);
   const auto webhooks = found();
-  const auto leased = claim_probes(session, webhooks, 15min, long_lease);
+  const auto leased = claim_probes(session, webhooks, 15min, long_lease).deliveries;
   BOOST_REQUIRE_EQUAL(leased.size(), 1U);
   BOOST_CHECK(leased[0].id == waiting[1] && leased[0].kind == AttemptKind::probe);
   BOOST_TEST(found().empty());
-  BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).empty());  // another dispatcher
+  BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).deliveries.empty());  // another dispatcher
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_probed_of_a_webhook_of_which_nothing_waits) {
   fail_one();
   session.update("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)");
   make_probe_due();
-  BOOST_TEST(claim_probes(session, found(), 15min, long_lease).empty());
+  BOOST_TEST(claim_probes(session, found(), 15min, long_lease).deliveries.empty());
   BOOST_TEST(session.query("SELECT 1 FROM webhook_ejecuciones WHERE adelantar_en IS NOT NULL").empty());
 }
 
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(failed_probes_count_for_nothing_and_the_first_and_the_last_
   const auto id = fail_one().id;
   for (int i = 0; i < 4; ++i) {
     make_probe_due();
-    const auto leased = claim_probes(session, found(), 15min, long_lease).at(0);
+    const auto leased = claim_probes(session, found(), 15min, long_lease).deliveries.at(0);
     auto result = failed_attempt(leased, 0ms);
     result.wait.reset();
     result.failures = leased.failures;

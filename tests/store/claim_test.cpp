@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
   auto after = first.reached[0].last;
   after.due += Milliseconds(1001);
   const auto rest = claim(session, {{webhook.id, 10, after}}, long_lease);
-  BOOST_CHECK_EQUAL(rest.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(rest.leased.deliveries.size(), 1U);
   BOOST_CHECK_EQUAL(rest.reached[0].found, 1U);
   BOOST_CHECK_EQUAL(claim_some(10).size(), 1U);
 }
@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(a_claim_is_bounded_by_bytes_and_goes_on_where_it_stopped) {
   for (unsigned i = 0; i < all; ++i) insert_notification(session, 1, "evaluacion.cerrada", data);
   fan_out(session);
   const auto first = claim(session, {{webhook.id, all}}, long_lease);
-  BOOST_TEST(first.deliveries.size() == bytes_per_claim / data.size());
+  BOOST_TEST(first.leased.deliveries.size() == bytes_per_claim / data.size());
   BOOST_TEST(first.reached.at(0).found == all);  // it is not through
   const auto second = claim(session, {{webhook.id, all, first.reached.at(0).last}}, long_lease);
-  BOOST_TEST(second.deliveries.size() == all - first.deliveries.size());
+  BOOST_TEST(second.leased.deliveries.size() == all - first.leased.deliveries.size());
   BOOST_TEST(second.reached.at(0).found < all);
 }
 
@@ -111,7 +111,59 @@ BOOST_AUTO_TEST_CASE(what_is_put_off_for_its_bytes_is_taken_from_where_its_webho
   const auto result = claim(session, {{webhook.id, 40}, {other.id, 1}}, long_lease);
   BOOST_TEST(result.reached.at(1).found == 1U);
   BOOST_TEST((result.reached.at(1).last == DuePosition{}));
-  BOOST_TEST(claim(session, {{other.id, 1}}, long_lease).deliveries.size() == 1U);
+  BOOST_TEST(claim(session, {{other.id, 1}}, long_lease).leased.deliveries.size() == 1U);
+}
+
+// What whoever may insert into `entregas` could do: an entity would get another one's notification.
+BOOST_AUTO_TEST_CASE(another_entitys_notification_is_never_leased) {
+  add_webhook(session, 2);
+  const auto foreign = insert_notification(session, 2);
+  fan_out(session);
+  session.update(
+      "INSERT INTO entregas (notificacion_id, webhook_id, estado, paso, proximo_intento, creada_en)"
+      " VALUES (?, ?, 'pendiente', 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))",
+      foreign, webhook.id);
+  queue_one();
+  const auto result = claim(session, {{webhook.id, 10}}, long_lease);
+  BOOST_REQUIRE_EQUAL(result.leased.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(result.leased.deliveries[0].entity, 1);
+  BOOST_REQUIRE_EQUAL(result.leased.foreign.size(), 1U);
+  const auto rows = session.query(
+      "SELECT estado, ultimo_error FROM entregas WHERE notificacion_id = ? AND"
+      " webhook_id = ?",
+      foreign, webhook.id);
+  BOOST_CHECK_EQUAL(rows.at(0).text("estado"), "cancelada");
+  BOOST_CHECK_EQUAL(rows.at(0).text("ultimo_error"), "La notificación es de otra entidad");
+  BOOST_CHECK(claim_some(10, {102, Milliseconds(60000)}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_leased_goes_where_the_webhook_says_by_then) {
+  queue_one();
+  session.update("UPDATE webhooks SET url = 'https://otro.example/' WHERE id = ?", webhook.id);
+  const auto leased = claim(session, {{webhook.id, 1}}, long_lease).leased;
+  BOOST_REQUIRE_EQUAL(leased.targets.size(), 1U);
+  BOOST_CHECK_EQUAL(leased.targets.at(webhook.id).url, "https://otro.example/");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_leased_once_an_entity_is_disabled_or_while_that_is_not_decided) {
+  queue_one();
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  set_entity_active(other, 1, false);
+  const auto undecided = claim(session, {{webhook.id, 1}}, long_lease);
+  BOOST_CHECK(undecided.leased.deliveries.empty() && undecided.reached.at(0).skipped);
+  other.execute("COMMIT");
+  BOOST_CHECK(claim(session, {{webhook.id, 1}}, long_lease).leased.deliveries.empty());
+}
+
+BOOST_AUTO_TEST_CASE(disabling_an_entity_waits_for_a_fan_out_that_has_looked) {
+  queue_one();
+  Session other = database.connect();
+  other.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  session.execute("START TRANSACTION");
+  load_recipients(session, {1});
+  BOOST_CHECK_THROW(set_entity_active(other, 1, false), Conflict);
+  session.execute("ROLLBACK");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -49,7 +49,7 @@ struct Fixture : MaintenanceFixture {
 
   /// What is due for the live webhook, delivered.
   void deliver_one() {
-    const auto leased = claim(session, {{live.id, 5}}, lease).deliveries;
+    const auto leased = claim(session, {{live.id, 5}}, lease).leased.deliveries;
     BOOST_TEST_REQUIRE(leased.size() == 1U);
     const auto summary = record_results(session, {delivered(leased[0])}, {day});
     BOOST_TEST(summary.stale.empty());
@@ -94,7 +94,7 @@ void load_two(Fixture& f) {
 void give_back_and_recover(Fixture& f) {
   insert_notification(f.session, 1);
   fan_out(f.session);
-  BOOST_TEST(release_leases(f.session, claim(f.session, {{f.live.id, 5}}, lease).deliveries).empty());
+  BOOST_TEST(release_leases(f.session, claim(f.session, {{f.live.id, 5}}, lease).leased.deliveries).empty());
   claim(f.session, {{f.live.id, 5}}, {102, Milliseconds(-1000)});
   BOOST_TEST(recover_expired_leases(f.session, 10) == 1U);
   f.deliver_one();

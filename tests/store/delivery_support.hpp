@@ -16,7 +16,7 @@ struct DeliveryFixture {
   Webhook webhook = add_webhook(session, 1);
 
   std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease = long_lease) {
-    return claim(session, {{webhook.id, limit}}, lease).deliveries;
+    return claim(session, {{webhook.id, limit}}, lease).leased.deliveries;
   }
   LeasedDelivery claim_one(const Lease& lease = long_lease) { return claim_some(1, lease).at(0); }
   /// Nothing of the webhook is due.

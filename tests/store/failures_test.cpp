@@ -52,11 +52,11 @@ BOOST_AUTO_TEST_CASE(a_locked_webhook_is_told_and_the_others_are_claimed_without
   fan_out(session);
   hold("webhooks WHERE id = " + std::to_string(first.id));
   const auto result = claim(session, {{first.id, 5}, {second.id, 5}}, lease);
-  BOOST_REQUIRE_EQUAL(result.deliveries.size(), 1U);
-  BOOST_CHECK_EQUAL(result.deliveries[0].webhook, second.id);
+  BOOST_REQUIRE_EQUAL(result.leased.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(result.leased.deliveries[0].webhook, second.id);
   BOOST_CHECK(result.reached[0].skipped && !result.reached[1].skipped);
   other.execute("ROLLBACK");
-  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_notification_that_is_being_cancelled_is_left_to_it_without_waiting) {
@@ -64,10 +64,10 @@ BOOST_AUTO_TEST_CASE(a_notification_that_is_being_cancelled_is_left_to_it_withou
   fan_out(session);
   hold("notificaciones_pendientes WHERE entidad_id = 1");
   const auto result = claim(session, {{first.id, 5}, {second.id, 5}}, lease);
-  BOOST_REQUIRE_EQUAL(result.deliveries.size(), 1U);
-  BOOST_CHECK_EQUAL(result.deliveries[0].webhook, second.id);
+  BOOST_REQUIRE_EQUAL(result.leased.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(result.leased.deliveries[0].webhook, second.id);
   other.execute("ROLLBACK");
-  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_with_a_locked_webhook_is_told_without_waiting) {
@@ -133,12 +133,12 @@ BOOST_AUTO_TEST_CASE(a_delivery_of_a_newer_version_s_event_is_passed_over_howeve
   fan_out(session);  // all of them due at the same moment
   session.update("UPDATE notificaciones_pendientes SET evento = 'evento.nuevo' ORDER BY id LIMIT 4");
   const auto none = claim(session, {{first.id, 2}}, lease);
-  BOOST_CHECK(none.deliveries.empty());
+  BOOST_CHECK(none.leased.deliveries.empty());
   BOOST_CHECK_EQUAL(none.reached[0].unreadable, 2U);
   const auto more = claim(session, {{first.id, 2, none.reached[0].last}}, lease);
   BOOST_CHECK_EQUAL(more.reached[0].unreadable, 2U);
   const auto last = claim(session, {{first.id, 2, more.reached[0].last}}, lease);
-  BOOST_CHECK_EQUAL(last.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(last.leased.deliveries.size(), 1U);
   BOOST_CHECK_EQUAL(pending_in("entregas"), 4);
 }
 

@@ -116,6 +116,17 @@ BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
   BOOST_CHECK(!recipients.contains(3));
 }
 
+BOOST_AUTO_TEST_CASE(an_entity_whose_row_somebody_holds_is_no_unknown_one) {
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  set_entity_active(other, 1, false);
+  const auto recipients = load_recipients(session, {1, 3});
+  BOOST_CHECK(recipients.at(1).locked);
+  BOOST_CHECK(!recipients.contains(3));
+  other.execute("ROLLBACK");
+  BOOST_CHECK(!load_recipients(session, {1}).at(1).locked);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_created_leased_is_returned_and_not_claimed_again) {
   insert_notification(session, 1);
   insert_notification(session, 1);

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_claim_and_the_recording_of_its_results) {
   const auto round = [&] {
     const auto before = rows_read(session);
     std::vector<DeliveryResult> delivery_results;
-    for (const auto& leased : claim(session, {{busy.id, 5}}, lease).deliveries)
+    for (const auto& leased : claim(session, {{busy.id, 5}}, lease).leased.deliveries)
       delivery_results.push_back(delivered(leased));
     BOOST_TEST(delivery_results.size() == 5U);
     BOOST_TEST(record_results(session, delivery_results, {Milliseconds(0)}).stale.empty());

@@ -22,7 +22,7 @@ struct Fixture {
     fan_out(session);
   }
   std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease) {
-    return claim(session, {{webhook.id, limit}}, lease).deliveries;
+    return claim(session, {{webhook.id, limit}}, lease).leased.deliveries;
   }
   /// What a webhook's entity sees of its last execution, and what is on record of its deliveries.
   std::string seen() {

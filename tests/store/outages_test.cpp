@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(who_has_answered_of_late_is_found_with_the_address) {
   insert_notification(session, 2);
   insert_notification(session, 3);
   fan_out(session);
-  auto results = claim(session, {{silent.id, 1}, {old.id, 1}}, long_lease).deliveries;
+  auto results = claim(session, {{silent.id, 1}, {old.id, 1}}, long_lease).leased.deliveries;
   BOOST_REQUIRE_EQUAL(results.size(), 2U);
   for (const auto& leased : results) {
     auto result = leased.webhook == silent.id ? failed_attempt(leased, 1h) : delivered(leased);

@@ -100,7 +100,7 @@ void work(Session& session) {
   waiting_entities(session);
   find_waiting_webhooks(session, {{1, 500}, {600, 600}});
   load_receiving(session, {1, 2, 5});
-  const auto claimed = claim(session, {{1, 5}, {2, 5}, {5, 5}}, lease).deliveries;
+  const auto claimed = claim(session, {{1, 5}, {2, 5}, {5, 5}}, lease).leased.deliveries;
   BOOST_TEST_REQUIRE(claimed.size() > 2U);
   std::vector<DeliveryResult> delivery_results{delivered(claimed[0]),
                                                failed_attempt(claimed[1], Milliseconds(1000))};

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   insert_notification(session, 2);
   for (int i = 0; i < 3; ++i) queue_one();
   const auto leased = claim_some(3);
-  const auto free = claim(session, {{other_webhook.id, 1}}, long_lease).deliveries.at(0);
+  const auto free = claim(session, {{other_webhook.id, 1}}, long_lease).leased.deliveries.at(0);
   BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).held.empty());
   Session other = database.connect();
   const auto id = std::to_string(leased[1].id);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
     const auto hook = add_webhook(session, entity);
     insert_notification(session, entity);
     fan_out(session);
-    delivery_results.push_back(delivered(claim(session, {{hook.id, 1}}, long_lease).deliveries.at(0)));
+    delivery_results.push_back(delivered(claim(session, {{hook.id, 1}}, long_lease).leased.deliveries.at(0)));
   }
   session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", delivery_results[1].webhook);
   Session other = database.connect();
@@ -276,10 +276,10 @@ BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
 // waiting.
 BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_our_own) {
   for (int i = 0; i < 3; ++i) queue_one();
-  const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).deliveries;
+  const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).leased.deliveries;
   BOOST_REQUIRE_EQUAL(ours.size(), 2U);
   BOOST_REQUIRE_EQUAL(recover_expired_leases(session, 10), 2U);
-  const auto theirs = claim(session, {{webhook.id, 3}}, {12, Milliseconds(60'000)}).deliveries;
+  const auto theirs = claim(session, {{webhook.id, 3}}, {12, Milliseconds(60'000)}).leased.deliveries;
   BOOST_REQUIRE_EQUAL(theirs.size(), 3U);
   std::vector<DeliveryResult> results{delivered(ours[0]), delivered(ours[1])};
   for (const auto& one : theirs) {

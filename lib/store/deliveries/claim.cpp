@@ -119,7 +119,7 @@ Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const L
     reach.unreadable = leased.unreadable[reach.webhook];
   }
   reach_back(requests, due, leased.put_off, result.reached);
-  result.deliveries = std::move(leased.deliveries);
+  result.leased = std::move(leased.leased);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "store/deliveries/lease.hpp"
+#include "store/deliveries/lease_candidates.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
 #include "store/webhooks/target.hpp"
@@ -38,7 +39,7 @@ struct ClaimRequest {
   DuePosition after{};
 };
 struct Claim {
-  std::vector<LeasedDelivery> deliveries;  // in the order they fell due
+  Leased leased;
   /// How far each webhook was looked at, in the order of the requests.
   struct Reach {
     WebhookId webhook;

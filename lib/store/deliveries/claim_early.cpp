@@ -168,12 +168,12 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
     reach.last = first->second - 1;
     reach.more = true;
   }
-  result.deliveries = std::move(leased.deliveries);
+  result.leased = std::move(leased.leased);
   return result;
 }
 
-std::vector<LeasedDelivery> claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
-                                         Milliseconds interval, const Lease& lease) {
+Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks, Milliseconds interval,
+                    const Lease& lease) {
   const auto found = find_probes(session, webhooks);
   std::vector<EarlyChange> changes;
   changes.reserve(webhooks.size());
@@ -184,7 +184,7 @@ std::vector<LeasedDelivery> claim_probes(Session& session, const std::vector<Ear
     const auto probe = found.find(id);
     if (probe != found.end() && probe->second.candidate) candidates.push_back(*probe->second.candidate);
   }
-  return lease_candidates(session, candidates, AttemptKind::probe, lease).deliveries;
+  return lease_candidates(session, candidates, AttemptKind::probe, lease).leased;
 }
 
 }  // namespace store

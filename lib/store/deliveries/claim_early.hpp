@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/deliveries/lease.hpp"
+#include "store/deliveries/lease_candidates.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
 
@@ -38,7 +39,7 @@ struct EarlyRequest {
   DeliveryId after = 0;  // those up to here have been looked at
 };
 struct EarlyClaim {
-  std::vector<LeasedDelivery> deliveries;
+  Leased leased;
   struct Reach {
     WebhookId webhook;
     DeliveryId last = 0;   // looked at up to here
@@ -54,7 +55,7 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
 /// tried for longest, and that no Retry-After forbids. Those of which one was leased, or none may be now, are
 /// due for another probe after `interval`; those of which nothing waits, no longer. Another dispatcher that
 /// asks at the same time gets none of these.
-std::vector<LeasedDelivery> claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
-                                         platform::Milliseconds interval, const Lease& lease);
+Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
+                    platform::Milliseconds interval, const Lease& lease);
 
 }  // namespace store

@@ -16,12 +16,17 @@ namespace {
 
 using delivery::AttemptKind;
 
-/// Locked for share: once a DELETE has answered, nothing more is claimed. Each server has its own words for
-/// it, and takes those of the other for a comment.
+/// Locked for share, with their entities: once a DELETE, or the command that disables one, has answered,
+/// nothing more is claimed. Each server has its own words for it, and takes those of the other for a comment.
 constexpr std::string_view lock_receiving_webhooks =
-    "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+    "SELECT w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS "
+    "secreto_sellado"
+    " FROM webhooks w FORCE INDEX (PRIMARY)"
+    " STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id"
+    " WHERE w.id IN";
 constexpr std::string_view where_receiving =
-    "AND activo AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
+    "AND w.activo AND w.plaza IS NOT NULL AND t.activa"
+    " /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 constexpr std::string_view lock_deliveries =
     "SELECT id, webhook_id, notificacion_id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
@@ -31,7 +36,7 @@ constexpr std::string_view where_not_early =
 
 /// For share: what a cancellation that is not committed yet holds is left to it.
 constexpr std::string_view lock_notifications =
-    "SELECT id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
+    "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " origen = 'prueba' AS prueba"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
@@ -40,6 +45,12 @@ constexpr std::string_view cancel_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3)
+  WHERE e.estado = 'pendiente')sql";
+
+constexpr std::string_view cancel_foreign = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'cancelada', e.ultimo_error = 'La notificación es de otra entidad', e.terminada_en = UTC_TIMESTAMP(3)
   WHERE e.estado = 'pendiente')sql";
 
 constexpr std::string_view lease_deliveries = R"sql(
@@ -58,14 +69,20 @@ constexpr std::string_view leased_deliveries = R"sql(
   JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.arriendo = ?)sql";
 
-/// Those that may not receive, or whose row somebody holds.
-std::set<WebhookId> lock_receiving(Session& session, const std::vector<Candidate>& candidates) {
-  std::set<WebhookId> skipped;
-  for (const auto& candidate : candidates) skipped.insert(candidate.webhook);
-  const std::vector<WebhookId> asked(skipped.begin(), skipped.end());  // everybody locks in the same order
-  for (const auto& row : query_ids(session, lock_receiving_webhooks, asked, where_receiving))
-    skipped.erase(row.integer("id"));
-  return skipped;
+struct Receiving {
+  Target target;
+  EntityId entity;
+};
+
+/// Of the candidates' webhooks those that may receive, and whose rows nobody holds.
+std::map<WebhookId, Receiving> lock_receiving(Session& session, const std::vector<Candidate>& candidates) {
+  std::set<WebhookId> asked;  // everybody locks in the same order
+  for (const auto& candidate : candidates) asked.insert(candidate.webhook);
+  std::map<WebhookId, Receiving> result;
+  for (const auto& row :
+       query_ids(session, lock_receiving_webhooks, {asked.begin(), asked.end()}, where_receiving))
+    result.emplace(row.integer("webhook_id"), Receiving{read_target(row), row.integer("entidad_id")});
+  return result;
 }
 
 /// A delivery whose row this session now holds.
@@ -77,10 +94,10 @@ struct Held {
 
 /// Of the candidates, in their order; others are being claimed elsewhere.
 std::vector<Held> lock_candidates(Session& session, const std::vector<Candidate>& candidates,
-                                  const std::set<WebhookId>& skipped, AttemptKind kind) {
+                                  const std::map<WebhookId, Receiving>& receiving, AttemptKind kind) {
   std::vector<DeliveryId> ids;
   for (const auto& candidate : candidates) {
-    if (!skipped.contains(candidate.webhook)) ids.push_back(candidate.id);
+    if (receiving.contains(candidate.webhook)) ids.push_back(candidate.id);
   }
   std::map<DeliveryId, Held> locked;
   for (const auto& row : query_ids(session, lock_deliveries, ids,
@@ -99,6 +116,7 @@ std::vector<Held> lock_candidates(Session& session, const std::vector<Candidate>
 enum class Fate { lease, cancel, unreadable };
 
 struct Judged {
+  EntityId entity;
   Fate fate;
   std::uint64_t bytes;  // of the notification's data
 };
@@ -119,7 +137,7 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
     const bool readable =
         fetchable && row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));
     const auto fate = cancelled ? Fate::cancel : readable ? Fate::lease : Fate::unreadable;
-    fates[row.integer("id")] = {fate, bytes};
+    fates[row.integer("id")] = {row.integer("entidad_id"), fate, bytes};
   }
   return fates;
 }
@@ -130,37 +148,44 @@ struct Sorted {
   std::vector<DeliveryId> to_cancel;
 };
 
-Sorted sort_held(Session& session, const std::vector<Held>& held, LeasedCandidates& leased) {
-  Sorted result;
+Sorted sort_held(Session& session, const std::vector<Held>& held,
+                 const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
+  Sorted sorted;
   std::set<WebhookId> full;  // of which one was put off: none overtakes it
   std::uint64_t bytes = 0;
   const auto fates = read_fates(session, held);
   for (const auto& delivery : held) {
     const auto found = fates.find(delivery.notification);
     if (found == fates.end()) continue;
-    const auto& [fate, size] = found->second;
-    if (fate == Fate::cancel) result.to_cancel.push_back(delivery.id);
-    if (fate == Fate::unreadable) ++leased.unreadable[delivery.webhook];
+    const auto& [entity, fate, size] = found->second;
+    if (entity != receiving.at(delivery.webhook).entity) {
+      result.leased.foreign.push_back(delivery.id);
+      continue;
+    }
+    if (fate == Fate::cancel) sorted.to_cancel.push_back(delivery.id);
+    if (fate == Fate::unreadable) ++result.unreadable[delivery.webhook];
     if (fate != Fate::lease) continue;
     if (full.contains(delivery.webhook) || (bytes > 0 && bytes + size > bytes_per_claim)) {
       full.insert(delivery.webhook);
-      leased.put_off.insert(delivery.id);
+      result.put_off.insert(delivery.id);
     } else {
       bytes += size;
-      result.to_lease.push_back(delivery.id);
+      sorted.to_lease.push_back(delivery.id);
     }
   }
-  return result;
+  return sorted;
 }
 
-void lease_held(Session& session, const Sorted& held, AttemptKind kind, const Lease& lease) {
+void change_held(Session& session, const Sorted& sorted, const std::vector<DeliveryId>& foreign,
+                 AttemptKind kind, const Lease& lease) {
   std::uint64_t changed = 0;
-  if (!held.to_cancel.empty()) changed += session.update(cancel_deliveries, json_ids(held.to_cancel));
-  if (!held.to_lease.empty())
+  if (!foreign.empty()) changed += session.update(cancel_foreign, json_ids(foreign));
+  if (!sorted.to_cancel.empty()) changed += session.update(cancel_deliveries, json_ids(sorted.to_cancel));
+  if (!sorted.to_lease.empty())
     changed +=
-        session.update(lease_deliveries, json_ids(held.to_lease), name(kind), kind == AttemptKind::early,
+        session.update(lease_deliveries, json_ids(sorted.to_lease), name(kind), kind == AttemptKind::early,
                        lease.token, std::int64_t{lease.duration.count()} * 1000);
-  if (changed != held.to_lease.size() + held.to_cancel.size())
+  if (changed != sorted.to_lease.size() + sorted.to_cancel.size() + foreign.size())
     throw Conflict(0, "a delivery was claimed by another dispatcher");
 }
 
@@ -191,21 +216,33 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
   return result;
 }
 
+/// The targets are read before the locks are gone: how old they are does not depend on how long the database
+/// takes to answer.
+LeasedCandidates lease_locked(Session& session, const std::vector<Candidate>& candidates, AttemptKind kind,
+                              const Lease& lease) {
+  LeasedCandidates result;
+  auto receiving = lock_receiving(session, candidates);
+  for (const auto& candidate : candidates) {
+    if (!receiving.contains(candidate.webhook)) result.skipped.insert(candidate.webhook);
+  }
+  const auto held = lock_candidates(session, candidates, receiving, kind);
+  const auto sorted = sort_held(session, held, receiving, result);
+  change_held(session, sorted, result.leased.foreign, kind, lease);
+  result.leased.deliveries = read_leased(session, sorted.to_lease, kind, lease);
+  for (const auto& delivery : result.leased.deliveries) {
+    const auto& target = receiving.at(delivery.webhook).target;
+    result.leased.targets.emplace(delivery.webhook, target);
+  }
+  return result;
+}
+
 }  // namespace
 
 LeasedCandidates lease_candidates(Session& session, const std::vector<Candidate>& candidates,
                                   AttemptKind kind, const Lease& lease) {
-  LeasedCandidates result;
-  if (candidates.empty()) return result;
-  const auto ids = transaction(session, [&] {
-    result = {};
-    result.skipped = lock_receiving(session, candidates);
-    const auto held = lock_candidates(session, candidates, result.skipped, kind);
-    auto sorted = sort_held(session, held, result);
-    lease_held(session, sorted, kind, lease);
-    return std::move(sorted.to_lease);
-  });
-  result.deliveries = read_leased(session, ids, kind, lease);
+  if (candidates.empty()) return {};
+  auto result = transaction(session, [&] { return lease_locked(session, candidates, kind, lease); });
+  result.leased.at = platform::monotonic_now();
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "store/deliveries/lease.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
+#include "store/webhooks/target.hpp"
 
 namespace store {
 
@@ -16,8 +17,16 @@ struct Candidate {
   WebhookId webhook;
 };
 
-struct LeasedCandidates {
+/// What was leased, and where it goes: as it stood when the lease was committed, and so a moment before `at`.
+struct Leased {
   std::vector<LeasedDelivery> deliveries;  // in the order they fall due
+  std::map<WebhookId, Target> targets;     // of these
+  platform::MonotonicTime at{};
+  std::vector<DeliveryId> foreign{};  // cancelled: a notification of another entity than the webhook's
+};
+
+struct LeasedCandidates {
+  Leased leased;
   std::set<WebhookId> skipped;   // somebody holds its row, or it may no longer receive: nothing was leased
   std::set<DeliveryId> put_off;  // the batch is large enough without them
   std::map<WebhookId, unsigned> unreadable;  // left pending: this version does not know their event

@@ -57,6 +57,7 @@ constexpr std::string_view by_this_version =
 
 constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view in_share_mode = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 /// A range of slots for each entity: the deleted ones, which have none, are not read.
 constexpr std::string_view webhooks_of_entities =
@@ -201,6 +202,19 @@ void lock_webhooks_of(Session& session, const std::vector<EntityId>& entities,
   for (const auto& [id, entity] : missing) recipients[entity].locked = true;
 }
 
+/// One whose row somebody holds is not taken for one that does not exist.
+void lock_entities(Session& session, const std::vector<EntityId>& entities,
+                   std::map<EntityId, Recipient>& recipients) {
+  std::set<EntityId> missing(entities.begin(), entities.end());
+  for (const auto& row : query_ids(session, entities_by_id, entities, in_share_mode)) {
+    missing.erase(row.integer("id"));
+    recipients[row.integer("id")].active = row.boolean("activa");
+  }
+  if (missing.empty()) return;
+  for (const auto& row : query_ids(session, entities_by_id, {missing.begin(), missing.end()}, ""))
+    recipients[row.integer("id")].locked = true;
+}
+
 void read_states(Session& session, const std::map<WebhookId, Subscriber*>& webhooks) {
   if (webhooks.empty()) return;
   json::Array ids;
@@ -280,8 +294,7 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
   std::map<WebhookId, Subscriber*> webhooks;
   lock_webhooks_of(session, entities, result, webhooks);
   read_states(session, webhooks);
-  for (const auto& row : query_ids(session, entities_by_id, entities, ""))
-    result[row.integer("id")].active = row.boolean("activa");
+  lock_entities(session, entities, result);
   return result;
 }
 

@@ -69,7 +69,7 @@ struct Subscriber {
 struct Recipient {
   bool active = false;
   std::vector<Subscriber> webhooks;
-  bool locked = false;  // somebody holds a webhook's row: nothing can be fanned out to it yet
+  bool locked = false;  // somebody holds its row, or a webhook's: nothing can be fanned out to it yet
 };
 /// The entities that exist, with their webhooks, locked for share until the transaction ends: none is
 /// deleted, disabled or enabled meanwhile. Waits for no lock.
