@@ -1,14 +1,22 @@
 -- apientidades-dispatcher: works the queue, records what came of it, and purges what retention lets go. It sees no
--- token, and of a webhook it changes only whether it is active.
-GRANT SELECT                          ON entidades                 TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE (activo, motivo),
-      DELETE                          ON webhooks                  TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, INSERT, UPDATE, DELETE  ON webhook_ejecuciones       TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE, DELETE          ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, INSERT, UPDATE, DELETE  ON notificaciones_apartadas  TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, INSERT, UPDATE, DELETE  ON entregas                  TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, INSERT, DELETE          ON intentos_entrega          TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT                          ON control_envio             TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, INSERT, UPDATE, DELETE  ON cortes_envio              TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE (hora)           ON reloj_visto               TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT                          ON migraciones               TO 'apientidades_dispatcher'@'localhost';
+-- token and no entity's name; of a webhook it changes only whether it is active, of a notification and a delivery only
+-- what becomes of them.
+-- First what an earlier version was granted, and this one no longer needs.
+REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (activo, motivo), DELETE ON webhooks TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_ejecuciones TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (estado, error, terminada_en), DELETE
+  ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, INSERT, UPDATE, DELETE ON notificaciones_apartadas TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT,
+      INSERT (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, arriendo_hasta),
+      UPDATE (estado, tipo, adelantada, no_antes, intentos, paso, proximo_intento, arriendo, arriendo_hasta,
+              ultimo_estado, ultimo_error, terminada_en),
+      DELETE
+  ON entregas TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (hora) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT ON migraciones TO 'apientidades_dispatcher'@'localhost';

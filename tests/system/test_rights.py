@@ -17,7 +17,16 @@ FORBIDDEN = {
         "UPDATE entregas SET estado = 'cancelada'", "DELETE FROM entregas", "SELECT * FROM intentos_entrega",
         "SELECT * FROM notificaciones_apartadas", "DELETE FROM notificaciones_apartadas",
         "UPDATE control_envio SET pausada = 1", "UPDATE webhook_ejecuciones SET ultimo_error = 'x'",
-        "DELETE FROM altas_webhook",
+        "DELETE FROM altas_webhook", "SELECT secreto_sellado FROM webhooks", "SELECT secreto_clave FROM webhooks",
+        "SELECT id FROM notificaciones_pendientes", "SELECT datos FROM notificaciones_pendientes",
+        "INSERT INTO notificaciones_pendientes (id, entidad_id, evento, datos) VALUES (1, 1, 'evaluacion.abierta', '{}')",
+        "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (1, 'evaluacion.abierta', '{}', 'x')",
+        "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, paso)"
+        " VALUES (1, 1, 'pendiente', NOW(), NOW(), 1)",
+        "SELECT webhook_id FROM entregas", "SELECT ultimo_error FROM entregas", "SELECT etiqueta FROM tokens_acceso",
+        "SELECT fallos FROM webhook_ejecuciones",
+        "INSERT INTO webhooks (id, entidad_id, url, eventos) VALUES (1, 1, 'https://x.example.com/', 'evaluacion.abierta')",
+        "INSERT INTO webhooks (entidad_id, url, eventos, activo) VALUES (1, 'https://x.example.com/', 'evaluacion.abierta', 1)",
     ],
     "dispatcher": [
         "SELECT * FROM tokens_acceso", "UPDATE entidades SET activa = 1",
@@ -26,6 +35,12 @@ FORBIDDEN = {
         "INSERT INTO webhooks (entidad_id, url, eventos) VALUES (1, 'https://x.example.com/', 'evaluacion.abierta')",
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES (1, 'evaluacion.abierta', '{}')",
         "SELECT * FROM altas_webhook", "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
+        "SELECT nombre FROM entidades", "UPDATE notificaciones_pendientes SET datos = '{}'",
+        "UPDATE notificaciones_pendientes SET entidad_id = 1", "UPDATE notificaciones_pendientes SET evento = 'evaluacion.abierta'",
+        "UPDATE notificaciones_pendientes SET clave = NULL", "UPDATE notificaciones_pendientes SET ocurrida_en = NOW()",
+        "UPDATE entregas SET webhook_id = 1", "UPDATE entregas SET notificacion_id = 1", "UPDATE entregas SET creada_en = NOW()",
+        "INSERT INTO entregas (id, notificacion_id, webhook_id, estado, proximo_intento, creada_en)"
+        " VALUES (1, 1, 1, 'pendiente', NOW(), NOW())",
     ],
 }
 OF_NOBODY = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE webhooks ADD mia INT",
