@@ -88,6 +88,8 @@ std::vector<Metric> gauges() {
        "of receivers that rest after a 429 apart; as of the last look.",
        series("of", {"notification", "delivery"})},
       {Kind::gauge, "apientidades_queue_look_seconds", "What the last look at the queue took."},
+      {Kind::gauge, "apientidades_notification_numbers_left",
+       "How many notifications can still be numbered: with none left, nobody can insert one."},
   };
 }
 
@@ -168,7 +170,8 @@ Metrics::Metrics()
             table.gauge("apientidades_queue_deliveries", 3),
             table.gauge("apientidades_queue_oldest_seconds", 0),
             table.gauge("apientidades_queue_oldest_seconds", 1),
-            table.gauge("apientidades_queue_look_seconds")},
+            table.gauge("apientidades_queue_look_seconds"),
+            table.gauge("apientidades_notification_numbers_left")},
       attempts_(counters_of(table, "apientidades_attempts_total", outcome_labels.size())),
       durations_{table.histogram("apientidades_attempt_duration_seconds", 0),
                  table.histogram("apientidades_attempt_duration_seconds", 1)},

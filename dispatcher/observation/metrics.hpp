@@ -61,6 +61,7 @@ class Metrics {
     metrics::Gauge pending, in_flight, held, failed;
     metrics::Gauge oldest_notification, oldest_delivery;
     metrics::Gauge look_duration;
+    metrics::Gauge numbers_left;
   } queue;
 
  private:

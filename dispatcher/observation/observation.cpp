@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::int64_t count_limit = 100000;  // rows of a state: some 20 ms each
 constexpr unsigned idle_factor = 50;          // the looks take a fiftieth of a session's time at most
 constexpr auto report_interval = 1s;
+constexpr auto unknown = std::numeric_limits<double>::quiet_NaN();
 
 std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
   return std::to_string(count) + (count >= count_limit ? " or more " : " ") +
@@ -92,6 +93,7 @@ Observation::Span Observation::look() {
   const auto start = platform::monotonic_now();
   try {
     queue_ = store::queue_status(session_, count_limit);
+    metrics_.queue.numbers_left.set(store::notification_numbers_left(session_).value_or(unknown));
     const auto cost = platform::monotonic_now() - start;
     show(*queue_, cost);
     return cost;
@@ -120,8 +122,8 @@ void Observation::show(const store::QueueStatus& queue, Span cost) const {
 void Observation::forget() const {
   const auto& to = metrics_.queue;
   for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,
-                            to.held, to.failed, to.oldest_notification, to.oldest_delivery})
-    gauge.set(std::numeric_limits<double>::quiet_NaN());
+                            to.held, to.failed, to.oldest_notification, to.oldest_delivery, to.numbers_left})
+    gauge.set(unknown);
 }
 
 std::string Observation::status(bool stopping) const {

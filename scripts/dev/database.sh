@@ -100,7 +100,7 @@ prepare_database() {
   done
   apply_grants admin
   run_admin db migrate >&2 || die "apientidades-admin db migrate failed: see the line above"
-  for name in api dispatcher evaluacion; do
+  for name in api dispatcher evaluacion triggers; do
     apply_grants "$name"
   done
 }

@@ -1,9 +1,10 @@
 """The evaluation system's one table: what it may do, what fails at once, what is rejected later."""
+import contextlib
 import json
 
 import pytest
 
-from support.actors import DATA, fresh_id
+from support.actors import BASE, DATA, fresh_id
 from support.sql import SqlError
 
 TABLE = "notificaciones_pendientes"
@@ -202,6 +203,27 @@ def test_the_evaluation_user_may_look_at_its_rows(entity, stack):
     id = entity.notify()
     assert stack.evaluation(f"SELECT entidad_id, evento FROM {TABLE} WHERE id = {id}") == [
         [str(entity.id), "evaluacion.abierta"]]
+
+
+@pytest.mark.parametrize("number", [9223372036854775806, 5, 0])
+def test_the_number_of_a_row_is_the_servers_whatever_the_writers_session_says(entity, receiver, stack, number):
+    """Any session may set insert_id; one near the end of BIGINT stopped the INSERTs of everybody for good."""
+    hook = entity.register(events=["evaluacion.abierta"])
+    before = entity.notify()
+    stack.evaluation(f"SET insert_id = {number}")
+    try:
+        if number > 0:
+            refused(entity.notify, 1644)
+        else:  # to MariaDB it is as if there had been no SET
+            with contextlib.suppress(SqlError):
+                entity.notify()
+    finally:
+        stack.connect_evaluation()
+    after = entity.notify()
+    assert before < after < before + 1000
+    assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
+    receiver.wait(hook.path, 3)
+    assert stack.value(f"SELECT COUNT(*) FROM {TABLE} WHERE id < 1 OR id > 1e15") == "0"
 
 
 def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, stack):

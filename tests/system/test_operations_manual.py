@@ -11,6 +11,7 @@ from fakes import host
 from fakes.receiver import Behaviour, Receiver
 from support import manual
 from support.actors import Entity, fresh_id
+from support.sql import SqlError
 from support.stack import Stack, setting
 from support.wait import wait_until
 
@@ -158,6 +159,25 @@ def own_outage(place):
     place.stack.sql("DELETE FROM cortes_envio")
 
 
+def out_of_numbers(place):
+    """A writer's session takes the last numbers; without the triggers nothing refuses that."""
+    case = place.case()
+    for trigger in ("numero_lo_pone_el_servidor", "numero_no_es_cero"):
+        place.stack.sql(f"DROP TRIGGER {trigger}")
+    place.stack.evaluation("SET insert_id = 9223372036854775806")
+    place.arrived(case)
+    last = [place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}') for _ in range(2)]
+    assert min(last) > 10**18
+    with pytest.raises(SqlError):
+        place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}')
+    place.arrived(case, 3)
+    yield case
+    place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}')
+    place.arrived(case, 4)
+    assert place.stack.value("SELECT COUNT(*) FROM notificaciones_pendientes WHERE id > 1e15") == "0"
+    assert place.stack.value("SELECT COUNT(*) FROM entregas WHERE notificacion_id > 1e15") == "0"
+
+
 def rejected(place):
     unknown, other = fresh_id(), fresh_id()
     rows = [place.stack.notify(id, "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}') for id in (unknown, unknown, other)]
@@ -186,7 +206,8 @@ def deactivated(place):
 STAGED = {
     "Entities and tokens": new_entity, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
     "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
-    "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage, "A row is rechazada": rejected,
+    "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
+    "Nobody can insert notifications": out_of_numbers, "A row is rechazada": rejected,
     "Deliveries are retenida": held, "A webhook was deactivated": deactivated}
 CHAPTERS = list(dict.fromkeys(block.chapter for block in BLOCKS if block.kind == "sh"))
 

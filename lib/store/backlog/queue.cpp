@@ -100,6 +100,13 @@ constexpr std::string_view queue_up_to_limit = R"sql(
       UTC_TIMESTAMP(3)), 0)) AS entrega_s,
     (SELECT pausada FROM control_envio WHERE id = 1) AS pausada)sql";
 
+/// MySQL tells what it knew a day ago, unless it is told not to.
+constexpr std::string_view no_old_statistics = "SET SESSION information_schema_stats_expiry = 0";
+constexpr std::string_view next_number = R"sql(
+  SELECT CAST(9223372036854775807 - LEAST(auto_increment, 9223372036854775807) AS CHAR) AS quedan
+  FROM information_schema.tables
+  WHERE table_schema = DATABASE() AND table_name = 'notificaciones_pendientes')sql";
+
 constexpr std::string_view set_pause = R"sql(
   UPDATE control_envio SET pausada = ?, desde = IF(?, UTC_TIMESTAMP(3), NULL)
   WHERE id = 1 AND pausada <> ?)sql";
@@ -126,6 +133,13 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
           oldest_notification,
           oldest_delivery,
           row.boolean("pausada")};
+}
+
+std::optional<double> notification_numbers_left(Session& session) {
+  if (!session.is_mariadb()) session.execute(std::string(no_old_statistics));
+  const auto rows = session.query(next_number);
+  const auto left = rows.empty() ? std::nullopt : rows.front().optional_text("quedan");
+  return left ? std::optional(std::stod(*left)) : std::nullopt;
 }
 
 bool set_paused(Session& session, bool paused) {

@@ -26,6 +26,9 @@ struct QueueStatus {
 /// `limit`: each state is counted as far as that, which bounds what a deep queue costs. None: to the end.
 QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit = std::nullopt);
 
+/// How many notifications can still be numbered; nullopt: the server does not tell.
+std::optional<double> notification_numbers_left(Session& session);
+
 /// False when it was so already. A paused dispatcher starts nothing; what is in flight ends.
 bool set_paused(Session& session, bool paused);
 bool is_paused(Session& session);
