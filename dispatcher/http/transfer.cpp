@@ -11,6 +11,7 @@
 #include "http/request.hpp"
 #include "platform/text.hpp"
 #include "webhook/address_policy.hpp"
+#include "webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -24,7 +25,7 @@ constexpr long receive_buffer =
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
   const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
-  if (!address || !webhook::may_connect(*address, progress.settings->allowed_networks)) {
+  if (!address || !webhook::may_connect(*address, progress.host, *progress.settings)) {
     progress.refused = true;  // libcurl reports it like a closed port
     return CURL_SOCKET_BAD;
   }
@@ -48,7 +49,7 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   auto& progress = *static_cast<Progress*>(data);
   progress.connected = true;
   progress.address = platform::IpAddress::parse(remote_ip);
-  if (progress.address && webhook::may_connect(*progress.address, progress.settings->allowed_networks))
+  if (progress.address && webhook::may_connect(*progress.address, progress.host, *progress.settings))
     return CURL_PREREQFUNC_OK;
   progress.refused = true;
   return CURL_PREREQFUNC_ABORT;
@@ -196,6 +197,8 @@ void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   progress_ = {};
   progress_.settings = &settings_;
   progress_.sockets = &sockets_;
+  const auto host = webhook::host_and_port(job_.request.url);
+  progress_.host = webhook::host_name(host);
   progress_.literal = addresses.empty();
   set_addresses(route, addresses);
   set_request();

@@ -24,6 +24,7 @@ struct Job {
 struct Progress {
   const platform::DeliverySettings* settings = nullptr;
   unsigned* sockets = nullptr;
+  std::string host;  // of the request, without its port
   std::string retry_after;
   std::optional<platform::IpAddress> address;  // the last one dialled
   std::size_t header_bytes = 0;

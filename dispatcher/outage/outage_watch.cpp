@@ -45,8 +45,7 @@ OutageWatch::OutageWatch(const platform::DeliverySettings& settings, const platf
       metrics_(metrics),
       sender_(sender),
       random_(std::random_device{}()),
-      overrides_(settings.host_overrides),
-      allowed_(settings.allowed_networks),
+      settings_(settings),
       sides_{Side{store::OutageKind::network, Request::Purpose::handshake, week,
                   OutageJudge({.longest = settings.outage_max})},
              Side{store::OutageKind::names, Request::Purpose::lookup, day,
@@ -130,7 +129,7 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;
-    if (!handshake && route_of(url_of(host), overrides_).name.empty()) return never;
+    if (!handshake && route_of(url_of(host), settings_.host_overrides).name.empty()) return never;
     return !side.judge.outage() && side.judge.is_silent(host) ? last : first;
   };
   std::vector<Request> requests;
@@ -205,8 +204,9 @@ void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
 void OutageWatch::read_known(store::Session& session, platform::MonotonicTime now) {
   for (const auto& known : store::find_answering(session, week, most_read)) {
     const auto address = platform::IpAddress::parse(known.address);
-    if (address && webhook::may_connect(*address, allowed_))
-      hosts_.note(webhook::host_and_port(known.url), known.entity, *address, now - known.ago);
+    const auto host = webhook::host_and_port(known.url);
+    if (address && webhook::may_connect(*address, webhook::host_name(host), settings_))
+      hosts_.note(host, known.entity, *address, now - known.ago);
   }
 }
 

@@ -81,8 +81,7 @@ class OutageWatch {
   Sender& sender_;
   std::mt19937_64 random_;
   KnownHosts hosts_;
-  const std::vector<platform::HostOverride> overrides_;
-  const std::vector<platform::IpNetwork> allowed_;
+  const platform::DeliverySettings settings_;
   std::array<Side, 2> sides_;
   std::vector<Attempt> kept_;
   std::deque<Ended> ended_;  // and not written down yet

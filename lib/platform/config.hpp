@@ -46,6 +46,12 @@ struct HostOverride {
   IpAddress address;
 };
 
+/// `network` or `network@pattern`, the pattern as above.
+struct AllowedNetwork {
+  IpNetwork network;
+  std::string pattern;  // of the host names for which it is open; empty: those of host_overrides alone
+};
+
 struct DeliverySettings {
   Milliseconds poll_interval{50};
   unsigned max_in_flight = 512;
@@ -59,7 +65,8 @@ struct DeliverySettings {
   Milliseconds retry_after_max{86400000};
   Milliseconds probe_interval{900000};  // 0: no probes
   Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
-  std::vector<IpNetwork> allowed_networks;
+  std::vector<AllowedNetwork> allowed_networks;
+  std::vector<IpNetwork> denied_networks;
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never

@@ -102,9 +102,14 @@ std::vector<ConfigKey> delivery_keys() {
         "how long an outage of our own may last before what fails counts as a failure again; 0s: none is "
         "recognised"},
        [](Settings& s, Text t) { s.delivery.outage_max = read_duration(t, 0ms, std::chrono::days(30)); }},
-      {{"delivery.allowed_networks", "", "networks (10.0.0.0/8), comma-separated",
-        "non-public addresses that may be dialled all the same; does not affect registration"},
-       [](Settings& s, Text t) { s.delivery.allowed_networks = read_networks(t); }},
+      {{"delivery.allowed_networks", "", "network or network@pattern, comma-separated",
+        "non-public addresses that may be dialled all the same: 10.0.0.0/8 for the names of "
+        "delivery.host_overrides alone, 10.0.0.0/8@*.example.org for names that match; does not affect "
+        "registration"},
+       [](Settings& s, Text t) { s.delivery.allowed_networks = read_allowed_networks(t); }},
+      {{"delivery.denied_networks", "", "networks (203.0.113.0/24), comma-separated",
+        "addresses that are never dialled, public or allowed as they may be: this site's own"},
+       [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
         "address dialled for a host name, the first pattern that matches; a pattern may begin with *. (one "
         "or more "

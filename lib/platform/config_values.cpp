@@ -39,9 +39,10 @@ bool is_host_and_port(const std::string& text) {
   return address && address->v6;
 }
 
-/// A name that may be overridden: never an address (its last label has a letter), never localhost or a name
-/// under it.
-bool may_be_overridden(std::string_view name) {
+/// A name, in lower case, or `*.` and one: never an address (its last label has a letter), never localhost or
+/// a name under it.
+bool is_pattern(std::string_view pattern) {
+  const auto name = pattern.starts_with("*.") ? pattern.substr(2) : pattern;
   const auto last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
   const bool has_letter = std::ranges::any_of(last, is_letter);
   return is_host_name(name) && has_letter && !last.starts_with("0x") && last != "localhost";
@@ -151,6 +152,18 @@ std::vector<IpNetwork> read_networks(const std::string& text) {
   return result;
 }
 
+std::vector<AllowedNetwork> read_allowed_networks(const std::string& text) {
+  std::vector<AllowedNetwork> result;
+  for (const auto& item : read_list(text)) {
+    const auto at = std::min(item.find('@'), item.size());
+    const auto network = IpNetwork::parse(trim(std::string_view(item).substr(0, at)));
+    const auto pattern = at == item.size() ? "" : lower(trim(std::string_view(item).substr(at + 1)));
+    if (!network || (at < item.size() && !is_pattern(pattern))) refuse();
+    result.push_back({*network, pattern});
+  }
+  return result;
+}
+
 std::vector<HostOverride> read_overrides(const std::string& text) {
   std::vector<HostOverride> result;
   for (const auto& item : read_list(text)) {
@@ -158,9 +171,7 @@ std::vector<HostOverride> read_overrides(const std::string& text) {
     if (equals == std::string::npos) refuse();
     const auto pattern = lower(trim(std::string_view(item).substr(0, equals)));
     const auto address = IpAddress::parse(trim(std::string_view(item).substr(equals + 1)));
-    const std::string_view name =
-        pattern.starts_with("*.") ? std::string_view(pattern).substr(2) : std::string_view(pattern);
-    if (!address || !may_be_overridden(name)) refuse();
+    if (!address || !is_pattern(pattern)) refuse();
     result.push_back({pattern, *address});
   }
   return result;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "platform/text.hpp"
+
 namespace webhook {
 
 namespace {
@@ -128,10 +130,30 @@ bool is_public_address(const IpAddress& address) {
   return global_unicast_v6.contains(address) && !any_contains(special_v6, address);
 }
 
-bool may_connect(const IpAddress& address, const std::vector<IpNetwork>& allowed) {
-  if (is_public_address(address) || any_contains(allowed, address)) return true;
+bool host_matches(std::string_view pattern, std::string_view host) {
+  if (!pattern.starts_with("*.")) return platform::equal_ignoring_case(host, pattern);
+  const auto domain = pattern.substr(1);  // with its dot
+  return host.size() > domain.size() &&
+         platform::equal_ignoring_case(host.substr(host.size() - domain.size()), domain);
+}
+
+bool may_connect(const IpAddress& address, std::string_view host,
+                 const platform::DeliverySettings& settings) {
   const auto carried = carried_v4(address);
-  return carried && any_contains(allowed, *carried);
+  const auto within = [&](const IpNetwork& network) {
+    return network.contains(address) || (carried && network.contains(*carried));
+  };
+  const auto open_for_host = [&](const platform::AllowedNetwork& allowed) {
+    if (!allowed.pattern.empty()) return host_matches(allowed.pattern, host);
+    return std::ranges::any_of(settings.host_overrides, [host](const platform::HostOverride& override) {
+      return host_matches(override.pattern, host);
+    });
+  };
+  if (std::ranges::any_of(settings.denied_networks, within)) return false;
+  return is_public_address(address) ||
+         std::ranges::any_of(settings.allowed_networks, [&](const platform::AllowedNetwork& allowed) {
+           return within(allowed.network) && open_for_host(allowed);
+         });
 }
 
 }  // namespace webhook

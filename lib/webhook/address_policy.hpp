@@ -1,9 +1,10 @@
 // Which addresses may be dialled: none of the special-purpose ranges of IANA, IPv4 and IPv6, unless the
-// operator allows them.
+// operator allows them for that host; none that the operator denies.
 #pragma once
 
-#include <vector>
+#include <string_view>
 
+#include "platform/config.hpp"
 #include "platform/ip.hpp"
 
 namespace webhook {
@@ -13,7 +14,12 @@ namespace webhook {
 /// compatible, NAT64, 6to4, Teredo).
 bool is_public_address(const platform::IpAddress& address);
 
-/// The connect-time check (docs/security.md): public, or within `allowed` (delivery.allowed_networks).
-bool may_connect(const platform::IpAddress& address, const std::vector<platform::IpNetwork>& allowed);
+/// Whether a pattern of the configuration covers a host's name, in whatever case.
+bool host_matches(std::string_view pattern, std::string_view host);
+
+/// The connect-time check (docs/security.md) of an address that the name `host`, without a port, led to:
+/// outside `denied_networks`; public, or within one of `allowed_networks` that is open for that name.
+bool may_connect(const platform::IpAddress& address, std::string_view host,
+                 const platform::DeliverySettings& settings);
 
 }  // namespace webhook

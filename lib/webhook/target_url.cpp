@@ -239,15 +239,15 @@ std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
 }
 
 const HostOverride* find_override(std::string_view host, const std::vector<HostOverride>& overrides) {
-  const std::string name = lower(host);
-  const auto covers = [&name](const HostOverride& override) {
-    const std::string_view pattern = override.pattern;
-    if (!pattern.starts_with("*.")) return name == pattern;
-    const std::string_view domain = pattern.substr(1);  // with its dot
-    return name.size() > domain.size() && name.ends_with(domain);
-  };
+  const auto covers = [host](const HostOverride& override) { return host_matches(override.pattern, host); };
   const auto found = std::find_if(overrides.begin(), overrides.end(), covers);
   return found == overrides.end() ? nullptr : &*found;
+}
+
+std::string_view host_name(std::string_view host_and_port) {
+  auto host = host_and_port.substr(0, host_and_port.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return host;
 }
 
 std::string host_and_port(std::string_view stored_url) {

@@ -31,6 +31,8 @@ std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
 
 /// `host:port` of a URL as it is stored: what requests to it have in common with others that go there.
 std::string host_and_port(std::string_view stored_url);
+/// Of such a text: the name, or the address without brackets. A view of it.
+std::string_view host_name(std::string_view host_and_port);
 
 /// The override that covers a host (case-insensitive; the first that matches), or nullptr.
 const platform::HostOverride* find_override(std::string_view host,

@@ -16,6 +16,7 @@ from support.wait import wait_until
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 PUBLIC, OTHER_PUBLIC, NOBODY = "11.0.0.1", "11.0.0.2", "11.0.0.9"  # there is no route to NOBODY
+DENIED = "11.0.2.1"  # public, and ours
 PUBLIC_V6 = "2600::1"
 A, AAAA = 1, 28
 HAS_V6 = Path("/proc/net/if_inet6").exists()
@@ -50,6 +51,8 @@ ANSWERS = {  # what DNS says of the receiver's name, and the error that the enti
     "an alias of a private name": ({"cname": "db.corp.internal", "a": ["10.1.2.3"]}, NOT_PUBLIC),
     "loopback": ({"a": ["127.0.0.1"]}, NOT_PUBLIC),
     "this host": ({"a": ["0.0.0.0"]}, NOT_PUBLIC),
+    "a denied network": ({"a": [DENIED]}, NOT_PUBLIC),
+    "a denied network and another": ({"a": [DENIED, PUBLIC]}, ""),
     "the cloud's metadata": ({"a": ["169.254.169.254"]}, NOT_PUBLIC),
     "private": ({"a": ["192.168.1.1"]}, NOT_PUBLIC),
     "loopback in IPv6": ({"aaaa": ["::1"]}, NOT_PUBLIC),
@@ -84,12 +87,13 @@ def world(stack):
     """The stack's dispatcher makes way for one in a network of its own."""
     arguments, environment = stack.command_of("dispatcher")
     # Nor does it ask for names to find out whether it is us (test_outages.py): the questions are counted here.
-    environment |= setting(delivery_host_overrides="", delivery_allowed_networks="", delivery_outage_max="0s")
-    addresses = [PUBLIC + "/32", OTHER_PUBLIC + "/32"] + [PUBLIC_V6 + "/128"] * HAS_V6
+    environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
+                           delivery_allowed_networks="127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test")
+    addresses = [PUBLIC + "/32", OTHER_PUBLIC + "/32", DENIED + "/32"] + [PUBLIC_V6 + "/128"] * HAS_V6
     network = Network(addresses)
     try:
         dns = network.start_dns()
-        served = [PUBLIC, "127.0.0.1"] + [PUBLIC_V6, "::1"] * HAS_V6
+        served = [PUBLIC, DENIED, "127.0.0.1"] + [PUBLIC_V6, "::1"] * HAS_V6
         receiver = network.start_receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"], 443, *served)
         stack.stop("dispatcher")
         with open(network.folder / "dispatcher.log", "wb") as log:
@@ -134,6 +138,19 @@ def test_answers(world, outcomes, name):
     assert {r["local_address"] for r in requests} <= {PUBLIC, PUBLIC_V6}, "never the trap"
     assert bool(requests) == (not error)
     assert attempts[0].duration_ms <= 1300, "delivery.connect_timeout is 1 s here, lookup included"
+
+
+def test_an_internal_network_is_open_for_the_names_that_match_its_pattern_alone(world):
+    """A network without a pattern is for the names of delivery.host_overrides, of which there are none here."""
+    for name, error in (("abierto.receptor.test", ""), ("cerrado.receptor.test", NOT_PUBLIC)):
+        entity = world.entity()
+        response = entity.api("POST", BASE, json_body={"url": f"https://{name}/{name}", "eventos": ["evaluacion.abierta"]})
+        assert response.status == 201, response
+        world.dns.say({name: {"a": ["127.0.0.1"]}})
+        entity.notify()
+        listed = wait_until(lambda: (w := entity.api("GET", BASE).json()[0])["ultimaEjecucion"] and w, what="an attempt")
+        assert listed["ultimoError"] == error, name
+        assert [r["local_address"] for r in world.receiver.requests(f"/{name}")] == ([] if error else ["127.0.0.1"])
 
 
 def test_an_internal_port_is_the_same_open_and_closed(world):

@@ -109,38 +109,72 @@ BOOST_AUTO_TEST_CASE(carried_ipv4) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(without_an_allowance_only_public_addresses_are_dialled) {
-  BOOST_TEST(may_connect(address("8.8.8.8"), {}));
-  BOOST_TEST(!may_connect(address("127.0.0.1"), {}));
-  BOOST_TEST(!may_connect(address("::1"), {}));
-  BOOST_TEST(!may_connect(address("::ffff:127.0.0.1"), {}));
+platform::DeliverySettings allowing(std::initializer_list<platform::AllowedNetwork> networks) {
+  platform::DeliverySettings settings;
+  settings.allowed_networks = networks;
+  settings.host_overrides = {{"*.interno.example", address("10.1.2.3")}};
+  return settings;
 }
 
-BOOST_AUTO_TEST_CASE(an_allowed_network) {
-  const std::vector allowed{network("10.1.0.0/16"), network("fd00:1::/32")};
-  BOOST_TEST(may_connect(address("10.1.2.3"), allowed));
-  BOOST_TEST(may_connect(address("fd00:1::5"), allowed));
-  BOOST_TEST(!may_connect(address("10.2.0.1"), allowed));
-  BOOST_TEST(!may_connect(address("fd00:2::5"), allowed));
-  BOOST_TEST(!may_connect(address("127.0.0.1"), allowed));
+bool opens(const platform::DeliverySettings& settings, const std::string& text,
+           std::string_view host = "a.interno.example") {
+  return may_connect(address(text), host, settings);
+}
+
+BOOST_AUTO_TEST_CASE(without_an_allowance_only_public_addresses_are_dialled) {
+  const auto settings = allowing({});
+  BOOST_TEST(opens(settings, "8.8.8.8"));
+  for (const auto* text : {"127.0.0.1", "::1", "::ffff:127.0.0.1"}) BOOST_TEST(!opens(settings, text), text);
+}
+
+// Else every entity's name could lead there.
+BOOST_AUTO_TEST_CASE(an_allowed_network_is_open_for_the_names_of_the_overrides_alone) {
+  const auto settings = allowing({{network("10.1.0.0/16"), ""}, {network("fd00:1::/32"), ""}});
+  BOOST_TEST(opens(settings, "10.1.2.3"));
+  BOOST_TEST(opens(settings, "10.1.2.3", "B.Interno.Example"));
+  BOOST_TEST(opens(settings, "fd00:1::5"));
+  for (const auto* text : {"10.2.0.1", "fd00:2::5", "127.0.0.1"}) BOOST_TEST(!opens(settings, text), text);
+  for (const auto* host : {"interno.example", "xinterno.example", "rebind.example.org", "10.1.2.3", ""})
+    BOOST_TEST(!opens(settings, "10.1.2.3", host), host);
+}
+
+BOOST_AUTO_TEST_CASE(an_allowed_network_with_a_pattern_is_open_for_names_that_match) {
+  const auto settings =
+      allowing({{network("10.1.0.0/16"), "*.example.org"}, {network("10.2.0.0/16"), "one.net"}});
+  BOOST_TEST(opens(settings, "10.1.2.3", "a.b.example.org"));
+  BOOST_TEST(opens(settings, "10.2.2.3", "ONE.net"));
+  BOOST_TEST(!opens(settings, "10.1.2.3", "example.org"));
+  BOOST_TEST(!opens(settings, "10.1.2.3", "one.net"));
+  BOOST_TEST(!opens(settings, "10.2.2.3", "a.one.net"));
+  BOOST_TEST(!opens(settings, "10.1.2.3"));  // of an override
+}
+
+BOOST_AUTO_TEST_CASE(what_is_denied_is_dialled_for_nobody) {
+  auto settings = allowing({{network("10.1.0.0/16"), ""}});
+  settings.denied_networks = {network("8.8.8.0/24"), network("10.1.2.0/24"), network("2001:4860::/32")};
+  for (const auto* text : {"8.8.8.8", "64:ff9b::8.8.8.8", "2001:4860::1", "10.1.2.3", "::ffff:10.1.2.3"})
+    BOOST_TEST(!opens(settings, text), text);
+  for (const auto* text : {"8.8.4.4", "64:ff9b::8.8.4.4", "10.1.3.3"})
+    BOOST_TEST(opens(settings, text), text);
 }
 
 BOOST_AUTO_TEST_CASE(a_carrier_is_judged_by_what_it_carries) {
-  const std::vector allowed{network("127.0.0.1/32")};
+  const auto settings = allowing({{network("127.0.0.1/32"), ""}});
   for (const auto* text : {"127.0.0.1", "::ffff:127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1",
                            "::127.0.0.1", "2002:7f00:1::5", "2001:0:808:808::80ff:fffe"}) {
-    BOOST_TEST(may_connect(address(text), allowed), text);
+    BOOST_TEST(opens(settings, text), text);
   }
   for (const auto* text : {"127.0.0.2", "::1", "::ffff:127.0.0.2", "::127.0.0.2", "64:ff9b::127.0.0.2",
                            "2002:7f00:2::", "2001:0:7f00:1::", "64:ff9b:1::127.0.0.1"}) {
-    BOOST_TEST(!may_connect(address(text), allowed), text);
+    BOOST_TEST(!opens(settings, text), text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_loopback_of_ipv6_carries_nothing) {
-  BOOST_TEST(!may_connect(address("::1"), {network("0.0.0.0/8")}));
-  BOOST_TEST(!may_connect(address("::"), {network("0.0.0.0/8")}));
-  BOOST_TEST(may_connect(address("::1"), {network("::1")}));
+  const auto settings = allowing({{network("0.0.0.0/8"), ""}});
+  BOOST_TEST(!opens(settings, "::1"));
+  BOOST_TEST(!opens(settings, "::"));
+  BOOST_TEST(opens(allowing({{network("::1"), ""}}), "::1"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

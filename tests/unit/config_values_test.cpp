@@ -158,12 +158,25 @@ BOOST_AUTO_TEST_CASE(database_hosts) {
 
 BOOST_AUTO_TEST_CASE(allowed_networks) {
   const auto networks =
-      given("delivery.allowed_networks", "127.0.0.1/32, fd00::/8,10.1.2.3").settings.delivery;
+      given("delivery.allowed_networks", "127.0.0.1/32, fd00::/8@*.Example.org,10.1.2.3 @ api.example.org")
+          .settings.delivery;
   BOOST_REQUIRE(networks.allowed_networks.size() == 3U);
-  BOOST_TEST(networks.allowed_networks[1].to_string() == "fd00::/8");
-  BOOST_TEST(networks.allowed_networks[2].to_string() == "10.1.2.3/32");
+  BOOST_TEST(networks.allowed_networks[0].pattern == "");
+  BOOST_TEST(networks.allowed_networks[1].network.to_string() == "fd00::/8");
+  BOOST_TEST(networks.allowed_networks[1].pattern == "*.example.org");
+  BOOST_TEST(networks.allowed_networks[2].network.to_string() == "10.1.2.3/32");
+  BOOST_TEST(networks.allowed_networks[2].pattern == "api.example.org");
   refuses("delivery.allowed_networks",
-          {"127.0.0.1/33", "10.0.0.1/8", "localhost", "10.0.0.0/8,", "10.0.0.0/8 fd00::/8", "10/8", "all"});
+          {"127.0.0.1/33", "10.0.0.1/8", "localhost", "10.0.0.0/8,", "10.0.0.0/8 fd00::/8", "10/8", "all",
+           "10.0.0.0/8@", "10.0.0.0/8@*", "10.0.0.0/8@10.1.2.3", "10.0.0.0/8@localhost", "@a.example.org",
+           "10.0.0.0/8@a.example.org@b.example.org"});
+}
+
+BOOST_AUTO_TEST_CASE(denied_networks) {
+  const auto settings = given("delivery.denied_networks", "8.8.8.0/24, 2001:4860::/32").settings.delivery;
+  BOOST_REQUIRE(settings.denied_networks.size() == 2U);
+  BOOST_TEST(settings.denied_networks[1].to_string() == "2001:4860::/32");
+  refuses("delivery.denied_networks", {"8.8.8.8/24", "example.org", "8.8.8.0/24@example.org"});
 }
 
 BOOST_AUTO_TEST_CASE(host_overrides) {

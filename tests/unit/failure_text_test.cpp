@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
 // What is refused must not tell one private address from another, nor what answers there.
 BOOST_AUTO_TEST_CASE(a_refused_address_has_one_text_without_any_detail) {
   platform::DeliverySettings other;
-  other.allowed_networks = {platform::IpNetwork::parse("10.0.0.0/8").value()};
+  other.allowed_networks = {{platform::IpNetwork::parse("10.0.0.0/8").value(), ""}};
   other.host_overrides = {{"receptor.example", platform::IpAddress::parse("10.1.2.3").value()}};
   other.timeout = std::chrono::seconds(1);
   const auto text = unanswered(TransportResult::address_refused);

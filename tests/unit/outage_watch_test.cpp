@@ -32,7 +32,7 @@ struct Fixture {
   static platform::DeliverySettings settings_of(std::initializer_list<const char*> allowed) {
     platform::DeliverySettings result;
     for (const auto* network : allowed)
-      result.allowed_networks.push_back(platform::IpNetwork::parse(network).value());
+      result.allowed_networks.push_back({platform::IpNetwork::parse(network).value(), "127.0.0.1"});
     return result;
   }
   /// Of a host of each of five entities.

@@ -20,7 +20,7 @@ struct Fixture {
   SilentPort port;
 
   Fixture() {
-    settings.allowed_networks = {platform::IpNetwork::parse("127.0.0.1/32").value()};
+    settings.allowed_networks = {{platform::IpNetwork::parse("127.0.0.1/32").value(), "127.0.0.1"}};
     settings.ca_file = "/etc/ssl/certs/ca-certificates.crt";
     settings.timeout = settings.connect_timeout = 300ms;
   }

@@ -57,7 +57,7 @@ class Failure {
 class Sending {
  public:
   Sending() {
-    settings_.allowed_networks = {platform::IpNetwork::parse("127.0.0.1/32").value()};
+    settings_.allowed_networks = {{platform::IpNetwork::parse("127.0.0.1/32").value(), "127.0.0.1"}};
     settings_.ca_file = "/etc/ssl/certs/ca-certificates.crt";
     settings_.timeout = settings_.connect_timeout = 300ms;
   }
