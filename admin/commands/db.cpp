@@ -14,6 +14,9 @@ namespace {
 constexpr Option migrations_option{"migrations", "DIR",
                                    "the folder of NNNN_name.sql files (" APIENTIDADES_MIGRATIONS ")"};
 
+constexpr Option tries_option{"tries", "N",
+                              "how often a table that others keep locked is tried, every 13 s (12)"};
+
 std::vector<store::Migration> read(const Arguments& arguments) try {
   return store::read_migrations(arguments.text("migrations").value_or(APIENTIDADES_MIGRATIONS));
 } catch (const store::MigrationError& e) {
@@ -27,10 +30,14 @@ Result migrate(Context& context, const Arguments& arguments) {
   // A statement that changes a big table takes as long as it takes.
   store::Session session(context.config.settings.database, {std::string(database_user), 0});
   store::Session guard_session(context.config.settings.database, {std::string(database_user)});
+  store::MigrationTimes times;
+  times.patience.tries =
+      static_cast<int>(arguments.integer("tries", 1, 100000).value_or(times.patience.tries));
   const auto& output = context.output;
-  const auto applied = store::migrate(session, guard_session, migrations, [&](const std::string& name) {
-    if (!output.json) output.out << name << std::endl;
-  });
+  const auto progress = [&](const std::string& line) {
+    if (!output.json) output.out << line << std::endl;
+  };
+  const auto applied = store::migrate(session, guard_session, migrations, progress, times);
   webhook::json::Array names(applied.begin(), applied.end());
   return {webhook::json::Object{{"aplicadas", std::move(names)}},
           applied.empty()
@@ -59,9 +66,12 @@ std::vector<Command> db_commands() {
   return {
       {.words = "db migrate",
        .summary = "Bring the tables up to date: apply the migrations that are missing",
-       .details = "Can be run again at any time, by several at once: one works, the others wait for it.\n"
-                  "What was cut short is repeated.",
-       .options = {.options = {migrations_option}},
+       .details =
+           "Can be run again at any time, by several at once: one works, the others wait for it.\n"
+           "What was cut short is repeated.\n"
+           "For a table that others use it waits 3 s at a time, and says whose transaction is open, so\n"
+           "that they go on in between; after the last try the table is as it was, and the status 1.",
+       .options = {.options = {migrations_option, tries_option}},
        .example = "apientidades-admin db migrate",
        .run = migrate},
       {.words = "db status",

@@ -1,3 +1,4 @@
+-- Takes: 4 s for 1,000,000 rows of entregas; it copies the table (MariaDB 10.11 with 128 MB of buffer pool, 2 cores).
 -- The index by which what waits is found no longer changes when an attempt succeeds. Most deliveries are born leased and are
 -- `entregada` some milliseconds later: only to move them from one state to another within an index that nobody looks for
 -- them in was a twentieth of what a delivery costs. STORED: the servers purge indexes of virtual columns more slowly.

@@ -163,9 +163,9 @@ BOOST_AUTO_TEST_CASE(a_statement_that_takes_longer_than_the_guard_lasts_keeps_it
     Session session = database.connect();
     Session guard = database.connect();
     try {
-      applied.at(i) = migrate(
-                          session, guard, migrations, [](const std::string&) {}, platform::Milliseconds(500))
-                          .size();
+      applied.at(i) =
+          migrate(session, guard, migrations, [](const std::string&) {}, {platform::Milliseconds(500)})
+              .size();
     } catch (const std::exception& error) {
       errors.at(i) = error.what();
     }

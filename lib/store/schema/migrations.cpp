@@ -26,8 +26,17 @@ constexpr std::string_view create_tables[] = {
     " hasta DATETIME(3) NULL) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
     "INSERT IGNORE INTO migracion_guardia (id) VALUES (1)"};
 
+/// Not part of the fingerprint: a figure that was measured later is no other migration.
+constexpr std::string_view duration_line = "-- Takes: ";
+
 std::string fingerprint(const Migration& migration) {
-  return webhook::crypto::to_hex(webhook::crypto::sha256(migration.sql));
+  std::string text;
+  for (std::string_view rest = migration.sql; !rest.empty();) {
+    const auto line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
+    if (!line.starts_with(duration_line)) text += line;
+    rest.remove_prefix(line.size());
+  }
+  return webhook::crypto::to_hex(webhook::crypto::sha256(text));
 }
 
 bool table_exists(Session& session) {
@@ -55,15 +64,56 @@ void require_held(Session& session, const MigrationGuard& guard) {
     throw MigrationError("another migration took over: this one was silent for too long");
 }
 
-void apply(Session& session, const MigrationGuard& guard, const Migration& migration) {
-  for (const auto& statement : split_statements(migration.sql)) {
-    require_held(session, guard);
-    session.execute(statement);
-  }
-  require_held(session, guard);
-  session.update("INSERT INTO migraciones (numero, nombre, huella) VALUES (?, ?, ?)", migration.number,
-                 migration.name, fingerprint(migration));
+/// A file's statements prepare the one that changes a table.
+bool may_change(std::string_view statement) {
+  return !statement.starts_with("SET ") && !statement.starts_with("PREPARE ") &&
+         !statement.starts_with("DEALLOCATE ");
 }
+
+/// Applies migrations on one session, and knows what it has changed when it has to give up.
+class Runner {
+ public:
+  using Progress = std::function<void(const std::string&)>;
+
+  Runner(Session& session, const Patience& patience, const Progress& progress)
+      : session_(session), patience_(patience), progress_(progress) {
+    limit_lock_wait(session_, patience_);
+  }
+
+  /// `what` names it.
+  void execute(std::string_view statement, const std::string& what) try {
+    execute_in_tries(session_, statement, patience_, progress_);
+    changed_ = changed_ || may_change(statement);
+  } catch (const LockTimeout&) {
+    throw MigrationError(
+        what + " was not applied: other connections kept its table locked. " +
+        (changed_ ? "What was done before it stays; it has changed nothing itself" : "Nothing was changed") +
+        ". Once they are done, `apientidades-admin db migrate` goes on");
+  }
+
+  void apply(const MigrationGuard& guard, const Migration& migration) {
+    progress_(migration.name);
+    for (const auto& statement : split_statements(migration.sql)) {
+      require_held(session_, guard);
+      execute(statement, migration.name);
+    }
+    require_held(session_, guard);
+    session_.update("INSERT INTO migraciones (numero, nombre, huella) VALUES (?, ?, ?)", migration.number,
+                    migration.name, fingerprint(migration));
+  }
+
+  /// The tables of the migrations themselves are no change that anybody sees.
+  void prepare() {
+    for (const auto statement : create_tables) execute(statement, "The first migration");
+    changed_ = false;
+  }
+
+ private:
+  Session& session_;
+  const Patience& patience_;
+  const Progress& progress_;
+  bool changed_ = false;
+};
 
 Migration read_migration(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
@@ -146,17 +196,17 @@ std::vector<MigrationState> migration_status(Session& session, const std::vector
 std::vector<std::string> migrate(Session& session, Session& guard_session,
                                  const std::vector<Migration>& migrations,
                                  const std::function<void(const std::string&)>& progress,
-                                 platform::Milliseconds silence) {
-  for (const auto statement : create_tables) session.execute(statement);
-  MigrationGuard guard(guard_session, silence);
+                                 const MigrationTimes& times) {
+  Runner runner(session, times.patience, progress);
+  runner.prepare();
+  MigrationGuard guard(guard_session, times.silence);
   for (bool told = false; !guard.take(); std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
     if (!std::exchange(told, true)) progress("waiting for another migration to end");
   }
   std::vector<std::string> applied;
   for (const auto& migration : migrations) {
     if (is_applied(session, migration)) continue;
-    progress(migration.name);
-    apply(session, guard, migration);
+    runner.apply(guard, migration);
     applied.push_back(migration.name);
   }
   return applied;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/schema/lock_wait.hpp"
 #include "store/session/session.hpp"
 
 namespace store {
@@ -32,14 +33,20 @@ struct MigrationState {
 };
 std::vector<MigrationState> migration_status(Session& session, const std::vector<Migration>& migrations);
 
+struct MigrationTimes {
+  platform::Milliseconds silence = std::chrono::minutes(5);  // of one that was killed, for which others wait
+  Patience patience = {};
+};
+
 /// Applies what is missing, in order, telling `progress` the name of each; the names applied. Safe when
 /// several run at once: one works, the others wait for it (MigrationGuard, kept with `guard_session`) and
-/// find nothing to do; one that was killed keeps them waiting for `silence`. Each statement can be run again,
-/// so a migration cut short is repeated. Throws MigrationError, DatabaseError.
+/// find nothing to do. Each statement can be run again, so a migration cut short is repeated. From then on
+/// the session's statements wait but briefly for a table. Throws MigrationError, also when others keep a
+/// table locked; DatabaseError.
 std::vector<std::string> migrate(Session& session, Session& guard_session,
                                  const std::vector<Migration>& migrations,
                                  const std::function<void(const std::string&)>& progress,
-                                 platform::Milliseconds silence = std::chrono::minutes(5));
+                                 const MigrationTimes& times = {});
 
 /// The statements of a file: split at `;` outside quotes and comments. Pure, for tests.
 std::vector<std::string> split_statements(std::string_view sql);

@@ -1,0 +1,82 @@
+#include "store/schema/lock_wait.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace store {
+
+namespace {
+
+/// Neither server tells a lock's holder without a plugin or a right of its own, but a transaction that was
+/// open for the whole wait is one that may hold it. A transaction's start is in the server's own time zone.
+constexpr std::string_view open_for_long = R"sql(
+  SELECT p.id, p.user, p.host, p.command,
+         DATE_FORMAT(CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'), '%Y-%m-%dT%H:%i:%sZ') AS since
+  FROM information_schema.innodb_trx t
+  JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+  WHERE p.id <> CONNECTION_ID()
+    AND TIMESTAMPDIFF(SECOND, t.trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) + 1 >= ?
+  ORDER BY t.trx_started
+  LIMIT 3)sql";
+
+/// For the database's root to paste.
+constexpr std::string_view for_root =
+    "SELECT p.id, p.user, p.host, p.command, t.trx_started FROM information_schema.innodb_trx t JOIN "
+    "information_schema.processlist p ON p.id = t.trx_mysql_thread_id ORDER BY t.trx_started;";
+
+constexpr int no_right_to_see = 1227;  // PROCESS
+
+std::string described(const Row& row) {
+  const auto id = row.text("id");
+  return "\n  open since " + row.text("since") + ": connection " + id + " of " + row.text("user") + " from " +
+         row.text("host") + " (" + row.text("command") + "); to end it: KILL " + id;
+}
+
+/// Lines, each with its line feed before it.
+std::string holders(Session& session, const Patience& patience) try {
+  std::string text;
+  for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);
+  return text.empty()
+             ? "\n  no transaction is open for so long: it may be LOCK TABLES or a backup (SHOW FULL "
+               "PROCESSLIST)"
+             : text;
+} catch (const DatabaseError& error) {
+  if (error.code != no_right_to_see) return "\n  whose cannot be told: " + std::string(error.what());
+  return "\n  This user may not see whose. The database's root sees it, oldest first, and ends it with KILL "
+         "and "
+         "its id:\n  " +
+         std::string(for_root);
+}
+
+std::string seconds(platform::Milliseconds time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
+
+}  // namespace
+
+void limit_lock_wait(Session& session, const Patience& patience) {
+  session.execute("SET SESSION lock_wait_timeout = " + std::to_string(patience.wait_s));
+}
+
+void execute_in_tries(Session& session, std::string_view statement, const Patience& patience,
+                      const std::function<void(const std::string&)>& progress) {
+  std::string told;
+  for (int done = 1;; ++done) {
+    try {
+      return session.execute(statement);
+    } catch (const LockTimeout&) {
+      auto whose = holders(session, patience);
+      const bool last = done >= patience.tries;
+      progress("held up: another connection has the table locked (try " + std::to_string(done) + " of " +
+               std::to_string(patience.tries) +
+               (last ? ")" : "; the next one in " + seconds(patience.pause) + ", others go on meanwhile)") +
+               (whose == told ? "" : whose));
+      told = std::move(whose);
+      if (last) throw;
+    }
+    std::this_thread::sleep_for(patience.pause);
+  }
+}
+
+}  // namespace store

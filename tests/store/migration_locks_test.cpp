@@ -1,0 +1,113 @@
+// A migration of a table that a transaction has read and keeps: others go on meanwhile, and it is told whose
+// it is.
+#include <boost/test/unit_test.hpp>
+
+#include "database.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+constexpr Patience brief{1, 3, platform::Milliseconds(10)};
+
+/// A database, a transaction that has read `entregas`, and migrations one of which changes that table.
+struct ReadTable {
+  ReadTable() {
+    migrations.push_back({number, "larga.sql", "ALTER TABLE entregas ADD COLUMN prueba INT NULL;"});
+    // No server ends it before the test does.
+    if (reader.is_mariadb()) reader.execute("SET SESSION idle_transaction_timeout = 0");
+    connection = reader.query("SELECT CONNECTION_ID() AS id").at(0).text("id");
+    reader.execute("START TRANSACTION");
+    reader.query("SELECT COUNT(*) AS n FROM entregas");
+  }
+
+  void migrate(const std::function<void(const std::string&)>& progress) {
+    Session session = database.connect();
+    Session guard = database.connect();
+    store::migrate(session, guard, migrations, progress, {.patience = brief});
+  }
+
+  bool migrated() {
+    return !database.session
+                .query(
+                    "SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() AND"
+                    " table_name = 'entregas' AND column_name = 'prueba'")
+                .empty();
+  }
+
+  Database database;
+  Session reader = database.connect();
+  std::vector<Migration> migrations = read_migrations(SOURCE_DIR "/sql/migrations");
+  int number = static_cast<int>(migrations.size()) + 1;
+  std::string connection;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool is_held_up(const std::string& line) { return line.starts_with("held up: "); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(migration_locks)
+
+BOOST_AUTO_TEST_CASE(between_its_tries_others_use_the_table_and_it_ends_once_the_reader_has) {
+  ReadTable table;
+  Session other = table.database.connect();
+  other.execute("SET SESSION lock_wait_timeout = 1");
+  std::vector<std::string> told;
+  table.migrate([&](const std::string& line) {
+    if (!is_held_up(line)) return;
+    told.push_back(line);
+    BOOST_CHECK_NO_THROW(other.query("SELECT COUNT(*) AS n FROM entregas"));
+    if (told.size() == 2) table.reader.execute("ROLLBACK");
+  });
+  BOOST_REQUIRE_EQUAL(told.size(), 2U);
+  BOOST_TEST(contains(told[0], "try 1 of 3"), told[0]);
+  BOOST_TEST(contains(told[0], "connection " + table.connection + " of root from localhost (Sleep)"),
+             told[0]);
+  BOOST_TEST(contains(told[0], "KILL " + table.connection), told[0]);
+  BOOST_TEST(!contains(told[1], "KILL"), "said twice: " << told[1]);
+  BOOST_TEST(table.migrated());
+}
+
+BOOST_AUTO_TEST_CASE(it_gives_up_with_the_table_as_it_was_and_goes_on_when_called_again) {
+  ReadTable table;
+  int tries = 0;
+  const auto count = [&](const std::string& line) { tries += is_held_up(line) ? 1 : 0; };
+  BOOST_CHECK_EXCEPTION(table.migrate(count), MigrationError, [](const MigrationError& error) {
+    return std::string(error.what()).starts_with("larga.sql was not applied: ") &&
+           contains(error.what(), "Nothing was changed");
+  });
+  BOOST_TEST(tries == brief.tries);
+  BOOST_TEST(!table.migrated());
+  BOOST_TEST(!migration_status(table.database.session, table.migrations).back().applied.has_value());
+  table.reader.execute("ROLLBACK");
+  table.migrate([](const std::string&) {});
+  BOOST_TEST(table.migrated());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_done_before_is_not_called_nothing_and_stays) {
+  ReadTable table;
+  table.migrations.back().sql =
+      "CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY); ALTER TABLE entregas ADD COLUMN prueba INT "
+      "NULL;";
+  BOOST_CHECK_EXCEPTION(
+      table.migrate([](const std::string&) {}), MigrationError,
+      [](const MigrationError& error) { return contains(error.what(), "What was done before it stays"); });
+  table.reader.execute("ROLLBACK");
+  table.migrate([](const std::string&) {});
+  BOOST_TEST(table.migrated());
+}
+
+BOOST_AUTO_TEST_CASE(a_figure_added_to_an_applied_migration_is_no_change_of_it) {
+  Database database;
+  auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
+  migrations.front().sql = "-- Takes: 5 s for a million rows.\n" + migrations.front().sql;
+  Session guard = database.connect();
+  BOOST_CHECK(migrate(database.session, guard, migrations, [](const std::string&) {}).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,72 @@
+"""`db migrate` beside a backup: it waits briefly, says how to find whose transaction it is, and leaves the service running."""
+import contextlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from support.sql import SqlSession
+from support.stack import ROOT, setting
+
+COLUMN = ("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE()"
+          " AND table_name = 'entregas' AND column_name = 'prueba'")
+
+
+@pytest.fixture
+def migrate(stack, tmp_path):
+    """Starts `db migrate` with a migration more, which changes `entregas`; it writes to a pipe. Afterwards all is as before."""
+    folder = shutil.copytree(ROOT / "sql/migrations", tmp_path / "migrations")
+    number = len(list(folder.iterdir())) + 1
+    (folder / f"{number:04}_prueba.sql").write_text("ALTER TABLE entregas ADD COLUMN prueba INT NULL;\n")
+    arguments, environment = stack.command_of("dispatcher")
+    environment |= setting(database_user="apientidades_admin",
+                           database_password_file=f"{stack.env['SECRETS_DIR']}/admin.password")
+    program = [arguments[0].replace("dispatcher", "admin"), *arguments[1:], "db", "migrate", "--migrations", folder]
+    with contextlib.ExitStack() as started:
+        def start(*options):
+            process = subprocess.Popen([*program, *options], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       text=True)
+            started.callback(process.wait)
+            started.callback(process.kill)
+            return process
+
+        yield start
+    if stack.value(COLUMN) == "1":
+        stack.sql("ALTER TABLE entregas DROP COLUMN prueba")
+    stack.sql(f"DELETE FROM migraciones WHERE numero = {number}")
+    stack.sql("UPDATE migracion_guardia SET duena = NULL, hasta = NULL")
+
+
+@pytest.fixture
+def backup(stack):
+    """The number of a connection whose transaction has read `entregas` and goes on."""
+    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    session("START TRANSACTION")
+    session("SELECT COUNT(*) FROM entregas")
+    yield session("SELECT CONNECTION_ID()")[0][0]
+    session.close()
+
+
+def test_it_makes_way_for_others_and_goes_on_once_the_backup_has_ended(stack, entity, migrate, backup):
+    running = migrate()
+    assert running.stdout.readline().endswith("_prueba.sql\n")
+    assert re.match("held up: .*try 1 of 12", running.stdout.readline())
+    hook = entity.register()
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada", 8)
+    # The operator's user may not look, and gives what its reader needs.
+    assert "may not see whose" in running.stdout.readline()
+    [[holder, *_], *_] = stack.sql(running.stdout.readline())
+    assert holder == backup
+    stack.sql(f"KILL {holder}")
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (0, "") and "1 of " in out, (out, err)
+    assert stack.value(COLUMN) == "1"
+
+
+def test_it_gives_up_with_the_table_as_it_was(stack, migrate, backup):
+    running = migrate("--tries", "1")
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 1 and "try 1 of 1)" in out, (out, err)
+    assert "was not applied" in err and "Nothing was changed" in err and "`apientidades-admin db migrate` goes on" in err
+    assert len(err.splitlines()) == 1 and stack.value(COLUMN) == "0"
