@@ -61,7 +61,7 @@ KeyRing KeyRing::parse(std::string_view file_text, std::string_view path) {
     if (!line.empty() && line.front() != '#') ring.add(line, place + "line " + std::to_string(number) + ": ");
   }
   if (ring.keys_.empty())
-    throw KeyFileError(place + "there is no key; make one: echo \"k1:$(openssl rand -base64 32)\"");
+    throw KeyFileError(place + "there is no key; how to make one: docs/security.md#rotating-the-key");
   return ring;
 }
 
@@ -70,7 +70,8 @@ void KeyRing::add(std::string_view line, const std::string& place) {
     auto key = parse_line(line);
     if (keys_.empty()) current_ = key.id;
     if (!keys_.emplace(std::move(key.id), std::move(key.bytes)).second)
-      throw BadLine{"the id repeats that of an earlier line"};
+      throw BadLine{
+          "the id repeats that of an earlier line: what each of the two sealed could not be told apart"};
   } catch (const BadLine& bad) {
     throw KeyFileError(place + bad.problem);
   }

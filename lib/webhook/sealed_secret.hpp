@@ -27,7 +27,8 @@ struct SealedSecret {
 };
 
 /// The keys of secrets.key_file: lines `id:base64` of 32 bytes, the first is current; blank lines and `#`
-/// comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-].
+/// comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]; what makes keys takes `k` and the start of the
+/// key's SHA-256, so that the keys of two installations can be in one file, but no id has to be so.
 class KeyRing {
  public:
   /// Throws KeyFileError, also when there is no key or an id repeats; its message names `path`, unless empty.

@@ -12,7 +12,7 @@ import pytest
 from fakes import verify
 from fakes.receiver import Receiver
 from support.actors import BASE, DATA, Entity
-from support.keys import REFUSED, Keys, new_key
+from support.keys import REFUSED, Keys, new_key, packaged_key
 from support.locks import in_background, wait_row_lock
 from support.sql import SqlSession
 from support.stack import ROOT, Stack, setting
@@ -174,6 +174,21 @@ def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
     request = receiver.wait(hook.path, 1, 20)[0]
     assert verify.problems(request.headers, request.body, hook.secret) == []
     wait_until(lambda: stack.value(HELD) == "0")
+
+
+def test_the_key_of_before_a_reinstallation_and_the_new_one_open_what_each_has_sealed(stack, receiver, keys):
+    """Purged and installed again: each time the package has made a key. The first of all was called k1."""
+    entity, hooks, kept = Entity(stack, receiver), [], []
+    for made in (new_key("k1"), packaged_key(), packaged_key()):
+        kept = [made, *kept]
+        keys.write(*kept, *keys.lines[-1:])
+        keys.reload("dispatcher", "fcgi")
+        hooks.append(entity.register([STANDING], secrets.token_hex(8)))
+    assert [keys.sealed_by(line.split(":")[0]) for line in kept] == [1, 1, 1], "three ids"
+    entity.notify(STANDING)
+    for hook in hooks:
+        request = receiver.wait(hook.path)[0]
+        assert verify.problems(request.headers, request.body, hook.secret) == []
 
 
 def test_a_bad_file_changes_nothing_and_is_one_line_of_the_log(stack, receiver, keys):

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import secrets
 import signal
+import subprocess
 from pathlib import Path
 
-from support.stack import Stack
+from support.stack import ROOT, Stack
 from support.wait import wait_until
 
 RELOADED, REFUSED = "keys reloaded", "keys not reloaded"
@@ -15,6 +17,13 @@ RELOADED, REFUSED = "keys reloaded", "keys not reloaded"
 
 def new_key(id: str) -> str:
     return f"{id}:{base64.b64encode(secrets.token_bytes(32)).decode()}"
+
+
+def packaged_key() -> str:
+    """A line as the package makes it when it is installed."""
+    made = (ROOT / "packaging/deb/postinst").read_text()
+    functions = re.findall(r"^(?:random|new_key)\(\) \{.*?\}$", made, re.M | re.S)
+    return subprocess.run(["sh", "-ec", "\n".join([*functions, "new_key"])], capture_output=True, text=True, check=True).stdout.strip()
 
 
 class Keys:

@@ -1,4 +1,6 @@
 """What is installed beside the programs says what the programs say, and the units stay shut."""
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -6,6 +8,7 @@ import subprocess
 
 import pytest
 from support.installation import manual
+from support.keys import packaged_key
 from support.stack import ROOT
 
 EXPOSURE = {"apientidades-dispatcher.service": 1.5, "apientidades-fcgi@.service": 0.5}
@@ -53,6 +56,14 @@ def test_the_configuration_that_is_installed_only_adds_metrics_and_the_limit_of_
     assert shown.returncode == 0, shown
     given = {key["clave"]: key["valor"] for key in json.loads(shown.stdout) if key["origen"] != "default"}
     assert given == {"limits.registrations": "60", "metrics.listen": "127.0.0.1:9464"}
+
+
+def test_the_id_of_a_key_that_the_package_makes_is_of_that_key_alone():
+    made = [packaged_key().split(":") for _ in range(2)]
+    for id, key in made:
+        assert id == "k" + hashlib.sha256(base64.b64decode(key, validate=True)).hexdigest()[:8]
+        assert len(base64.b64decode(key)) == 32
+    assert made[0] != made[1]
 
 
 def test_every_file_below_etc_is_a_configuration_file():

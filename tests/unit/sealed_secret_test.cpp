@@ -49,6 +49,19 @@ BOOST_AUTO_TEST_CASE(another_webhook_s_does_not_open) {
   BOOST_TEST(!ring.open(11, first).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_two_installations_in_one_file_open_what_each_has_sealed) {
+  const KeyRing old = KeyRing::parse("k1:" + key_a + "\n");
+  const std::string by_digest =
+      "k" + webhook::crypto::to_hex(webhook::crypto::sha256(std::string(32, 'b'))).substr(0, 8);
+  const KeyRing later = KeyRing::parse(by_digest + ":" + key_b + "\n");
+  const KeyRing both = KeyRing::parse(by_digest + ":" + key_b + "\nk1:" + key_a + "\n");
+  BOOST_TEST(both.open(7, old.seal(7, "uno")).value() == "uno");
+  BOOST_TEST(both.open(7, later.seal(7, "dos")).value() == "dos");
+  BOOST_TEST(both.current_id() == by_digest);
+  BOOST_TEST(refusal("k1:" + key_a + "\nk1:" + key_b + "\n").find("could not be told apart") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_id_of_the_key_is_bound_too) {
   const KeyRing ring = KeyRing::parse("1:" + key_a + "\n11:" + key_a + "\n");
   SealedSecret sealed = ring.seal(11, secret);
