@@ -32,6 +32,14 @@ def test_each_runs_as_a_user_of_its_own_without_privileges(machine, installation
     assert int(fields["CapBnd"], 16) == 0
 
 
+@pytest.mark.parametrize("name", [POOL[0], DISPATCHER])
+def test_a_crash_writes_no_memory_to_the_disk(machine, installation, name):
+    """Keys and secrets are in it."""
+    assert (installation.property(name, "LimitCORE"), installation.property(name, "LimitCORESoft")) == ("0", "0")
+    limits = (machine.root / f"proc/{installation.pid(name)}/limits").read_text()
+    assert re.search(r"^Max core file size +0 +0 ", limits, re.M), limits
+
+
 def probe(installation, instance: str, more: str = "") -> dict:
     """What a process in the pool's place can reach."""
     unit = f"apientidades-fcgi@{instance}.service"
