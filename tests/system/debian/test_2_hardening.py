@@ -1,8 +1,11 @@
 """What the units may do, asked of the very systemd that runs them."""
 import re
+import shutil
+import subprocess
 
 import pytest
 
+from fakes.certificates import issue
 from support.installation import DISPATCHER, POOL
 
 LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5}
@@ -84,3 +87,51 @@ def test_a_remote_database_with_the_documented_drop_in(machine, installation):
         machine.shell("""rm -r /etc/systemd/system/apientidades-fcgi@.service.d; mariadb -e 'DROP USER dba@localhost'
             systemctl daemon-reload && systemctl restart apientidades.target""")
     installation.wait_working()
+
+
+ADDRESS, NAME = "10.9.9.9", "bd.ejemplo.es"  # of a database elsewhere
+USERS = ["apientidades_admin", "apientidades_api", "apientidades_dispatcher", "evaluacion"]
+
+
+@pytest.fixture
+def elsewhere(machine, installation):
+    """The database at an address that is not this machine's own loopback, with a certificate; configure(TEXT) points there."""
+    configuration, hosts = machine.root / "etc/apientidades/apientidades.conf", machine.root / "etc/hosts"
+    before, names = configuration.read_text(), hosts.read_text() if hosts.exists() else ""
+    options = machine.root / "etc/mysql/mariadb.conf.d/99-tests.cnf"
+    for file, name in zip(issue(installation.certificates, installation.authority, "database", NAME), ("db.pem", "db.key")):
+        shutil.copy(file, machine.root / "etc/mysql" / name)
+    subprocess.run(["ip", "addr", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
+    hosts.write_text(f"{names}\n{ADDRESS} {NAME}\n")
+    options.write_text("[mysqld]\nbind-address = 0.0.0.0\nskip-name-resolve\nssl-cert = /etc/mysql/db.pem\nssl-key = /etc/mysql/db.key\n"
+                       "ssl-ca = /usr/local/share/tests-ca.pem\n")
+    machine.shell("chown mysql: /etc/mysql/db.*; systemctl restart mariadb")
+    machine.run("mariadb", "-e", f"GRANT ALL ON *.* TO dba@'{ADDRESS}' IDENTIFIED BY 'contrasena' WITH GRANT OPTION")
+    yield lambda text: configuration.write_text(f"{before}\n[database]\nhosts = {NAME}:3306\n{text}")
+    configuration.write_text(before)
+    hosts.write_text(names)
+    options.unlink()
+    drop = "; ".join(f"DROP USER IF EXISTS {user}@'{ADDRESS}', {user}@'%'" for user in [*USERS, "dba"])
+    machine.shell(f"""mariadb -e "{drop}"; rm /etc/mysql/db.*; systemctl restart mariadb""")
+    subprocess.run(["ip", "addr", "del", f"{ADDRESS}/32", "dev", "lo"], check=True)
+    installation.wait_working()
+
+
+def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(machine, installation, elsewhere):
+    def setup(check=True):
+        return machine.run("bash", "-c", "MYSQL_PWD=contrasena apientidades-setup-database --user dba", check=check).stderr
+
+    def users(host):
+        return installation.sql(f"SELECT user, ssl_type FROM mysql.user WHERE host = '{host}' AND user <> 'dba' ORDER BY user")
+
+    elsewhere("")
+    assert "set database.tls_ca first" in setup(check=False)
+    assert users(ADDRESS) == []
+    installation.sql(f"CREATE USER apientidades_api@'%' IDENTIFIED BY 'x'; CREATE USER evaluacion@'{ADDRESS}' IDENTIFIED BY 'x'")
+    elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
+    said = setup()  # its migrations connect as one of the new users
+    assert users(ADDRESS) == [[user, "ANY"] for user in USERS]
+    assert users("%") == [["apientidades_api", ""]]
+    for user in USERS:
+        assert f"user '{user}'@'{ADDRESS}', REQUIRE SSL" in said
+    assert re.findall("DROP USER .*", said) == ["DROP USER 'apientidades_api'@'%'"]

@@ -94,12 +94,17 @@ def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(ma
 
 
 def test_an_upgrade_without_the_database(machine, installation, next_package):
+    """The tables stay as they were, so the version that works with them goes on."""
+    pids = [installation.pid(unit) for unit in SERVICES]
     installation.systemctl("stop", "mariadb")
     try:
         apt(machine, installation.package)
         apt(machine, next_package)
     finally:
         installation.systemctl("start", "mariadb")
+    installation.wait_working()
+    assert [installation.pid(unit) for unit in SERVICES] == pids
+    machine.shell("apientidades-setup-database --upgrade && systemctl restart apientidades.target")
     installation.wait_working()
 
 
@@ -119,13 +124,16 @@ def test_installed_again_it_goes_on(machine, installation, next_package):
     installation.receiver.wait(hook.path, timeout=30)
 
 
-def test_purged_nothing_is_left_but_the_database_and_its_keys(machine, installation, figure):
+def test_purged_nothing_is_left_but_certificates_the_database_and_its_keys(machine, installation, figure):
     keys = machine.shell("cat /etc/apientidades/secrets.keys")
-    machine.run("apt-get", "-q", "-y", "purge", "apientidades", timeout=300)
-    assert machine.shell(LEFT) == ""
-    assert machine.shell("test ! -e /etc/apientidades; cat /var/backups/apientidades-secrets.keys") == keys
+    purged = machine.run("apt-get", "-q", "-y", "purge", "apientidades", timeout=300)
+    assert machine.shell(LEFT) == "/etc/apientidades"
+    certificates = machine.shell("find /etc/apientidades ! -type d").splitlines()
+    assert sorted(certificates) == ["/etc/apientidades/tls/fullchain.pem", "/etc/apientidades/tls/privkey.pem"], "the site's own"
+    assert all(file in purged.stdout + purged.stderr for file in certificates)
+    assert machine.shell("cat /var/backups/apientidades-secrets.keys") == keys
     assert installation.sql("SELECT COUNT(*) FROM entidades")[0][0] != "0"
     machine.run("nginx", "-tq")
     wait_until(lambda: installation.property("nginx", "ActiveState") == "active", 10)
     assert machine.shell("systemctl --failed --plain --no-legend") == ""
-    figure("purge: nothing left but the database, a copy of its keys, and the system users")
+    figure("purge: nothing left but the site's certificates, the database, a copy of its keys, and the system users")
