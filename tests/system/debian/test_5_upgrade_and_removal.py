@@ -6,6 +6,8 @@ import pytest
 
 from support.installation import SERVICES
 from support.load import Load
+from support.locks import in_background
+from support.sql import SqlSession
 from support.wait import wait_until
 
 LEFT = ("find / -xdev -name '*apientidades*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/var/lib/mysql/*' "
@@ -106,6 +108,35 @@ def test_an_upgrade_without_the_database(machine, installation, next_package):
     assert [installation.pid(unit) for unit in SERVICES] == pids
     machine.shell("apientidades-setup-database --upgrade && systemctl restart apientidades.target")
     installation.wait_working()
+
+
+@pytest.fixture
+def one_more(machine, installation):
+    """A migration that changes `entregas`, and is no longer known afterwards."""
+    folder = machine.root / "usr/share/apientidades/sql/migrations"
+    number = len(list(folder.iterdir())) + 1
+    file = folder / f"{number:04}_entregas.sql"
+    file.write_text("ALTER TABLE entregas ADD COLUMN prueba INT NULL;\n")
+    yield file.name
+    file.unlink()
+    installation.sql(f"DELETE FROM migraciones WHERE numero = {number}; ALTER TABLE entregas DROP COLUMN IF EXISTS prueba")
+
+
+def test_the_tables_wait_for_a_backup_and_root_is_told_whose_it_is(machine, installation, one_more):
+    backup = SqlSession(str(machine.root / "run/mysqld/mysqld.sock"), "apientidades", "root", "")
+    backup("START TRANSACTION")
+    backup("SELECT COUNT(*) FROM entregas")
+    number, output = backup("SELECT CONNECTION_ID()")[0][0], machine.root / "run/upgrade.log"
+    upgrade = in_background(machine.shell, "apientidades-setup-database --upgrade >/run/upgrade.log 2>&1")
+    try:
+        told = rf"^held up: .*\n(?:.*\n)*?\| +{number} \| root"
+        wait_until(lambda: upgrade.done() or output.exists() and re.search(told, output.read_text(), re.M), 30, "root to be told")
+        assert not upgrade.done() and installation.works(), output.read_text()
+        installation.sql(f"KILL {number}")
+        upgrade.result(60)
+    finally:
+        backup.close()
+    assert f"{one_more}\n" in output.read_text() and "1 of " in output.read_text()
 
 
 def test_removed_it_stops_and_what_is_the_sites_stays(machine, installation):
