@@ -1,9 +1,13 @@
 #include "platform/clock.hpp"
 
+#include <ctime>
+
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <limits>
+#include <system_error>
 
 #include "platform/text.hpp"
 
@@ -27,7 +31,14 @@ unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
 
 UtcTime utc_now() { return std::chrono::floor<Milliseconds>(std::chrono::system_clock::now()); }
 
-MonotonicTime monotonic_now() { return std::chrono::steady_clock::now(); }
+MonotonicTime MonotonicClock::now() {
+  timespec time{};
+  if (::clock_gettime(CLOCK_BOOTTIME, &time) != 0)
+    throw std::system_error(errno, std::generic_category(), "clock_gettime");
+  return time_point(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+}
+
+MonotonicTime monotonic_now() { return MonotonicClock::now(); }
 
 std::string format_iso8601(UtcTime time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);

@@ -13,7 +13,18 @@ using Milliseconds = std::chrono::milliseconds;
 /// A wall-clock instant, UTC, millisecond precision. Never used to measure a time-out: that is what
 /// MonotonicTime is for.
 using UtcTime = std::chrono::sys_time<Milliseconds>;
-using MonotonicTime = std::chrono::steady_clock::time_point;
+
+/// Goes on while the machine is suspended, which std::chrono::steady_clock does not: what another one has
+/// taken over meanwhile must not look as if it were still ours. (CLOCK_BOOTTIME of clock_gettime(2).)
+struct MonotonicClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<MonotonicClock>;
+  static constexpr bool is_steady = true;
+  static time_point now();
+};
+using MonotonicTime = MonotonicClock::time_point;
 
 UtcTime utc_now();
 MonotonicTime monotonic_now();

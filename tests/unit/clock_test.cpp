@@ -1,6 +1,14 @@
 #include "platform/clock.hpp"
 
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <functional>
+
+#include "child.hpp"
 
 using namespace std::chrono_literals;
 using namespace platform;
@@ -80,6 +88,32 @@ BOOST_AUTO_TEST_CASE(the_shortest_spelling_reads_back) {
   BOOST_TEST(format_duration(24h) == "1d");
   for (const auto value : {0ms, 1ms, 999ms, 1000ms, 60000ms, 61000ms, 86400000ms, Milliseconds(INT64_MAX)})
     BOOST_TEST(parse_duration(format_duration(value)).value().count() == value.count());
+}
+
+/// In a time namespace where the machine has been up for longer by so many seconds, all of them suspended.
+/// 97: there can be none here.
+int with_time_suspended(long seconds, const std::function<bool()>& holds) {
+  if (::unshare(CLONE_NEWTIME) != 0) return 97;
+  std::ofstream("/proc/self/timens_offsets") << "boottime " << seconds << " 0" << std::endl;
+  const auto inside = ::fork();  // the namespace is its children's
+  if (inside == 0) ::_exit(holds() ? 0 : 1);
+  int status = -1;
+  ::waitpid(inside, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+BOOST_AUTO_TEST_CASE(the_monotonic_clock_goes_on_while_the_machine_is_suspended) {
+  constexpr long suspended = 100'000;
+  const auto before = platform::monotonic_now();
+  const auto result = unit::run_in_child([&] {
+    return with_time_suspended(
+        suspended, [&] { return platform::monotonic_now() - before >= std::chrono::seconds(suspended); });
+  });
+  if (result.status == 97) {
+    BOOST_TEST_MESSAGE("skipped: only root may make a time namespace");
+    return;
+  }
+  BOOST_TEST(result.status == 0, result.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

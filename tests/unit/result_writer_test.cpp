@@ -33,7 +33,7 @@ struct Fixture {
 
   /// Until the thread has had what was given to it.
   void await_try() const {
-    const auto given = std::chrono::steady_clock::now();
+    const auto given = platform::monotonic_now();
     while (writer.heartbeat().age(given).count() >= 0) std::this_thread::yield();
   }
 };

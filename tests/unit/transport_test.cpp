@@ -69,7 +69,7 @@ class Sending {
     job.request.url = url;
     job.request.body = "{}";
     job.started = platform::utc_now();
-    job.since = std::chrono::steady_clock::now();
+    job.since = platform::monotonic_now();
     transfer.begin(std::move(job), dispatcher::route_of(url, {}), {});
     BOOST_REQUIRE(transport_.add(transfer.handle(), 1));
     go_on_until([&] { return sockets > before; }, [] {});
@@ -89,9 +89,9 @@ class Sending {
  private:
   template <class Done, class Wait>
   void go_on_until(Done&& done, Wait&& wait) {
-    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    const auto deadline = platform::monotonic_now() + 10s;
     while (!done()) {
-      BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
+      BOOST_REQUIRE(platform::monotonic_now() < deadline);
       transport_.process_overdue();
       for (const auto& ended : transport_.take_ended()) {
         auto& transfer = Transfer::of(ended.handle);
