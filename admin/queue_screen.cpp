@@ -83,6 +83,10 @@ std::vector<Line> lines_of(const QueueSight& now, const std::optional<QueueSight
     lines.push_back({"OUTAGE (" + outage.kind + ") of this service since " +
                          platform::format_iso8601(outage.since) + ", " + outage.dispatcher,
                      Tone::bad});
+  if (status.clock_jump_s > 0)
+    lines.push_back({"CLOCK of the database jumped by " + describe_age(status.clock_jump_s) +
+                         ": nothing is purged until `apientidades-admin queue clock accept`",
+                     Tone::bad});
   if (status.paused) {
     lines.push_back({"PAUSED: nothing is sent until `apientidades-admin queue resume`", Tone::bad});
   } else {

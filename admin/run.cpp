@@ -102,8 +102,11 @@ int failed(const Output& output, const std::string& message, int status) {
 
 Request find_command(const std::vector<std::string>& words) {
   for (const auto& command : all_commands()) {
-    if (words.size() >= 2 && words[0] + " " + words[1] == command.words)
-      return {command, {words.begin() + 2, words.end()}};
+    std::string typed;
+    for (auto word = words.begin(); word != words.end() && typed.size() < command.words.size(); ++word) {
+      typed += (typed.empty() ? "" : " ") + *word;
+      if (typed == command.words) return {command, {word + 1, words.end()}};
+    }
   }
   throw UsageError(unknown_command(words));
 }

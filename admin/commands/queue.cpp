@@ -1,4 +1,4 @@
-// queue status|pause|resume
+// queue status|pause|resume|clock accept
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "platform/stop_signal.hpp"
 #include "store/backlog/outages.hpp"
 #include "store/backlog/queue.hpp"
+#include "store/maintenance/clock_watch.hpp"
 
 namespace admin {
 
@@ -29,7 +30,7 @@ webhook::json::Object to_row(const store::QueueStatus& status) {
           {"fallidas", status.failed},
           {"rechazadas", status.rejected},
           {"mas_antigua_s", status.oldest_s},
-          {"pausada", status.paused}};
+          {"pausada", status.paused}};  // what follows is in --json alone
 }
 
 webhook::json::Value to_row(const store::RunningOutage& outage) {
@@ -46,6 +47,7 @@ webhook::json::Object to_row(const store::QueueStatus& status, const Outages& ou
   webhook::json::Array rows;
   for (const auto& outage : outages) rows.push_back(to_row(outage));
   row.emplace_back("cortes", std::move(rows));
+  row.emplace_back("salto_reloj_s", status.clock_jump_s);
   return row;
 }
 
@@ -57,6 +59,13 @@ std::string describe(const Outages& outages) {
             " since " + platform::format_iso8601(outage.since) + ": " + std::to_string(outage.deliveries) +
             " deliveries delayed, none counted as a failure\n";
   return text.empty() ? text : text + '\n';
+}
+
+std::string describe_clock(const store::QueueStatus& status) {
+  if (status.clock_jump_s == 0) return {};
+  return "CLOCK: the database's clock has jumped forward by " + describe_age(status.clock_jump_s) +
+         ": nothing is purged until it is right again. If it is right: `apientidades-admin queue clock "
+         "accept`\n\n";
 }
 
 constexpr std::string_view paused = "PAUSED: nothing is sent until `apientidades-admin queue resume`\n\n";
@@ -73,7 +82,7 @@ std::string hints(const store::QueueStatus& status) {
 }
 
 Result to_result(const store::QueueStatus& status, const Outages& outages) {
-  auto text = describe(outages) + std::string(status.paused ? paused : "") +
+  auto text = describe(outages) + describe_clock(status) + std::string(status.paused ? paused : "") +
               render_people(to_row(status), std::nullopt);
   if (const auto more = hints(status); !more.empty()) text += '\n' + more;
   return {to_row(status, outages), std::move(text)};
@@ -157,6 +166,14 @@ Result set_paused(Context& context, bool paused) {
   return {to_row(status), text};
 }
 
+Result accept_clock(Context& context, const Arguments&) {
+  const auto jumped = store::accept_clock(context.session) / std::chrono::seconds(1);
+  return {webhook::json::Object{{"salto_reloj_s", std::int64_t{jumped}}},
+          jumped == 0 ? "The database's clock was believed already."
+                      : "The database's clock is believed again, " + describe_age(jumped) +
+                            " further on: retention goes on by it."};
+}
+
 Result pause(Context& context, const Arguments&) { return set_paused(context, true); }
 Result resume(Context& context, const Arguments&) { return set_paused(context, false); }
 
@@ -188,6 +205,13 @@ std::vector<Command> queue_commands() {
        .summary = "Start sending again",
        .example = "apientidades-admin queue resume",
        .run = resume},
+      {.words = "queue clock accept",
+       .summary = "Believe the database's clock after a jump forward: retention goes on by it",
+       .details =
+           "Until then nothing is purged. A clock that was set wrong is set right instead: then nothing "
+           "is to be accepted.",
+       .example = "apientidades-admin queue clock accept",
+       .run = accept_clock},
   };
 }
 

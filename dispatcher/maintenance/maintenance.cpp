@@ -87,9 +87,22 @@ bool Maintenance::recover_leases(store::Session& session) {
   return recovered < recovery_batch;
 }
 
+store::ClockLook Maintenance::look_at_clock(store::Session& session) {
+  const auto look = store::watch_clock(session, first_sight_, platform::monotonic_now());
+  const bool jumped = look.jumped.count() > 0;
+  if (jumped && !clock_jumped_)
+    log_.error(
+        "the database's clock has jumped forward: nothing is purged until it is right again, or until "
+        "`apientidades-admin queue clock accept`",
+        {{"by_s", look.jumped / 1s}});
+  if (!jumped && clock_jumped_) log_.warning("the database's clock is believed again: retention goes on");
+  clock_jumped_ = jumped;
+  return look;
+}
+
 bool Maintenance::watch_clock(store::Session& session) {
   if (!mending_) {
-    const auto behind = store::watch_clock(session);
+    const auto behind = look_at_clock(session).behind;
     if (behind.count() == 0) return true;
     log_.warning("the database's clock has gone back; shortening leases and waits that are now too long",
                  {{"by_s", behind / 1s}});
@@ -125,6 +138,7 @@ bool Maintenance::follow(store::Session& session) { return purge(session, follow
 bool Maintenance::sweep(store::Session& session) { return purge(session, sweeper_); }
 
 bool Maintenance::purge(store::Session& session, store::PurgeWalk& walk) {
+  if (look_at_clock(session).jumped.count() > 0) return true;  // just before: it cannot be undone
   const bool done = take_turn([&] {
     const auto start = platform::monotonic_now();
     purged_ += store::purge_window(session, retention_, walk, window_);

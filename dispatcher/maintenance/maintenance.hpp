@@ -43,6 +43,7 @@ class Maintenance {
 
   bool recover_leases(store::Session& session);
   bool watch_clock(store::Session& session);
+  store::ClockLook look_at_clock(store::Session& session);
   bool reconcile(store::Session& session);
   bool follow(store::Session& session);
   bool sweep(store::Session& session);
@@ -55,6 +56,8 @@ class Maintenance {
   std::array<Task, 5> tasks_;
   platform::MonotonicTime resting_until_{};
 
+  std::optional<store::ClockSight> first_sight_;  // of the database's clock
+  bool clock_jumped_ = false;
   std::optional<store::ClockMending> mending_;  // while what a clock that went back has left is being mended
   store::ReconcileWalk reconciliation_;
   store::PurgeWalk follower_;

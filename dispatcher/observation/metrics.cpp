@@ -90,6 +90,9 @@ std::vector<Metric> gauges() {
       {Kind::gauge, "apientidades_queue_look_seconds", "What the last look at the queue took."},
       {Kind::gauge, "apientidades_notification_numbers_left",
        "How many notifications can still be numbered: with none left, nobody can insert one."},
+      {Kind::gauge, "apientidades_clock_jump_seconds",
+       "By how much the database's clock has jumped forward, until it is accepted or right again: nothing is "
+       "purged."},
   };
 }
 
@@ -171,7 +174,8 @@ Metrics::Metrics()
             table.gauge("apientidades_queue_oldest_seconds", 0),
             table.gauge("apientidades_queue_oldest_seconds", 1),
             table.gauge("apientidades_queue_look_seconds"),
-            table.gauge("apientidades_notification_numbers_left")},
+            table.gauge("apientidades_notification_numbers_left"),
+            table.gauge("apientidades_clock_jump_seconds")},
       attempts_(counters_of(table, "apientidades_attempts_total", outcome_labels.size())),
       durations_{table.histogram("apientidades_attempt_duration_seconds", 0),
                  table.histogram("apientidades_attempt_duration_seconds", 1)},

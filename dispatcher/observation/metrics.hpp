@@ -62,6 +62,7 @@ class Metrics {
     metrics::Gauge oldest_notification, oldest_delivery;
     metrics::Gauge look_duration;
     metrics::Gauge numbers_left;
+    metrics::Gauge clock_jump;
   } queue;
 
  private:

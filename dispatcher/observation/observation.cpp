@@ -29,6 +29,8 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
 std::string describe(const store::QueueStatus& queue, std::int64_t in_flight) {
   std::string text;
   if (queue.paused) text += "PAUSED by queue pause; ";
+  if (queue.clock_jump_s > 0)
+    text += "the database's CLOCK has jumped, nothing is purged (queue clock accept); ";
   if (queue.pending_notifications == 0 && queue.pending_deliveries == 0) {
     text += "nothing waits";
   } else {
@@ -115,14 +117,16 @@ void Observation::show(const store::QueueStatus& queue, Span cost) const {
   to.failed.set(static_cast<double>(queue.failed));
   to.oldest_notification.set(static_cast<double>(queue.oldest_notification_s));
   to.oldest_delivery.set(static_cast<double>(queue.oldest_delivery_s));
+  to.clock_jump.set(static_cast<double>(queue.clock_jump_s));
   to.look_duration.set(std::chrono::duration<double>(cost).count());
 }
 
 /// What is not known is no number: a graph has a gap, and what was true before raises no alert.
 void Observation::forget() const {
   const auto& to = metrics_.queue;
-  for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,
-                            to.held, to.failed, to.oldest_notification, to.oldest_delivery, to.numbers_left})
+  for (const auto& gauge :
+       {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight, to.held, to.failed,
+        to.oldest_notification, to.oldest_delivery, to.numbers_left, to.clock_jump})
     gauge.set(unknown);
 }
 

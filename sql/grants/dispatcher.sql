@@ -18,5 +18,5 @@ GRANT SELECT,
 GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE (hora) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON migraciones TO 'apientidades_dispatcher'@'localhost';

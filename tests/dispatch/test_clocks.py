@@ -6,6 +6,7 @@ import pytest
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE, Entity
 from support.faketime import WallClock, old_certificates
+from support.sql import SqlError
 from support.stack import Stack, setting
 from support.wait import holds_for, wait_until
 
@@ -195,3 +196,28 @@ def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, 
     assert counted(root, waiting, "estado = 'pendiente'") > 0 and int(root(latest)[0][0]) <= STEP
     wait_until(lambda: root("SELECT hora < UTC_TIMESTAMP(3) FROM reloj_visto") == [["1"]], what="the jump to be over")
     assert warnings() == warned + 1, "told once"
+
+
+def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, receiver, root, stack, hooks):
+    """A hundred days: by that clock all of it is past its retention."""
+    (event, hook), *_ = hooks
+    key = {"clave": "una-vez"}
+    stack.admin("queue", "clock", "accept")  # what other tests have left: a dispatcher that began while it was behind
+    receiver.behave(hook.path, Behaviour())
+    delivery = stack.delivery_id(entity.notify(event, **key), hook.id)
+    stack.wait_delivery(delivery, "entregada")
+    database_clock.jump_to(100 * DAY)
+    wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, 15, "the jump to be noticed")
+    entity.notify(event)
+    receiver.wait(hook.path, 2)
+    holds_for(6, lambda: counted(root, hook, "TRUE") == 2, "nothing is purged: its looks are 5 s apart")
+    with pytest.raises(SqlError):
+        entity.notify(event, **key)
+    database_clock.jump_to(0)
+    wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] == 0, 30, "the clock to be believed again")
+    assert counted(root, hook, "TRUE") == 2
+    database_clock.jump_to(100 * DAY)
+    wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, 15, "the second jump")
+    stack.admin("queue", "clock", "accept")
+    wait_until(lambda: counted(root, hook, "TRUE") == 1, 30, "the retention to go on")
+    entity.notify(event, **key)

@@ -6,25 +6,113 @@
 using namespace store;
 using namespace store::testing;
 
-BOOST_FIXTURE_TEST_SUITE(clock_watch, MaintenanceFixture)
+namespace {
+
+/// A dispatcher's looks at the clock, on a monotonic clock that the test moves.
+struct Watched : MaintenanceFixture {
+  std::optional<ClockSight> first;
+  platform::MonotonicTime now = platform::monotonic_now();
+
+  Milliseconds behind() { return watch_clock(session, first, now).behind; }
+  Milliseconds jumped() { return watch_clock(session, first, now).jumped; }
+  /// Both clocks go on.
+  void pass(Milliseconds time) {
+    passed += time;
+    now += time;
+    set_clock(passed);
+  }
+  void restart() { first.reset(); }
+  Milliseconds passed{};
+};
+
+constexpr auto an_hour = Milliseconds(std::chrono::hours(1));
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(clock_watch, Watched)
+
+BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_is_believed_once_it_is_accepted) {
+  insert_notification(session, 1);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+  pass(40 * day);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);  // time does pass
+  set_clock(140 * day);
+  BOOST_CHECK(jumped() > 100 * day - an_hour && jumped() <= 100 * day + an_hour);
+  BOOST_CHECK_EQUAL(number("SELECT salto_ms > 0 FROM reloj_visto"), 1);
+  std::optional<ClockSight> other;  // that begins now
+  BOOST_CHECK(watch_clock(session, other, now).jumped > 99 * day);
+  BOOST_CHECK_EQUAL(queue_status(session).clock_jump_s, jumped() / std::chrono::seconds(1));
+  BOOST_CHECK(accept_clock(session) > 99 * day);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+  BOOST_CHECK_EQUAL(watch_clock(session, other, now).jumped.count(), 0);
+  BOOST_CHECK_EQUAL(accept_clock(session).count(), 0);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+  accept_clock(session);
+  set_clock(150 * day);  // before anybody has looked again
+  BOOST_CHECK(jumped() > 9 * day);
+  set_clock(140 * day);
+  mend(session);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+  set_clock(150 * day);
+  BOOST_CHECK(jumped() > 9 * day);
+}
+
+BOOST_AUTO_TEST_CASE(small_steps_add_up) {
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+  for (int step = 1; step <= 3; ++step) {
+    set_clock(step * an_hour * 3 / 4);
+    BOOST_CHECK_EQUAL(jumped().count() == 0, step == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_to_where_it_was_is_believed_again) {
+  jumped();
+  set_clock(100 * day);
+  BOOST_CHECK(jumped() > 99 * day);
+  now += 2 * day;
+  set_clock(102 * day);
+  BOOST_CHECK(jumped() > 99 * day);
+  set_clock(52 * day);  // half of the way
+  BOOST_CHECK(behind() > 40 * day);
+  mend(session);
+  BOOST_CHECK(jumped() > 40 * day);
+  set_clock(2 * day);
+  BOOST_CHECK(behind() > 40 * day);
+  mend(session);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_nobody_has_seen_for_days_is_doubted_if_there_is_something_to_lose) {
+  set_clock(4 * day);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);  // a new installation
+  insert_notification(session, 1);
+  set_clock(6 * day);
+  restart();
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+  set_clock(10 * day);
+  restart();
+  BOOST_CHECK(jumped() > 3 * day);
+  restart();
+  BOOST_CHECK(jumped() > 3 * day);
+}
 
 BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_is_noticed_until_it_is_mended) {
-  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);
+  BOOST_CHECK_EQUAL(behind().count(), 0);
   set_clock(day);
-  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);
+  BOOST_CHECK_EQUAL(behind().count(), 0);
   set_clock(Milliseconds(0));
   for (int i = 0; i < 2; ++i) {  // a restart does not forget it
-    const auto behind = watch_clock(session);
-    BOOST_CHECK(behind > day - Milliseconds(60000) && behind <= day);
+    const auto by = behind();
+    BOOST_CHECK(by > day - Milliseconds(60000) && by <= day);
   }
   mend(session);
-  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);
+  BOOST_CHECK_EQUAL(behind().count(), 0);
 }
 
 BOOST_AUTO_TEST_CASE(clocks_of_a_cluster_that_differ_by_seconds_are_no_jump) {
   for (const int seconds : {0, 60, 55, 120, 115, 60}) {
     set_clock(Milliseconds(seconds * 1000));
-    BOOST_CHECK_EQUAL(watch_clock(session).count() == 0,
+    BOOST_CHECK_EQUAL(behind().count() == 0,
                       seconds != 60 || number("SELECT hora <= UTC_TIMESTAMP(3) FROM reloj_visto") == 1);
   }
 }
@@ -33,13 +121,13 @@ BOOST_AUTO_TEST_CASE(the_time_is_written_rarely) {
   const auto noted = [&] {
     return session.query("SELECT CAST(hora AS CHAR) AS hora FROM reloj_visto").at(0).time("hora");
   };
-  watch_clock(session);
+  behind();
   const auto before = noted();
   set_clock(Milliseconds(5000));
-  watch_clock(session);
+  behind();
   BOOST_CHECK(noted() == before);
   set_clock(Milliseconds(25000));
-  watch_clock(session);
+  behind();
   BOOST_CHECK(noted() > before);
 }
 
@@ -49,10 +137,10 @@ BOOST_AUTO_TEST_CASE(a_row_that_somebody_holds_is_not_waited_for) {
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM reloj_visto FOR UPDATE");
   set_clock(Milliseconds(25000));
-  BOOST_CHECK_EQUAL(watch_clock(session).count(), 0);  // throws LockTimeout where it waits
+  BOOST_CHECK_EQUAL(behind().count(), 0);  // throws LockTimeout where it waits
   BOOST_CHECK_EQUAL(number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto"), before);
   other.execute("ROLLBACK");
-  watch_clock(session);
+  behind();
   BOOST_CHECK_GT(number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto"), before);
 }
 

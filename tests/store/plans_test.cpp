@@ -152,7 +152,8 @@ BOOST_AUTO_TEST_CASE(every_statement_of_maintenance_seeks) {
   fill(session);
   const auto statements = statements_of(session, [&] {
     recover_expired_leases(session, 500);
-    watch_clock(session);
+    std::optional<ClockSight> first;
+    watch_clock(session, first, platform::monotonic_now());
     mend(session);
     reconcile(session);
     sweep(session, retention);

@@ -55,7 +55,8 @@ constexpr std::string_view whole_queue = R"sql(
        LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
        WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)),
       UTC_TIMESTAMP(3)), 0)) AS entrega_s,
-    (SELECT pausada FROM control_envio WHERE id = 1) AS pausada)sql";
+    (SELECT pausada FROM control_envio WHERE id = 1) AS pausada,
+    (SELECT salto_ms DIV 1000 FROM reloj_visto WHERE id = 1) AS salto_s)sql";
 
 /// Each state is counted as far as a limit.
 constexpr std::string_view queue_up_to_limit = R"sql(
@@ -98,7 +99,8 @@ constexpr std::string_view queue_up_to_limit = R"sql(
        LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
        WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)),
       UTC_TIMESTAMP(3)), 0)) AS entrega_s,
-    (SELECT pausada FROM control_envio WHERE id = 1) AS pausada)sql";
+    (SELECT pausada FROM control_envio WHERE id = 1) AS pausada,
+    (SELECT salto_ms DIV 1000 FROM reloj_visto WHERE id = 1) AS salto_s)sql";
 
 /// MySQL tells what it knew a day ago, unless it is told not to.
 constexpr std::string_view no_old_statistics = "SET SESSION information_schema_stats_expiry = 0";
@@ -132,7 +134,8 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
           std::max(oldest_notification, oldest_delivery),
           oldest_notification,
           oldest_delivery,
-          row.boolean("pausada")};
+          row.boolean("pausada"),
+          row.integer("salto_s")};
 }
 
 std::optional<double> notification_numbers_left(Session& session) {

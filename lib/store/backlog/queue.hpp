@@ -21,6 +21,8 @@ struct QueueStatus {
   std::int64_t oldest_notification_s;  // of that alone
   std::int64_t oldest_delivery_s;
   bool paused;
+  std::int64_t clock_jump_s =
+      0;  // by how much the clock has jumped, and nobody accepted it: nothing is purged
 };
 
 /// `limit`: each state is counted as far as that, which bounds what a deep queue costs. None: to the end.

@@ -117,6 +117,7 @@ constexpr std::string_view failing_webhooks = R"sql(
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   JOIN webhooks w ON w.id = j.id
   WHERE w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
+    AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0
     AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND)sql";
 
 std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{time.count()} * 1000; }

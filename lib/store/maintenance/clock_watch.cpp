@@ -16,18 +16,31 @@ namespace {
 using platform::Milliseconds;
 using Stage = ClockMending::Stage;
 
-constexpr Milliseconds note_interval{10000};  // between writes, whoever makes them
+constexpr Milliseconds note_interval{10000};                   // between writes, whoever makes them
+constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // on our own clock, since the first look
+constexpr Milliseconds longest_absence{std::chrono::days(3)};  // of all dispatchers
 
-constexpr std::string_view clock_behind = R"sql(
-  SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms
+constexpr std::string_view read_clock = R"sql(
+  SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms,
+    CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora, salto_ms, aceptados
   FROM reloj_visto WHERE id = 1)sql";
+/// Nothing could be purged yet.
+constexpr std::string_view any_notification = "SELECT 1 FROM notificaciones_pendientes LIMIT 1";
 /// The next look writes it when somebody holds it.
 constexpr std::string_view lock_clock = R"sql(
   SELECT id FROM reloj_visto FORCE INDEX (PRIMARY) WHERE id = 1 FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view note_clock_if_later = R"sql(
   UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) WHERE id = 1 AND hora < UTC_TIMESTAMP(3))sql";
+/// At the end of a jump back, by which a jump forward may be over. Assignments run from left to right.
 constexpr std::string_view note_clock = R"sql(
-  UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) WHERE id = 1)sql";
+  UPDATE reloj_visto
+  SET salto_ms = GREATEST(0, salto_ms - GREATEST(0, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora)) DIV 1000),
+    salto_ms = IF(salto_ms > ?, salto_ms, 0), hora = UTC_TIMESTAMP(3)
+  WHERE id = 1)sql";
+constexpr std::string_view note_jump = R"sql(
+  UPDATE reloj_visto SET salto_ms = GREATEST(salto_ms, ?), hora = UTC_TIMESTAMP(3) WHERE id = 1)sql";
+constexpr std::string_view jump_accepted = R"sql(
+  UPDATE reloj_visto SET salto_ms = 0, aceptados = aceptados + 1, hora = UTC_TIMESTAMP(3) WHERE id = 1)sql";
 
 constexpr std::string_view lock_long_leases = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
@@ -64,10 +77,27 @@ constexpr std::string_view shorten_waits_at_random = R"sql(
 
 std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
-void note_unless_held(Session& session, std::string_view note) {
+template <class... Values>
+void note_unless_held(Session& session, std::string_view note, const Values&... values) {
   transaction(session, [&] {
-    if (!session.query(lock_clock).empty()) session.update(note);
+    if (!session.query(lock_clock).empty()) session.update(note, values...);
   });
+}
+
+/// What it has gained on our own clock since the first look, or at the first one on what was seen last.
+Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight>& first,
+                    platform::MonotonicTime now) {
+  const auto time = clock.time("ahora");
+  const auto accepted = clock.integer("aceptados");
+  if (first && first->accepted == accepted)
+    return (time - first->time) - std::chrono::floor<Milliseconds>(now - first->at);
+  // What was accepted was so at `hora`.
+  const Milliseconds unseen(-clock.integer("atraso_ms"));
+  const bool doubtful =
+      unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();
+  const auto jumped = doubtful ? unseen : Milliseconds{};
+  first = ClockSight{time - jumped, now, accepted};
+  return jumped;
 }
 
 /// A batch of what `lock` finds beyond `bound`, through `shorten`.
@@ -118,11 +148,27 @@ void mend_deliveries(Session& session, const platform::DeliverySettings& setting
 
 }  // namespace
 
-Milliseconds watch_clock(Session& session) {
-  const Milliseconds behind(session.query(clock_behind).at(0).integer("atraso_ms"));
-  if (behind > clock_tolerance) return behind;
+ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platform::MonotonicTime now) {
+  const auto rows = session.query(read_clock);
+  const auto& clock = rows.at(0);
+  const Milliseconds behind(clock.integer("atraso_ms"));
+  const Milliseconds known(clock.integer("salto_ms"));
+  if (behind > clock_tolerance) return {behind, known};
+  const auto gain = gained(session, clock, first, now);
+  if (gain > longest_gain && gain > known + clock_tolerance) {
+    note_unless_held(session, note_jump, std::int64_t{gain.count()});
+    return {{}, gain};
+  }
   if (behind < -note_interval) note_unless_held(session, note_clock_if_later);
-  return {};
+  return {{}, known};
+}
+
+Milliseconds accept_clock(Session& session) {
+  return transaction(session, [&] {
+    const Milliseconds jumped(session.query(read_clock).at(0).integer("salto_ms"));
+    session.update(jump_accepted);
+    return jumped;
+  });
 }
 
 Milliseconds longest_wait(const platform::DeliverySettings& settings, unsigned failures) {
@@ -153,7 +199,8 @@ void mend_clock(Session& session, const platform::DeliverySettings& settings, Cl
         next_webhook(session, mending);
       else
         mend_deliveries(session, settings, mending);
-      if (mending.stage == Stage::done) note_unless_held(session, note_clock);
+      if (mending.stage == Stage::done)
+        note_unless_held(session, note_clock, std::int64_t{longest_gain.count()});
       return;
     case Stage::done:
       return;
