@@ -196,8 +196,12 @@ class Sender::Impl {
     } else {
       const auto addresses =
           route.name.empty() || !job.request.address ? route.addresses : Addresses{*job.request.address};
-      if (auto& transfer = idle_transfer(); !prepare(transfer, std::move(job), route, addresses))
-        finish_check(transfer, CURLE_FAILED_INIT);
+      auto* transfer = idle_transfer();
+      if (transfer == nullptr)
+        checks_.put(
+            {{Request::Purpose::handshake, job.request.host, Check::Outcome::nothing, job.since, job.since}});
+      else if (!prepare(*transfer, std::move(job), route, addresses))
+        finish_check(*transfer, CURLE_FAILED_INIT);
     }
   }
 
@@ -248,9 +252,13 @@ class Sender::Impl {
 
   /// False: this host could not, and it has ended.
   bool dial(Job job, const Route& route, const Addresses& addresses) {
-    auto& transfer = idle_transfer();
-    if (prepare(transfer, std::move(job), route, addresses)) return true;
-    ended_.push_back(end(transfer, CURLE_FAILED_INIT));
+    auto* transfer = idle_transfer();
+    if (transfer == nullptr) {
+      ended_.push_back(not_made(std::move(job)));
+      return false;
+    }
+    if (prepare(*transfer, std::move(job), route, addresses)) return true;
+    ended_.push_back(end(*transfer, CURLE_FAILED_INIT));
     return false;
   }
 
@@ -264,10 +272,16 @@ class Sender::Impl {
     }
   }
 
-  /// There are as many as were ever in flight together.
-  Transfer& idle_transfer() {
-    if (idle_.empty()) return *transfers_.emplace_back(std::make_unique<Transfer>(settings_, sockets_));
-    auto& transfer = *idle_.back();
+  /// There are as many as were ever in flight together; nullptr: this host could not make another.
+  Transfer* idle_transfer() {
+    if (idle_.empty()) {
+      try {
+        return transfers_.emplace_back(std::make_unique<Transfer>(settings_, sockets_)).get();
+      } catch (const std::exception&) {
+        return nullptr;
+      }
+    }
+    auto* transfer = idle_.back();
     idle_.pop_back();
     return transfer;
   }

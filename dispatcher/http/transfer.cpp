@@ -17,6 +17,7 @@ namespace dispatcher {
 
 namespace {
 
+constexpr long connection_life_s = 60;  // as long as an answer of DNS may be kept (resolver.hpp)
 constexpr long receive_buffer =
     4096;  // bytes of each attempt in flight; answers are short, and their text unread
 
@@ -214,6 +215,8 @@ void Transfer::set_protocol_options() {
   // ten; 8.14 does not.
   set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(handle(), CURLOPT_POST, 1L);
+  // However busy a kept connection is, what DNS says, and the certificate, are looked at again.
+  set(handle(), CURLOPT_MAXLIFETIME_CONN, connection_life_s);
   set(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
   set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // set_addresses takes out what it put in
@@ -351,6 +354,8 @@ Attempt Transfer::end(CURLcode code) {
   job_ = {};
   return attempt;
 }
+
+Attempt not_made(Job job) { return attempt_of(job, TransportResult::local_failure); }
 
 Attempt unresolved(Job job, bool unanswered) {
   auto attempt = attempt_of(job, TransportResult::name_unresolved);

@@ -100,6 +100,9 @@ class Transfer {
   Progress progress_;
 };
 
+/// The attempt of a job that this host could not make.
+Attempt not_made(Job job);
+
 /// The attempt of a job that got no further than its host's name. `unanswered`: no name server said anything.
 Attempt unresolved(Job job, bool unanswered);
 

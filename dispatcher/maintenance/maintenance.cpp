@@ -42,6 +42,7 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"watch the database's clock", &Maintenance::watch_clock, 1s, 0},
           {"recover leases", &Maintenance::recover_leases, 1s, 0},
           {"reconcile", &Maintenance::reconcile, 5s, 100},
+          {"give up what is held", &Maintenance::give_up_held, 10min, 100},
           {"purge", &Maintenance::follow, 5s, 0},
           {"purge what was left", &Maintenance::sweep, 10min, 50},
       }} {}
@@ -131,6 +132,21 @@ bool Maintenance::reconcile(store::Session& session) {
   if (cancelled + held + released > 0)
     log_.info("deliveries cancelled, held or released because their webhooks changed",
               {{"cancelled", cancelled}, {"held", held}, {"released", released}});
+  return true;
+}
+
+bool Maintenance::give_up_held(store::Session& session) {
+  if (look_at_clock(session).jumped.count() > 0) return true;
+  const bool done = take_turn([&] {
+    store::give_up_held(session, retention_.held, held_);
+    return held_.done;
+  });
+  if (!done) return false;
+  const auto failed = std::exchange(held_, {}).failed;
+  metrics_.count_given_up(failed);
+  if (failed > 0)
+    log_.warning("deliveries were held for longer than retention.held: they are fallida",
+                 {{"deliveries", failed}});
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "platform/config.hpp"
 #include "platform/log.hpp"
 #include "store/maintenance/clock_watch.hpp"
+#include "store/maintenance/held.hpp"
 #include "store/maintenance/reconciliation.hpp"
 #include "store/maintenance/retention.hpp"
 #include "store/session/session.hpp"
@@ -48,18 +49,20 @@ class Maintenance {
   bool follow(store::Session& session);
   bool sweep(store::Session& session);
   bool purge(store::Session& session, store::PurgeWalk& walk);
+  bool give_up_held(store::Session& session);
 
   platform::DeliverySettings delivery_;
   platform::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
-  std::array<Task, 5> tasks_;
+  std::array<Task, 6> tasks_;
   platform::MonotonicTime resting_until_{};
 
   std::optional<store::ClockSight> first_sight_;  // of the database's clock
   bool clock_jumped_ = false;
   std::optional<store::ClockMending> mending_;  // while what a clock that went back has left is being mended
   store::ReconcileWalk reconciliation_;
+  store::HeldWalk held_;
   store::PurgeWalk follower_;
   store::PurgeWalk sweeper_{true};
   unsigned window_ = 512;  // rows of a purge's batch: as many as are quick enough

@@ -39,6 +39,8 @@ class Metrics {
 
   void count_attempt(const delivery::Attempt& attempt) const;
   void count_result(const delivery::DeliveryResult& delivery_result) const;
+  /// Deliveries that are fallida without an attempt: they were held for too long.
+  void count_given_up(std::uint64_t count) const { deliveries_[1].add(count); }
   void count_error(store::ErrorKind kind) const;
 
   metrics::Table table;

@@ -54,7 +54,7 @@ inline constexpr std::array<Transition<NotificationState>, 8> notification_trans
     {NotificationState::rejected, NotificationState::cancelled, Actor::administrator, "notification discard"},
 }};
 
-inline constexpr std::array<Transition<DeliveryState>, 25> delivery_transitions{{
+inline constexpr std::array<Transition<DeliveryState>, 26> delivery_transitions{{
     {std::nullopt, DeliveryState::pending, Actor::dispatcher, "fan-out: no slot is free, older ones wait, or the webhook rests"},
     {std::nullopt, DeliveryState::pending, Actor::api, "a test event"},
     {std::nullopt, DeliveryState::leased, Actor::dispatcher, "fan-out, to be sent at once"},
@@ -80,6 +80,7 @@ inline constexpr std::array<Transition<DeliveryState>, 25> delivery_transitions{
     {DeliveryState::cancelled, DeliveryState::pending, Actor::administrator, "delivery retry, its notification not cancelled"},
     {DeliveryState::cancelled, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
     {DeliveryState::pending, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
+    {DeliveryState::held, DeliveryState::failed, Actor::maintenance, "it has been held for longer than retention.held"},
 }};
 // clang-format on
 

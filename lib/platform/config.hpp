@@ -77,6 +77,7 @@ struct RetentionSettings {
   Milliseconds delivered{};
   Milliseconds failed{};
   Milliseconds rejected{};
+  Milliseconds held{};
 };
 
 /// 0: no limit. All but the last two are nginx's, which learns them by `apientidades-admin nginx limits`.

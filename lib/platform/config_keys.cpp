@@ -138,6 +138,9 @@ std::vector<ConfigKey> retention_keys() {
        [read](Settings& s, Text t) { s.retention.failed = read(t); }},
       {{"retention.rejected", "90d", accepts, "how long rejected notifications are kept"},
        [read](Settings& s, Text t) { s.retention.rejected = read(t); }},
+      {{"retention.held", "90d", accepts,
+        "how long deliveries of a webhook that is not active are held before they are fallida"},
+       [read](Settings& s, Text t) { s.retention.held = read(t); }},
   };
 }
 

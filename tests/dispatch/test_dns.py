@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 PUBLIC, OTHER_PUBLIC, NOBODY = "11.0.0.1", "11.0.0.2", "11.0.0.9"  # there is no route to NOBODY
 DENIED = "11.0.2.1"  # public, and ours
+MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
 PUBLIC_V6 = "2600::1"
 A, AAAA = 1, 28
 HAS_V6 = Path("/proc/net/if_inet6").exists()
@@ -89,7 +90,7 @@ def world(stack):
     # Nor does it ask for names to find out whether it is us (test_outages.py): the questions are counted here.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
                            delivery_allowed_networks="127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test")
-    addresses = [PUBLIC + "/32", OTHER_PUBLIC + "/32", DENIED + "/32"] + [PUBLIC_V6 + "/128"] * HAS_V6
+    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, *MOVING)] + [PUBLIC_V6 + "/128"] * HAS_V6
     network = Network(addresses)
     try:
         dns = network.start_dns()
@@ -138,6 +139,25 @@ def test_answers(world, outcomes, name):
     assert {r["local_address"] for r in requests} <= {PUBLIC, PUBLIC_V6}, "never the trap"
     assert bool(requests) == (not error)
     assert attempts[0].duration_ms <= 1300, "delivery.connect_timeout is 1 s here, lookup included"
+
+
+@pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long")
+def test_a_connection_that_is_always_busy_follows_a_change_of_its_name_all_the_same(world):
+    receiver = world.network.start_receiver(world.stack.env["RECEIVER_CERT"], world.stack.env["RECEIVER_KEY"], 443, *MOVING, close=False)
+    entity = world.entity()
+    hook = entity.register(["evaluacion.abierta"])
+    world.dns.say({host_of(hook): {"a": [MOVING[0]], "ttl": 1, "then": {"a": [MOVING[1]], "ttl": 1}}})
+    entity.notify()
+    first = receiver.wait(hook.path)[0]
+
+    def moved():
+        entity.notify()
+        return receiver.requests(hook.path)[-1]["local_address"] == MOVING[1]
+
+    wait_until(moved, 90, "the connection to be made anew", every=0.2)
+    assert first["local_address"] == MOVING[0]
+    before = [r for r in receiver.requests(hook.path) if r["local_address"] == MOVING[0]]
+    assert len({r["connection"] for r in before}) == 1 < len(before), "it was kept, and busy"
 
 
 def test_an_internal_network_is_open_for_the_names_that_match_its_pattern_alone(world):

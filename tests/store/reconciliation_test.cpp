@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "maintenance_support.hpp"
+#include "store/maintenance/held.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -31,6 +32,29 @@ BOOST_AUTO_TEST_CASE(deliveries_of_deleted_and_inactive_webhooks_are_found_among
       active.id);
   BOOST_CHECK_EQUAL(reconcile(session).released, 1U);
   BOOST_CHECK_EQUAL(count("entregas", "estado = 'retenida'"), 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_been_held_for_too_long_is_given_up) {
+  const auto gone = add_webhook(session, 1), other = add_webhook(session, 2),
+             active = add_webhook(session, 3);
+  for (int i = 0; i < 1201; ++i) insert_notification(session, 1);
+  for (const EntityId entity : {2, 2, 3}) insert_notification(session, entity);
+  for (int i = 0; i < 1201; ++i) fan_out(session);
+  session.update(
+      "UPDATE entregas SET estado = 'retenida', proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 91 DAY"
+      " WHERE webhook_id <> ?",
+      active.id);
+  session.update(
+      "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 89 DAY"
+      " WHERE webhook_id = ? ORDER BY id LIMIT 1",
+      other.id);
+  HeldWalk walk;
+  while (!walk.done) give_up_held(session, 90 * day, walk);
+  BOOST_CHECK_EQUAL(walk.failed, 1202U);
+  BOOST_CHECK_EQUAL(
+      count("entregas", "estado = 'fallida' AND terminada_en IS NOT NULL AND ultimo_error <> ''"), 1202);
+  BOOST_CHECK_EQUAL(count("entregas", "estado = 'retenida'"), 1);
+  BOOST_CHECK_EQUAL(count("entregas", "estado = 'pendiente'"), 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_large_backlog_is_held_in_batches) {

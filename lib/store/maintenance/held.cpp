@@ -1,0 +1,48 @@
+#include "store/maintenance/held.hpp"
+
+#include <string_view>
+#include <vector>
+
+#include "store/session/batches.hpp"
+#include "store/session/json_rows.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view next_webhook_with_held = R"sql(
+  SELECT webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar)
+  WHERE espera = 'retenida' AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
+constexpr std::string_view lock_held_for_long = R"sql(
+  SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
+  WHERE espera = 'retenida' AND webhook_id = ? AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+  ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view fail = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'fallida', e.terminada_en = UTC_TIMESTAMP(3),
+    e.ultimo_error = 'La entrega ha estado retenida demasiado tiempo: se da por fallida; el operador puede reenviarla')sql";
+
+}  // namespace
+
+void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk) {
+  const auto rows = session.query(next_webhook_with_held, walk.after);
+  if (rows.empty()) {
+    walk.done = true;
+    return;
+  }
+  const auto webhook = rows.front().integer("webhook_id");
+  const auto before = walk.after;
+  walk.after = webhook;  // whatever goes wrong, the next one has its turn
+  const auto failed = transaction(session, [&]() -> std::uint64_t {
+    std::vector<DeliveryId> ids;
+    for (const auto& row :
+         session.query(lock_held_for_long, webhook, std::int64_t{longest.count()} * 1000, batch_rows))
+      ids.push_back(row.integer("id"));
+    return ids.empty() ? 0 : session.update(fail, json_ids(ids));
+  });
+  walk.failed += failed;
+  if (failed == batch_rows) walk.after = before;  // there may be more
+}
+
+}  // namespace store
