@@ -142,7 +142,7 @@ def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
 def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
     """The first attempts to write them fail, whichever they are: those of two rounds, but for the last few."""
     # Were a result of what other tests have left written in between, one that is refused again would be given up.
-    stack.sql("UPDATE entregas SET proximo_intento = proximo_intento + INTERVAL 1 DAY WHERE estado = 'pendiente'")
+    stack.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3) WHERE estado IN ('pendiente', 'retenida')")
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))
     with stack.dispatcher_with(**setting(delivery_lease="60s")):
