@@ -9,9 +9,8 @@
 namespace dispatcher {
 
 std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
-                                                            const store::Target& target,
-                                                            const webhook::KeyRing& keys,
-                                                            platform::MonotonicTime lease_until) {
+                                                  const store::Target& target, const webhook::KeyRing& keys,
+                                                  platform::MonotonicTime lease_until) {
   std::optional<std::string> secret;
   if (target.secret) {
     secret = keys.open(target.webhook, *target.secret);

@@ -10,8 +10,9 @@
 namespace dispatcher {
 
 /// What cannot be decrypted is held, never sent unsigned (docs/delivery.md).
-std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery, const store::Target& target,
-                                       const webhook::KeyRing& keys, platform::MonotonicTime lease_until);
+std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
+                                                  const store::Target& target, const webhook::KeyRing& keys,
+                                                  platform::MonotonicTime lease_until);
 
 /// `Name: value`, each; signed at the time of the attempt.
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted);

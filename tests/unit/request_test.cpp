@@ -10,9 +10,9 @@ BOOST_AUTO_TEST_SUITE(request)
 
 namespace {
 
-using platform::Milliseconds;
 using delivery::Unreadable;
 using dispatcher::Request;
+using platform::Milliseconds;
 using webhook::KeyRing;
 
 const platform::UtcTime occurred(Milliseconds(1795168800007));  // 2026-11-20T10:00:00.007Z
