@@ -182,11 +182,12 @@ def test_the_status_line_of_the_pool(stack):
 
 def test_the_status_line_has_the_last_error(stack):
     bad = setting(metrics_queue_interval="200ms", metrics_listen="", delivery_poll_interval="10ms")
-    stack.sql("REVOKE SELECT ON apientidades.entidades FROM 'apientidades_dispatcher'@'localhost'")
+    right = "SELECT (id, activa) ON apientidades.entidades {} 'apientidades_dispatcher'@'localhost'"
+    stack.sql("REVOKE " + right.format("FROM"))
     try:
         assert "1142" in statuses(stack, "dispatcher", lambda text: "last error" in text, **bad)
     finally:
-        stack.sql("GRANT SELECT ON apientidades.entidades TO 'apientidades_dispatcher'@'localhost'")
+        stack.sql("GRANT " + right.format("TO"))
 
 
 def test_a_bad_address_is_refused(stack):
