@@ -40,6 +40,7 @@ def freeze(stack, node):
 def disturb(arena, node, what, waits: list) -> dict:
     """Does it to a node; once every dispatcher has turned to another one and deliveries are recorded again, `waits` has how
     long that took, and the node comes back."""
+    wait_until(arena.settled, what="the dispatchers to have begun")
     faults.moment(arena)
     taken, seen = Stopwatch(), arena.in_flight()
     with contextlib.ExitStack() as undo:

@@ -164,11 +164,21 @@ class ClusterArena(Arena):
     def left(self, node: str, since: Stopwatch) -> bool:
         """Whether no dispatcher waits for it any more: none has sent it anything since shortly before `since` on a connection
         that is still open. The one for metrics lies idle: it does not count."""
-        port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
-        found = subprocess.run(["ss", "-HOtnpi", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
-        sent = [re.search(r"lastsnd:(\d+)", line) for line in found.stdout.splitlines() if "apientidades-di" in line]
+        sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
         # ss does not print it when that is this very millisecond.
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
+
+    def settled(self) -> bool:
+        """Whether none has just begun: the session for metrics looks at the queue once, and lies idle then."""
+        pids = {re.search(r"pid=(\d+)", line)[1] for node in NODES for line in self._connections(node)}
+        ages = subprocess.run(["ps", "-o", "etimes=", "-p", ",".join(pids)], capture_output=True, text=True).stdout.split()
+        return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)
+
+    def _connections(self, node: str) -> list[str]:
+        """Those of the dispatchers to it, as ss shows them."""
+        port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
+        found = subprocess.run(["ss", "-HOtnpi", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
+        return [line for line in found.stdout.splitlines() if "apientidades-di" in line]
 
     def conflicts(self) -> list[int]:
         """Of each node. Those of before its restart are lost."""
