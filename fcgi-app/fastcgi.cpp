@@ -3,6 +3,8 @@
 #include <fcgiapp.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <cerrno>
 #include <csignal>
@@ -51,6 +53,23 @@ void finish(FCGX_Request& fcgi, BodyState body) {
   FCGX_Free(&fcgi, close_connection);
 }
 
+/// nginx has all of a request before it connects: a peer that is silent for so long has nothing to say.
+constexpr timeval patience{5, 0};
+
+/// libfcgi's own accept sets no limit to how long the peer may take. It goes on with a connection that its
+/// request already has: given here, and said to be kept, since else it would be closed as left over.
+/// 0, or a negative errno; -EBADF: the peer sent no request in time (libfcgi asks for another connection
+/// then, of the listener that it was not given).
+int accept_request(FCGX_Request& fcgi, int listener_fd) {
+  const int fd = ::accept4(listener_fd, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) return -errno;
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  fcgi.ipcFd = fd;
+  fcgi.keepConnection = 1;
+  return FCGX_Accept_r(&fcgi);
+}
+
 /// Out of descriptors, say: what is accepted by others must end before trying again helps.
 void pause_after_error(int stop_fd) {
   constexpr int pause_ms = 100;
@@ -75,11 +94,13 @@ void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(co
                    platform::Heartbeat& heartbeat) {
   const ConnectionWait connection(listener_fd, stop_fd);
   FCGX_Request fcgi;
-  if (FCGX_InitRequest(&fcgi, listener_fd, FCGI_FAIL_ACCEPT_ON_INTR) != 0)
+  constexpr int no_listener = -1;
+  if (FCGX_InitRequest(&fcgi, no_listener, FCGI_FAIL_ACCEPT_ON_INTR) != 0)
     throw std::runtime_error("libfcgi cannot make a request");
   while (connection.wait()) {
     heartbeat.beat();
-    const int result = FCGX_Accept_r(&fcgi);
+    const int result = accept_request(fcgi, listener_fd);
+    if (result == -EBADF) continue;
     if (result == -EAGAIN) {  // another thread was faster, or nobody came
       rest();
       continue;

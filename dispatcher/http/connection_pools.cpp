@@ -42,6 +42,7 @@ std::optional<Request> ConnectionPools::ended(const std::string& host, delivery:
     if (queue->second.active == 0 && queue->second.waiting.empty()) pool.queues.erase(queue);
   }
   if (kept) ++pool.idle;
+  pool.ended = now;
   auto next = start_next(found);
   schedule(found, now);
   forget_if_done(found);
@@ -157,11 +158,32 @@ void ConnectionPools::forget_queues(Pool& pool) {
                 [](const auto& queue) { return queue.second.active == 0 && queue.second.waiting.empty(); });
 }
 
-/// One connection is what a pool begins with: nothing to remember.
-void ConnectionPools::forget_if_done(Pools::iterator pool) {
-  if (pool->second.active > 0 || pool->second.waiting > 0) return;
-  unschedule(pool);
-  if (pool->second.idle <= 1) pools_.erase(pool);
+/// One connection is what a pool begins with: nothing to remember. More are, while they may be open.
+void ConnectionPools::forget_if_done(Pools::iterator found) {
+  Pool& pool = found->second;
+  if (pool.active > 0 || pool.waiting > 0) return;
+  unschedule(found);
+  if (pool.in_unused) return;
+  if (pool.idle <= 1) {
+    pools_.erase(found);
+  } else {
+    pool.in_unused = true;
+    unused_.emplace_back(pool.ended + connection_life, found->first);
+  }
+}
+
+/// Those whose connections have all been closed since they were last used.
+void ConnectionPools::forget_unused(platform::MonotonicTime now) {
+  while (!unused_.empty() && unused_.front().first <= now) {
+    const auto found = pools_.find(unused_.front().second);
+    unused_.pop_front();
+    Pool& pool = found->second;
+    pool.in_unused = false;
+    if (pool.active == 0 && pool.waiting == 0 && pool.ended + connection_life <= now)
+      pools_.erase(found);
+    else
+      forget_if_done(found);
+  }
 }
 
 }  // namespace dispatcher

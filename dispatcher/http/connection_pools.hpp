@@ -4,6 +4,7 @@
 // asked once, not ten times. Pure bookkeeping.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
@@ -15,6 +16,10 @@
 #include "http/attempt.hpp"
 
 namespace dispatcher {
+
+/// Of a kept connection, however busy: then what DNS says, and the certificate, are looked at again. As long
+/// as an answer of DNS may be kept (resolver.hpp).
+inline constexpr std::chrono::seconds connection_life{60};
 
 class ConnectionPools {
  public:
@@ -54,6 +59,9 @@ class ConnectionPools {
   /// When the next pool is to be looked at; none when nothing waits.
   std::optional<platform::MonotonicTime> next_overdue() const;
 
+  /// Destinations of which something is remembered: those at work, and those with kept connections.
+  std::size_t size() const { return pools_.size(); }
+
  private:
   struct Waiting {
     Request request;
@@ -74,7 +82,9 @@ class ConnectionPools {
     std::size_t waiting = 0;                             // requests
     std::chrono::duration<double, std::milli> answer{};  // how long the last few took
     platform::MonotonicTime opened{};                    // its last connection
+    platform::MonotonicTime ended{};                     // the last attempt
     std::optional<platform::MonotonicTime> overdue;      // its key in overdue_
+    bool in_unused = false;                              // it has an entry there
   };
   using Pools = std::map<std::string, Pool>;
   using Queues = std::map<delivery::WebhookId, Queue>;
@@ -88,15 +98,18 @@ class ConnectionPools {
   static void drop(Pool& pool, Queue& queue, std::vector<Request>& into);
   static void forget_queues(Pool& pool);
   void forget_if_done(Pools::iterator pool);
+  void forget_unused(platform::MonotonicTime now);
 
   unsigned per_host_;
   Pools pools_;
-  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;  // pools where something waits
+  std::deque<std::pair<platform::MonotonicTime, std::string>> unused_;  // pools to look at, and when
+  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;   // pools where something waits
 };
 
 template <class F>
 ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F&& may_open) {
   Overdue result;
+  forget_unused(now);
   while (!overdue_.empty() && overdue_.begin()->first <= now) {
     const auto pool = pools_.find(overdue_.begin()->second);
     unschedule(pool);

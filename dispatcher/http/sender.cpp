@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 
@@ -128,31 +130,33 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
-  /// Where connections have been busy for long.
+  /// Where connections have been busy for long: not while one is being made, unless a webhook has none at
+  /// all; nor, before it is needed, where it would drive out a kept one, which is then made again, and so on.
   void open_more() {
-    auto overdue = pools_.overdue(platform::monotonic_now(), [this](const std::string& host, auto need) {
-      return may_open(host, need);
-    });
+    using enum ConnectionPools::Need;
+    const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
+    std::optional<std::set<std::string_view>> connecting;  // one look at all, for all pools that ask
+    auto overdue =
+        pools_.overdue(platform::monotonic_now(), [&](const std::string& host, ConnectionPools::Need need) {
+          if (need == none_yet) return true;
+          if (need == expected && !room) return false;
+          if (!connecting) connecting = connecting_hosts();
+          return !connecting->contains(host);
+        });
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }
 
-  /// Not while one is being made, unless a webhook has none at all; nor, before it is needed, where it would
-  /// drive out a kept one, which is then made again, and so on.
-  bool may_open(const std::string& host, ConnectionPools::Need need) const {
-    using enum ConnectionPools::Need;
-    const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
-    return need == none_yet || ((need == waited || room) && !connecting(host));
-  }
-
-  bool connecting(const std::string& host) const {
-    const auto looked_up = [&](const auto& waiting) {
-      return std::ranges::any_of(waiting.second, [&](const Job& job) { return job.request.host == host; });
-    };
-    return std::ranges::any_of(waiting_, looked_up) ||
-           std::ranges::any_of(transfers_, [&](const auto& transfer) {
-             return !transfer->connected() && transfer->host() == host;
-           });
+  /// Those to which a connection is being made, lookup of the name included.
+  std::set<std::string_view> connecting_hosts() const {
+    std::set<std::string_view> hosts;
+    for (const auto& [name, jobs] : waiting_) {
+      for (const auto& job : jobs) hosts.insert(job.request.host);
+    }
+    for (const auto& transfer : transfers_) {
+      if (!transfer->connected()) hosts.insert(transfer->host());
+    }
+    return hosts;
   }
 
   void end_unstarted(std::vector<Request> requests) {

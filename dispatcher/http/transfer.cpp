@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "http/connection_pools.hpp"
 #include "http/request.hpp"
 #include "platform/text.hpp"
 #include "webhook/address_policy.hpp"
@@ -17,7 +18,6 @@ namespace dispatcher {
 
 namespace {
 
-constexpr long connection_life_s = 60;  // as long as an answer of DNS may be kept (resolver.hpp)
 constexpr long receive_buffer =
     4096;  // bytes of each attempt in flight; answers are short, and their text unread
 
@@ -215,8 +215,7 @@ void Transfer::set_protocol_options() {
   // ten; 8.14 does not.
   set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(handle(), CURLOPT_POST, 1L);
-  // However busy a kept connection is, what DNS says, and the certificate, are looked at again.
-  set(handle(), CURLOPT_MAXLIFETIME_CONN, connection_life_s);
+  set(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(connection_life.count()));
   set(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
   set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // set_addresses takes out what it put in

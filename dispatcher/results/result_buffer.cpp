@@ -264,8 +264,8 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
 /// nobody.
 void ResultBuffer::report(const Batch& recorded, const store::RecordSummary& summary) const {
   for (const auto& delivery_result : recorded) {
-    if (!summary.stale.contains({delivery_result.id, delivery_result.lease}))
-      metrics_.count_result(delivery_result);
+    const bool stale = summary.stale.contains({delivery_result.id, delivery_result.lease});
+    if (!stale && !summary.held_again.contains(delivery_result.id)) metrics_.count_result(delivery_result);
   }
   if (!summary.stale.empty()) {
     log_.warning("results discarded: this dispatcher no longer holds the leases of their deliveries",

@@ -102,6 +102,17 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
         wait_until(lambda: entity.api("GET", "/apientidades/v1/webhooks").status == 200, 5, "an answer")
 
 
+def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
+    """More of them than there are threads; what nginx asks meanwhile waits, and is answered."""
+    head = request_head(entity.token, "POST", "/apientidades/v1/webhooks", 100)
+    with contextlib.ExitStack() as peers:
+        for said in (b"", head[:20], head + record(STDIN, b"{")) * 16:
+            silent = peers.enter_context(socket.socket(socket.AF_UNIX))
+            silent.connect(f"{stack.folder}/run/fcgi.sock")
+            silent.sendall(said)
+        wait_until(lambda: entity.api("GET", "/apientidades/v1/webhooks").status == 200, 30, "an answer")
+
+
 # What nginx sends, seen by a pool that is none.
 
 class FalsePool:

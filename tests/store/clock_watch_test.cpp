@@ -153,9 +153,10 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   insert_notification(session, 1);
   fan_out(session, DeliveryState::leased, {10, day});
   session.update(
-      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
-      "DAY)",
+      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta, adelantar_en) VALUES"
+      " (?, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, UTC_TIMESTAMP(3) + INTERVAL 1 DAY)",
       webhook);
+  session.update("UPDATE entregas SET no_antes = proximo_intento WHERE paso = 1");
   const auto mended = mend(session);
   BOOST_CHECK_EQUAL(mended.leases, 1U);
   BOOST_CHECK_EQUAL(mended.rests, 1U);
@@ -173,6 +174,9 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
                  60);
   BOOST_CHECK_LE(
       number("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), descansa_hasta) FROM webhook_ejecuciones"), 5);
+  BOOST_CHECK_LE(
+      number("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), adelantar_en) FROM webhook_ejecuciones"), 900);
+  BOOST_CHECK_LE(number("SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), no_antes)) FROM entregas"), 6);
   const auto again = mend(session);
   BOOST_CHECK_EQUAL(again.leases + again.rests + again.rescheduled, 0U);
 }

@@ -1,6 +1,7 @@
 // What a result changes in its delivery, its webhook and the history of attempts.
 #include <boost/test/unit_test.hpp>
 
+#include "delivery/classify.hpp"
 #include "delivery_support.hpp"
 
 using namespace store;
@@ -36,6 +37,23 @@ BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   BOOST_CHECK_EQUAL(again.failures, 0U);  // the schedule from the start
   record_results(session, {delivered(again)}, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(list_attempts(session, again.id).size(), 2U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_held_again_for_the_same_reason_is_told_apart) {
+  queue_one();
+  const auto hold = [this](delivery::Unreadable what) {
+    const auto leased = claim_one();
+    const auto summary =
+        record_results(session, {delivery::hold_unreadable({leased, what})}, {Milliseconds(0)});
+    BOOST_CHECK_EQUAL(only().state, "retenida");
+    session.update("UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)");
+    session.update("UPDATE webhook_ejecuciones SET descansa_hasta = NULL");
+    return summary.held_again == std::set{leased.id};
+  };
+  BOOST_CHECK(!hold(delivery::Unreadable::secret));
+  BOOST_CHECK(hold(delivery::Unreadable::secret));
+  BOOST_CHECK(!hold(delivery::Unreadable::test_data));
+  BOOST_CHECK(hold(delivery::Unreadable::test_data));
 }
 
 BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {

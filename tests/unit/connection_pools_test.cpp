@@ -189,6 +189,25 @@ BOOST_AUTO_TEST_CASE(what_has_waited_for_a_second_is_handed_back) {
   BOOST_TEST(ended(pools, true, at(1200)) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_pool_is_forgotten_once_none_of_its_connections_can_be_open) {
+  ConnectionPools pools(per_host);
+  const auto minute = static_cast<int>(Milliseconds(dispatcher::connection_life).count());
+  const auto use_twice = [&](int time) {  // two connections, kept
+    pools.add(request(1), at(time));
+    pools.add(request(2), at(time));
+    BOOST_REQUIRE(pools.overdue(at(time + 100), always).start.size() <= 1U);
+    for (int i = 0; i < 2; ++i) ended(pools, true, at(time + 200));
+  };
+  use_twice(0);
+  pools.overdue(at(200 + minute - 1), always);
+  BOOST_TEST(pools.size() == 1U);
+  use_twice(200 + minute - 1);
+  pools.overdue(at(400 + minute), always);
+  BOOST_TEST(pools.size() == 1U, "used again since");
+  pools.overdue(at(400 + 3 * minute), always);
+  BOOST_TEST(pools.size() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(what_waits_in_a_pool_can_be_dropped) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) pools.add(request(i), start);

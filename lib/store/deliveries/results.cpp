@@ -109,6 +109,12 @@ constexpr std::string_view note_executions = R"sql(
 constexpr std::string_view deactivate_webhook = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL)sql";
+/// Those that were held for the same reason before, and have been released to see whether it is still there.
+constexpr std::string_view held_before = R"sql(
+  SELECT e.id
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', error VARCHAR(500) PATH '$[1]')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  WHERE e.ultimo_error = j.error COLLATE utf8mb4_bin)sql";
 /// Without a lock: it is nearly always none of them.
 constexpr std::string_view failing_webhooks = R"sql(
   SELECT w.id, CAST(x.fallos_desde AS CHAR) AS desde,
@@ -170,6 +176,18 @@ std::uint64_t update_others(Session& session, const Batch& batch) {
       });
   if (rows.empty()) return 0;
   return session.update(set_not_delivered, json::dump(rows));
+}
+
+std::set<DeliveryId> held_again(Session& session, const Batch& batch) {
+  const auto rows = rows_of(
+      batch, [](const DeliveryResult& s) { return s.state == DeliveryState::held; },
+      [](const DeliveryResult& s) {
+        return json::Array{s.id, s.error};
+      });
+  std::set<DeliveryId> again;
+  if (rows.empty()) return again;
+  for (const auto& row : session.query(held_before, json::dump(rows))) again.insert(row.integer("id"));
+  return again;
 }
 
 json::Value attempt_row(const DeliveryResult& s) {
@@ -298,15 +316,17 @@ std::vector<WebhookId> deactivate(Session& session, const Batch& batch,
 /// Some of a batch were no longer under their lease, so nothing was written.
 struct NotAllOwned {};
 
-/// The webhooks deactivated. Throws NotAllOwned.
-std::vector<WebhookId> write(Session& session, const Batch& batch, const FailurePolicy& policy) {
+/// What there is to say of those that were written. Throws NotAllOwned.
+RecordSummary write(Session& session, const Batch& batch, const FailurePolicy& policy) {
   Batch by_id = batch;
   std::ranges::sort(by_id, {}, &DeliveryResult::id);  // everybody locks in the same order
+  RecordSummary summary{.held_again = held_again(session, by_id)};
   if (update_delivered(session, by_id) + update_others(session, by_id) != batch.size()) throw NotAllOwned();
   insert_attempts(session, by_id);
   const auto executions = executions_of(batch);
   record_executions(session, executions, policy);
-  return deactivate(session, batch, executions, policy.disable_after);
+  summary.deactivated = deactivate(session, batch, executions, policy.disable_after);
+  return summary;
 }
 
 void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
@@ -318,7 +338,7 @@ void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
 Batch record_unlocked(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   LockedResults locked;
-  const auto deactivated = transaction(session, [&]() -> std::vector<WebhookId> {
+  auto written = transaction(session, [&]() -> RecordSummary {
     locked = lock_results(session, batch, absent);
     if (locked.owned.empty()) return {};
     try {
@@ -330,7 +350,9 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
   });
   add_keys(summary.stale, locked.stale);
   add_keys(summary.held, locked.held);
-  summary.deactivated.insert(summary.deactivated.end(), deactivated.begin(), deactivated.end());
+  summary.held_again.merge(written.held_again);
+  summary.deactivated.insert(summary.deactivated.end(), written.deactivated.begin(),
+                             written.deactivated.end());
   return locked.unwritten;
 }
 
@@ -360,7 +382,7 @@ Batch record_by_halves(Session& session, const Batch& batch, bool absent, const 
 std::optional<RecordSummary> record_all(Session& session, const Batch& batch, const FailurePolicy& policy) {
   if (!session.is_mariadb()) return std::nullopt;  // it would wait for what is held
   try {
-    return RecordSummary{.deactivated = transaction(session, [&] { return write(session, batch, policy); })};
+    return transaction(session, [&] { return write(session, batch, policy); });
   } catch (const LockTimeout&) {
     return std::nullopt;
   } catch (const NotAllOwned&) {

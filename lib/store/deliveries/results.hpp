@@ -17,11 +17,12 @@ using delivery::DeliveryState;
 
 using ResultKey = std::pair<DeliveryId, std::uint64_t>;  // a delivery and its lease
 
-/// What became of those that were not recorded; nothing was changed for them.
+/// What there is to say of a batch. For those in the first three nothing was changed.
 struct RecordSummary {
   std::set<ResultKey> stale{};   // no longer under their lease
   std::set<ResultKey> held{};    // somebody holds a row of them: nobody has waited
   std::set<ResultKey> waited{};  // the same, and it cost a wait to find that out: not to be tried again soon
+  std::set<DeliveryId> held_again{};     // retenida, as they were before they were released for a try
   std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
 };
 

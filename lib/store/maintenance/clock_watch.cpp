@@ -52,11 +52,14 @@ constexpr std::string_view shorten_leases_to = R"sql(
 
 constexpr std::string_view lock_long_rests = R"sql(
   SELECT webhook_id AS id FROM webhook_ejecuciones
-  WHERE descansa_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+  WHERE descansa_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+    OR adelantar_en > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+  LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view shorten_rests_to = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
-  SET x.descansa_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)sql";
+  SET x.descansa_hasta = LEAST(x.descansa_hasta, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND),
+    x.adelantar_en = LEAST(x.adelantar_en, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND))sql";
 
 constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
@@ -73,7 +76,8 @@ constexpr std::string_view lock_some_waiting = R"sql(
 constexpr std::string_view shorten_waits_at_random = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', bound BIGINT PATH '$[1]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.proximo_intento = UTC_TIMESTAMP(3) + INTERVAL FLOOR(RAND() * j.bound) MICROSECOND)sql";
+  SET e.proximo_intento = UTC_TIMESTAMP(3) + INTERVAL FLOOR(RAND() * j.bound) MICROSECOND,
+    e.no_antes = LEAST(e.no_antes, UTC_TIMESTAMP(3) + INTERVAL j.bound MICROSECOND))sql";
 
 std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
@@ -100,14 +104,15 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   return jumped;
 }
 
-/// A batch of what `lock` finds beyond `bound`, through `shorten`.
+/// A batch of what `lock` finds beyond `bounds`, through `shorten`.
+template <class... Bounds>
 std::uint64_t shorten_batch(Session& session, std::string_view lock, std::string_view shorten,
-                            Milliseconds bound) {
+                            Bounds... bounds) {
   return transaction(session, [&] {
     std::vector<std::int64_t> ids;
-    for (const auto& row : session.query(lock, microseconds(bound), batch_rows))
+    for (const auto& row : session.query(lock, microseconds(bounds)..., batch_rows))
       ids.push_back(row.integer("id"));
-    return session.update(shorten, json_ids(ids), microseconds(bound));
+    return session.update(shorten, json_ids(ids), microseconds(bounds)...);
   });
 }
 
@@ -188,8 +193,8 @@ void mend_clock(Session& session, const platform::DeliverySettings& settings, Cl
       return;
     }
     case Stage::rests: {
-      const auto changed =
-          shorten_batch(session, lock_long_rests, shorten_rests_to, settings.retry_schedule.front());
+      const auto changed = shorten_batch(session, lock_long_rests, shorten_rests_to,
+                                         settings.retry_schedule.front(), settings.probe_interval);
       mending.rests += changed;
       if (changed < batch_rows) mending.stage = Stage::deliveries;
       return;
