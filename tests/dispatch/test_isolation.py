@@ -1,8 +1,11 @@
 """Nobody is held up by somebody else: more demand than slots, rows that others hold, a database that refuses."""
+import time
+
 import pytest
 
 from dispatch.test_poison import refused
 from fakes.receiver import Behaviour
+from support.actors import BASE
 from support.stack import setting
 from support.wait import wait_until
 
@@ -106,6 +109,39 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
         root("ROLLBACK")
         wait_until(lambda: delivered(stack, hooks) == [21] * 8, 30, "the rest")
     assert all(len(receiver.requests(hook.path)) == 21 for hook in hooks), "and nothing twice"
+
+
+def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was_taken_up(new_entity, receiver, stack):
+    entities = [new_entity() for _ in range(3)]
+    hooks = [entity.register() for entity in entities]
+    receiver.behave(hooks[0].path, Behaviour(status=500))
+    retried = stack.delivery_id(entities[0].notify(), hooks[0].id)
+    receiver.behave(hooks[1].path, Behaviour(hold=True))
+    under_way = [entities[1].notify() for _ in range(5)]
+    receiver.wait(hooks[1].path, 1)
+    wait_until(lambda: all(stack.notification(id)["estado"] == "procesada" for id in under_way), what="all to be taken up")
+    before = len(receiver.wait(hooks[0].path, 1))
+    writer = stack.writer()
+    try:
+        writer("START TRANSACTION")
+        writer("SELECT COUNT(*) FROM (SELECT id FROM notificaciones_pendientes LOCK IN SHARE MODE) t")
+        writer("SELECT id FROM notificaciones_pendientes WHERE estado = 'pendiente' LOCK IN SHARE MODE")
+        receiver.release(hooks[1].path)
+        wait_until(lambda: delivered(stack, [hooks[1]]) == [5], 15, "what was under way")
+        stack.admin("delivery", "retry", retried)
+        receiver.wait(hooks[0].path, before + 1)
+        assert entities[2].api("GET", BASE).status == 200
+        assert entities[2].register().id, "a registration writes another table"
+        begun = time.monotonic()
+        test = entities[2].api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"})
+        assert test.status == 503 and time.monotonic() - begun < 10, test
+        writer("ROLLBACK")
+    finally:
+        writer.close()
+    assert entities[2].api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
+    receiver.behave(hooks[0].path, Behaviour())
+    entities[0].notify()
+    wait_until(lambda: delivered(stack, [hooks[0]])[0] >= 1, 15, "rows to be written and taken up again")
 
 
 def test_a_long_queue_of_slow_answers_gets_connections(entity, receiver):

@@ -84,9 +84,12 @@ class Stack:
         return Client(self.env["BASE_URL"], self.env["CA_CERT"], **how)
 
     def connect_evaluation(self) -> None:
-        """The evaluation system's session, with the rights of its user alone."""
+        self.evaluation = self.writer()
+
+    def writer(self) -> SqlSession:
+        """A session of the evaluation system, with the rights of its user alone."""
         password = Path(self.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
-        self.evaluation = SqlSession(self.env["DB_SOCKET"], self.env["DB_NAME"], "evaluacion", password)
+        return SqlSession(self.env["DB_SOCKET"], self.env["DB_NAME"], "evaluacion", password)
 
     def down(self) -> None:
         for session in (self.evaluation, self._root):

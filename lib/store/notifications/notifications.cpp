@@ -62,7 +62,10 @@ constexpr std::string_view lock_subscribed_webhooks = R"sql(
   SELECT id, url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
   WHERE entidad_id = ? AND plaza IN (1, 2, 3, 4, 5) AND activo AND FIND_IN_SET(?, eventos)
   ORDER BY id LOCK IN SHARE MODE)sql";
+// Whoever the evaluation system lets lock ranges of this table (MariaDB asks for no right but SELECT) holds
+// no thread of the pool for long.
 constexpr std::string_view insert_test_event = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 1 FOR */
   INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)
   VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3)))sql";
 constexpr std::string_view insert_test_deliveries = R"sql(
