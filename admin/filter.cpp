@@ -12,16 +12,6 @@ namespace {
 
 constexpr unsigned max_limit = 1'000'000;
 
-std::optional<platform::UtcTime> parse_date_time(std::string_view text) {
-  const bool with_fraction = platform::has_shape(text, "0000-00-00T00:00:00.000Z");
-  if (!with_fraction && !platform::has_shape(text, "0000-00-00T00:00:00Z")) return std::nullopt;
-  const auto date = platform::parse_date(text.substr(0, 10));
-  const auto time = platform::parse_time_of_day(text.substr(11, 8));
-  if (!date || !time) return std::nullopt;
-  const int fraction = with_fraction ? platform::parse_number<int>(text.substr(20, 3)).value() : 0;
-  return *date + *time + platform::Milliseconds(fraction);
-}
-
 std::optional<platform::UtcTime> parse_ago(std::string_view text, platform::UtcTime now) {
   const auto ago = platform::parse_duration(text);
   if (!ago || *ago > now.time_since_epoch()) return std::nullopt;
@@ -38,7 +28,7 @@ std::string checked_state(const std::string& typed, std::span<const std::string_
 }  // namespace
 
 platform::UtcTime parse_since(std::string_view text, platform::UtcTime now) {
-  if (const auto time = parse_date_time(text)) return *time;
+  if (const auto time = platform::parse_iso8601(text)) return *time;
   if (const auto time = platform::parse_date(text)) return *time;
   if (const auto time = parse_ago(text, now)) return *time;
   throw UsageError(

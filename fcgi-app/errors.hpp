@@ -42,6 +42,10 @@ struct Unauthorized : HttpError {
       : HttpError(401, message, {{"WWW-Authenticate", challenge}}) {}
 };
 
+struct ReadOnlyToken : HttpError {
+  ReadOnlyToken() : HttpError(403, "El token de acceso es de sólo lectura: no permite cambiar nada") {}
+};
+
 struct NotFound : HttpError {
   explicit NotFound(const std::string& message) : HttpError(404, message) {}
 };

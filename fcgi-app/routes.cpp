@@ -7,14 +7,14 @@
 namespace api {
 namespace {
 
-constexpr std::string_view placeholder = "{id}";
-
-constexpr std::array<Route, 5> table{{
+constexpr std::array<Route, 7> table{{
     {"GET", "/webhooks", list_webhooks},
     {"POST", "/webhooks", register_webhook},
     {"GET", "/webhooks/eventos", list_events},
     {"POST", "/webhooks/test", test_event},
     {"DELETE", "/webhooks/{id}", delete_webhook},
+    {"GET", "/webhooks/{id}/entregas", list_deliveries},
+    {"GET", "/webhooks/{id}/entregas/{entrega}", show_delivery},
 }};
 
 /// The path below base_path; nullopt when it is not below it.
@@ -24,15 +24,30 @@ std::optional<std::string_view> local_path(std::string_view target) {
   return path.substr(base_path.size());
 }
 
-/// What `{id}` stands for (empty for a literal pattern); nullopt when the path does not fit.
-std::optional<std::string_view> fit(std::string_view pattern, std::string_view path) {
-  if (!pattern.ends_with(placeholder))
-    return pattern == path ? std::optional<std::string_view>("") : std::nullopt;
-  const std::string_view prefix = pattern.substr(0, pattern.size() - placeholder.size());
-  if (!path.starts_with(prefix)) return std::nullopt;
-  const std::string_view segment = path.substr(prefix.size());
-  if (segment.empty() || segment.find('/') != std::string_view::npos) return std::nullopt;
+/// The text before the next slash, taken off together with it.
+std::string_view take_segment(std::string_view& path) {
+  const auto end = std::min(path.find('/'), path.size());
+  const auto segment = path.substr(0, end);
+  path.remove_prefix(std::min(end + 1, path.size()));
   return segment;
+}
+
+/// What the open segments of the pattern stand for (empty: it has none); nullopt when the path does not fit.
+std::optional<PathParameters> fit(std::string_view pattern, std::string_view path) {
+  if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
+  PathParameters parameters;
+  std::size_t known = 0;
+  while (!pattern.empty()) {
+    const auto expected = take_segment(pattern);
+    const auto segment = take_segment(path);
+    if (!expected.starts_with('{')) {
+      if (segment != expected) return std::nullopt;
+    } else {
+      if (segment.empty()) return std::nullopt;
+      parameters.at(known++) = segment;
+    }
+  }
+  return path.empty() ? std::optional(parameters) : std::nullopt;
 }
 
 std::string allowed_methods(std::string_view pattern) {
@@ -53,14 +68,14 @@ Match match_route(std::string_view method, std::string_view target) {
   const auto path = local_path(target);
   if (!path) return {};
   for (const Route& candidate : table) {
-    const auto parameter = fit(candidate.pattern, *path);
-    if (!parameter) continue;
+    const auto parameters = fit(candidate.pattern, *path);
+    if (!parameters) continue;
     const auto* route = std::find_if(table.begin(), table.end(), [&](const Route& r) {
       return r.pattern == candidate.pattern && r.method == method;
     });
     if (route == table.end())
-      return {nullptr, candidate.pattern, *parameter, allowed_methods(candidate.pattern)};
-    return {route, candidate.pattern, *parameter, {}};
+      return {nullptr, candidate.pattern, *parameters, allowed_methods(candidate.pattern)};
+    return {route, candidate.pattern, *parameters, {}};
   }
   return {};
 }

@@ -13,7 +13,7 @@ inline constexpr std::string_view base_path = "/apientidades/v1";
 
 struct Route {
   std::string_view method;
-  std::string_view pattern;  // below base_path; `{id}` stands for one non-empty segment
+  std::string_view pattern;  // below base_path; `{id}` and the like stand for one non-empty segment each
   Handler handler;
 };
 
@@ -23,12 +23,12 @@ std::span<const Route> routes();
 struct Match {
   const Route* route = nullptr;  // of the table; nullptr when the path is unknown or does not take the method
   std::string_view pattern;      // empty: unknown path
-  std::string_view parameter;    // the segment that `{id}` stands for: a view of the target
+  PathParameters parameters;     // the segments that the pattern leaves open: views of the target
   std::string allow;             // the methods of a path that does not take this one: "GET, POST"
 };
 
 /// The path is compared as it was sent, byte by byte: an encoded, doubled or trailing slash, a dot segment or
-/// another spelling of a literal is another path. The query string is ignored.
+/// another spelling of a literal is another path. The query string is no part of it.
 Match match_route(std::string_view method, std::string_view target);
 
 }  // namespace api

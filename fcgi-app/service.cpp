@@ -23,6 +23,11 @@ const Route& require_route(const Match& match) {
   return *match.route;
 }
 
+std::string_view query_of(std::string_view target) {
+  const auto mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+}
+
 void log_failure(const platform::Log& log, std::string_view message, const Request& request,
                  const std::exception& e) {
   log.error(message, {{"request", request.id}, {"error", e.what()}});
@@ -113,10 +118,11 @@ Response Service::perform(AccessLogEntry& entry) {
   const store::Caller caller = authenticate(request);
   entry.entity = caller.id;
   const Route& route = require_route(entry.match);
+  if (caller.read_only && route.method != "GET") throw ReadOnlyToken();
   if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
   const auto keys = shared_.keys.current();
-  return route.handler(
-      {caller, entry.match.parameter, request.body, session_, *keys, shared_.overrides, shared_.limits});
+  return route.handler({caller, entry.match.parameters, query_of(request.target), request.body, session_,
+                        *keys, shared_.overrides, shared_.limits});
 }
 
 store::Caller Service::authenticate(const Request& request) {

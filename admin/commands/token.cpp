@@ -26,7 +26,8 @@ webhook::json::Object to_row(const store::Token& token) {
           {"entidad_id", token.entity},
           {"etiqueta", token.label},
           {"caduca", time_value(token.expires)},
-          {"revocado", time_value(token.revoked)}};
+          {"revocado", time_value(token.revoked)},
+          {"solo_lectura", token.read_only}};
 }
 
 store::Token find(store::Session& session, store::TokenId id, std::optional<delivery::EntityId> entity) {
@@ -42,8 +43,8 @@ Result issue(Context& context, const Arguments& arguments) {
   const auto ttl = arguments.duration("ttl", min_ttl, max_ttl);
   const auto label = arguments.line("label", max_label, true).value_or("");
   const auto token = webhook::generate_access_token();
-  const auto id =
-      store::issue_token(context.session, entity, webhook::access_token_hash(token).value(), ttl, label);
+  const auto id = store::issue_token(context.session, {entity, webhook::access_token_hash(token).value(), ttl,
+                                                       label, arguments.has("read-only")});
   if (!id)
     throw Failure("there is no entity " + std::to_string(entity) + ": `entity add --id " +
                   std::to_string(entity) + " --name …` adds it");
@@ -78,11 +79,12 @@ std::vector<Command> token_commands() {
        .details = "The token alone is on standard output. It is shown this once: only its hash is stored.",
        .options = {.options = {{"entity", "N", "the entity that will use it", true},
                                {"ttl", "DURATION", "how long it is valid: 12h, 30d (default: for ever)"},
-                               {"label", "TEXT", "what `token list` will tell it by, up to 100 characters"}}},
+                               {"label", "TEXT", "what `token list` will tell it by, up to 100 characters"},
+                               {"read-only", "", "it may look, and change nothing"}}},
        .example = "apientidades-admin token issue --entity 7 --ttl 365d --label produccion",
        .run = issue},
       {.words = "token list",
-       .summary = "List tokens: id, entidad_id, etiqueta, caduca, revocado",
+       .summary = "List tokens: id, entidad_id, etiqueta, caduca, revocado, solo_lectura",
        .options = {.options = {entity_filter}},
        .example = "apientidades-admin token list --entity 7",
        .run = list},

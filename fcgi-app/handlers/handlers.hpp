@@ -2,6 +2,7 @@
 // throws.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -13,10 +14,14 @@
 
 namespace api {
 
+/// The segments of the path that its pattern leaves open, in order, unchecked.
+using PathParameters = std::array<std::string_view, 2>;
+
 /// An authenticated request to a known route, and what serves it.
 struct Call {
   const store::Caller& caller;
-  std::string_view parameter;  // the `{id}` segment of the path, unchecked
+  PathParameters parameters;
+  std::string_view query;  // of the target, without its `?`
   std::string_view body;
   store::Session& session;
   const webhook::KeyRing& keys;
@@ -31,5 +36,7 @@ Response list_webhooks(const Call& call);     // GET /webhooks
 Response delete_webhook(const Call& call);    // DELETE /webhooks/{id}
 Response list_events(const Call& call);       // GET /webhooks/eventos
 Response test_event(const Call& call);        // POST /webhooks/test
+Response list_deliveries(const Call& call);   // GET /webhooks/{id}/entregas
+Response show_delivery(const Call& call);     // GET /webhooks/{id}/entregas/{entrega}
 
 }  // namespace api

@@ -3,15 +3,11 @@
 #include "platform/clock.hpp"
 
 namespace api {
-namespace {
 
-using webhook::json::Value;
-
-Value time_or_null(const std::optional<store::UtcTime>& time) {
-  return time ? Value(platform::format_iso8601(*time)) : Value();
+webhook::json::Value time_or_null(const std::optional<store::UtcTime>& time) {
+  if (!time) return {};
+  return platform::format_iso8601(*time);
 }
-
-}  // namespace
 
 webhook::json::Array event_names(const webhook::EventSet& events) {
   webhook::json::Array names;

@@ -7,6 +7,8 @@
 
 namespace api {
 
+webhook::json::Value time_or_null(const std::optional<store::UtcTime>& time);
+
 /// The names, in catalogue order.
 webhook::json::Array event_names(const webhook::EventSet& events);
 

@@ -36,6 +36,7 @@ DeliveryResult describe(const Attempt& attempt) {
   result.started = attempt.started;
   result.duration = attempt.duration;
   result.address = attempt.address;
+  result.signatures = attempt.signatures;
   if (attempt.transport == TransportResult::answered) result.status = attempt.status;
   return result;
 }

@@ -62,6 +62,15 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
   return std::chrono::sys_days(date);
 }
 
+std::optional<UtcTime> parse_iso8601(std::string_view text) {
+  const bool with_fraction = has_shape(text, "0000-00-00T00:00:00.000Z");
+  if (!with_fraction && !has_shape(text, "0000-00-00T00:00:00Z")) return std::nullopt;
+  const auto date = parse_date(text.substr(0, 10));
+  const auto time = parse_time_of_day(text.substr(11, 8));
+  if (!date || !time) return std::nullopt;
+  return *date + *time + Milliseconds(with_fraction ? number_at(text, 20, 3) : 0);
+}
+
 std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text) {
   if (!has_shape(text, "00:00:00")) return std::nullopt;
   const auto hours = number_at(text, 0, 2);

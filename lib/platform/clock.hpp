@@ -38,6 +38,9 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text);
 /// `10:00:00`, with no second 60; nullopt otherwise.
 std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text);
 
+/// `2026-11-20T10:00:00Z`, or with milliseconds; an instant that exists, else nullopt.
+std::optional<UtcTime> parse_iso8601(std::string_view text);
+
 /// Parses `50ms`, `5s`, `30m`, `2h`, `5d` (an integer of 0 or more and a unit, no spaces); nullopt otherwise
 /// or on overflow.
 std::optional<Milliseconds> parse_duration(std::string_view text);

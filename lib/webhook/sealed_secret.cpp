@@ -49,6 +49,13 @@ std::string associated_data(std::string_view owner, std::string_view key_id) {
   return std::string(owner) + ":" + std::string(key_id);
 }
 
+std::string code_of(std::string_view key, std::string_view purpose, std::string_view text) {
+  constexpr std::size_t digits = 32;
+  const auto derived = crypto::hmac_sha256(key, "authenticate:" + std::string(purpose));
+  const std::string derived_key(derived.begin(), derived.end());
+  return crypto::to_hex(crypto::hmac_sha256(derived_key, text)).substr(0, digits);
+}
+
 }  // namespace
 
 KeyRing KeyRing::parse(std::string_view file_text, std::string_view path) {
@@ -93,6 +100,16 @@ std::optional<std::string> KeyRing::open_for(std::string_view owner, const Seale
   const auto key = keys_.find(sealed.key_id);
   if (key == keys_.end()) return std::nullopt;
   return crypto::open(key->second, sealed.ciphertext, associated_data(owner, sealed.key_id));
+}
+
+std::string KeyRing::authenticate(std::string_view purpose, std::string_view text) const {
+  return code_of(keys_.at(current_), purpose, text);
+}
+
+bool KeyRing::is_authentic(std::string_view purpose, std::string_view text, std::string_view code) const {
+  return std::ranges::any_of(keys_, [&](const auto& key) {
+    return crypto::equal_in_constant_time(code_of(key.second, purpose, text), code);
+  });
 }
 
 }  // namespace webhook

@@ -48,6 +48,12 @@ class KeyRing {
   SealedSecret seal_for(std::string_view owner, std::string_view text) const;
   std::optional<std::string> open_for(std::string_view owner, const SealedSecret& sealed) const;
 
+  /// A code that only who has the current key can make for this text (HMAC-SHA256 under a key made of it and
+  /// of `purpose`): 32 hexadecimal digits.
+  std::string authenticate(std::string_view purpose, std::string_view text) const;
+  /// Made with any of the keys.
+  bool is_authentic(std::string_view purpose, std::string_view text, std::string_view code) const;
+
  private:
   void add(std::string_view line, const std::string& place);
 

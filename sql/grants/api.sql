@@ -1,21 +1,23 @@
--- apientidades-fcgi: authenticates, keeps the webhooks of the entities, queues test events. It reads no secret, sealed or
--- not, and no notification; it deletes no row but those that count pending test events, and of a webhook it changes only
+-- apientidades-fcgi: authenticates, keeps the webhooks of the entities, queues test events, shows entities their deliveries.
+-- It reads no secret, sealed or not; it deletes no row but those that count pending test events, and of a webhook it changes only
 -- what sealing its secret and deleting it change.
 -- First what an earlier version was granted, and this one no longer needs.
 REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'apientidades_api'@'localhost';
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
-GRANT SELECT (entidad_id, hash, caduca, revocado) ON tokens_acceso TO 'apientidades_api'@'localhost';
+GRANT SELECT (id, entidad_id, hash, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta),
       INSERT (entidad_id, plaza, url, eventos),
       UPDATE (plaza, secreto_clave, secreto_sellado, fecha_baja)
   ON webhooks TO 'apientidades_api'@'localhost';
 GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error)
   ON webhook_ejecuciones TO 'apientidades_api'@'localhost';
-GRANT INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
+GRANT SELECT (id, evento, datos, origen, ocurrida_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
   ON notificaciones_pendientes TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, notificacion_id, terminada_en),
+GRANT SELECT (id, notificacion_id, webhook_id, estado, intentos, proximo_intento, ultimo_estado, ultimo_error, creada_en,
+              terminada_en, entregada_en),
       INSERT (notificacion_id, webhook_id, estado, proximo_intento, creada_en)
   ON entregas TO 'apientidades_api'@'localhost';
+GRANT SELECT ON intentos_entrega TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, DELETE ON pruebas_pendientes TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON turnos_prueba TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON altas_webhook TO 'apientidades_api'@'localhost';

@@ -26,7 +26,7 @@ def test_no_request_of_one_entity_reads_or_changes_anything_of_another(entity, v
     for suffix in ("", query):
         for hook in theirs:
             for path in (f"{BASE}/{hook.id}", f"{BASE}/{hook.id}/", f"{BASE}/{hook.id}/test", f"{BASE}/0{hook.id}",
-                         f"{BASE}/%20{hook.id}", f"{BASE}/1,{hook.id}"):
+                         f"{BASE}/%20{hook.id}", f"{BASE}/1,{hook.id}", f"{BASE}/{hook.id}/entregas", f"{BASE}/{hook.id}/entregas/1"):
                 for method in ("DELETE", "GET", "PUT", "PATCH", "POST"):
                     body = claims if method in ("PUT", "PATCH", "POST") else ...
                     seen.append(entity.api(method, path + suffix, json_body=body, headers=headers))

@@ -26,8 +26,8 @@ struct Fixture : MaintenanceFixture {
   Webhook other = add_webhook(session, 2);  // of one without
 
   Fixture() {
-    issue_token(session, 1, webhook::crypto::sha256("token"), {}, "");
-    issue_token(session, 2, webhook::crypto::sha256("other"), {}, "");
+    issue_token(session, {1, webhook::crypto::sha256("token")});
+    issue_token(session, {2, webhook::crypto::sha256("other")});
     for (int i = 0; i < 5; ++i) add_webhook(session, 3);
   }
 
@@ -115,7 +115,7 @@ void operate(Fixture& f) {
   BOOST_TEST(list_webhooks(f.session, filter).size() == 1U);
   BOOST_TEST(disable_webhook(f.session, f.live.id, disabled_by_operator));
   BOOST_TEST(enable_webhook(f.session, f.live.id, true).has_value());
-  const auto token = issue_token(f.session, 1, webhook::crypto::sha256("new"), {}, "");
+  const auto token = issue_token(f.session, {1, webhook::crypto::sha256("new")});
   BOOST_TEST(revoke_token(f.session, token.value()));
   f.session.update("DELETE FROM tokens_acceso WHERE id = ?", token.value());
 }

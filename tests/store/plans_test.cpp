@@ -4,6 +4,7 @@
 #include <set>
 
 #include "maintenance_support.hpp"
+#include "store/deliveries/delivery_log.hpp"
 #include "webhook/crypto.hpp"
 
 using namespace store;
@@ -120,6 +121,10 @@ void serve(Session& session, EntityId entity) {
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, "s"}, keys());
   queue_test_event(session, entity, webhook::Event::evaluacion_cerrada, "{}", 5);
   queue_test_event(session, entity, webhook::Event::evaluacion_cerrada, "{}", 5);
+  const auto own = session.query("SELECT MIN(webhook_id) AS id FROM entregas").at(0).integer("id");
+  const auto newest = read_log_page(session, own, {.state = "fallida", .since = UtcTime{}}, 50, {});
+  read_log_page(session, own, {}, 50, newest.next);
+  find_evidence(session, own, session.query("SELECT MIN(id) AS id FROM entregas").at(0).integer("id"));
   delete_webhook(session, entity, made.value().id);
 }
 
@@ -168,7 +173,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_maintenance_seeks) {
 
 BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
   fill(session);
-  issue_token(session, 1, webhook::crypto::sha256("token"), {}, "");
+  issue_token(session, {1, webhook::crypto::sha256("token")});
   session.execute(
       "UPDATE entregas SET proximo_intento = creada_en WHERE estado = 'pendiente' AND id % 2 = 0");
   session.execute(

@@ -17,7 +17,7 @@ struct IssuedToken {
 };
 IssuedToken issue(Session& session, EntityId entity, std::optional<platform::Milliseconds> ttl = {}) {
   const auto hash = webhook::access_token_hash(webhook::generate_access_token()).value();
-  return {issue_token(session, entity, hash, ttl, "prueba").value(), hash};
+  return {issue_token(session, {entity, hash, ttl, "prueba"}).value(), hash};
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_token_finds_its_entity_until_it_expires_is_revoked_or_the
   BOOST_CHECK(revoke_token(session, token.id));
   BOOST_CHECK(!find_caller(session, token.hash));
   BOOST_CHECK(!revoke_token(session, 999));
-  BOOST_CHECK(!issue_token(session, 999, token.hash, {}, ""));
+  BOOST_CHECK(!issue_token(session, {999, token.hash}));
   BOOST_CHECK_EQUAL(list_tokens(session, 1).size(), 2U);
 }
 

@@ -22,20 +22,34 @@ std::string meaning(std::string_view method, const std::string& target) {
 BOOST_AUTO_TEST_CASE(every_route_of_the_table_is_reached) {
   for (const api::Route& route : api::routes()) {
     std::string path(route.pattern);
-    if (const auto at = path.find("{id}"); at != std::string::npos) path.replace(at, 4, "7");
+    for (const std::string open : {"{id}", "{entrega}"})
+      if (const auto at = path.find(open); at != std::string::npos) path.replace(at, open.size(), "7");
     const api::Match match = api::match_route(route.method, base + path);
     BOOST_TEST(match.route == &route);
     BOOST_TEST(match.pattern == route.pattern);
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_api_is_these_five_operations) {
-  BOOST_TEST(api::routes().size() == 5U);
+BOOST_AUTO_TEST_CASE(the_api_is_these_operations) {
+  BOOST_TEST(api::routes().size() == 7U);
   BOOST_TEST(meaning("GET", base + "/webhooks") == "GET /webhooks");
   BOOST_TEST(meaning("POST", base + "/webhooks") == "POST /webhooks");
   BOOST_TEST(meaning("GET", base + "/webhooks/eventos") == "GET /webhooks/eventos");
   BOOST_TEST(meaning("POST", base + "/webhooks/test") == "POST /webhooks/test");
   BOOST_TEST(meaning("DELETE", base + "/webhooks/12") == "DELETE /webhooks/{id}");
+  BOOST_TEST(meaning("GET", base + "/webhooks/12/entregas") == "GET /webhooks/{id}/entregas");
+  BOOST_TEST(meaning("GET", base + "/webhooks/12/entregas/3") == "GET /webhooks/{id}/entregas/{entrega}");
+}
+
+BOOST_AUTO_TEST_CASE(open_segments_are_given_in_order) {
+  const std::string target = base + "/webhooks/12/entregas/3?limite=1";
+  const api::Match match = api::match_route("GET", target);
+  BOOST_TEST(match.parameters[0] == "12");
+  BOOST_TEST(match.parameters[1] == "3");
+  for (const std::string path :
+       {"/webhooks/12/entregas/", "/webhooks//entregas", "/webhooks/12/entrega", "/webhooks/12/entregas/3/",
+        "/webhooks/12/entregas/3/4", "/webhooks/12/Entregas"})
+    BOOST_TEST(meaning("GET", base + path) == "404", path);
 }
 
 BOOST_AUTO_TEST_CASE(the_parameter_is_the_segment_unchecked) {
@@ -45,7 +59,7 @@ BOOST_AUTO_TEST_CASE(the_parameter_is_the_segment_unchecked) {
     target.append("/webhooks/").append(segment);
     const api::Match match = api::match_route("DELETE", target);  // views of the target
     BOOST_TEST(match.pattern == "/webhooks/{id}");
-    BOOST_TEST(match.parameter == segment);
+    BOOST_TEST(match.parameters[0] == segment);
   }
 }
 
@@ -78,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_query_string_is_ignored) {
   BOOST_TEST(meaning("GET", base + "/webhooks?") == "GET /webhooks");
   BOOST_TEST(meaning("GET", base + "/webhooks?a=/webhooks/test?x") == "GET /webhooks");
   const std::string target = base + "/webhooks/12?force=1";
-  BOOST_TEST(api::match_route("DELETE", target).parameter == "12");
+  BOOST_TEST(api::match_route("DELETE", target).parameters[0] == "12");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -27,7 +27,8 @@ constexpr std::string_view delivery_by_id = R"sql(
   WHERE e.id = ?)sql";
 
 constexpr std::string_view attempts_of_delivery = R"sql(
-  SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error
+  SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error,
+    firmas
   FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero)sql";
 
 constexpr std::string_view lock_delivery = R"sql(
@@ -41,7 +42,7 @@ constexpr std::string_view lock_delivery = R"sql(
 
 constexpr std::string_view replay_delivery = R"sql(
   UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id
-  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
+  SET e.entregada_en = COALESCE(e.entregada_en, IF(e.estado = 'entregada', e.terminada_en, NULL)), e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
     e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
   WHERE e.id = ?)sql";
 /// A subquery, because an UPDATE of a join takes no LIMIT.
@@ -95,7 +96,8 @@ std::vector<Attempt> list_attempts(Session& session, DeliveryId id) {
   for (const auto& row : session.query(attempts_of_delivery, id)) {
     result.push_back({row.integer("numero"), row.text("tipo"), row.optional_integer("sondeos"),
                       row.time("inicio"), row.integer("duracion_ms"), row.optional_text("direccion"),
-                      row.optional_integer("estado_http"), row.text("error")});
+                      row.optional_integer("estado_http"), row.text("error"),
+                      row.optional_integer("firmas")});
   }
   return result;
 }

@@ -33,7 +33,8 @@ struct Attempt {
   std::int64_t duration_ms;
   std::optional<std::string> address;
   std::optional<std::int64_t> status;
-  std::string error;  // empty: success
+  std::string error;                       // empty: success
+  std::optional<std::int64_t> signatures;  // how many it had; unset: made by an earlier version
 };
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter);

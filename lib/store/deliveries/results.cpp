@@ -27,7 +27,8 @@ constexpr std::string_view set_delivered = R"sql(
     status INT PATH '$[2]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,
-    e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3)
+    e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3),
+    e.entregada_en = COALESCE(e.entregada_en, UTC_TIMESTAMP(3))
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
 constexpr std::string_view set_not_delivered = R"sql(
@@ -50,24 +51,27 @@ constexpr std::string_view set_not_delivered = R"sql(
 
 constexpr std::string_view add_attempts = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  INSERT INTO intentos_entrega (entrega_id, numero, tipo, inicio, duracion_ms, direccion, estado_http, error)
+  INSERT INTO intentos_entrega (entrega_id, numero, tipo, inicio, duracion_ms, direccion, estado_http, error,
+    firmas)
   SELECT j.id, j.number, j.kind, '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address,
-    j.status, j.error
+    j.status, j.error, j.signatures
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
     started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
-    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', kind VARCHAR(10) PATH '$[7]')) j)sql";
+    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', kind VARCHAR(10) PATH '$[7]',
+    signatures INT PATH '$[8]')) j)sql";
 
 // Of probes that fail one after the other, the first and the last are kept.
 
 constexpr std::string_view add_failed_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO intentos_entrega
-    (entrega_id, numero, tipo, sondeos, inicio, duracion_ms, direccion, estado_http, error)
+    (entrega_id, numero, tipo, sondeos, inicio, duracion_ms, direccion, estado_http, error, firmas)
   SELECT j.id, j.number, 'sondeo', COALESCE(p.sondeos, 0) + 1,
-    '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address, j.status, j.error
+    '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address, j.status, j.error,
+    j.signatures
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
     started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
-    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]')) j
+    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', signatures INT PATH '$[8]')) j
   LEFT JOIN intentos_entrega p ON p.entrega_id = j.id AND p.numero = j.number - 1)sql";
 constexpr std::string_view drop_former_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
@@ -198,7 +202,8 @@ json::Value attempt_row(const DeliveryResult& s) {
                      s.address,
                      s.status,
                      s.error,
-                     name(s.kind)};
+                     name(s.kind),
+                     static_cast<std::int64_t>(s.signatures)};
 }
 
 void insert_attempts(Session& session, const Batch& batch) {

@@ -5,12 +5,12 @@ namespace store {
 namespace {
 
 constexpr std::string_view insert_token = R"sql(
-  INSERT INTO tokens_acceso (entidad_id, hash, etiqueta, caduca)
-  SELECT id, UNHEX(?), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND FROM entidades WHERE id = ?)sql";
+  INSERT INTO tokens_acceso (entidad_id, hash, etiqueta, caduca, solo_lectura)
+  SELECT id, UNHEX(?), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, ? FROM entidades WHERE id = ?)sql";
 
 constexpr std::string_view tokens_of_one_or_all = R"sql(
   SELECT id, entidad_id, etiqueta, CAST(caduca AS CHAR) AS caduca, CAST(revocado AS CHAR) AS revocado,
-    CAST(fecha_alta AS CHAR) AS fecha_alta
+    solo_lectura, CAST(fecha_alta AS CHAR) AS fecha_alta
   FROM tokens_acceso WHERE ? IS NULL OR entidad_id = ? ORDER BY id)sql";
 
 constexpr std::string_view revoke = R"sql(
@@ -20,11 +20,12 @@ constexpr std::string_view token_exists = R"sql(
 
 }  // namespace
 
-std::optional<TokenId> issue_token(Session& session, EntityId entity, const webhook::crypto::Sha256& hash,
-                                   std::optional<platform::Milliseconds> ttl, std::string_view label) {
-  const Parameter ttl_us = ttl ? Parameter(std::int64_t{ttl->count()} * 1000) : Parameter(nullptr);
+std::optional<TokenId> issue_token(Session& session, const NewToken& token) {
+  const Parameter ttl_us =
+      token.ttl ? Parameter(std::int64_t{token.ttl->count()} * 1000) : Parameter(nullptr);
   return transaction(session, [&]() -> std::optional<TokenId> {
-    const auto added = session.update(insert_token, webhook::crypto::to_hex(hash), label, ttl_us, entity);
+    const auto added = session.update(insert_token, webhook::crypto::to_hex(token.hash), token.label, ttl_us,
+                                      token.read_only, token.entity);
     if (added == 0) return std::nullopt;
     return session.last_insert_id();
   });
@@ -34,7 +35,8 @@ std::vector<Token> list_tokens(Session& session, std::optional<EntityId> entity)
   std::vector<Token> result;
   for (const auto& row : session.query(tokens_of_one_or_all, entity, entity)) {
     result.push_back({row.integer("id"), row.integer("entidad_id"), row.text("etiqueta"),
-                      row.optional_time("caduca"), row.optional_time("revocado"), row.time("fecha_alta")});
+                      row.optional_time("caduca"), row.optional_time("revocado"), row.boolean("solo_lectura"),
+                      row.time("fecha_alta")});
   }
   return result;
 }

@@ -17,12 +17,19 @@ struct Token {
   std::string label;
   std::optional<UtcTime> expires;
   std::optional<UtcTime> revoked;
+  bool read_only;
   UtcTime created;
 };
 
-/// nullopt: no such entity. `ttl` counts from the database's clock; unset: never expires.
-std::optional<TokenId> issue_token(Session& session, EntityId entity, const webhook::crypto::Sha256& hash,
-                                   std::optional<platform::Milliseconds> ttl, std::string_view label);
+struct NewToken {
+  EntityId entity;
+  webhook::crypto::Sha256 hash;
+  std::optional<platform::Milliseconds> ttl{};  // from the database's clock; unset: never expires
+  std::string_view label{};
+  bool read_only = false;
+};
+/// nullopt: no such entity.
+std::optional<TokenId> issue_token(Session& session, const NewToken& token);
 std::vector<Token> list_tokens(Session& session, std::optional<EntityId> entity);
 /// False: no such token. Revoking twice keeps the first time.
 bool revoke_token(Session& session, TokenId id);

@@ -18,7 +18,7 @@ namespace {
 
 /// STRAIGHT_JOIN and the index: by hash, however small the tables. A row for each webhook, or one without.
 constexpr std::string_view callers_with_webhooks = R"sql(
-  SELECT STRAIGHT_JOIN t.hash, e.id AS entidad_id, e.nombre, w.id, w.url, w.eventos, w.activo, w.motivo,
+  SELECT STRAIGHT_JOIN t.hash, t.id AS token_id, t.solo_lectura, e.id AS entidad_id, e.nombre, w.id, w.url, w.eventos, w.activo, w.motivo,
     CAST(w.fecha_alta AS CHAR) AS fecha_alta, CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion,
     x.ultimo_estado, x.ultimo_error
   FROM tokens_acceso t FORCE INDEX (tokens_autenticar)
@@ -152,9 +152,13 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
   const auto rows = query_list(session, callers_with_webhooks, "UNHEX(?)", keys, "");
   std::map<std::string_view, Caller> found;  // by the hash's bytes
   for (const auto& row : rows) {
-    Caller& caller =
-        found.try_emplace(row.text("hash"), Caller{row.integer("entidad_id"), row.text("nombre"), {}})
-            .first->second;
+    Caller& caller = found
+                         .try_emplace(row.text("hash"), Caller{row.integer("entidad_id"),
+                                                               row.text("nombre"),
+                                                               {},
+                                                               row.integer("token_id"),
+                                                               row.boolean("solo_lectura")})
+                         .first->second;
     if (!row.null("id")) caller.webhooks.push_back(read_webhook(row));
   }
   for (auto& [key, caller] : found) std::ranges::sort(caller.webhooks, {}, &Webhook::id);

@@ -33,6 +33,8 @@ struct Caller {
   EntityId id;
   std::string name;
   std::vector<Webhook> webhooks;
+  TokenId token = 0;       // that it calls with
+  bool read_only = false;  // that token
 };
 
 using TokenHash = webhook::crypto::Sha256;

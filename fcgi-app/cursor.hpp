@@ -1,0 +1,18 @@
+// Where a list goes on: opaque to the client, who can neither make one nor use it for another question. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "webhook/sealed_secret.hpp"
+
+namespace api {
+
+/// `question` is all that the answer depends on but for the position: resource and filters.
+std::string make_cursor(const webhook::KeyRing& keys, std::string_view question, std::int64_t position);
+
+/// Throws BadRequest: not one that was made for this question.
+std::int64_t read_cursor(const webhook::KeyRing& keys, std::string_view question, std::string_view cursor);
+
+}  // namespace api

@@ -1,0 +1,64 @@
+#include "fcgi-app/cursor.hpp"
+#include "fcgi-app/errors.hpp"
+#include "fcgi-app/handlers/delivery_json.hpp"
+#include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/handlers/own_webhook.hpp"
+#include "fcgi-app/query.hpp"
+#include "fcgi-app/response.hpp"
+#include "webhook/event.hpp"
+
+namespace api {
+namespace {
+
+using webhook::json::Array;
+using webhook::json::Object;
+using webhook::json::Value;
+
+constexpr unsigned default_limit = 50;
+constexpr unsigned max_limit = 100;
+
+std::optional<std::string> event_of(const Query& query) {
+  auto event = query.text("evento");
+  if (event && !webhook::find_event(*event))
+    throw BadRequest(
+        "evento: no es un evento válido; los nombres están en GET /apientidades/v1/webhooks/eventos");
+  return event;
+}
+
+store::LogFilter filter_of(const Query& query) {
+  const store::LogFilter filter{
+      query.one_of("estado", {"pendiente", "en_curso", "entregada", "fallida", "cancelada", "retenida"}),
+      event_of(query), query.time("desde"), query.time("hasta")};
+  if (filter.since && filter.until && *filter.since > *filter.until)
+    throw BadRequest("desde: no puede ser posterior a hasta");
+  return filter;
+}
+
+/// What a cursor is good for: this webhook and this filter.
+std::string question_of(store::WebhookId webhook, const Query& query) {
+  std::string question = "entregas " + std::to_string(webhook);
+  for (const auto* name : {"estado", "evento", "desde", "hasta"})
+    question.append(" ").append(query.text(name).value_or("-"));
+  return question;
+}
+
+}  // namespace
+
+Response list_deliveries(const Call& call) {
+  const Query query(call.query, {"estado", "evento", "desde", "hasta", "limite", "cursor"});
+  const auto filter = filter_of(query);
+  const auto limit = query.number("limite", 1, max_limit).value_or(default_limit);
+  const auto cursor = query.text("cursor");
+  // An id that is none of the caller's is answered as one that does not exist, whatever its cursor.
+  const auto id = parse_id(call.parameters[0]).value_or(0);
+  const auto question = question_of(id, query);
+  const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;
+  const auto page = store::read_log_page(call.session, own_webhook(call).id, filter, limit, before);
+  Array deliveries;
+  deliveries.reserve(page.deliveries.size());
+  for (const auto& delivery : page.deliveries) deliveries.emplace_back(listed_delivery(delivery));
+  const auto next = page.next ? Value(make_cursor(call.keys, question, *page.next)) : Value();
+  return json_response(200, Object{{"entregas", std::move(deliveries)}, {"siguiente", next}});
+}
+
+}  // namespace api

@@ -1,0 +1,24 @@
+#include "fcgi-app/handlers/own_webhook.hpp"
+
+#include <algorithm>
+
+#include "platform/text.hpp"
+
+namespace api {
+
+std::optional<std::int64_t> parse_id(std::string_view text) {
+  const auto id = platform::parse_number<std::int64_t>(text);
+  return id && *id > 0 && text.front() != '0' ? id : std::nullopt;
+}
+
+NotFound no_such_webhook() { return NotFound("No existe ningún webhook con ese identificador"); }
+
+const store::Webhook& own_webhook(const Call& call) {
+  const auto id = parse_id(call.parameters[0]);
+  const auto& own = call.caller.webhooks;
+  const auto found = id ? std::ranges::find(own, *id, &store::Webhook::id) : own.end();
+  if (found == own.end()) throw no_such_webhook();
+  return *found;
+}
+
+}  // namespace api

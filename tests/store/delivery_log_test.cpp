@@ -1,0 +1,132 @@
+// What entities see of their deliveries, page by page.
+#include "store/deliveries/delivery_log.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+namespace {
+
+struct LogFixture : DeliveryFixture {
+  /// Made `ago` days ago, as the ids go.
+  void add(unsigned count, std::string_view state, int ago) {
+    const bool ended = state == "entregada" || state == "fallida" || state == "cancelada";
+    for (unsigned done = 0; done < count; done += 500) {
+      session.update(
+          "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en)"
+          " SELECT 1, 'evaluacion.abierta', '{}', 'procesada', UTC_TIMESTAMP(3)"
+          " FROM (WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i "
+          "FROM n) t",
+          std::min(count - done, 500U));
+      session.update(
+          "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, "
+          "terminada_en)"
+          " SELECT n.id, ?, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) - INTERVAL ? DAY, IF(?, UTC_TIMESTAMP(3), "
+          "NULL)"
+          " FROM notificaciones_pendientes n LEFT JOIN entregas e ON e.notificacion_id = n.id WHERE e.id IS "
+          "NULL",
+          webhook.id, state, ago, ended);
+    }
+  }
+  /// All pages of a filter: how many deliveries, and how many pages that took.
+  std::pair<std::size_t, int> walk(const LogFilter& filter, unsigned limit) {
+    std::pair<std::size_t, int> seen;
+    std::optional<DeliveryId> before;
+    std::optional<DeliveryId> last;
+    do {
+      const auto page = read_log_page(session, webhook.id, filter, limit, before);
+      for (const auto& delivery : page.deliveries) {
+        BOOST_CHECK(!last || delivery.id < *last);
+        last = delivery.id;
+      }
+      BOOST_CHECK(!page.next || !before || *page.next < *before);
+      seen.first += page.deliveries.size();
+      ++seen.second;
+      before = page.next;
+    } while (before);
+    return seen;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(delivery_log, LogFixture)
+
+BOOST_AUTO_TEST_CASE(pages_have_everything_once_the_newest_first) {
+  add(25, "entregada", 0);
+  BOOST_CHECK(walk({}, 10) == std::pair(std::size_t{25}, 3));
+  BOOST_CHECK(walk({}, 25) == std::pair(std::size_t{25}, 1));
+  BOOST_CHECK(walk({}, 5) == std::pair(std::size_t{25}, 5));
+  BOOST_CHECK(read_log_page(session, webhook.id + 1, {}, 10, {}).deliveries.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
+  add(4500, "entregada", 0);
+  add(1, "fallida", 0);
+  const auto first = read_log_page(session, webhook.id, {.state = "cancelada"}, 10, {});
+  BOOST_CHECK(first.deliveries.empty() && first.next);
+  BOOST_CHECK(walk({.state = "cancelada"}, 10) == std::pair(std::size_t{0}, 3));
+  BOOST_CHECK(walk({.state = "fallida"}, 10) == std::pair(std::size_t{1}, 3));
+  BOOST_CHECK(walk({.event = "evaluacion.abierta"}, 100) == std::pair(std::size_t{4501}, 46));
+  BOOST_CHECK_EQUAL(walk({.event = "evaluacion.cerrada"}, 100).first, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
+  add(4500, "entregada", 9);
+  add(30, "entregada", 5);
+  add(30, "entregada", 0);
+  const auto now = platform::utc_now();
+  const auto days = [](int count) { return Milliseconds(std::chrono::days(count)); };
+  BOOST_CHECK_EQUAL(walk({.since = now - days(1)}, 10).first, 30U);
+  BOOST_CHECK(walk({.since = now - days(6), .until = now - days(4)}, 10).first == 30U);
+  BOOST_CHECK_EQUAL(walk({.until = now - days(4)}, 100).first, 4530U);
+  BOOST_CHECK_LE(walk({.since = now - days(1)}, 100).second, 2);  // what is older is not looked at to the end
+}
+
+BOOST_AUTO_TEST_CASE(what_was_delivered_once_stays_so_while_it_is_replayed) {
+  queue_one();
+  const auto id = only().id;
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
+  const auto seen = [&] { return find_evidence(session, webhook.id, id).value().delivery; };
+  const auto first = seen().delivered;
+  BOOST_REQUIRE(first);
+  BOOST_CHECK(seen().ended == first);
+  BOOST_CHECK(retry_delivery(session, id) == DeliveryChange::done);
+  BOOST_CHECK_EQUAL(only().state, "pendiente");
+  BOOST_CHECK(seen().state == "entregada" && seen().delivered == first && !seen().next_attempt);
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
+  BOOST_CHECK(seen().delivered == first);
+  BOOST_CHECK_EQUAL(read_log_page(session, webhook.id, {.state = "entregada"}, 10, {}).deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(read_log_page(session, webhook.id, {.state = "pendiente"}, 10, {}).deliveries.size(), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_time_of_one_delivered_by_the_version_before_is_kept) {
+  queue_one();
+  const auto id = only().id;
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
+  session.update("UPDATE entregas SET entregada_en = NULL, terminada_en = '2026-01-01 00:00:00'");
+  const auto seen = [&] { return find_evidence(session, webhook.id, id).value().delivery; };
+  const auto first = seen().delivered;
+  BOOST_REQUIRE(first);
+  retry_delivery(session, id);
+  BOOST_CHECK(seen().delivered == first && seen().state == "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(evidence_is_of_the_webhooks_own_deliveries) {
+  queue_one();
+  auto result = failed_attempt(claim_one(), Milliseconds(1000));
+  result.signatures = 1;
+  record_results(session, {result}, {Milliseconds(0)});
+  const auto evidence = find_evidence(session, webhook.id, result.id).value();
+  BOOST_REQUIRE_EQUAL(evidence.attempts.size(), 1U);
+  BOOST_CHECK_EQUAL(evidence.attempts[0].signatures.value(), 1);
+  BOOST_CHECK(evidence.delivery.next_attempt && !evidence.delivery.ended && !evidence.delivery.test);
+  const auto other = add_webhook(session, 2);
+  BOOST_CHECK(!find_evidence(session, other.id, result.id));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
