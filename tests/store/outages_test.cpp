@@ -21,7 +21,7 @@ struct Fixture : DeliveryFixture {
   std::int64_t minutes_since(int ago) {
     const auto since =
         session.query("SELECT CAST(UTC_TIMESTAMP(3) - INTERVAL ? MINUTE AS CHAR) AS t", ago).at(0).time("t");
-    return std::chrono::round<std::chrono::minutes>(outage_time(session, since)).count();
+    return std::chrono::round<std::chrono::minutes>(read_outages(session, since).since(since)).count();
   }
 };
 

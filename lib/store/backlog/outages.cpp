@@ -1,6 +1,7 @@
 #include "store/backlog/outages.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace store {
 
@@ -23,10 +24,10 @@ constexpr std::string_view running_outages = R"sql(
   SELECT despachador, tipo, CAST(desde AS CHAR) AS desde, entregas FROM cortes_envio
   WHERE visto_en > UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE AND hasta IS NULL ORDER BY desde, id)sql";
 
+constexpr std::string_view time_now = "SELECT CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora";
 constexpr std::string_view outages_since = R"sql(
-  SELECT TIMESTAMPDIFF(MICROSECOND, ?, desde) DIV 1000 AS de_ms,
-    TIMESTAMPDIFF(MICROSECOND, ?, COALESCE(hasta, visto_en)) DIV 1000 AS a_ms
-  FROM cortes_envio FORCE INDEX (cortes_por_visto) WHERE visto_en > ? ORDER BY desde)sql";
+  SELECT CAST(desde AS CHAR) AS desde, CAST(COALESCE(hasta, visto_en) AS CHAR) AS hasta
+  FROM cortes_envio FORCE INDEX (cortes_por_visto) WHERE visto_en > ?)sql";
 
 /// Once, at the start of a dispatcher. The address is that of the last attempt of the webhook's last
 /// delivery: of a receiver that answered, nearly always the one that did.
@@ -70,20 +71,40 @@ std::vector<RunningOutage> list_running_outages(Session& session) {
   return result;
 }
 
-Milliseconds outage_time(Session& session, UtcTime since) try {
-  std::int64_t total = 0;
-  std::int64_t counted_until = 0;
-  for (const auto& row : session.query(outages_since, since, since, since)) {
-    const auto from = std::max(row.integer("de_ms"), counted_until);
-    const auto to = row.integer("a_ms");
-    if (to <= from) continue;
-    total += to - from;
-    counted_until = to;
+OutageTimes::OutageTimes(std::vector<Span> outages, UtcTime now) : now_(now) {
+  std::ranges::sort(outages, {}, &Span::from);
+  for (auto [from, to] : outages) {
+    if (!spans_.empty()) from = std::max(from, spans_.back().to);
+    to = std::min(to, now);
+    if (from < to) spans_.push_back({from, to});
   }
-  return Milliseconds(total);
-} catch (const DatabaseError& error) {
-  if (error.code == no_right_to_table) return {};  // not granted yet after an upgrade: results are recorded
-  throw;
+}
+
+Milliseconds OutageTimes::since(UtcTime moment) const {
+  Milliseconds total{0};
+  for (const auto& [from, to] : spans_) total += std::max(to - std::max(from, moment), Milliseconds(0));
+  return total;
+}
+
+UtcTime OutageTimes::so_long_ago(Milliseconds span) const {
+  auto moment = now_;
+  for (auto outage = spans_.rbegin(); outage != spans_.rend() && moment - outage->to < span; ++outage) {
+    span -= moment - outage->to;
+    moment = outage->from;
+  }
+  return moment - span;
+}
+
+OutageTimes read_outages(Session& session, UtcTime since) {
+  const auto now = session.query(time_now).at(0).time("ahora");
+  std::vector<OutageTimes::Span> outages;
+  try {
+    for (const auto& row : session.query(outages_since, since))
+      outages.push_back({row.time("desde"), row.time("hasta")});
+  } catch (const DatabaseError& error) {
+    if (error.code != no_right_to_table) throw;  // not granted yet after an upgrade: results are recorded
+  }
+  return {std::move(outages), now};
 }
 
 std::vector<AnsweringWebhook> find_answering(Session& session, Milliseconds within, unsigned limit) {

@@ -35,8 +35,27 @@ struct RunningOutage {
 /// Those that a dispatcher has confirmed within a minute.
 std::vector<RunningOutage> list_running_outages(Session& session);
 
-/// How much of the time from `since` until now was an outage, of whichever dispatchers.
-platform::Milliseconds outage_time(Session& session, UtcTime since);
+/// Outages of whichever dispatchers as time, by the database's clock: what they share counts once.
+class OutageTimes {
+ public:
+  struct Span {
+    UtcTime from, to;
+  };
+  /// Of `outages`, in any order, what is past at `now`. Pure.
+  OutageTimes(std::vector<Span> outages, UtcTime now);
+
+  UtcTime now() const { return now_; }
+  /// How much of the time from `moment` until now was an outage.
+  platform::Milliseconds since(UtcTime moment) const;
+  /// The latest moment since when `span` has passed, outages not counted.
+  UtcTime so_long_ago(platform::Milliseconds span) const;
+
+ private:
+  std::vector<Span> spans_;  // without overlaps, the earliest first
+  UtcTime now_;
+};
+/// Those that lasted beyond `since`.
+OutageTimes read_outages(Session& session, UtcTime since);
 
 /// Webhooks whose receiver answered within `within`, and where: the latest.
 struct AnsweringWebhook {

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "store/backlog/outages.hpp"
 #include "store/deliveries/result_locks.hpp"
 #include "store/session/json_rows.hpp"
+#include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
 
 namespace store {
@@ -15,7 +15,6 @@ namespace json = webhook::json;
 
 namespace {
 
-constexpr unsigned min_failures_to_disable = 10;
 constexpr platform::Milliseconds long_wait{500};  // for a lock: MySQL's least is a second
 
 // Whatever is in the way, MariaDB says so at once; the least wait of MySQL, for which that is a comment, is a
@@ -119,16 +118,6 @@ constexpr std::string_view held_before = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', error VARCHAR(500) PATH '$[1]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   WHERE e.ultimo_error = j.error COLLATE utf8mb4_bin)sql";
-/// Without a lock: it is nearly always none of them.
-constexpr std::string_view failing_webhooks = R"sql(
-  SELECT w.id, CAST(x.fallos_desde AS CHAR) AS desde,
-    TIMESTAMPDIFF(MICROSECOND, x.fallos_desde, UTC_TIMESTAMP(3)) DIV 1000 AS fallan_ms
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
-  JOIN webhooks w ON w.id = j.id
-  WHERE w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
-    AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0
-    AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND)sql";
 
 std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 std::optional<std::int64_t> microseconds(const std::optional<platform::Milliseconds>& time) {
@@ -288,15 +277,7 @@ std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, 
   for (const auto& [webhook, execution] : executions) {
     if (execution.failures > 0) failed.push_back(webhook);
   }
-  if (disable_after.count() == 0 || failed.empty()) return {};
-  std::vector<WebhookId> failing;
-  for (const auto& row : session.query(failing_webhooks, json_ids(failed), min_failures_to_disable,
-                                       microseconds(disable_after))) {
-    // What was an outage of our own is not held against them.
-    const platform::Milliseconds failing_for(row.integer("fallan_ms"));
-    if (failing_for - outage_time(session, row.time("desde")) >= disable_after)
-      failing.push_back(row.integer("id"));
-  }
+  auto failing = find_due_for_deactivation(session, failed, disable_after);  // it is nearly always none
   std::ranges::sort(failing);  // everybody locks in the same order
   return lock_webhooks(session, failing);
 }

@@ -1,0 +1,121 @@
+#include "store/webhooks/failing.hpp"
+
+#include <algorithm>
+
+#include "store/backlog/outages.hpp"
+#include "store/session/json_rows.hpp"
+
+namespace store {
+
+namespace {
+
+using platform::Milliseconds;
+
+constexpr unsigned min_failures_to_disable = 10;
+
+// A streak of which 48 h have passed without a failure is over, although its row says so only once there is
+// another attempt (note_executions). `cuenta`: what find_due_for_deactivation asks for, time apart.
+
+constexpr std::string_view streak_of_webhook = R"sql(
+  SELECT CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
+    w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta
+  FROM webhooks w JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+  WHERE w.id = ? AND w.plaza IS NOT NULL AND x.fallos > 0
+    AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR)sql";
+
+// STRAIGHT_JOIN: of the webhooks, deleted ones among them, only those that fail are looked up.
+
+constexpr std::string_view failing_webhooks = R"sql(
+  SELECT w.id, w.entidad_id, w.url, x.ultimo_estado, x.ultimo_error,
+    CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
+    w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta
+  FROM webhook_ejecuciones x STRAIGHT_JOIN webhooks w ON w.id = x.webhook_id
+  WHERE x.fallos > 0 AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR
+    AND w.plaza IS NOT NULL AND w.activo AND (? IS NULL OR w.entidad_id = ?) AND (? IS NULL OR w.id = ?)
+  ORDER BY x.fallos_desde, w.id LIMIT ?)sql";
+constexpr std::string_view failing_since = R"sql(
+  SELECT COUNT(*) AS mitad, COALESCE(SUM(x.fallos_desde <= ?), 0) AS nueve_decimos
+  FROM webhook_ejecuciones x STRAIGHT_JOIN webhooks w ON w.id = x.webhook_id
+  WHERE x.fallos > 0 AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR
+    AND x.fallos_desde <= ? AND w.plaza IS NOT NULL AND w.activo)sql";
+constexpr std::string_view clock_is_believed = R"sql(
+  SELECT salto_ms = 0 AS creido FROM reloj_visto WHERE id = 1)sql";
+
+/// Without a lock: it is nearly always none of them.
+constexpr std::string_view due_for_deactivation = R"sql(
+  SELECT w.id, CAST(x.fallos_desde AS CHAR) AS fallos_desde
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
+  JOIN webhooks w ON w.id = j.id
+  WHERE w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
+    AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0
+    AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND)sql";
+
+std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
+
+/// What was an outage of our own is not held against them.
+UtcTime deactivation_time(UtcTime since, Milliseconds disable_after, const OutageTimes& outages) {
+  return since + disable_after + outages.since(since);
+}
+
+/// Enough for all of these rows.
+OutageTimes outages_of(Session& session, const Rows& streaks) {
+  auto first = UtcTime::max();
+  for (const auto& row : streaks) first = std::min(first, row.time("fallos_desde"));
+  return read_outages(session, first);
+}
+
+FailureStreak read_streak(const Row& row, Milliseconds disable_after, const OutageTimes& outages) {
+  FailureStreak streak{row.time("fallos_desde"), row.integer("fallos"), {}};
+  if (disable_after.count() > 0 && row.boolean("cuenta"))
+    streak.deactivation = deactivation_time(streak.since, disable_after, outages);
+  return streak;
+}
+
+}  // namespace
+
+std::optional<FailureStreak> find_failure_streak(Session& session, WebhookId id, Milliseconds disable_after) {
+  const auto rows = session.query(streak_of_webhook, min_failures_to_disable, id);
+  if (rows.empty()) return std::nullopt;
+  return read_streak(rows.front(), disable_after, outages_of(session, rows));
+}
+
+std::vector<FailingWebhook> list_failing_webhooks(Session& session, const ListFilter& filter,
+                                                  Milliseconds disable_after) {
+  const auto rows = session.query(failing_webhooks, min_failures_to_disable, filter.entity, filter.entity,
+                                  filter.webhook, filter.webhook, filter.limit);
+  std::vector<FailingWebhook> result;
+  if (rows.empty()) return result;
+  const auto outages = outages_of(session, rows);
+  for (const auto& row : rows)
+    result.push_back({row.integer("id"), row.integer("entidad_id"), row.text("url"),
+                      read_streak(row, disable_after, outages), row.optional_integer("ultimo_estado"),
+                      row.text("ultimo_error")});
+  return result;
+}
+
+std::optional<NearDeactivation> count_near_deactivation(Session& session, Milliseconds disable_after) {
+  if (!session.query(clock_is_believed).at(0).boolean("creido")) return std::nullopt;
+  if (disable_after.count() == 0) return NearDeactivation{0, 0};
+  const auto outages = read_outages(session, UtcTime{});
+  const auto rows = session.query(failing_since, outages.so_long_ago(disable_after * 9 / 10),
+                                  outages.so_long_ago(disable_after / 2));
+  return NearDeactivation{rows.at(0).integer("mitad"), rows.at(0).integer("nueve_decimos")};
+}
+
+std::vector<WebhookId> find_due_for_deactivation(Session& session, const std::vector<WebhookId>& failed,
+                                                 Milliseconds disable_after) {
+  std::vector<WebhookId> due;
+  if (disable_after.count() == 0 || failed.empty()) return due;
+  const auto rows = session.query(due_for_deactivation, json_ids(failed), min_failures_to_disable,
+                                  microseconds(disable_after));
+  if (rows.empty()) return due;
+  const auto outages = outages_of(session, rows);
+  for (const auto& row : rows) {
+    if (deactivation_time(row.time("fallos_desde"), disable_after, outages) <= outages.now())
+      due.push_back(row.integer("id"));
+  }
+  return due;
+}
+
+}  // namespace store

@@ -1,0 +1,226 @@
+// Webhooks that fail now: since when, and when they are deactivated for it; judged beside the deactivation
+// itself.
+#include "store/webhooks/failing.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+#include "store/backlog/outages.hpp"
+
+using namespace store;
+using namespace store::testing;
+using namespace std::chrono_literals;
+using platform::Milliseconds;
+
+namespace {
+
+constexpr Milliseconds disable_after = 100h;
+
+struct Fixture : DeliveryFixture {
+  Webhook second = add_webhook(session, 2);
+
+  /// A failure of what is due for the first webhook; those that it deactivates.
+  std::vector<WebhookId> fail(delivery::AttemptKind kind = delivery::AttemptKind::scheduled) {
+    session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+    auto result = failed_attempt(claim_one(), 0ms);
+    result.kind = kind;
+    return record_results(session, {result}, {disable_after}).deactivated;
+  }
+  void fail_times(int times) {
+    for (int i = 0; i < times; ++i) BOOST_TEST(fail().empty());
+  }
+  /// As if the webhook had failed so many times, the first of them so long ago, and the last.
+  void set_streak(WebhookId id, int failures, Milliseconds first, Milliseconds last = 0ms) {
+    session.update(
+        "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos,"
+        " fallos_desde, fallos_ultimo) VALUES (?, UTC_TIMESTAMP(3), 500, 'e', ?,"
+        " UTC_TIMESTAMP(3) - INTERVAL ? SECOND, UTC_TIMESTAMP(3) - INTERVAL ? SECOND)"
+        " ON DUPLICATE KEY UPDATE fallos = VALUES(fallos), fallos_desde = VALUES(fallos_desde),"
+        " fallos_ultimo = VALUES(fallos_ultimo)",
+        id, failures, std::int64_t{first / 1s}, std::int64_t{last / 1s});
+  }
+  void add_outage(Milliseconds from, Milliseconds to) {
+    update_outage(session, begin_outage(session, "here:1", OutageKind::network, from), 3, to);
+  }
+  std::optional<FailureStreak> streak(Milliseconds after = disable_after) {
+    return find_failure_streak(session, webhook.id, after);
+  }
+  UtcTime now() { return read_outages(session, UtcTime{}).now(); }
+  std::vector<WebhookId> failing(const ListFilter& filter = {}) {
+    std::vector<WebhookId> ids;
+    for (const auto& hook : list_failing_webhooks(session, filter, disable_after)) ids.push_back(hook.id);
+    return ids;
+  }
+  void check_near(std::int64_t half, std::int64_t nine_tenths) {
+    const auto near = count_near_deactivation(session, disable_after);
+    BOOST_REQUIRE(near.has_value());
+    BOOST_TEST(near->half == half);
+    BOOST_TEST(near->nine_tenths == nine_tenths);
+  }
+};
+
+/// The same but for the seconds that a test takes.
+bool about(UtcTime time, UtcTime expected) { return std::chrono::abs(time - expected) < Milliseconds(1min); }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(failing_webhooks, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_streak_begins_with_its_first_failure_and_is_told_its_end_from_the_tenth_on) {
+  queue_one();
+  BOOST_TEST(!streak());
+  fail_times(9);
+  const auto ninth = streak();
+  BOOST_TEST_REQUIRE(ninth.has_value());
+  BOOST_TEST(ninth->failures == 9);
+  BOOST_CHECK(about(ninth->since, now()));
+  BOOST_TEST(!ninth->deactivation);
+  fail_times(1);
+  BOOST_CHECK(streak()->deactivation == ninth->since + disable_after);
+  BOOST_TEST(!streak(0ms)->deactivation);  // never
+}
+
+BOOST_AUTO_TEST_CASE(probes_and_test_events_neither_begin_nor_prolong_one) {
+  queue_one();
+  fail(delivery::AttemptKind::probe);
+  BOOST_TEST(!streak());
+  fail_times(1);
+  fail(delivery::AttemptKind::probe);
+  BOOST_TEST(fail(delivery::AttemptKind::early).empty());
+  BOOST_TEST(streak()->failures == 2);
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
+  queue_test_event(session, 1, webhook::Event::incidencia_cerrada, "{}");
+  const auto leased = claim_one();
+  BOOST_TEST_REQUIRE(leased.test);
+  record_results(session, {failed_attempt(leased, 1h)}, {disable_after});
+  BOOST_TEST(streak()->failures == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_success_an_enabling_and_two_days_of_silence_end_it) {
+  queue_one();
+  fail_times(2);
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
+  record_results(session, {delivered(claim_one())}, {disable_after});
+  BOOST_TEST(!streak());
+  set_streak(webhook.id, 20, 90h);
+  enable_webhook(session, webhook.id, false);
+  BOOST_TEST(!streak());
+  set_streak(webhook.id, 20, 90h, 47h);
+  BOOST_TEST(streak().has_value());
+  set_streak(webhook.id, 20, 90h, 49h);
+  BOOST_TEST(!streak());
+  BOOST_TEST(failing().empty());
+  check_near(0, 0);
+}
+
+// Rows of a version that did not note the last failure.
+BOOST_AUTO_TEST_CASE(without_a_last_failure_the_last_execution_stands_for_it) {
+  set_streak(webhook.id, 20, 90h);
+  session.update("UPDATE webhook_ejecuciones SET fallos_ultimo = NULL");
+  BOOST_TEST(streak().has_value());
+  session.update("UPDATE webhook_ejecuciones SET ultima_ejecucion = UTC_TIMESTAMP(3) - INTERVAL 49 HOUR");
+  BOOST_TEST(!streak());
+}
+
+// What is foretold is what happens: a minute before it a failure deactivates nobody, a minute after it does.
+BOOST_AUTO_TEST_CASE(the_moment_is_that_of_the_deactivation_outages_of_our_own_apart) {
+  queue_one();
+  fail_times(1);
+  set_streak(webhook.id, 12, 109h + 59min);
+  add_outage(200h, 150h);  // before it
+  add_outage(106h, 102h);
+  add_outage(50h, 46h);
+  add_outage(48h, 44h);  // shares two with the one before
+  BOOST_CHECK(about(streak()->deactivation.value(), now() + 1min));
+  BOOST_TEST(fail().empty());
+  session.update("UPDATE webhook_ejecuciones SET fallos_desde = fallos_desde - INTERVAL 2 MINUTE");
+  BOOST_CHECK(streak()->deactivation.value() < now());
+  BOOST_TEST(fail().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_one_is_not_deactivated) {
+  set_streak(webhook.id, 20, 90h);
+  BOOST_TEST(streak()->deactivation.has_value());
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  BOOST_TEST(!streak()->deactivation);
+  BOOST_TEST(failing().empty());
+  check_near(0, 0);
+  delete_webhook(session, 1, webhook.id);
+  BOOST_TEST(!streak());
+  BOOST_TEST(!find_failure_streak(session, 999, disable_after));
+}
+
+BOOST_AUTO_TEST_CASE(while_the_clock_is_not_believed_nobody_is_told_an_end) {
+  set_streak(webhook.id, 20, 99h);
+  check_near(1, 1);
+  session.update("UPDATE reloj_visto SET salto_ms = 3600000");
+  BOOST_TEST(!streak()->deactivation);
+  BOOST_TEST(!list_failing_webhooks(session, {}, disable_after).at(0).streak.deactivation);
+  BOOST_TEST(!count_near_deactivation(session, disable_after));
+}
+
+BOOST_AUTO_TEST_CASE(those_that_fail_are_listed_the_soonest_first) {
+  const auto third = add_webhook(session, 2);
+  const auto well = add_webhook(session, 3);
+  set_streak(webhook.id, 12, 10h);
+  set_streak(second.id, 3, 30h);
+  set_streak(third.id, 12, 20h);
+  session.update(
+      "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion) VALUES (?, UTC_TIMESTAMP(3))", well.id);
+  BOOST_TEST(failing() == (std::vector{second.id, third.id, webhook.id}), boost::test_tools::per_element());
+  ListFilter filter;
+  filter.limit = 1;
+  BOOST_TEST(failing(filter) == std::vector{second.id}, boost::test_tools::per_element());
+  filter = {};
+  filter.entity = 2;
+  BOOST_TEST(failing(filter) == (std::vector{second.id, third.id}), boost::test_tools::per_element());
+  filter.webhook = third.id;
+  const auto found = list_failing_webhooks(session, filter, disable_after);
+  BOOST_TEST_REQUIRE(found.size() == 1U);
+  BOOST_TEST(found[0].entity == 2);
+  BOOST_TEST(found[0].url == third.url);
+  BOOST_TEST(found[0].streak.failures == 12);
+  BOOST_TEST(found[0].last_status.value() == 500);
+  BOOST_TEST(found[0].last_error == "e");
+  BOOST_CHECK(found[0].streak.deactivation == found[0].streak.since + disable_after);
+}
+
+BOOST_AUTO_TEST_CASE(those_past_half_and_past_nine_tenths_are_counted) {
+  check_near(0, 0);
+  set_streak(webhook.id, 20, 49h);
+  check_near(0, 0);
+  set_streak(webhook.id, 20, 51h);
+  check_near(1, 0);
+  set_streak(second.id, 2, 91h);  // the eight that are missing may come late
+  check_near(2, 1);
+  set_streak(webhook.id, 20, 500h);
+  check_near(2, 2);
+  add_outage(20h, 10h);
+  check_near(2, 1);
+  const auto never = count_near_deactivation(session, 0ms);
+  BOOST_TEST(never->half == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(outage_times)
+
+// Either way of counting says the same, wherever the moment lies: before, within, between and after outages.
+BOOST_AUTO_TEST_CASE(so_long_ago_is_the_latest_moment_since_when_so_much_has_passed) {
+  const auto at = [](int minutes) { return UtcTime(std::chrono::minutes(minutes)); };
+  const OutageTimes outages(
+      {{at(50), at(60)}, {at(20), at(30)}, {at(25), at(40)}, {at(22), at(24)}, {at(90), at(200)}}, at(100));
+  BOOST_CHECK(outages.since(at(0)) == 40min);
+  BOOST_CHECK(outages.since(at(35)) == 25min);
+  BOOST_CHECK(outages.since(at(95)) == 5min);
+  BOOST_CHECK(outages.since(at(100)) == 0min);
+  for (int passed = 0; passed <= 70; ++passed) {
+    const auto moment = outages.so_long_ago(std::chrono::minutes(passed));
+    BOOST_CHECK(outages.now() - moment - outages.since(moment) == std::chrono::minutes(passed));
+    BOOST_CHECK(outages.now() - (moment + 1ms) - outages.since(moment + 1ms) < std::chrono::minutes(passed) ||
+                passed == 0);
+  }
+  BOOST_CHECK(OutageTimes({}, at(100)).so_long_ago(30min) == at(70));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
