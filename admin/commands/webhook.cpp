@@ -5,6 +5,7 @@
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
 #include "delivery/ids.hpp"
+#include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
 
 namespace admin {
@@ -48,7 +49,37 @@ std::vector<store::Webhook> in_state(store::Session& session, store::ListFilter 
   return hooks;
 }
 
+webhook::json::Object failing_row(const store::FailingWebhook& hook) {
+  return {{"id", hook.id},
+          {"entidad_id", hook.entity},
+          {"url", hook.url},
+          {"falla_desde", time_value(hook.streak.since)},
+          {"fallos", hook.streak.failures},
+          {"desactivacion", time_value(hook.streak.deactivation)},
+          {"ultimo_estado", hook.last_status},
+          {"ultimo_error", hook.last_error}};
+}
+
+Result list_failing(Context& context, const Arguments& arguments) {
+  if (arguments.has("state") || arguments.has("since"))
+    throw UsageError(
+        "webhook list --failing takes neither --state nor --since: those that fail now are active, however "
+        "old they are");
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  auto hooks = store::list_failing_webhooks(context.session, one_more(filter),
+                                            context.config.settings.delivery.disable_after);
+  const bool more = hooks.size() > filter.limit;
+  if (more) hooks.resize(filter.limit);
+  webhook::json::Array rows;
+  for (const auto& hook : hooks) rows.emplace_back(failing_row(hook));
+  Result result{std::move(rows)};
+  if (more)
+    result.note = "others fail for less long: --limit N shows more than " + std::to_string(filter.limit);
+  return result;
+}
+
 Result list(Context& context, const Arguments& arguments) {
+  if (arguments.has("failing")) return list_failing(context, arguments);
   const auto filter = read_filter(arguments, states, platform::utc_now());
   const auto hooks = filter.state ? in_state(context.session, filter)
                                   : store::list_webhooks(context.session, one_more(filter));
@@ -88,13 +119,19 @@ Result enable(Context& context, const Arguments& arguments) {
 std::vector<Command> webhook_commands() {
   return {
       {.words = "webhook list",
-       .summary = "List webhooks: whether each is active, why not, and how its last delivery went",
+       .summary =
+           "List webhooks: whether each is active, why not, how its last delivery went; and which fail now",
        .details =
            "motivo of an inactive one: operador (`webhook disable`), http_410 (its receiver answered 410),\n"
-           "fallos (nothing but failures for delivery.disable_after).",
+           "fallos (nothing but failures for delivery.disable_after).\n"
+           "--failing: active ones with nothing but failures since falla_desde, the soonest desactivacion "
+           "first:\n"
+           "from then on the next failure deactivates it. It has none before the tenth failure, with\n"
+           "delivery.disable_after 0s, and while the database's clock has jumped (`queue status`).",
        .options = {.options = {entity_filter,
                                webhook_filter,
                                {"state", "STATE", "only these: activo, inactivo"},
+                               {"failing", "", "only those that fail now, and until when they may"},
                                since_filter,
                                limit_filter}},
        .example = "apientidades-admin webhook list --state inactivo",

@@ -202,6 +202,15 @@ def held(place):
     yield case
 
 
+def about_to_be_deactivated(place):
+    """As twelve failures of nearly five days leave it, one of which was the last attempt."""
+    case = place.case(FAILS)
+    place.stack.sql(f"""UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 118 HOUR
+        WHERE webhook_id = {case['WEBHOOK']}""")
+    yield case
+    assert place.stack.value(f"SELECT fallos FROM webhook_ejecuciones WHERE webhook_id = {case['WEBHOOK']}") == "0"
+
+
 def deactivated(place):
     case = place.case(Behaviour(status=410))
     place.stack.wait_delivery(case["DELIVERY"], "retenida")
@@ -215,7 +224,8 @@ STAGED = {
     "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
     "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
     "The database's clock has jumped": clock_jumped, "Nobody can insert notifications": out_of_numbers, "A row is rechazada": rejected,
-    "Deliveries are retenida": held, "A webhook was deactivated": deactivated}
+    "Deliveries are retenida": held, "A webhook is about to be deactivated": about_to_be_deactivated,
+    "A webhook was deactivated": deactivated}
 CHAPTERS = list(dict.fromkeys(block.chapter for block in BLOCKS if block.kind == "sh"))
 
 
