@@ -93,6 +93,11 @@ std::vector<Metric> gauges() {
       {Kind::gauge, "apientidades_clock_jump_seconds",
        "By how much the database's clock has jumped forward, until it is accepted or right again: nothing is "
        "purged."},
+      {Kind::gauge, "apientidades_webhooks_near_deactivation",
+       "Active webhooks that have had nothing but failures for so much of delivery.disable_after, or more; "
+       "as "
+       "of the last look, the same from every dispatcher of a database.",
+       series("share", {"0.5", "0.9"})},
   };
 }
 
@@ -175,7 +180,9 @@ Metrics::Metrics()
             table.gauge("apientidades_queue_oldest_seconds", 1),
             table.gauge("apientidades_queue_look_seconds"),
             table.gauge("apientidades_notification_numbers_left"),
-            table.gauge("apientidades_clock_jump_seconds")},
+            table.gauge("apientidades_clock_jump_seconds"),
+            table.gauge("apientidades_webhooks_near_deactivation", 0),
+            table.gauge("apientidades_webhooks_near_deactivation", 1)},
       attempts_(counters_of(table, "apientidades_attempts_total", outcome_labels.size())),
       durations_{table.histogram("apientidades_attempt_duration_seconds", 0),
                  table.histogram("apientidades_attempt_duration_seconds", 1)},

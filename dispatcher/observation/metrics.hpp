@@ -65,6 +65,7 @@ class Metrics {
     metrics::Gauge look_duration;
     metrics::Gauge numbers_left;
     metrics::Gauge clock_jump;
+    metrics::Gauge past_half, past_nine_tenths;  // of delivery.disable_after
   } queue;
 
  private:

@@ -96,8 +96,11 @@ Observation::Span Observation::look() {
   try {
     queue_ = store::queue_status(session_, count_limit);
     metrics_.queue.numbers_left.set(store::notification_numbers_left(session_).value_or(unknown));
+    const auto near = store::count_near_deactivation(session_, settings_.delivery.disable_after);
     const auto cost = platform::monotonic_now() - start;
-    show(*queue_, cost);
+    show(*queue_);
+    show(near);
+    metrics_.queue.look_duration.set(std::chrono::duration<double>(cost).count());
     return cost;
   } catch (const std::exception&) {  // noted by `errors_`
     session_.disconnect();
@@ -107,7 +110,7 @@ Observation::Span Observation::look() {
   }
 }
 
-void Observation::show(const store::QueueStatus& queue, Span cost) const {
+void Observation::show(const store::QueueStatus& queue) const {
   const auto& to = metrics_.queue;
   to.pending_notifications.set(static_cast<double>(queue.pending_notifications));
   to.rejected_notifications.set(static_cast<double>(queue.rejected));
@@ -118,15 +121,19 @@ void Observation::show(const store::QueueStatus& queue, Span cost) const {
   to.oldest_notification.set(static_cast<double>(queue.oldest_notification_s));
   to.oldest_delivery.set(static_cast<double>(queue.oldest_delivery_s));
   to.clock_jump.set(static_cast<double>(queue.clock_jump_s));
-  to.look_duration.set(std::chrono::duration<double>(cost).count());
+}
+
+void Observation::show(const std::optional<store::NearDeactivation>& near) const {
+  metrics_.queue.past_half.set(near ? static_cast<double>(near->half) : unknown);
+  metrics_.queue.past_nine_tenths.set(near ? static_cast<double>(near->nine_tenths) : unknown);
 }
 
 /// What is not known is no number: a graph has a gap, and what was true before raises no alert.
 void Observation::forget() const {
   const auto& to = metrics_.queue;
-  for (const auto& gauge :
-       {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight, to.held, to.failed,
-        to.oldest_notification, to.oldest_delivery, to.numbers_left, to.clock_jump})
+  for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,
+                            to.held, to.failed, to.oldest_notification, to.oldest_delivery, to.numbers_left,
+                            to.clock_jump, to.past_half, to.past_nine_tenths})
     gauge.set(unknown);
 }
 

@@ -18,6 +18,7 @@
 #include "platform/stop_signal.hpp"
 #include "store/backlog/queue.hpp"
 #include "store/session/error_stats.hpp"
+#include "store/webhooks/failing.hpp"
 
 namespace dispatcher {
 
@@ -39,7 +40,8 @@ class Observation {
   void run(const std::stop_token& end, const platform::StopSignal& stop);
   void listen();
   Span look();
-  void show(const store::QueueStatus& queue, Span cost) const;
+  void show(const store::QueueStatus& queue) const;
+  void show(const std::optional<store::NearDeactivation>& near) const;
   void forget() const;
   std::string status(bool stopping) const;
 

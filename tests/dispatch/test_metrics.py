@@ -95,6 +95,30 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
                and scrape().value("apientidades_queue_oldest_seconds", of="notification") == 0, what="caught up")
 
 
+def test_webhooks_near_their_deactivation(scrape, stack, entity, receiver):
+    def past():
+        return [scrape().value("apientidades_webhooks_near_deactivation", share=share) for share in ("0.5", "0.9")]
+
+    def begin_streak(hours):
+        stack.sql(f"UPDATE webhook_ejecuciones SET fallos_desde = UTC_TIMESTAMP(3) - INTERVAL {hours} HOUR WHERE webhook_id = {hook.id}")
+
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500))
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "fallida")
+    half, nine_tenths = wait_until(lambda: None if math.isnan(past()[0]) else past(), what="a look")  # other tests' ones
+    begin_streak(61)  # of 120
+    wait_until(lambda: past() == [half + 1, nine_tenths], what="one past half")
+    begin_streak(109)
+    wait_until(lambda: past() == [half + 1, nine_tenths + 1], what="the same past nine tenths")
+    stack.sql("UPDATE reloj_visto SET salto_ms = 864000000")
+    try:
+        wait_until(lambda: all(math.isnan(value) for value in past()), what="times that nobody knows")
+    finally:
+        stack.sql("UPDATE reloj_visto SET salto_ms = 0")
+    stack.admin("webhook", "disable", hook.id)
+    wait_until(lambda: past() == [half, nine_tenths], what="none that is active")
+
+
 def test_nothing_of_an_entity_is_in_the_metrics(scrape, stack, entity, receiver):
     hook = entity.register(secret="unmistakable-secret")
     entity.notify()

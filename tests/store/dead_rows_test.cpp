@@ -5,6 +5,7 @@
 #include <map>
 
 #include "maintenance_support.hpp"
+#include "store/webhooks/failing.hpp"
 #include "webhook/crypto.hpp"
 
 using namespace store;
@@ -120,6 +121,17 @@ void operate(Fixture& f) {
   f.session.update("DELETE FROM tokens_acceso WHERE id = ?", token.value());
 }
 
+void list_failing(Fixture& f) {
+  insert_notification(f.session, 1);
+  fan_out(f.session);
+  const auto leased = claim(f.session, {{f.live.id, 5}}, lease).leased.deliveries;
+  record_results(f.session, {failed_attempt(leased.at(0), Milliseconds(0))}, {day});
+  BOOST_TEST(list_failing_webhooks(f.session, {}, day).size() == 1U);
+  BOOST_TEST(find_failure_streak(f.session, f.live.id, day).has_value());
+  BOOST_TEST(count_near_deactivation(f.session, day)->half == 0);
+  f.deliver_one();
+}
+
 struct Operation {
   const char* name;
   std::function<void(Fixture&)> run;  // leaves as much alive as it found
@@ -142,6 +154,7 @@ const std::vector<Operation> operations{
     {"a peek at the queue", [](Fixture& f) { peek_queue(f.session); }},
     {"the figures of the queue", [](Fixture& f) { queue_status(f.session, {}); }},
     {"the figures up to a limit", [](Fixture& f) { queue_status(f.session, 10); }},
+    {"those that fail", list_failing},
     {"reconciliation", release_held, reconciled_at_once},
     {"the purge", [](Fixture& f) { sweep(f.session, retention); }, purged_at_once},
     {"the clock", [](Fixture& f) { mend(f.session); }},

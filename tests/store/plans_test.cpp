@@ -5,6 +5,7 @@
 
 #include "maintenance_support.hpp"
 #include "store/deliveries/delivery_log.hpp"
+#include "store/webhooks/failing.hpp"
 #include "webhook/crypto.hpp"
 
 using namespace store;
@@ -71,8 +72,10 @@ std::vector<std::string> statements_of(Session& session, const std::function<voi
   return statements;
 }
 
-/// Checks the plan of each statement; the tables that they read, as they call them.
-std::set<std::string> check_plans(Session& session, const std::vector<std::string>& statements) {
+/// Checks the plan of each statement; the tables that they read, as they call them. `read_whole`: one that
+/// may be.
+std::set<std::string> check_plans(Session& session, const std::vector<std::string>& statements,
+                                  std::string_view read_whole = "webhook_ejecuciones") {
   std::set<std::string> tables;
   for (const auto& statement : statements) {
     for (const auto& step : explain(session, statement)) {
@@ -81,8 +84,7 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
       tables.insert(table);
       const bool scanned = step.access == "ALL" || step.access == "index";
       // j and p are JSON_TABLEs: ids of the program's, the five slots.
-      const bool small =
-          table == "j" || table == "p" || table.starts_with("<") || table == "webhook_ejecuciones";
+      const bool small = table == "j" || table == "p" || table.starts_with("<") || table == read_whole;
       BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
       const bool few = small || table == "webhooks";  // an entity's, five at most
       BOOST_CHECK_MESSAGE(few || step.extra.find("filesort") == std::string::npos,
@@ -199,6 +201,24 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
   for (const auto* table :
        {"e", "n", "w", "webhooks", "entregas", "notificaciones_pendientes", "intentos_entrega"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+// A row of webhook_ejecuciones for each webhook that was ever sent anything: read whole, and sorted as far as
+// it fails. Of webhooks, those alone are looked up.
+BOOST_AUTO_TEST_CASE(what_fails_is_looked_for_in_the_executions) {
+  fill(session);
+  session.execute(
+      "UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3), fallos_ultimo = "
+      "UTC_TIMESTAMP(3) WHERE webhook_id % 2 = 0");
+  session.query("ANALYZE TABLE webhook_ejecuciones");
+  const auto statements = statements_of(session, [&] {
+    find_failure_streak(session, 50, day);
+    list_failing_webhooks(session, {}, day);
+    count_near_deactivation(session, day);
+  });
+  BOOST_TEST(statements.size() >= 7U);
+  const auto tables = check_plans(session, statements, "x");
+  for (const auto* table : {"w", "x", "cortes_envio"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -89,7 +89,7 @@ def test_the_table_in_the_documents_is_what_is_served(live, program, heading):
 def test_every_value_of_a_label_is_documented(live):
     text = (ROOT / "docs/observability.md").read_text()
     for name, labels, _ in live["dispatcher"].samples:
-        for label in labels.keys() & {"outcome", "state", "kind", "of", "result"}:
+        for label in labels.keys() & {"outcome", "state", "kind", "of", "result", "share"}:
             assert f"`{labels[label]}`" in text, (name, label, labels[label])
 
 
