@@ -55,13 +55,33 @@ struct MethodNotAllowed : HttpError {
       : HttpError(405, "Método no permitido en este recurso; se admite: " + allow, {{"Allow", allow}}) {}
 };
 
+struct Conflict : HttpError {
+  explicit Conflict(const std::string& message) : HttpError(409, message) {}
+};
+
+struct PreconditionFailed : HttpError {
+  PreconditionFailed()
+      : HttpError(412, "El webhook ha cambiado desde la versión que indica If-Match: vuelva a consultarlo") {}
+};
+
 struct ContentTooLarge : HttpError {
   ContentTooLarge() : HttpError(413, "El cuerpo de la petición supera los 64 KiB") {}
 };
 
+/// RFC 5789 section 2.2: what a PATCH may be.
 struct UnsupportedMediaType : HttpError {
   UnsupportedMediaType()
       : HttpError(415, "El cuerpo debe enviarse con la cabecera Content-Type: application/json") {}
+  static UnsupportedMediaType of_patch() {
+    return {
+        "El cuerpo debe enviarse con la cabecera Content-Type: application/merge-patch+json o "
+        "application/json",
+        "application/merge-patch+json, application/json"};
+  }
+
+ private:
+  UnsupportedMediaType(const std::string& message, const std::string& accepted)
+      : HttpError(415, message, {{"Accept-Patch", accepted}}) {}
 };
 
 /// RFC 6585 section 4.

@@ -26,6 +26,7 @@ struct Request {
   std::string_view target;         // REQUEST_URI, raw: neither decoded nor normalised
   std::string_view authorization;  // the header's value; empty when there was none
   std::string_view content_type;   // the header's value; empty when there was none
+  std::string_view if_match;       // likewise
   std::string body;
   BodyState body_state = BodyState::complete;
   Purpose purpose = Purpose::api;

@@ -27,7 +27,11 @@ int run(const platform::Config& config) {
   const platform::Log log(settings.log.level);
   api::Observation observation(settings.metrics, log);
   api::Shared shared{webhook::SharedKeys(webhook::read_key_file(settings.secrets.key_file)),
-                     settings.delivery.host_overrides, log, observation, settings.limits};
+                     settings.delivery.host_overrides,
+                     log,
+                     observation,
+                     settings.limits,
+                     settings.delivery.disable_after};
   api::run_pool(listening_socket(), settings, shared, stop, reload);
   return platform::exit_done;
 }

@@ -40,6 +40,7 @@ Request read_head(Parameters parameters) {
   request.target = find_parameter(parameters, "REQUEST_URI");
   request.authorization = find_parameter(parameters, "HTTP_AUTHORIZATION");
   request.content_type = find_parameter(parameters, "CONTENT_TYPE");
+  request.if_match = find_parameter(parameters, "HTTP_IF_MATCH");
   return request;
 }
 

@@ -7,11 +7,13 @@
 namespace api {
 namespace {
 
-constexpr std::array<Route, 7> table{{
+constexpr std::array<Route, 9> table{{
     {"GET", "/webhooks", list_webhooks},
     {"POST", "/webhooks", register_webhook},
     {"GET", "/webhooks/eventos", list_events},
     {"POST", "/webhooks/test", test_event},
+    {"GET", "/webhooks/{id}", show_webhook},
+    {"PATCH", "/webhooks/{id}", change_webhook},
     {"DELETE", "/webhooks/{id}", delete_webhook},
     {"GET", "/webhooks/{id}/entregas", list_deliveries},
     {"GET", "/webhooks/{id}/entregas/{entrega}", show_delivery},

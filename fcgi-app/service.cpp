@@ -28,6 +28,11 @@ std::string_view query_of(std::string_view target) {
   return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
 }
 
+bool is_type(std::string_view content_type, std::string_view type) {
+  const auto bare = content_type.substr(0, content_type.find(';'));
+  return platform::equal_ignoring_case(platform::trim(bare, platform::http_white_space), type);
+}
+
 void log_failure(const platform::Log& log, std::string_view message, const Request& request,
                  const std::exception& e) {
   log.error(message, {{"request", request.id}, {"error", e.what()}});
@@ -35,9 +40,9 @@ void log_failure(const platform::Log& log, std::string_view message, const Reque
 
 }  // namespace
 
-bool is_json(std::string_view content_type) {
-  const auto type = content_type.substr(0, content_type.find(';'));
-  return platform::equal_ignoring_case(platform::trim(type, platform::http_white_space), "application/json");
+bool is_json(std::string_view content_type) { return is_type(content_type, "application/json"); }
+bool is_merge_patch(std::string_view content_type) {
+  return is_type(content_type, "application/merge-patch+json");
 }
 
 Service::Service(const Shared& shared, CallerLookup& callers, store::Session session)
@@ -120,9 +125,11 @@ Response Service::perform(AccessLogEntry& entry) {
   const Route& route = require_route(entry.match);
   if (caller.read_only && route.method != "GET") throw ReadOnlyToken();
   if (route.method == "POST" && !is_json(request.content_type)) throw UnsupportedMediaType();
+  if (route.method == "PATCH" && !is_json(request.content_type) && !is_merge_patch(request.content_type))
+    throw UnsupportedMediaType::of_patch();
   const auto keys = shared_.keys.current();
   return route.handler({caller, entry.match.parameters, query_of(request.target), request.body, session_,
-                        *keys, shared_.overrides, shared_.limits});
+                        *keys, shared_.overrides, shared_.limits, shared_.disable_after, request.if_match});
 }
 
 store::Caller Service::authenticate(const Request& request) {

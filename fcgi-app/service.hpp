@@ -28,6 +28,7 @@ struct Shared {
   platform::Log log;
   Observation& observation;
   platform::LimitSettings limits = {};
+  platform::Milliseconds disable_after{};  // delivery.disable_after
 };
 
 /// One per thread: it owns the thread's database session.
@@ -71,5 +72,7 @@ class Service {
 
 /// `application/json` with any parameters (RFC 9110 section 8.3.1); the case does not matter. Pure.
 bool is_json(std::string_view content_type);
+/// The same of `application/merge-patch+json` (RFC 7396).
+bool is_merge_patch(std::string_view content_type);
 
 }  // namespace api

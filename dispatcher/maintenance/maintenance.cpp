@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "store/audit/audit.hpp"
 #include "store/deliveries/lease.hpp"
+#include "store/session/batches.hpp"
 
 namespace dispatcher {
 
@@ -41,10 +43,12 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
       tasks_{{
           {"watch the database's clock", &Maintenance::watch_clock, 1s, 0},
           {"recover leases", &Maintenance::recover_leases, 1s, 0},
+          {"apply changes of webhooks", &Maintenance::apply_changes, 1s, 0},
           {"reconcile", &Maintenance::reconcile, 5s, 100},
           {"give up what is held", &Maintenance::give_up_held, 10min, 100},
           {"purge", &Maintenance::follow, 5s, 0},
           {"purge what was left", &Maintenance::sweep, 10min, 50},
+          {"forget the audit", &Maintenance::forget_audit, 10min, 100},
       }} {}
 
 void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
@@ -133,6 +137,24 @@ bool Maintenance::reconcile(store::Session& session) {
     log_.info("deliveries cancelled, held or released because their webhooks changed",
               {{"cancelled", cancelled}, {"held", held}, {"released", released}});
   return true;
+}
+
+bool Maintenance::apply_changes(store::Session& session) {
+  const bool done = take_turn([&] {
+    store::apply_changes(session, changes_);
+    return changes_.done;
+  });
+  if (!done) return false;
+  const auto walk = std::exchange(changes_, {});
+  if (walk.applied > 0)
+    log_.info("webhooks were changed by their entities: their failures are forgotten",
+              {{"webhooks", walk.applied}, {"deliveries_due", walk.hastened}});
+  return walk.unfinished == 0;
+}
+
+bool Maintenance::forget_audit(store::Session& session) {
+  if (look_at_clock(session).jumped.count() > 0) return true;
+  return take_turn([&] { return store::forget_old_audit(session) < store::batch_rows; });
 }
 
 bool Maintenance::give_up_held(store::Session& session) {

@@ -18,6 +18,7 @@
 #include "store/maintenance/reconciliation.hpp"
 #include "store/maintenance/retention.hpp"
 #include "store/session/session.hpp"
+#include "store/webhooks/changes.hpp"
 
 namespace dispatcher {
 
@@ -45,17 +46,19 @@ class Maintenance {
   bool recover_leases(store::Session& session);
   bool watch_clock(store::Session& session);
   store::ClockLook look_at_clock(store::Session& session);
+  bool apply_changes(store::Session& session);
   bool reconcile(store::Session& session);
   bool follow(store::Session& session);
   bool sweep(store::Session& session);
   bool purge(store::Session& session, store::PurgeWalk& walk);
   bool give_up_held(store::Session& session);
+  bool forget_audit(store::Session& session);
 
   platform::DeliverySettings delivery_;
   platform::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
-  std::array<Task, 6> tasks_;
+  std::array<Task, 8> tasks_;
   platform::MonotonicTime resting_until_{};
 
   std::optional<store::ClockSight> first_sight_;  // of the database's clock
@@ -63,6 +66,7 @@ class Maintenance {
   std::optional<store::ClockMending> mending_;  // while what a clock that went back has left is being mended
   store::ReconcileWalk reconciliation_;
   store::HeldWalk held_;
+  store::ChangeWalk changes_;
   store::PurgeWalk follower_;
   store::PurgeWalk sweeper_{true};
   unsigned window_ = 512;  // rows of a purge's batch: as many as are quick enough

@@ -6,7 +6,8 @@ namespace api {
 
 Response delete_webhook(const Call& call) {
   const auto id = parse_id(call.parameters[0]);
-  if (!id || !store::delete_webhook(call.session, call.caller.id, *id)) throw no_such_webhook();
+  if (!id || !store::delete_webhook(call.session, {call.caller.id, call.caller.token}, *id))
+    throw no_such_webhook();
   return message_response(200, "Webhook " + std::to_string(*id) + " eliminado");
 }
 

@@ -27,6 +27,8 @@ struct Call {
   const webhook::KeyRing& keys;
   const std::vector<platform::HostOverride>& overrides;
   const platform::LimitSettings& limits;
+  platform::Milliseconds disable_after;  // delivery.disable_after
+  std::string_view if_match;             // the header's value; empty when there was none
 };
 
 using Handler = Response (*)(const Call&);
@@ -34,6 +36,8 @@ using Handler = Response (*)(const Call&);
 Response register_webhook(const Call& call);  // POST /webhooks
 Response list_webhooks(const Call& call);     // GET /webhooks
 Response delete_webhook(const Call& call);    // DELETE /webhooks/{id}
+Response show_webhook(const Call& call);      // GET /webhooks/{id}
+Response change_webhook(const Call& call);    // PATCH /webhooks/{id}
 Response list_events(const Call& call);       // GET /webhooks/eventos
 Response test_event(const Call& call);        // POST /webhooks/test
 Response list_deliveries(const Call& call);   // GET /webhooks/{id}/entregas

@@ -114,7 +114,31 @@ json::Value checked_extra(const json::Value& body) {
   return *extra;
 }
 
+/// `null` would take the member away, and none of them can be missing.
+bool checked_active(const json::Value& value) {
+  if (value.boolean() == nullptr) throw InvalidRequest("activo: debe ser true o false");
+  return *value.boolean();
+}
+
+void check_members(const json::Value& body) {
+  for (const auto& [name, value] : *body.object()) {
+    if (name == "secreto") throw InvalidRequest("secreto: no se cambia con PATCH");
+    if (name != "url" && name != "eventos" && name != "activo")
+      throw InvalidRequest("Solo se pueden cambiar url, eventos y activo");
+  }
+}
+
 }  // namespace
+
+WebhookPatch parse_patch(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
+  const json::Value fields = parse_object(body);
+  check_members(fields);
+  WebhookPatch patch;
+  if (fields.find("url") != nullptr) patch.url = checked_url(fields, overrides);
+  if (fields.find("eventos") != nullptr) patch.events = checked_events(fields);
+  if (const auto* active = fields.find("activo")) patch.active = checked_active(*active);
+  return patch;
+}
 
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);

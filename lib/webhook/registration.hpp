@@ -34,6 +34,16 @@ struct Registration {
 /// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#validaciones.
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides);
 
+/// What PATCH /webhooks/{id} changes: a merge patch (RFC 7396). Unset fields stay as they are.
+struct WebhookPatch {
+  std::optional<std::string> url;  // as stored
+  std::optional<EventSet> events;
+  std::optional<bool> active;
+};
+
+/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#cambiar-un-webhook.
+WebhookPatch parse_patch(std::string_view body, const std::vector<platform::HostOverride>& overrides);
+
 struct TestRequest {
   Event event;
   json::Value extra;  // datosExtra: an object of at most max_extra_depth levels, or null when none was sent

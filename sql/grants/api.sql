@@ -5,11 +5,11 @@
 REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'apientidades_api'@'localhost';
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, hash, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta),
+GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta, fecha_modificacion, secreto_clave),
       INSERT (entidad_id, plaza, url, eventos),
-      UPDATE (plaza, secreto_clave, secreto_sellado, fecha_baja)
+      UPDATE (plaza, url, eventos, activo, motivo, secreto_clave, secreto_sellado, fecha_modificacion, fecha_baja)
   ON webhooks TO 'apientidades_api'@'localhost';
-GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error)
+GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos, fallos_desde, fallos_ultimo)
   ON webhook_ejecuciones TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, evento, datos, origen, ocurrida_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
   ON notificaciones_pendientes TO 'apientidades_api'@'localhost';
@@ -17,6 +17,10 @@ GRANT SELECT (id, notificacion_id, webhook_id, estado, intentos, proximo_intento
               terminada_en, entregada_en),
       INSERT (notificacion_id, webhook_id, estado, proximo_intento, creada_en)
   ON entregas TO 'apientidades_api'@'localhost';
+GRANT SELECT (id, salto_ms) ON reloj_visto TO 'apientidades_api'@'localhost';
+GRANT SELECT (desde, hasta, visto_en) ON cortes_envio TO 'apientidades_api'@'localhost';
+GRANT SELECT, INSERT, UPDATE ON cambios_webhook TO 'apientidades_api'@'localhost';
+GRANT INSERT (entidad_id, token_id, accion, webhook_id, detalle) ON auditoria TO 'apientidades_api'@'localhost';
 GRANT SELECT ON intentos_entrega TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, DELETE ON pruebas_pendientes TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON turnos_prueba TO 'apientidades_api'@'localhost';

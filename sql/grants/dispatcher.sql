@@ -16,6 +16,8 @@ GRANT SELECT,
       DELETE
   ON entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (avance), DELETE ON cambios_webhook TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (id, ocurrida_en), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';

@@ -22,7 +22,7 @@ def padded(size: int) -> bytes:
 @pytest.mark.parametrize("method, path, allow", [
     ("PUT", "", "GET POST"), ("PATCH", "", "GET POST"), ("DELETE", "", "GET POST"), ("OPTIONS", "", "GET POST"),
     ("POST", "/eventos", "GET"), ("DELETE", "/eventos", "GET"), ("GET", "/test", "POST"), ("DELETE", "/test", "POST"),
-    ("GET", "/1", "DELETE"), ("POST", "/1", "DELETE"), ("PUT", "/1", "DELETE"), ("BREW", "", "GET POST"),
+    ("POST", "/1", "GET PATCH DELETE"), ("PUT", "/1", "GET PATCH DELETE"), ("DELETE", "/1/entregas", "GET"), ("PUT", "/1/entregas/2", "GET"), ("BREW", "", "GET POST"),
     ("get", "", "GET POST"),
 ])
 def test_method_not_allowed(entity, method, path, allow):

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_fan_out_that_has_looked) {
   other.execute("SET SESSION innodb_lock_wait_timeout = 1");
   session.execute("START TRANSACTION");
   load_recipients(session, {1});
-  BOOST_CHECK_THROW(delete_webhook(other, 1, webhook.id), Conflict);
+  BOOST_CHECK_THROW(delete_webhook(other, {1}, webhook.id), Conflict);
   session.execute("ROLLBACK");
 }
 

@@ -145,8 +145,13 @@ BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_one_is_not_deactivated) {
   BOOST_TEST(!streak()->deactivation);
   BOOST_TEST(failing().empty());
   check_near(0, 0);
-  delete_webhook(session, 1, webhook.id);
+  delete_webhook(session, {1}, webhook.id);
   BOOST_TEST(!streak());
+  set_streak(second.id, 20, 90h);
+  check_near(1, 1);
+  delete_webhook(session, {2}, second.id);
+  BOOST_TEST(failing().empty());
+  check_near(0, 0);
   BOOST_TEST(!find_failure_streak(session, 999, disable_after));
 }
 

@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(a_deleted_or_disabled_webhook_yields_nothing) {
   disable_webhook(session, webhook.id, disabled_by_operator);
   BOOST_CHECK(claim_some(1).empty());
   enable_webhook(session, webhook.id, false);
-  delete_webhook(session, 1, webhook.id);
+  delete_webhook(session, {1}, webhook.id);
   BOOST_CHECK(claim_some(1).empty());
   BOOST_CHECK_EQUAL(reconcile(session).cancelled, 1U);
   BOOST_CHECK_EQUAL(only().state, "cancelada");

@@ -127,7 +127,7 @@ void serve(Session& session, EntityId entity) {
   const auto newest = read_log_page(session, own, {.state = "fallida", .since = UtcTime{}}, 50, {});
   read_log_page(session, own, {}, 50, newest.next);
   find_evidence(session, own, session.query("SELECT MIN(id) AS id FROM entregas").at(0).integer("id"));
-  delete_webhook(session, entity, made.value().id);
+  delete_webhook(session, {entity}, made.value().id);
 }
 
 /// What the operator does, but for what only looks at much: lists, as long as their filter, and `secrets

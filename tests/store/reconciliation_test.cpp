@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(deliveries_of_deleted_and_inactive_webhooks_are_found_among
   add_webhook(session, 300);
   for (EntityId entity = 1; entity <= 300; ++entity) insert_notification(session, entity);
   for (int i = 0; i < 3; ++i) fan_out(session);
-  delete_webhook(session, 1, deleted.id);
+  delete_webhook(session, {1}, deleted.id);
   disable_webhook(session, inactive.id, disabled_by_operator);
   set_entity_active(session, 300, false);
   const auto changed = reconcile(session);

@@ -21,7 +21,7 @@ NewWebhook registration(EntityId entity) {
 unsigned register_one(Session& session, unsigned limit, EntityId entity = 1) {
   try {
     const auto made = create_webhook(session, registration(entity), keys(), limit);
-    BOOST_TEST(delete_webhook(session, entity, made.value().id));
+    BOOST_TEST(delete_webhook(session, {entity}, made.value().id));
     return 0;
   } catch (const TooManyRegistrations& refused) {
     return refused.retry_after_s;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_for_another_reason_does_not_count) {
   set_clock({});
   for (int i = 0; i < 5; ++i) create_webhook(session, registration(2), keys(), 6);
   for (int i = 0; i < 9; ++i) BOOST_TEST(!create_webhook(session, registration(2), keys(), 6));
-  delete_webhook(session, 2, number("SELECT MAX(id) FROM webhooks"));
+  delete_webhook(session, {2}, number("SELECT MAX(id) FROM webhooks"));
   BOOST_TEST(register_one(session, 6, 2) == 0U);
   BOOST_TEST(register_one(session, 6, 2) > 0U);
 }

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(each_kind_goes_after_its_own_retention) {
 BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
   const auto old = add_webhook(session, 1), used = add_webhook(session, 2), recent = add_webhook(session, 3);
   add_webhook(session, 4);
-  for (const auto& webhook : {old, used, recent}) delete_webhook(session, webhook.entity, webhook.id);
+  for (const auto& webhook : {old, used, recent}) delete_webhook(session, {webhook.entity}, webhook.id);
   add_finished(used.id, 1, 29 * day);
   session.execute("INSERT INTO webhook_ejecuciones (webhook_id) SELECT id FROM webhooks");
   session.update("UPDATE webhooks SET fecha_baja = UTC_TIMESTAMP(3) - INTERVAL 31 DAY WHERE id IN (?, ?)",
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
 BOOST_AUTO_TEST_CASE(a_purge_that_was_refused_goes_on_once_it_is_not) {
   const auto webhook = add_webhook(session, 1);
   add_finished(webhook.id, 3, 40 * day);
-  delete_webhook(session, webhook.entity, webhook.id);
+  delete_webhook(session, {webhook.entity}, webhook.id);
   PurgeWalk walk{true};
   session.execute("SET SESSION TRANSACTION READ ONLY");  // refuses every DELETE
   for (int turn = 0; turn < 5; ++turn)

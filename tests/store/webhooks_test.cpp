@@ -93,9 +93,9 @@ BOOST_AUTO_TEST_CASE(five_webhooks_also_under_concurrent_requests) {
 BOOST_AUTO_TEST_CASE(deleting_frees_the_slot_forgets_the_secret_and_is_only_for_the_owner) {
   Database database;
   const auto webhook = add_webhook(database.session, 1, "secreto");
-  BOOST_CHECK(!delete_webhook(database.session, 2, webhook.id));
-  BOOST_CHECK(delete_webhook(database.session, 1, webhook.id));
-  BOOST_CHECK(!delete_webhook(database.session, 1, webhook.id));
+  BOOST_CHECK(!delete_webhook(database.session, {2}, webhook.id));
+  BOOST_CHECK(delete_webhook(database.session, {1}, webhook.id));
+  BOOST_CHECK(!delete_webhook(database.session, {1}, webhook.id));
   BOOST_CHECK(!find_webhook(database.session, webhook.id));
   BOOST_CHECK(database.session.query("SELECT secreto_sellado FROM webhooks WHERE id = ?", webhook.id)
                   .at(0)

@@ -65,8 +65,8 @@ def literals(*paths: str) -> list[str]:
 
 NGINX_MESSAGES = "nginx/snippets/apientidades-error-messages.conf"
 URL_RULES = "lib/webhook/target_url.cpp"
-SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/handlers/delete_webhook.cpp",
-           "fcgi-app/handlers/register_webhook.cpp", "fcgi-app/handlers/test_event.cpp", "lib/webhook/registration.cpp",
+SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/query.cpp", "fcgi-app/cursor.cpp",
+           *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/registration.cpp",
            "lib/webhook/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/event_data.cpp", "lib/webhook/registration.hpp",
            "dispatcher/intake/fan_out.cpp", "lib/store/notifications/quarantine.cpp"]
 

@@ -14,13 +14,15 @@ using platform::Milliseconds;
 constexpr unsigned min_failures_to_disable = 10;
 
 // A streak of which 48 h have passed without a failure is over, although its row says so only once there is
-// another attempt (note_executions). `cuenta`: what find_due_for_deactivation asks for, time apart.
+// another attempt (note_executions); one of before a change of the webhook, once that is applied
+// (changes.hpp). `cuenta`: what find_due_for_deactivation asks for, time apart.
 
 constexpr std::string_view streak_of_webhook = R"sql(
   SELECT CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
     w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta
   FROM webhooks w JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.plaza IS NOT NULL AND x.fallos > 0
+    AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL
     AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR)sql";
 
 // STRAIGHT_JOIN: of the webhooks, deleted ones among them, only those that fail are looked up.
@@ -49,6 +51,7 @@ constexpr std::string_view due_for_deactivation = R"sql(
   JOIN webhooks w ON w.id = j.id
   WHERE w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
     AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0
+    AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL
     AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND)sql";
 
 std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }

@@ -7,6 +7,7 @@
 #include "store/session/batches.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/webhooks/registration_quota.hpp"
+#include "webhook/json.hpp"
 
 namespace store {
 
@@ -69,7 +70,8 @@ constexpr std::string_view free_slot_and_forget_secret = R"sql(
   WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL)sql";
 
 constexpr std::string_view disable = R"sql(
-  UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL)sql";
+  UPDATE webhooks SET activo = FALSE, motivo = ?
+  WHERE id = ? AND (activo OR ? = 'operador') AND plaza IS NOT NULL)sql";
 constexpr std::string_view webhook_exists = R"sql(
   SELECT 1 FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
 
@@ -87,19 +89,6 @@ constexpr std::string_view release_some_held = R"sql(
 constexpr std::string_view cancel_some_waiting = R"sql(
   UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
-
-Webhook read_webhook(const Row& row) {
-  return {row.integer("id"),
-          row.integer("entidad_id"),
-          row.text("url"),
-          webhook::EventSet::from_joined(row.text("eventos")),
-          row.boolean("activo"),
-          row.optional_text("motivo"),
-          row.time("fecha_alta"),
-          row.optional_time("ultima_ejecucion"),
-          row.optional_integer("ultimo_estado"),
-          row.optional_text("ultimo_error").value_or("")};
-}
 
 /// The lowest of the five slots that is free; nullopt when none is.
 std::optional<int> free_slot(Session& session, EntityId entity) {
@@ -120,7 +109,11 @@ Webhook insert_into_slot(Session& session, const NewWebhook& webhook, int slot,
     const auto sealed = keys.seal(id, *webhook.secret);
     session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext), id);
   }
-  return find_webhook(session, id).value();
+  auto made = find_webhook(session, id).value();
+  note_change(
+      session, {webhook.entity, webhook.token}, AuditedAction::registered, id,
+      webhook::json::dump(webhook::json::Object{{"url", made.url}, {"eventos", made.events.joined()}}));
+  return made;
 }
 
 /// What a registration came to; neither: the entity has five.
@@ -144,6 +137,19 @@ Registered register_in_turn(Session& session, const NewWebhook& webhook, const w
 }
 
 }  // namespace
+
+Webhook read_webhook(const Row& row) {
+  return {row.integer("id"),
+          row.integer("entidad_id"),
+          row.text("url"),
+          webhook::EventSet::from_joined(row.text("eventos")),
+          row.boolean("activo"),
+          row.optional_text("motivo"),
+          row.time("fecha_alta"),
+          row.optional_time("ultima_ejecucion"),
+          row.optional_integer("ultimo_estado"),
+          row.optional_text("ultimo_error").value_or("")};
+}
 
 std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes) {
   std::vector<Parameter> keys;
@@ -189,8 +195,12 @@ std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhoo
   }
 }
 
-bool delete_webhook(Session& session, EntityId entity, WebhookId id) {
-  return transaction(session, [&] { return session.update(free_slot_and_forget_secret, id, entity) == 1; });
+bool delete_webhook(Session& session, const Author& author, WebhookId id) {
+  return transaction(session, [&] {
+    if (session.update(free_slot_and_forget_secret, id, author.entity) != 1) return false;
+    note_change(session, author, AuditedAction::deleted, id, "{}");
+    return true;
+  });
 }
 
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {
@@ -211,7 +221,7 @@ std::optional<Webhook> find_webhook(Session& session, WebhookId id) {
 }
 
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason) {
-  session.update(disable, reason, id);
+  session.update(disable, reason, id, reason);
   return !session.query(webhook_exists, id).empty();
 }
 

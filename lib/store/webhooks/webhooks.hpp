@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "store/audit/audit.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
 #include "webhook/crypto.hpp"
@@ -20,12 +21,14 @@ struct Webhook {
   std::string url;
   webhook::EventSet events;
   bool active;
-  std::optional<std::string> inactive_reason;  // operador, http_410, fallos
+  std::optional<std::string> inactive_reason;  // operador, http_410, fallos, entidad
   UtcTime created;
   std::optional<UtcTime> last_execution;
   std::optional<std::int64_t> last_status;
   std::string last_error;
 };
+/// From the columns that have their names, and those of webhook_ejecuciones.
+Webhook read_webhook(const Row& row);
 
 /// Who calls the API, with its webhooks (5 at most), ordered by id: everything that a request needs to know,
 /// in one round trip.
@@ -50,6 +53,7 @@ struct NewWebhook {
   std::string url;
   webhook::EventSet events;
   std::optional<std::string> secret;  // sealed before it is stored
+  std::optional<TokenId> token{};     // by which it is registered, for the audit
 };
 /// nullopt: the entity has five. With `max_per_hour` (0: no limit) throws TooManyRegistrations
 /// (registration_quota.hpp).
@@ -58,7 +62,7 @@ std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhoo
 
 /// Frees the slot and forgets the secret, in constant time; maintenance cancels what was pending. Once it has
 /// returned, nothing of this webhook is claimed. False: not the entity's, or no longer there.
-bool delete_webhook(Session& session, EntityId entity, WebhookId id);
+bool delete_webhook(Session& session, const Author& author, WebhookId id);
 
 /// For the operator: those not deleted. `filter.state` is not used.
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter);
@@ -68,8 +72,9 @@ std::optional<Webhook> find_webhook(Session& session, WebhookId id);
 inline constexpr std::string_view disabled_by_operator = "operador";
 inline constexpr std::string_view disabled_by_gone = "http_410";
 inline constexpr std::string_view disabled_by_failures = "fallos";
+inline constexpr std::string_view disabled_by_entity = "entidad";
 
-/// False: no such webhook. Disabling a disabled one keeps its reason.
+/// False: no such webhook. A disabled one keeps its reason, unless the operator disables it, too.
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason);
 
 struct EnableResult {

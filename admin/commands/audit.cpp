@@ -1,0 +1,41 @@
+// audit list
+
+#include "store/audit/audit.hpp"
+#include "admin/commands.hpp"
+#include "admin/filter.hpp"
+#include "admin/render.hpp"
+
+namespace admin {
+
+namespace {
+
+webhook::json::Object to_row(const store::AuditEntry& entry) {
+  return {{"id", entry.id},
+          {"ocurrida_en", time_value(entry.at)},
+          {"entidad_id", entry.entity},
+          {"token_id", entry.token},
+          {"accion", entry.action},
+          {"webhook_id", entry.webhook},
+          {"detalle", entry.detail}};
+}
+
+Result list(Context& context, const Arguments& arguments) {
+  const auto filter = read_filter(arguments, {}, platform::utc_now());
+  return list_result(store::list_audit(context.session, one_more(filter)), filter, to_row);
+}
+
+}  // namespace
+
+std::vector<Command> audit_commands() {
+  return {
+      {.words = "audit list",
+       .summary =
+           "List what entities changed: id, ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle",
+       .details = "The last 90 days. accion: alta, cambio, baja. detalle: what it was and what it became.",
+       .options = {.options = {entity_filter, webhook_filter, since_filter, limit_filter}},
+       .example = "apientidades-admin audit list --entity 7 --since 2d",
+       .run = list},
+  };
+}
+
+}  // namespace admin

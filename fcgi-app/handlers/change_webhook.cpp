@@ -1,0 +1,43 @@
+#include "fcgi-app/errors.hpp"
+#include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/handlers/own_webhook.hpp"
+#include "fcgi-app/handlers/registration_limit.hpp"
+#include "fcgi-app/handlers/webhook_detail.hpp"
+#include "fcgi-app/query.hpp"
+#include "webhook/registration.hpp"
+
+namespace api {
+namespace {
+
+store::WebhookChanged change(const Call& call, store::WebhookId id, webhook::WebhookPatch patch) {
+  const auto expected = [&](const store::WebhookDetail& now) {
+    return is_expected(call.if_match, etag_of(now));
+  };
+  return within_registration_limit(call, [&](unsigned limit) {
+    return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
+                                 {std::move(patch.url), patch.events, patch.active}, expected, limit);
+  });
+}
+
+}  // namespace
+
+Response change_webhook(const Call& call) {
+  const Query no_parameters(call.query, {});
+  auto patch = webhook::parse_patch(call.body, call.overrides);
+  const auto id = own_webhook(call).id;
+  switch (change(call, id, std::move(patch))) {
+    case store::WebhookChanged::done:
+      break;
+    case store::WebhookChanged::not_found:
+      throw no_such_webhook();
+    case store::WebhookChanged::operator_disabled:
+      throw Conflict("El operador ha desactivado el webhook y solo él puede reactivarlo");
+    case store::WebhookChanged::unexpected:
+      throw PreconditionFailed();
+  }
+  const auto detail = store::find_detail(call.session, call.caller.id, id);
+  if (!detail) throw no_such_webhook();
+  return detail_response(call, *detail);
+}
+
+}  // namespace api

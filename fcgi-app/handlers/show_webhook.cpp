@@ -1,0 +1,15 @@
+#include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/handlers/own_webhook.hpp"
+#include "fcgi-app/handlers/webhook_detail.hpp"
+#include "fcgi-app/query.hpp"
+
+namespace api {
+
+Response show_webhook(const Call& call) {
+  const Query no_parameters(call.query, {});
+  const auto detail = store::find_detail(call.session, call.caller.id, own_webhook(call).id);
+  if (!detail) throw no_such_webhook();  // deleted meanwhile
+  return detail_response(call, *detail);
+}
+
+}  // namespace api

@@ -1,0 +1,59 @@
+#include "store/audit/audit.hpp"
+
+#include "store/session/batches.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view insert_entry = R"sql(
+  INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle) VALUES (?, ?, ?, ?, ?))sql";
+
+/// The newest that fit a filter, oldest first.
+constexpr std::string_view filtered_entries = R"sql(
+  SELECT * FROM (
+    SELECT id, CAST(ocurrida_en AS CHAR) AS ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle
+    FROM auditoria
+    WHERE (? IS NULL OR entidad_id = ?) AND (? IS NULL OR webhook_id = ?) AND (? IS NULL OR ocurrida_en >= ?)
+    ORDER BY id DESC LIMIT ?) newest
+  ORDER BY id)sql";
+
+constexpr std::string_view forget_some = R"sql(
+  DELETE FROM auditoria WHERE ocurrida_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+  ORDER BY ocurrida_en LIMIT ?)sql";
+
+std::string_view name(AuditedAction action) {
+  switch (action) {
+    case AuditedAction::registered:
+      return "alta";
+    case AuditedAction::changed:
+      return "cambio";
+    case AuditedAction::deleted:
+      return "baja";
+  }
+  return {};
+}
+
+}  // namespace
+
+void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
+                 std::string_view detail) {
+  session.update(insert_entry, author.entity, author.token, name(action), webhook, detail);
+}
+
+std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter) {
+  std::vector<AuditEntry> result;
+  for (const auto& row : session.query(filtered_entries, filter.entity, filter.entity, filter.webhook,
+                                       filter.webhook, filter.since, filter.since, filter.limit)) {
+    result.push_back({row.integer("id"), row.time("ocurrida_en"), row.integer("entidad_id"),
+                      row.optional_integer("token_id"), row.text("accion"),
+                      row.optional_integer("webhook_id"), row.text("detalle")});
+  }
+  return result;
+}
+
+std::uint64_t forget_old_audit(Session& session) {
+  return session.update(forget_some, std::int64_t{audit_kept.count()} * 1000, batch_rows);
+}
+
+}  // namespace store

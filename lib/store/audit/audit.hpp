@@ -1,0 +1,42 @@
+// Table `auditoria`: who changed what, for 90 days.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+/// Whose request a change is.
+struct Author {
+  EntityId entity;
+  std::optional<TokenId> token{};
+};
+
+enum class AuditedAction { registered, changed, deleted };
+
+/// Within the transaction of the change. `detail` is JSON; never a secret.
+void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
+                 std::string_view detail);
+
+struct AuditEntry {
+  std::int64_t id;
+  UtcTime at;
+  EntityId entity;
+  std::optional<TokenId> token;
+  std::string action;  // alta, cambio, baja
+  std::optional<WebhookId> webhook;
+  std::string detail;
+};
+/// Of `filter`: entity, webhook, since and limit.
+std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter);
+
+inline constexpr platform::Milliseconds audit_kept = std::chrono::days(90);
+/// Forgets a batch of what is older; how many.
+std::uint64_t forget_old_audit(Session& session);
+
+}  // namespace store

@@ -1,0 +1,60 @@
+// What an entity changes of its webhook, and what the dispatcher makes of it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "store/audit/audit.hpp"
+#include "store/session/session.hpp"
+#include "store/webhooks/webhooks.hpp"
+
+namespace store {
+
+/// A webhook and what only its own page shows.
+struct WebhookDetail {
+  Webhook webhook;
+  bool has_secret;
+  std::optional<UtcTime> modified;  // by its entity
+};
+/// Of the entity's, not deleted; else nullopt.
+std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, WebhookId id);
+
+/// Unset fields stay as they are.
+struct WebhookChange {
+  std::optional<std::string> url{};
+  std::optional<webhook::EventSet> events{};
+  std::optional<bool> active{};
+  bool empty() const { return !url && !events && !active; }
+};
+
+enum class WebhookChanged {
+  done,               // or nothing to do
+  not_found,          // not the entity's, or deleted
+  unexpected,         // `expected` said no
+  operator_disabled,  // only the operator may enable it
+};
+
+/// Changes it as a whole or not at all, one change after the other: `expected` is asked of the webhook as it
+/// is, locked. What the change means for its deliveries is left to the dispatcher (apply_changes). A new URL
+/// counts as a registration: with `max_per_hour` (0: no limit) throws TooManyRegistrations.
+WebhookChanged change_webhook(Session& session, const Author& author, WebhookId id,
+                              const WebhookChange& change,
+                              const std::function<bool(const WebhookDetail&)>& expected,
+                              unsigned max_per_hour = 0);
+
+/// A walk over the changes; what it leaves unfinished the next one goes on with.
+struct ChangeWalk {
+  WebhookId after = 0;
+  std::uint64_t hastened = 0;  // deliveries that wait no longer
+  std::uint64_t applied = 0;   // webhooks
+  std::uint64_t unfinished = 0;
+  std::uint64_t held = 0;  // somebody holds their row
+  bool done = false;
+};
+/// What changes have left to do, for the next webhook, a batch of its deliveries: its streak of failures and
+/// its rest end; when its URL is another one, what waits for a retry is due, its schedule from the start.
+/// Waits for no lock; killed on any line, another one goes on where it was.
+void apply_changes(Session& session, ChangeWalk& walk);
+
+}  // namespace store

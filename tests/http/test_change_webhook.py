@@ -1,0 +1,164 @@
+"""GET and PATCH /webhooks/{id}: what an entity sees and changes of a webhook."""
+import json
+import threading
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.stack import EVENTS
+from support.wait import wait_until
+
+FIELDS = ["id", "url", "eventos", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "motivo", "fallaDesde",
+          "desactivacion", "tieneSecreto", "secretoAnteriorHasta", "fechaModificacion"]
+MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
+
+
+def seen(entity, hook):
+    response = entity.api("GET", f"{BASE}/{hook.id}")
+    assert response.status == 200, response
+    assert list(response.json()) == FIELDS
+    return response
+
+
+def patch(entity, hook, changes, headers=MERGE_PATCH):
+    return entity.api("PATCH", f"{BASE}/{hook.id}", body=json.dumps(changes).encode(), headers=headers)
+
+
+def test_a_webhook_on_its_own_page(entity):
+    hook = entity.register(EVENTS[:2])
+    response = seen(entity, hook)
+    webhook = response.json()
+    listed = entity.listed(hook)
+    assert {name: webhook[name] for name in listed} == listed
+    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, True, None, webhook["fechaAlta"]]
+    assert seen(entity, entity.register(secret=None)).json()["tieneSecreto"] is False
+    assert hook.secret not in response.text
+
+
+def test_the_etag_is_of_the_configuration_alone(entity, receiver):
+    hook = entity.register()
+    before = seen(entity, hook).headers["etag"]
+    assert before.startswith('"') and before.endswith('"')
+    entity.notify()
+    wait_until(lambda: seen(entity, hook).json()["ultimoEstado"] == 200)
+    assert seen(entity, hook).headers["etag"] == before
+    changed = patch(entity, hook, {"eventos": EVENTS[:1]})
+    assert changed.status == 200 and changed.headers["etag"] not in ("", before)
+    assert seen(entity, hook).headers["etag"] == changed.headers["etag"]
+    refused = patch(entity, hook, {"eventos": EVENTS[:2]}, {**MERGE_PATCH, "If-Match": before})
+    assert refused.status == 412 and "If-Match" in refused.json()["message"]
+    for expected in (changed.headers["etag"], "*", f'"otro", {changed.headers["etag"]}'):
+        assert patch(entity, hook, {}, {**MERGE_PATCH, "If-Match": expected}).status == 200
+    for other in ('"otro"', f'W/{changed.headers["etag"]}', "x"):
+        assert patch(entity, hook, {}, {**MERGE_PATCH, "If-Match": other}).status == 412, other
+
+
+def test_of_two_changes_of_one_version_one_is_refused(entity):
+    hook = entity.register()
+    etag, statuses = seen(entity, hook).headers["etag"], []
+    threads = [threading.Thread(target=lambda n=n: statuses.append(
+        patch(entity, hook, {"eventos": EVENTS[:n]}, {**MERGE_PATCH, "If-Match": etag}).status)) for n in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [200] + [412] * 7
+
+
+def test_what_waits_follows_the_new_url(entity, receiver, stack):
+    hook, other = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    wait_until(lambda: stack.attempts(delivery), what="a failure")
+    moved = patch(entity, hook, {"url": other.url})
+    assert (moved.status, moved.json()["url"]) == (200, other.url)
+    stack.wait_delivery(delivery, "entregada")
+    assert receiver.wait(other.path)[0].headers["x-webhook-event"] == "evaluacion.abierta"
+    assert len(receiver.requests(hook.path)) == 1
+    assert seen(entity, hook).json()["fallaDesde"] is None
+
+
+def test_an_entity_stops_a_webhook_and_starts_it_again(entity, receiver, stack):
+    hook = entity.register()
+    stopped = patch(entity, hook, {"activo": False}).json()
+    assert (stopped["activo"], stopped["motivo"]) == (False, "entidad")
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    stack.wait_delivery(delivery, "retenida")
+    started = patch(entity, hook, {"activo": True}).json()
+    assert (started["activo"], started["motivo"]) == (True, None)
+    stack.wait_delivery(delivery, "entregada")
+
+
+def test_what_the_operator_disabled_only_the_operator_enables(entity, stack):
+    hook = entity.register()
+    patch(entity, hook, {"activo": False})
+    stack.admin("webhook", "disable", hook.id)
+    refused = patch(entity, hook, {"activo": True, "eventos": EVENTS[:1]})
+    assert (refused.status, refused.json()["message"]) == (409, "El operador ha desactivado el webhook y solo él puede reactivarlo")
+    assert seen(entity, hook).json()["motivo"] == "operador" and entity.listed(hook)["eventos"] == EVENTS
+    assert patch(entity, hook, {"eventos": EVENTS[:1]}).status == 200
+    stack.admin("webhook", "enable", hook.id)
+    assert seen(entity, hook).json()["activo"] is True
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"url": None}, "url: no puede estar vacía; indique la dirección https:// que recibirá los avisos"),
+    ({"url": "http://x.example.com/"}, "url: debe empezar por https://, en minúsculas"),
+    ({"url": "https://10.0.0.1/"}, "url: no puede apuntar a una dirección local, privada o reservada; use un nombre de dominio público"),
+    ({"eventos": None}, "eventos: indique al menos un evento"), ({"eventos": []}, "eventos: indique al menos un evento"),
+    ({"eventos": ["nada"]}, "Eventos no válidos: nada"), ({"activo": None}, "activo: debe ser true o false"),
+    ({"activo": "true"}, "activo: debe ser true o false"), ({"activo": 1}, "activo: debe ser true o false"),
+    ({"secreto": "otro"}, "secreto: no se cambia con PATCH"), ({"id": 7}, "Solo se pueden cambiar url, eventos y activo"),
+    ({"fechaAlta": "2026-01-01T00:00:00Z", "activo": False}, "Solo se pueden cambiar url, eventos y activo"),
+    ([], "El cuerpo debe ser un objeto JSON")])
+def test_a_change_that_cannot_be_made_changes_nothing(entity, changes, message):
+    hook = entity.register()
+    before = seen(entity, hook).text
+    response = patch(entity, hook, changes)
+    assert (response.status, response.json()["message"]) == (400, message)
+    assert seen(entity, hook).text == before
+
+
+def test_the_order_of_checks(entity, new_entity):
+    hook = entity.register()
+    other = new_entity()
+    bad, good = b"{", b'{"activo": true}'
+    path = f"{BASE}/{hook.id}"
+    assert entity.api("PATCH", path, body=good, headers={"Content-Type": "text/plain"}).status == 415
+    assert "application/merge-patch+json" in entity.api("PATCH", path, body=good, headers={"Content-Type": "text/plain"}).headers["accept-patch"]
+    assert entity.api("PATCH", path, body=good, headers={"Content-Type": "application/json"}).status == 200
+    assert other.api("PATCH", path, body=bad, headers=MERGE_PATCH).status == 400
+    for response in (other.api("PATCH", path, body=good, headers={**MERGE_PATCH, "If-Match": '"x"'}), other.api("GET", path),
+                     entity.api("PATCH", f"{BASE}/999999999", body=good, headers=MERGE_PATCH), entity.api("GET", f"{BASE}/0{hook.id}")):
+        assert (response.status, response.json()["message"]) == (404, "No existe ningún webhook con ese identificador")
+    assert entity.api("PATCH", path, body=b" " * 65537, headers=MERGE_PATCH).status == 413
+    assert entity.api("GET", path + "?x=1").status == 400
+
+
+def test_every_change_is_on_record_with_its_token(entity, stack):
+    hook = entity.register(EVENTS[:1])
+    patch(entity, hook, {"eventos": EVENTS[:2]})
+    patch(entity, hook, {"eventos": EVENTS[:2]})
+    assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
+    token = stack.admin("token", "list", "--entity", entity.id)[0]["id"]
+    entries = stack.admin("audit", "list", "--entity", entity.id)
+    assert [(e["accion"], e["webhook_id"], e["token_id"]) for e in entries] == [
+        (what, hook.id, token) for what in ("alta", "cambio", "baja")]
+    assert json.loads(entries[1]["detalle"]) == {"eventos": {"antes": EVENTS[:1], "ahora": EVENTS[:2]}}
+    assert hook.secret not in json.dumps(entries)
+    assert entries == stack.admin("audit", "list", "--webhook", hook.id)
+
+
+def test_many_urls_in_an_hour_are_too_many(entity, stack):
+    hook = entity.register()
+    stack.stop("fcgi")
+    stack.start("fcgi", APIENTIDADES_LIMITS_REGISTRATIONS="3")
+    try:
+        statuses = [patch(entity, hook, {"url": f"https://h{n}.example.com/"}) for n in range(5)]
+        assert [r.status for r in statuses] == [200, 200, 200, 429, 429] or [r.status for r in statuses] == [200, 200, 429, 429, 429]
+        assert int(statuses[-1].headers["retry-after"]) > 0
+        assert patch(entity, hook, {"eventos": EVENTS[:1]}).status == 200
+    finally:
+        stack.stop("fcgi")
+        stack.start("fcgi")

@@ -1,0 +1,197 @@
+// What an entity changes of its webhook, and what the dispatcher makes of it.
+#include "store/webhooks/changes.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+#include "store/webhooks/failing.hpp"
+#include "store/webhooks/registration_quota.hpp"
+
+using namespace store;
+using namespace store::testing;
+using platform::Milliseconds;
+
+namespace {
+
+constexpr const char* other_url = "https://otro.example.org/";
+
+bool any(const WebhookDetail&) { return true; }
+
+struct ChangeFixture : DeliveryFixture {
+  WebhookChanged change(const WebhookChange& wanted, EntityId entity = 1) {
+    return change_webhook(session, {entity, 7}, webhook.id, wanted, any);
+  }
+  WebhookDetail now() { return find_detail(session, 1, webhook.id).value(); }
+  ChangeWalk apply() {
+    ChangeWalk walk;
+    while (!walk.done) apply_changes(session, walk);
+    return walk;
+  }
+  std::vector<AuditEntry> audit() {
+    ListFilter filter;
+    filter.webhook = webhook.id;
+    return list_audit(session, filter);
+  }
+  std::int64_t number(const std::string& sql) { return session.query(sql).at(0).integer("n"); }
+  void fail_one() {
+    record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, {Milliseconds(0)});
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(webhook_changes, ChangeFixture)
+
+BOOST_AUTO_TEST_CASE(a_change_is_whole_and_on_record) {
+  webhook::EventSet events;
+  events.insert(webhook::Event::documento_disponible);
+  BOOST_CHECK(!now().modified);
+  BOOST_CHECK(change({.url = other_url, .events = events, .active = false}) == WebhookChanged::done);
+  const auto changed = now();
+  BOOST_CHECK_EQUAL(changed.webhook.url, other_url);
+  BOOST_CHECK(changed.webhook.events == events);
+  BOOST_CHECK(!changed.webhook.active && changed.webhook.inactive_reason == "entidad" && changed.modified);
+  const auto entries = audit();
+  BOOST_REQUIRE_EQUAL(entries.size(), 2U);  // its registration, too
+  BOOST_CHECK_EQUAL(entries[0].action, "alta");
+  BOOST_CHECK_EQUAL(entries[1].action, "cambio");
+  BOOST_CHECK(entries[1].token == 7 && entries[1].entity == 1);
+  BOOST_CHECK(entries[1].detail.find(other_url) != std::string::npos &&
+              entries[1].detail.find(webhook.url) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_changes_nothing_leaves_no_trace) {
+  BOOST_CHECK(change({}) == WebhookChanged::done);
+  BOOST_CHECK(change({.url = webhook.url, .active = true}) == WebhookChanged::done);
+  BOOST_CHECK(!now().modified);
+  BOOST_CHECK_EQUAL(audit().size(), 1U);
+  BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 0);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_elses_and_no_deleted_one) {
+  BOOST_CHECK(change({.url = other_url}, 2) == WebhookChanged::not_found);
+  BOOST_CHECK(!find_detail(session, 2, webhook.id));
+  delete_webhook(session, {1, 7}, webhook.id);
+  BOOST_CHECK(change({.url = other_url}) == WebhookChanged::not_found);
+  BOOST_CHECK_EQUAL(audit().back().action, "baja");
+}
+
+BOOST_AUTO_TEST_CASE(who_disabled_it_decides_who_enables_it) {
+  for (const auto reason : {disabled_by_gone, disabled_by_failures}) {
+    disable_webhook(session, webhook.id, reason);
+    BOOST_CHECK(change({.active = false}) == WebhookChanged::done);
+    BOOST_CHECK(now().webhook.inactive_reason == reason);  // it keeps its reason
+    BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
+    BOOST_CHECK(now().webhook.active);
+  }
+  change({.active = false});
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  BOOST_CHECK(now().webhook.inactive_reason == "operador");
+  BOOST_CHECK(change({.url = other_url, .active = true}) == WebhookChanged::operator_disabled);
+  BOOST_CHECK_EQUAL(now().webhook.url, webhook.url);
+  BOOST_CHECK(change({.url = other_url}) == WebhookChanged::done);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_changes_of_the_same_version_one_is_refused) {
+  const auto seen = now();
+  const auto as_seen = [&](const WebhookDetail& detail) { return detail.modified == seen.modified; };
+  const auto change_once = [&](const char* url) {
+    return change_webhook(session, {1}, webhook.id, {.url = url}, as_seen);
+  };
+  BOOST_CHECK(change_once(other_url) == WebhookChanged::done);
+  BOOST_CHECK(change_once("https://tercero.example.org/") == WebhookChanged::unexpected);
+  BOOST_CHECK_EQUAL(now().webhook.url, other_url);
+}
+
+BOOST_AUTO_TEST_CASE(another_url_counts_as_a_registration) {
+  const auto change_limited = [&](const std::string& url) {
+    return change_webhook(session, {1}, webhook.id, {.url = url}, any, 2);
+  };
+  change_limited("https://a.example.org/");
+  change_limited("https://b.example.org/");
+  BOOST_CHECK(change_limited("https://b.example.org/") == WebhookChanged::done);  // the same
+  BOOST_CHECK_THROW(change_limited("https://c.example.org/"), TooManyRegistrations);
+  BOOST_CHECK_EQUAL(now().webhook.url, "https://b.example.org/");
+}
+
+BOOST_AUTO_TEST_CASE(with_another_url_what_waits_is_due_and_failures_are_forgotten) {
+  queue_one();
+  fail_one();
+  session.update("UPDATE entregas SET no_antes = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
+  session.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
+  BOOST_CHECK(find_failure_streak(session, webhook.id, std::chrono::days(5)));
+  change({.url = other_url});
+  BOOST_CHECK(!find_failure_streak(session, webhook.id, std::chrono::days(5)));  // at once
+  const auto walk = apply();
+  BOOST_CHECK(walk.applied == 1 && walk.hastened == 1 && walk.unfinished == 0);
+  const auto again = claim_one();
+  BOOST_CHECK(again.failures == 0 && again.attempts == 1);
+  BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
+  BOOST_CHECK_EQUAL(apply().applied, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(other_changes_make_nothing_due) {
+  queue_one();
+  fail_one();
+  change({.active = false});
+  apply();
+  change({.active = true});
+  const auto walk = apply();
+  BOOST_CHECK(walk.applied == 1 && walk.hastened == 0);
+  BOOST_CHECK(nothing_due());
+}
+
+BOOST_AUTO_TEST_CASE(large_backlogs_go_batch_by_batch_and_keep_nobody_waiting) {
+  const auto second = add_webhook(session, 2);
+  for (int i = 0; i < 1200; ++i) queue_one();
+  session.update("UPDATE entregas SET paso = 1, proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
+  change({.url = other_url});
+  change_webhook(session, {2}, second.id, {.url = other_url}, any);
+  ChangeWalk first;
+  apply_changes(session, first);
+  apply_changes(session, first);
+  BOOST_CHECK(first.unfinished == 1 && first.applied == 1 && first.hastened == 500);
+  std::uint64_t hastened = first.hastened;
+  for (int round = 0; round < 3; ++round) hastened += apply().hastened;
+  BOOST_CHECK_EQUAL(hastened, 1200U);
+  BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 0);
+}
+
+BOOST_AUTO_TEST_CASE(who_holds_the_row_of_a_webhook_keeps_only_its_change_waiting) {
+  queue_one();
+  fail_one();
+  const auto second = add_webhook(session, 2);
+  change({.url = other_url});
+  change_webhook(session, {2}, second.id, {.url = other_url}, any);
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ? FOR UPDATE", webhook.id);
+  const auto walk = apply();
+  BOOST_CHECK(walk.held == 1 && walk.applied == 1);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(apply().applied, 1U);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_deactivated_for_failures_of_before_a_change) {
+  queue_one();
+  fail_one();
+  session.update(
+      "UPDATE webhook_ejecuciones SET fallos = 20, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 10 DAY,"
+      " fallos_ultimo = UTC_TIMESTAMP(3)");
+  const auto due = [&] {
+    return find_due_for_deactivation(session, {webhook.id}, std::chrono::days(5)).size();
+  };
+  BOOST_CHECK_EQUAL(due(), 1U);
+  change({.url = other_url});
+  BOOST_CHECK_EQUAL(due(), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_audit_is_kept_for_90_days) {
+  change({.url = other_url});
+  session.update(
+      "UPDATE auditoria SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL 91 DAY WHERE accion = 'alta'");
+  BOOST_CHECK_EQUAL(forget_old_audit(session), 1U);
+  BOOST_CHECK_EQUAL(audit().size(), 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
