@@ -17,6 +17,7 @@ std::vector<Command> webhook_commands();
 std::vector<Command> notification_commands();
 std::vector<Command> delivery_commands();
 std::vector<Command> audit_commands();
+std::vector<Command> report_commands();
 std::vector<Command> queue_commands();
 std::vector<Command> secrets_commands();
 std::vector<Command> config_commands();

@@ -28,11 +28,16 @@ std::string checked_state(const std::string& typed, std::span<const std::string_
 }  // namespace
 
 platform::UtcTime parse_since(std::string_view text, platform::UtcTime now) {
+  return parse_time("--since", text, now);
+}
+
+platform::UtcTime parse_time(std::string_view option, std::string_view text, platform::UtcTime now) {
   if (const auto time = platform::parse_iso8601(text)) return *time;
   if (const auto time = platform::parse_date(text)) return *time;
   if (const auto time = parse_ago(text, now)) return *time;
   throw UsageError(
-      "--since must be a UTC time (2026-11-20T10:00:00Z), a date (2026-11-20) or a duration that counts back "
+      std::string(option) +
+      " must be a UTC time (2026-11-20T10:00:00Z), a date (2026-11-20) or a duration that counts back "
       "from now (2h), not '" +
       std::string(text) + "'");
 }

@@ -21,6 +21,8 @@ inline constexpr Option limit_filter{"limit", "N", "the newest N (default 100), 
 /// An ISO 8601 date or UTC date-time (`Z`, up to milliseconds), or a duration that counts back from `now`.
 /// Throws UsageError that names --since.
 platform::UtcTime parse_since(std::string_view text, platform::UtcTime now);
+/// The same, naming `option`.
+platform::UtcTime parse_time(std::string_view option, std::string_view text, platform::UtcTime now);
 
 /// Reads whichever filters were typed. `states`: the allowed values of --state. Throws UsageError.
 store::ListFilter read_filter(const Arguments& arguments, std::span<const std::string_view> states,

@@ -40,6 +40,20 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string csv_text(const json::Value& value) {
+  if (value.string() != nullptr) return *value.string();
+  return value.is_null() ? std::string() : json::dump(value);
+}
+
+std::string csv_cell(std::string text) {
+  constexpr std::string_view begins_formula = "=+-@\t\r";
+  if (!text.empty() && begins_formula.find(text.front()) != std::string_view::npos) text.insert(0, 1, '\'');
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
 std::size_t width(const std::string& text) { return webhook::count_characters(text).value_or(text.size()); }
 
 /// The first `limit` characters, the last of them an ellipsis, of a longer text.
@@ -173,6 +187,21 @@ std::string render_people(const json::Value& value, std::optional<std::size_t> c
   const auto* array = value.array();
   if (array && (array->empty() || is_list_of_objects(value))) return render_table(*array, cell_limit);
   return cell(value) + '\n';
+}
+
+std::string render_csv(const json::Value& value) {
+  std::string text;
+  const auto add_line = [&text](const json::Object& object, auto&& cell_of) {
+    for (std::size_t i = 0; i < object.size(); ++i)
+      text += (i == 0 ? "" : ",") + csv_cell(cell_of(object[i]));
+    text += "\r\n";
+  };
+  const auto& rows = *value.array();
+  if (!rows.empty())
+    add_line(*rows.front().object(), [](const json::Member& member) { return member.first; });
+  for (const auto& row : rows)
+    add_line(*row.object(), [](const json::Member& member) { return csv_text(member.second); });
+  return text;
 }
 
 json::Value time_value(const std::optional<platform::UtcTime>& time) {

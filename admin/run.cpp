@@ -22,7 +22,9 @@ using platform::exit_usage;
 constexpr int read_timeout_s = 60;
 
 bool is_group(const std::string& word) {
-  return std::ranges::any_of(all_commands(), [&](const auto& command) { return group_of(command) == word; });
+  return std::ranges::any_of(all_commands(), [&](const auto& command) {
+    return group_of(command) == word && command.words != word;
+  });
 }
 
 /// The words before the first option.

@@ -192,6 +192,28 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
+/// Joined to a table of its own, too.
+BOOST_AUTO_TEST_CASE(what_the_evaluation_system_asks_of_its_view_seeks) {
+  fill(session);
+  session.execute(
+      "CREATE TABLE suyas (notificacion BIGINT NOT NULL PRIMARY KEY, grupo INT NOT NULL, KEY (grupo))");
+  session.execute("INSERT INTO suyas SELECT id, id % 1000 FROM notificaciones_pendientes");
+  session.execute(
+      "UPDATE notificaciones_pendientes SET evento = 'documento.disponible', ocurrida_en = UTC_TIMESTAMP(3)"
+      " WHERE id % 1000 = 7");
+  session.query("ANALYZE TABLE suyas, entregas, notificaciones_pendientes");
+  const std::string view = "SELECT r.* FROM notificaciones_resultado r ";
+  const auto tables = check_plans(
+      session,
+      {view + "WHERE r.notificacion_id = 4711", view + "WHERE r.notificacion_id IN (4711, 4712, 4713)",
+       view + "WHERE r.entidad_id = 7 AND r.clave = 'k'",
+       view +
+           "WHERE r.evento = 'documento.disponible' AND r.ocurrida_en >= UTC_TIMESTAMP(3) - INTERVAL 1 HOUR",
+       "SELECT s.grupo, r.estado, r.entregadas FROM suyas s STRAIGHT_JOIN notificaciones_resultado r"
+       " ON r.notificacion_id = s.notificacion WHERE s.grupo = 7"});
+  for (const auto* table : {"n", "e", "s"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
 BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
   fill(session);
   session.execute(

@@ -45,9 +45,9 @@ def test_the_manual_of_the_configuration_has_every_key_with_its_default(stack):
 
 
 def test_the_manual_of_the_operators_program_has_every_command(stack):
-    commands = re.findall(r"^  ([a-z]+ [a-z]+)  +(\S.*)$", stack.dev("admin", "--help").stdout, re.M)
+    commands = re.findall(r"^  ([a-z]+(?: [a-z]+)*)  +(\S.*)$", stack.dev("admin", "--help").stdout, re.M)
     text = plain((MANUALS / "apientidades-admin.1").read_text())
-    assert re.findall(r"^\.TP\n\.B ([a-z]+ [a-z]+)\n(.*)$", text, re.M) == commands
+    assert re.findall(r"^\.TP\n\.B ([a-z]+(?: [a-z]+)*)\n(.*)$", text, re.M) == commands
 
 
 def test_the_configuration_that_is_installed_only_adds_metrics_and_the_limit_of_registrations(stack):

@@ -135,3 +135,17 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     for user in USERS:
         assert f"user '{user}'@'{ADDRESS}', REQUIRE SSL" in said
     assert re.findall("DROP USER .*", said) == ["DROP USER 'apientidades_api'@'%'"]
+
+
+def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it_needs_new_rights(machine, installation, elsewhere):
+    """Root of this machine may grant nothing there, and a program without the rights that it needs answers with errors."""
+    elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
+    setup = "MYSQL_PWD=contrasena apientidades-setup-database --user dba"
+    machine.shell(setup)
+    machine.run("apientidades-setup-database", "--upgrade")
+    for user, column, table in (("api", "solo_lectura", "tokens_acceso"), ("dispatcher", "activa", "entidades")):
+        installation.sql(f"REVOKE SELECT ({column}) ON apientidades.{table} FROM apientidades_{user}@'{ADDRESS}'")
+        refused = machine.run("apientidades-setup-database", "--upgrade", check=False)
+        assert refused.returncode == 1 and f"apientidades_{user} has not yet" in refused.stderr and column in refused.stderr
+        machine.shell(setup)
+    machine.run("apientidades-setup-database", "--upgrade")

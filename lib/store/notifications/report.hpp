@@ -1,0 +1,39 @@
+// What became of an event's notifications, for who answers for them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/session/session.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+/// A row of notificaciones_resultado, with the entity's name.
+struct ReportedNotification {
+  NotificationId id;
+  EntityId entity;
+  std::optional<std::string> name;  // unset: there is no such entity
+  std::optional<std::string> key;
+  UtcTime occurred;
+  std::string state;  // pendiente, procesada, rechazada, cancelada
+  std::int64_t webhooks;
+  std::int64_t delivered;
+  std::int64_t pending;
+  std::int64_t held;
+  std::optional<UtcTime> first;  // of its deliveries
+  std::string reason;            // the last failure, or that of the rejection
+};
+
+struct ReportPage {
+  std::string event;
+  UtcTime since;
+  std::optional<UtcTime> until{};  // exclusive
+  UtcTime after{};                 // the occurrence, and the id, of the last one read
+  NotificationId after_id = 0;
+};
+/// The next 1,000 at most, in the order in which they occurred, test events apart; `page` is moved past them.
+std::vector<ReportedNotification> read_report(Session& session, ReportPage& page);
+
+}  // namespace store

@@ -1,0 +1,110 @@
+// What the evaluation system reads of its rows: the view notificaciones_resultado
+// (docs/table.md#what-became-of-it).
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+#include "store/notifications/quarantine.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+struct ViewFixture : DeliveryFixture {
+  Row result_of(NotificationId id) {
+    const auto rows = session.query(
+        "SELECT notificacion_id, entidad_id, evento, clave, estado, webhooks, entregadas, pendientes, "
+        "fallidas,"
+        " retenidas, canceladas, CAST(primera_entrega AS CHAR) AS primera_entrega,"
+        " CAST(ultima_entrega AS CHAR) AS ultima_entrega, ultimo_error FROM notificaciones_resultado"
+        " WHERE notificacion_id = ?",
+        id);
+    BOOST_REQUIRE_EQUAL(rows.size(), 1U);
+    return rows.front();
+  }
+  NotificationId add(std::string_view state, std::string_view error = {}) {
+    session.update(
+        "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave, estado, error, "
+        "terminada_en)"
+        " VALUES (1, 'evaluacion.abierta', '{}', CONCAT('k', UUID()), ?, NULLIF(?, ''),"
+        " IF(? = 'pendiente', NULL, UTC_TIMESTAMP(3)))",
+        state, error, state);
+    return session.last_insert_id();
+  }
+  void deliver(NotificationId id, std::string_view state, std::string_view ended,
+               std::string_view error = {}) {
+    session.update(
+        "INSERT INTO webhooks (entidad_id, plaza, fecha_baja, url, eventos) VALUES (1, NULL,"
+        " UTC_TIMESTAMP(3), 'https://x.example.org/', 'evaluacion.abierta')");
+    session.update(
+        "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, terminada_en,"
+        " ultimo_error, arriendo, arriendo_hasta) VALUES (?, ?, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), "
+        "NULLIF(?, ''), ?,"
+        " IF(? = 'en_curso', 1, NULL), IF(? = 'en_curso', UTC_TIMESTAMP(3), NULL))",
+        id, session.last_insert_id(), state, ended, error, state, state);
+  }
+  std::vector<std::int64_t> counts(const Row& row) {
+    std::vector<std::int64_t> result;
+    for (const auto* column : {"webhooks", "entregadas", "pendientes", "fallidas", "retenidas", "canceladas"})
+      result.push_back(row.integer(column));
+    return result;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(result_view, ViewFixture)
+
+BOOST_AUTO_TEST_CASE(each_delivery_counts_once_as_what_it_is) {
+  const auto id = add("procesada");
+  deliver(id, "entregada", "2026-01-01 10:00:00.000");
+  deliver(id, "entregada", "2026-01-01 12:00:00.000");
+  deliver(id, "pendiente", "", "no se pudo");
+  deliver(id, "en_curso", "");
+  deliver(id, "fallida", "2026-01-03 00:00:00.000", "El receptor respondió 500");
+  deliver(id, "retenida", "");
+  deliver(id, "cancelada", "2026-01-03 00:00:00.000");
+  const auto row = result_of(id);
+  BOOST_CHECK((counts(row) == std::vector<std::int64_t>{7, 2, 2, 1, 1, 1}));
+  BOOST_CHECK_EQUAL(row.text("primera_entrega"), "2026-01-01 10:00:00.000");
+  BOOST_CHECK_EQUAL(row.text("ultima_entrega"), "2026-01-01 12:00:00.000");
+  BOOST_CHECK_EQUAL(row.text("ultimo_error"),
+                    "El receptor respondió 500");  // of the newest webhook that has one
+  BOOST_CHECK(row.text("estado") == "procesada" && row.integer("entidad_id") == 1 && !row.null("clave"));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_delivered_stays_so_while_it_is_replayed) {
+  const auto id = add("procesada");
+  deliver(id, "entregada", "2026-01-01 10:00:00.000");
+  session.update(
+      "UPDATE entregas SET entregada_en = terminada_en, terminada_en = NULL, estado = 'pendiente',"
+      " ultimo_error = 'otra vez no' WHERE notificacion_id = ?",
+      id);
+  const auto row = result_of(id);
+  BOOST_CHECK((counts(row) == std::vector<std::int64_t>{1, 1, 0, 0, 0, 0}));
+  BOOST_CHECK(row.text("primera_entrega") == "2026-01-01 10:00:00.000" && row.null("ultimo_error"));
+}
+
+BOOST_AUTO_TEST_CASE(rows_without_a_delivery_say_why) {
+  const auto rejected = result_of(add("rechazada", "entidad_id: la entidad 9 no existe"));
+  BOOST_CHECK_EQUAL(rejected.text("ultimo_error"), "entidad_id: la entidad 9 no existe");
+  BOOST_CHECK_EQUAL(rejected.text("estado"), "rechazada");
+  const auto waiting = result_of(add("pendiente"));
+  BOOST_CHECK(waiting.text("estado") == "pendiente" && waiting.null("ultimo_error") &&
+              waiting.null("primera_entrega"));
+  const auto put_aside = add("pendiente");
+  session.update(
+      "INSERT INTO notificaciones_apartadas VALUES (?, 'rechazada', 'fila: no', '1', UTC_TIMESTAMP(3))",
+      put_aside);
+  BOOST_CHECK_EQUAL(result_of(put_aside).text("estado"), "rechazada");
+  BOOST_CHECK_EQUAL(result_of(put_aside).text("ultimo_error"), "fila: no");
+}
+
+BOOST_AUTO_TEST_CASE(test_events_are_no_part_of_it) {
+  session.update(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)"
+      " VALUES (1, 'evaluacion.abierta', '{}', 'procesada', 'prueba', UTC_TIMESTAMP(3))");
+  BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_resultado WHERE entidad_id = 1").empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
