@@ -7,7 +7,7 @@
 namespace api {
 namespace {
 
-constexpr std::array<Route, 9> table{{
+constexpr std::array<Route, 11> table{{
     {"GET", "/webhooks", list_webhooks},
     {"POST", "/webhooks", register_webhook},
     {"GET", "/webhooks/eventos", list_events},
@@ -15,6 +15,8 @@ constexpr std::array<Route, 9> table{{
     {"GET", "/webhooks/{id}", show_webhook},
     {"PATCH", "/webhooks/{id}", change_webhook},
     {"DELETE", "/webhooks/{id}", delete_webhook},
+    {"PUT", "/webhooks/{id}/secreto", change_secret},
+    {"DELETE", "/webhooks/{id}/secreto/anterior", end_grace},
     {"GET", "/webhooks/{id}/entregas", list_deliveries},
     {"GET", "/webhooks/{id}/entregas/{entrega}", show_delivery},
 }};

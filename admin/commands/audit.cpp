@@ -31,7 +31,8 @@ std::vector<Command> audit_commands() {
       {.words = "audit list",
        .summary =
            "List what entities changed: id, ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle",
-       .details = "The last 90 days. accion: alta, cambio, baja. detalle: what it was and what it became.",
+       .details =
+           "The last 90 days. accion: alta, cambio, secreto, baja. detalle: what it was and what it became.",
        .options = {.options = {entity_filter, webhook_filter, since_filter, limit_filter}},
        .example = "apientidades-admin audit list --entity 7 --since 2d",
        .run = list},

@@ -24,9 +24,10 @@ struct Request {
   std::optional<platform::IpAddress> address;  // of `handshake`: where to
   delivery::LeasedDelivery delivery;
   std::string url;
-  std::string host;                   // of the URL, with its port: requests to one share connections
-  unsigned slots = 1;                 // how many of its webhook may be under way together
-  std::optional<std::string> secret;  // in clear, as its signatures need it
+  std::string host;                            // of the URL, with its port: requests to one share connections
+  unsigned slots = 1;                          // how many of its webhook may be under way together
+  std::optional<std::string> secret;           // in clear, as its signatures need it
+  std::optional<std::string> previous_secret;  // the one before, while its grace runs
   std::string body;
   platform::MonotonicTime read_at;      // the URL, the secret, and that it may be sent at all
   platform::MonotonicTime lease_until;  // by this machine's monotonic clock, counted from before the claim

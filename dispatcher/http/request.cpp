@@ -8,22 +8,30 @@
 
 namespace dispatcher {
 
+namespace {
+
+/// False: there is one, and it cannot be read.
+bool open(const webhook::KeyRing& keys, delivery::WebhookId webhook,
+          const std::optional<webhook::SealedSecret>& sealed, std::optional<std::string>& secret) {
+  if (sealed) secret = keys.open(webhook, *sealed);
+  return sealed.has_value() == secret.has_value();
+}
+
+}  // namespace
+
 std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until) {
-  std::optional<std::string> secret;
-  if (target.secret) {
-    secret = keys.open(target.webhook, *target.secret);
-    if (!secret) return Unreadable::secret;
-  }
+  Request request;
+  if (!open(keys, target.webhook, target.secret, request.secret) ||
+      !open(keys, target.webhook, target.previous_secret, request.previous_secret))
+    return Unreadable::secret;
   if (delivery.test) {
     auto data = webhook::open_test_data(keys, delivery.entity, delivery.event, delivery.data);
     if (!data) return Unreadable::test_data;
     delivery.data = std::move(*data);
   }
-  Request request;
   request.url = target.url;
-  request.secret = std::move(secret);
   request.body =
       webhook::notification_body(delivery.event, delivery.occurred, std::exchange(delivery.data, {}));
   request.lease_until = lease_until;
@@ -35,7 +43,7 @@ std::vector<std::string> headers_of(const Request& request, platform::UtcTime at
   const auto& delivery = request.delivery;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(attempted).time_since_epoch().count();
   return webhook::notification_headers(delivery.event, webhook::message_id(delivery.id, delivery.created),
-                                       seconds, request.body, request.secret);
+                                       seconds, request.body, request.secret, request.previous_secret);
 }
 
 }  // namespace dispatcher

@@ -348,7 +348,7 @@ Attempt Transfer::end(CURLcode code) {
   Attempt attempt = attempt_of(job_, transport_result_of(code));
   if (progress_.address) attempt.address = progress_.address->to_string();
   attempt.status = progress_.status;
-  attempt.signatures = job_.request.secret ? 1 : 0;
+  attempt.signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
   attempt.retry_after = std::move(progress_.retry_after);
   note_signs_of_life(code, attempt);
   job_ = {};

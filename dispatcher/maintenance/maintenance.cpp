@@ -6,6 +6,7 @@
 #include "store/audit/audit.hpp"
 #include "store/deliveries/lease.hpp"
 #include "store/session/batches.hpp"
+#include "store/webhooks/secret_change.hpp"
 
 namespace dispatcher {
 
@@ -48,6 +49,7 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"give up what is held", &Maintenance::give_up_held, 10min, 100},
           {"purge", &Maintenance::follow, 5s, 0},
           {"purge what was left", &Maintenance::sweep, 10min, 50},
+          {"erase ended secrets", &Maintenance::erase_secrets, 20s, 0},
           {"forget the audit", &Maintenance::forget_audit, 10min, 100},
       }} {}
 
@@ -150,6 +152,10 @@ bool Maintenance::apply_changes(store::Session& session) {
     log_.info("webhooks were changed by their entities: their failures are forgotten",
               {{"webhooks", walk.applied}, {"deliveries_due", walk.hastened}});
   return walk.unfinished == 0;
+}
+
+bool Maintenance::erase_secrets(store::Session& session) {
+  return take_turn([&] { return store::erase_ended_secrets(session) < store::batch_rows; });
 }
 
 bool Maintenance::forget_audit(store::Session& session) {

@@ -52,13 +52,14 @@ class Maintenance {
   bool sweep(store::Session& session);
   bool purge(store::Session& session, store::PurgeWalk& walk);
   bool give_up_held(store::Session& session);
+  bool erase_secrets(store::Session& session);
   bool forget_audit(store::Session& session);
 
   platform::DeliverySettings delivery_;
   platform::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
-  std::array<Task, 8> tasks_;
+  std::array<Task, 9> tasks_;
   platform::MonotonicTime resting_until_{};
 
   std::optional<store::ClockSight> first_sight_;  // of the database's clock

@@ -38,6 +38,8 @@ Response list_webhooks(const Call& call);     // GET /webhooks
 Response delete_webhook(const Call& call);    // DELETE /webhooks/{id}
 Response show_webhook(const Call& call);      // GET /webhooks/{id}
 Response change_webhook(const Call& call);    // PATCH /webhooks/{id}
+Response change_secret(const Call& call);     // PUT /webhooks/{id}/secreto
+Response end_grace(const Call& call);         // DELETE /webhooks/{id}/secreto/anterior
 Response list_events(const Call& call);       // GET /webhooks/eventos
 Response test_event(const Call& call);        // POST /webhooks/test
 Response list_deliveries(const Call& call);   // GET /webhooks/{id}/entregas

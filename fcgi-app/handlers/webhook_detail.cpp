@@ -39,7 +39,7 @@ Response detail_response(const Call& call, const store::WebhookDetail& detail) {
   shown.emplace_back("fallaDesde", time_or_null(streak ? std::optional(streak->since) : std::nullopt));
   shown.emplace_back("desactivacion", time_or_null(streak ? streak->deactivation : std::nullopt));
   shown.emplace_back("tieneSecreto", detail.has_secret);
-  shown.emplace_back("secretoAnteriorHasta", webhook::json::Value());
+  shown.emplace_back("secretoAnteriorHasta", time_or_null(detail.previous_until));
   shown.emplace_back("fechaModificacion", time_or_null(detail.modified.value_or(webhook.created)));
   auto response = json_response(200, std::move(shown));
   response.headers.push_back({"ETag", etag_of(detail)});

@@ -89,7 +89,7 @@ struct Attempt {
   platform::Milliseconds duration{};
   std::optional<std::string> address;  // the IP dialled
   int status = 0;                      // of `answered`
-  unsigned signatures = 0;             // of different secrets: 0 or 1
+  unsigned signatures = 0;             // of different secrets: 0 to 2
   std::string retry_after;             // the header's value, empty when there was none
   std::string host;                    // with its port
   platform::MonotonicTime ended{};

@@ -34,7 +34,7 @@ struct DeliveryResult {
   std::optional<std::string> address;  // the IP dialled
   std::optional<int> status;           // HTTP; none when there was no response
   std::string error;                   // empty: success. At most 500 characters
-  unsigned signatures = 0;             // of different secrets: 0 or 1
+  unsigned signatures = 0;             // of different secrets: 0 to 2
 
   // What it says of the webhook.
   bool probe = false;             // failed in transport or with 429/503

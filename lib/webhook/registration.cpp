@@ -122,13 +122,37 @@ bool checked_active(const json::Value& value) {
 
 void check_members(const json::Value& body) {
   for (const auto& [name, value] : *body.object()) {
-    if (name == "secreto") throw InvalidRequest("secreto: no se cambia con PATCH");
+    if (name == "secreto")
+      throw InvalidRequest("secreto: se cambia con PUT /apientidades/v1/webhooks/{id}/secreto");
     if (name != "url" && name != "eventos" && name != "activo")
       throw InvalidRequest("Solo se pueden cambiar url, eventos y activo");
   }
 }
 
+std::chrono::seconds checked_grace(const json::Value& body) {
+  constexpr std::chrono::seconds usual = std::chrono::days(1);
+  static_assert(max_grace.count() == 604800, "a message says it");
+  const json::Value* value = body.find("graciaSegundos");
+  if (value == nullptr || value->is_null()) return usual;
+  const auto seconds = value->integer();
+  if (!seconds || *seconds < 0 || *seconds > max_grace.count())
+    throw InvalidRequest("graciaSegundos: debe ser un número entero de 0 a 604800");
+  return std::chrono::seconds(*seconds);
+}
+
 }  // namespace
+
+NewSecret parse_new_secret(std::string_view body) {
+  const json::Value fields = parse_object(body);
+  for (const auto& [name, value] : *fields.object()) {
+    if (name != "secreto" && name != "graciaSegundos")
+      throw InvalidRequest("Solo se admiten secreto y graciaSegundos");
+  }
+  auto secret = checked_secret(fields);
+  if (!secret)
+    throw InvalidRequest("secreto: no puede estar vacío, porque los avisos dejarían de ir firmados");
+  return {std::move(*secret), checked_grace(fields)};
+}
 
 WebhookPatch parse_patch(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);

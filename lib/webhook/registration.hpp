@@ -2,6 +2,7 @@
 // order of the tables in docs/api.md.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -43,6 +44,16 @@ struct WebhookPatch {
 
 /// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#cambiar-un-webhook.
 WebhookPatch parse_patch(std::string_view body, const std::vector<platform::HostOverride>& overrides);
+
+/// PUT /webhooks/{id}/secreto.
+struct NewSecret {
+  std::string secret;
+  std::chrono::seconds grace;  // 0 to max_grace
+};
+inline constexpr std::chrono::seconds max_grace = std::chrono::days(7);
+
+/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#cambiar-el-secreto.
+NewSecret parse_new_secret(std::string_view body);
 
 struct TestRequest {
   Event event;

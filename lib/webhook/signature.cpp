@@ -30,18 +30,20 @@ std::string standard_webhooks_signature(std::string_view secret, std::string_vie
 
 std::vector<std::string> notification_headers(Event event, std::string_view message_id,
                                               std::int64_t timestamp_s, std::string_view body,
-                                              const std::optional<std::string>& secret) {
+                                              const std::optional<std::string>& secret,
+                                              const std::optional<std::string>& previous) {
   std::vector<std::string> headers{
       "Content-Type: application/json",
       "X-Webhook-Event: " + std::string(name(event)),
       "webhook-id: " + std::string(message_id),
       "webhook-timestamp: " + std::to_string(timestamp_s),
   };
-  if (secret) {
-    headers.push_back("X-Webhook-Signature: " + webhook_signature(*secret, body));
-    headers.push_back("webhook-signature: " +
-                      standard_webhooks_signature(*secret, message_id, timestamp_s, body));
-  }
+  if (!secret) return headers;
+  auto standard = standard_webhooks_signature(*secret, message_id, timestamp_s, body);
+  if (previous) standard += ' ' + standard_webhooks_signature(*previous, message_id, timestamp_s, body);
+  headers.push_back("X-Webhook-Signature: " + webhook_signature(previous.value_or(*secret), body));
+  headers.push_back("webhook-signature: " + standard);
+  if (previous) headers.push_back("X-Webhook-Signature-Nueva: " + webhook_signature(*secret, body));
   return headers;
 }
 

@@ -20,9 +20,12 @@ std::string standard_webhooks_signature(std::string_view secret, std::string_vie
                                         std::int64_t timestamp_s, std::string_view body);
 
 /// Complete header lines, `Name: value`, without line end: Content-Type, X-Webhook-Event, webhook-id,
-/// webhook-timestamp and, with a secret, X-Webhook-Signature and webhook-signature.
+/// webhook-timestamp and, with a secret, X-Webhook-Signature and webhook-signature. While the secret before
+/// signs too, webhook-signature has both, X-Webhook-Signature is that of the one before, for receivers that
+/// compare it, and X-Webhook-Signature-Nueva that of `secret`.
 std::vector<std::string> notification_headers(Event event, std::string_view message_id,
                                               std::int64_t timestamp_s, std::string_view body,
-                                              const std::optional<std::string>& secret);
+                                              const std::optional<std::string>& secret,
+                                              const std::optional<std::string>& previous = {});
 
 }  // namespace webhook

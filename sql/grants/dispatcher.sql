@@ -4,7 +4,9 @@
 -- First what an earlier version was granted, and this one no longer needs.
 REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE (activo, motivo), DELETE ON webhooks TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT,
+      UPDATE (activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),
+      DELETE ON webhooks TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_ejecuciones TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (estado, error, terminada_en), DELETE
   ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';

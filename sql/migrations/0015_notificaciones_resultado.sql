@@ -13,6 +13,7 @@ EXECUTE notificaciones_por_evento;
 DEALLOCATE PREPARE notificaciones_por_evento;
 
 -- Subqueries, each a seek, rather than GROUP BY: merged into the statement that asks, so that only what it asks for is read.
+-- ORDER BY names the notification too, which MySQL takes for no constant within a subquery.
 -- What was delivered once counts as delivered, whatever a replay comes to. No URL, no test events.
 CREATE OR REPLACE ALGORITHM = MERGE SQL SECURITY DEFINER VIEW notificaciones_resultado AS
 SELECT n.id AS notificacion_id, n.entidad_id, n.evento, n.clave, n.ocurrida_en,
@@ -34,6 +35,6 @@ SELECT n.id AS notificacion_id, n.entidad_id, n.evento, n.clave, n.ocurrida_en,
    WHERE e.notificacion_id = n.id AND (e.estado = 'entregada' OR e.entregada_en IS NOT NULL)) AS ultima_entrega,
   COALESCE((SELECT a.error FROM notificaciones_apartadas a WHERE a.notificacion_id = n.id AND n.estado = 'pendiente'), n.error,
     (SELECT e.ultimo_error FROM entregas e
-     WHERE e.notificacion_id = n.id AND e.ultimo_error <> '' AND e.entregada_en IS NULL ORDER BY e.webhook_id DESC LIMIT 1)) AS ultimo_error
+     WHERE e.notificacion_id = n.id AND e.ultimo_error <> '' AND e.entregada_en IS NULL ORDER BY e.notificacion_id DESC, e.webhook_id DESC LIMIT 1)) AS ultimo_error
 FROM notificaciones_pendientes n
 WHERE n.origen = 'evaluacion';

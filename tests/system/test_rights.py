@@ -17,7 +17,7 @@ FORBIDDEN = {
         "UPDATE entregas SET estado = 'cancelada'", "DELETE FROM entregas", "UPDATE intentos_entrega SET error = ''",
         "SELECT * FROM notificaciones_apartadas", "DELETE FROM notificaciones_apartadas",
         "UPDATE control_envio SET pausada = 1", "UPDATE webhook_ejecuciones SET ultimo_error = 'x'",
-        "DELETE FROM altas_webhook", "SELECT secreto_sellado FROM webhooks",
+        "DELETE FROM altas_webhook", "SELECT secreto_sellado FROM webhooks", "SELECT secreto_b_sellado FROM webhooks",
         "SELECT clave FROM notificaciones_pendientes", "SELECT error FROM notificaciones_pendientes",
         "INSERT INTO notificaciones_pendientes (id, entidad_id, evento, datos) VALUES (1, 1, 'evaluacion.abierta', '{}')",
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (1, 'evaluacion.abierta', '{}', 'x')",
@@ -31,7 +31,7 @@ FORBIDDEN = {
     "dispatcher": [
         "SELECT * FROM tokens_acceso", "UPDATE entidades SET activa = 1",
         "UPDATE webhooks SET url = 'https://x.example.com/'",
-        "UPDATE webhooks SET secreto_sellado = NULL, secreto_clave = NULL", "UPDATE webhooks SET entidad_id = 1",
+        "UPDATE webhooks SET secreto_vigente = 'b'", "UPDATE webhooks SET secreto_huella = NULL", "UPDATE webhooks SET entidad_id = 1",
         "INSERT INTO webhooks (entidad_id, url, eventos) VALUES (1, 'https://x.example.com/', 'evaluacion.abierta')",
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES (1, 'evaluacion.abierta', '{}')",
         "SELECT * FROM altas_webhook", "SELECT detalle FROM auditoria", "INSERT INTO cambios_webhook VALUES (1, 1, 0)", "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",

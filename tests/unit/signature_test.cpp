@@ -78,6 +78,22 @@ BOOST_AUTO_TEST_CASE(headers_with_a_secret) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(headers_while_two_secrets_sign) {
+  const auto headers =
+      webhook::notification_headers(webhook::Event::evaluacion_abierta, "msg_1", 5, "{}", "nuevo", "viejo");
+  const std::vector<std::string> expected{
+      "Content-Type: application/json",
+      "X-Webhook-Event: evaluacion.abierta",
+      "webhook-id: msg_1",
+      "webhook-timestamp: 5",
+      "X-Webhook-Signature: " + webhook_signature("viejo", "{}"),
+      "webhook-signature: " + webhook::standard_webhooks_signature("nuevo", "msg_1", 5, "{}") + " " +
+          webhook::standard_webhooks_signature("viejo", "msg_1", 5, "{}"),
+      "X-Webhook-Signature-Nueva: " + webhook_signature("nuevo", "{}"),
+  };
+  BOOST_TEST(headers == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(headers_without_a_secret) {
   const std::vector<std::string> expected{
       "Content-Type: application/json",

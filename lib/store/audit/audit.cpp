@@ -28,6 +28,8 @@ std::string_view name(AuditedAction action) {
       return "alta";
     case AuditedAction::changed:
       return "cambio";
+    case AuditedAction::secret_changed:
+      return "secreto";
     case AuditedAction::deleted:
       return "baja";
   }

@@ -17,6 +17,8 @@ constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr std::string_view receiving_webhooks = R"sql(
   SELECT w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,
+    w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado, w.secreto_vigente,
+    COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia,
     COALESCE(x.sondeo, FALSE) AS sondeo,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
       AS descansa_ms,

@@ -20,7 +20,8 @@ using delivery::AttemptKind;
 /// nothing more is claimed. Each server has its own words for it, and takes those of the other for a comment.
 constexpr std::string_view lock_receiving_webhooks =
     "SELECT w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS "
-    "secreto_sellado"
+    "secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado, w.secreto_vigente,"
+    " COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia"
     " FROM webhooks w FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id"
     " WHERE w.id IN";

@@ -68,8 +68,9 @@ constexpr std::string_view not_deleted = "AND plaza BETWEEN 1 AND 5 ORDER BY id"
 /// Each server has its own words for a lock for share, and takes those of the other for a comment.
 constexpr std::string_view lock_webhooks =
     "SELECT id AS webhook_id, entidad_id, url, secreto_clave, HEX(secreto_sellado) AS secreto_sellado, "
-    "eventos,"
-    " activo FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+    "secreto_b_clave, HEX(secreto_b_sellado) AS secreto_b_sellado, secreto_vigente,"
+    " COALESCE(secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia, eventos, activo FROM webhooks "
+    "FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view for_share =
     "AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 

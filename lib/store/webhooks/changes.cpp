@@ -19,7 +19,9 @@ namespace json = webhook::json;
 constexpr std::string_view detail_of_webhook = R"sql(
   SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
-    w.secreto_clave IS NOT NULL AS tiene_secreto, CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion
+    IF(w.secreto_vigente = 'a', w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
+    IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
+    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.entidad_id = ? AND w.plaza IS NOT NULL)sql";
 constexpr std::string_view lock_webhook = R"sql(
@@ -167,7 +169,7 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
   if (rows.empty()) return std::nullopt;
   const auto& row = rows.front();
   return WebhookDetail{read_webhook(row), row.boolean("tiene_secreto"),
-                       row.optional_time("fecha_modificacion")};
+                       row.optional_time("fecha_modificacion"), row.optional_time("anterior_hasta")};
 }
 
 WebhookChanged change_webhook(Session& session, const Author& author, WebhookId id,

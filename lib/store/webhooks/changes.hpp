@@ -15,7 +15,8 @@ namespace store {
 struct WebhookDetail {
   Webhook webhook;
   bool has_secret;
-  std::optional<UtcTime> modified;  // by its entity
+  std::optional<UtcTime> modified;        // by its entity
+  std::optional<UtcTime> previous_until;  // the grace of the secret before the current one, while it runs
 };
 /// Of the entity's, not deleted; else nullopt.
 std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, WebhookId id);

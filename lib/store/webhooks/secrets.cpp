@@ -15,10 +15,13 @@ using webhook::crypto::to_hex;
 
 // Rows are looked at a hundred at a time: what is read of them is at most 100 KiB each.
 
-/// The next ones, by id, that another key than the current one seals.
+/// The next ones, by id, that another key than the current one seals: each webhook has room for two.
 constexpr std::string_view outdated_secrets = R"sql(
-  SELECT id, secreto_clave, HEX(secreto_sellado) AS secreto_sellado FROM webhooks
+  SELECT id, secreto_clave AS clave, HEX(secreto_sellado) AS sellado FROM webhooks
   WHERE id > ? AND secreto_clave IS NOT NULL AND secreto_clave <> ? ORDER BY id LIMIT 100)sql";
+constexpr std::string_view outdated_b_secrets = R"sql(
+  SELECT id, secreto_b_clave AS clave, HEX(secreto_b_sellado) AS sellado FROM webhooks
+  WHERE id > ? AND secreto_b_clave IS NOT NULL AND secreto_b_clave <> ? ORDER BY id LIMIT 100)sql";
 constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
@@ -27,25 +30,31 @@ constexpr std::string_view outdated_test_events = R"sql(
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?)
   WHERE id = ? AND secreto_sellado = UNHEX(?))sql";
+constexpr std::string_view replace_b_secret = R"sql(
+  UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?)
+  WHERE id = ? AND secreto_b_sellado = UNHEX(?))sql";
 constexpr std::string_view replace_test_data = R"sql(
   UPDATE notificaciones_pendientes SET datos = ? WHERE id = ? AND datos = ?)sql";
 
 constexpr std::string_view secrets_by_key = R"sql(
-  SELECT secreto_clave AS clave, COUNT(*) AS total FROM webhooks
-  WHERE secreto_clave IS NOT NULL GROUP BY secreto_clave)sql";
+  SELECT clave, COUNT(*) AS total FROM (
+    SELECT secreto_clave AS clave FROM webhooks WHERE secreto_clave IS NOT NULL
+    UNION ALL SELECT secreto_b_clave FROM webhooks WHERE secreto_b_clave IS NOT NULL) t
+  GROUP BY clave)sql";
 constexpr std::string_view test_events_by_key = R"sql(
   SELECT JSON_VALUE(datos, '$.clave') AS clave, COUNT(*) AS total FROM notificaciones_pendientes
   WHERE origen = 'prueba' GROUP BY 1 HAVING clave IS NOT NULL)sql";
 
 /// False: it cannot be opened.
+template <const std::string_view& replace>
 bool reseal_secret(Session& session, const Row& row, const webhook::KeyRing& keys, ReencryptResult& result) {
   const WebhookId id = row.integer("id");
-  const auto& sealed = row.text("secreto_sellado");
-  const auto secret = keys.open(id, {row.text("secreto_clave"), from_hex(sealed).value()});
+  const auto& sealed = row.text("sellado");
+  const auto secret = keys.open(id, {row.text("clave"), from_hex(sealed).value()});
   if (!secret) return false;
   const auto resealed = keys.seal(id, *secret);
   result.secrets += transaction(session, [&] {
-    return session.update(replace_secret, resealed.key_id, to_hex(resealed.ciphertext), id, sealed);
+    return session.update(replace, resealed.key_id, to_hex(resealed.ciphertext), id, sealed);
   });
   return true;
 }
@@ -95,7 +104,8 @@ std::vector<SealedByKey> sealed_by_key(Session& session) {
 
 ReencryptResult reencrypt(Session& session, const webhook::KeyRing& keys) {
   ReencryptResult result;
-  walk(session, keys, outdated_secrets, reseal_secret, result);
+  walk(session, keys, outdated_secrets, reseal_secret<replace_secret>, result);
+  walk(session, keys, outdated_b_secrets, reseal_secret<replace_b_secret>, result);
   walk(session, keys, outdated_test_events, reseal_test_event, result);
   return result;
 }

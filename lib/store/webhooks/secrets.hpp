@@ -12,7 +12,7 @@ namespace store {
 
 struct SealedByKey {
   std::string key_id;
-  std::int64_t webhooks = 0;     // secrets
+  std::int64_t webhooks = 0;     // secrets, those in their grace among them
   std::int64_t test_events = 0;  // notifications of origin `prueba`, as long as they are kept
 };
 /// How much each key seals, by id; keys that seal nothing are not there. Reads every notification.

@@ -1,13 +1,28 @@
 #include "store/webhooks/target.hpp"
 
+#include <utility>
+
 #include "webhook/crypto.hpp"
 
 namespace store {
 
+namespace {
+
+std::optional<webhook::SealedSecret> read_secret(const Row& row, std::string_view key,
+                                                 std::string_view sealed) {
+  const auto id = row.optional_text(key);
+  if (!id) return std::nullopt;
+  return webhook::SealedSecret{*id, webhook::crypto::from_hex(row.text(sealed)).value()};
+}
+
+}  // namespace
+
 Target read_target(const Row& row) {
-  Target target{row.integer("webhook_id"), row.text("url"), {}};
-  if (const auto key = row.optional_text("secreto_clave"))
-    target.secret = {*key, webhook::crypto::from_hex(row.text("secreto_sellado")).value()};
+  Target target{row.integer("webhook_id"), row.text("url"),
+                read_secret(row, "secreto_clave", "secreto_sellado"),
+                read_secret(row, "secreto_b_clave", "secreto_b_sellado")};
+  if (row.text("secreto_vigente") == "b") std::swap(target.secret, target.previous_secret);
+  if (!row.boolean("en_gracia")) target.previous_secret.reset();
   return target;
 }
 

@@ -14,9 +14,11 @@ struct Target {
   WebhookId webhook = 0;
   std::string url;
   std::optional<webhook::SealedSecret> secret;
+  std::optional<webhook::SealedSecret> previous_secret{};  // while its grace runs
 };
 
-/// From the columns webhook_id, url, secreto_clave and secreto_sellado, the last one in hexadecimal.
+/// From the columns webhook_id, url, those of both secrets (sealed ones in hexadecimal), secreto_vigente, and
+/// en_gracia: whether the other one signs, too.
 Target read_target(const Row& row);
 
 }  // namespace store

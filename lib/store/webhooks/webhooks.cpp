@@ -7,6 +7,7 @@
 #include "store/session/batches.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/webhooks/registration_quota.hpp"
+#include "store/webhooks/secret_change.hpp"
 #include "webhook/json.hpp"
 
 namespace store {
@@ -63,10 +64,11 @@ constexpr std::string_view taken_slots = R"sql(
 constexpr std::string_view insert_webhook = R"sql(
   INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?))sql";
 constexpr std::string_view set_secret = R"sql(
-  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?) WHERE id = ?)sql";
+  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_huella = ? WHERE id = ?)sql";
 constexpr std::string_view free_slot_and_forget_secret = R"sql(
   UPDATE webhooks
-  SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, secreto_sellado = NULL
+  SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, secreto_sellado = NULL,
+    secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_huella = NULL, secreto_anterior_hasta = NULL
   WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL)sql";
 
 constexpr std::string_view disable = R"sql(
@@ -107,7 +109,8 @@ Webhook insert_into_slot(Session& session, const NewWebhook& webhook, int slot,
   if (webhook.secret) {
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
     const auto sealed = keys.seal(id, *webhook.secret);
-    session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext), id);
+    session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
+                   secret_fingerprint(keys, id, *webhook.secret), id);
   }
   auto made = find_webhook(session, id).value();
   note_change(

@@ -1,0 +1,123 @@
+#include "store/webhooks/secret_change.hpp"
+
+#include <vector>
+
+#include "store/session/batches.hpp"
+#include "store/session/rows_by_key.hpp"
+#include "webhook/crypto.hpp"
+#include "webhook/json.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view lock_secrets = R"sql(
+  SELECT secreto_vigente, COALESCE(IF(secreto_vigente = 'a', secreto_clave, secreto_b_clave), '') <> '' AS tiene,
+    secreto_huella,
+    IF(secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta
+  FROM webhooks WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL FOR UPDATE)sql";
+
+constexpr std::string_view set_a = R"sql(
+  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_vigente = 'a', secreto_huella = ?,
+    secreto_anterior_hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, fecha_modificacion = UTC_TIMESTAMP(3)
+  WHERE id = ?)sql";
+constexpr std::string_view set_b = R"sql(
+  UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?), secreto_vigente = 'b', secreto_huella = ?,
+    secreto_anterior_hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, fecha_modificacion = UTC_TIMESTAMP(3)
+  WHERE id = ?)sql";
+constexpr std::string_view erase_a = R"sql(
+  UPDATE webhooks SET secreto_clave = NULL, secreto_sellado = NULL, secreto_anterior_hasta = NULL WHERE id = ?)sql";
+constexpr std::string_view erase_b = R"sql(
+  UPDATE webhooks SET secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_anterior_hasta = NULL
+  WHERE id = ?)sql";
+constexpr std::string_view note_modification =
+    "UPDATE webhooks SET fecha_modificacion = UTC_TIMESTAMP(3) WHERE id = ?";
+constexpr std::string_view grace_of = R"sql(
+  SELECT CAST(secreto_anterior_hasta AS CHAR) AS hasta FROM webhooks WHERE id = ?)sql";
+
+constexpr std::string_view ended_graces = R"sql(
+  SELECT id FROM webhooks FORCE INDEX (webhooks_secreto_anterior)
+  WHERE secreto_anterior_hasta <= UTC_TIMESTAMP(3) LIMIT ?)sql";
+constexpr std::string_view webhooks_by_id =
+    "SELECT id, secreto_vigente FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view that_have_ended =
+    "AND secreto_anterior_hasta <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
+
+bool is_a(const Row& row) { return row.text("secreto_vigente") == "a"; }
+
+void erase_previous(Session& session, WebhookId id, bool current_is_a) {
+  session.update(current_is_a ? erase_b : erase_a, id);
+}
+
+void note(Session& session, const Author& author, WebhookId id, std::int64_t grace_s) {
+  note_change(session, author, AuditedAction::secret_changed, id,
+              webhook::json::dump(webhook::json::Object{{"graciaSegundos", grace_s}}));
+}
+
+SecretChange set_again(Session& session, WebhookId id, const Row& now, bool at_once) {
+  const auto until = now.optional_time("anterior_hasta");
+  if (!until || !at_once) return {SecretChanged::done, until};
+  erase_previous(session, id, is_a(now));
+  session.update(note_modification, id);
+  return {SecretChanged::done, {}};
+}
+
+SecretChange set_another(Session& session, WebhookId id, const Row& now, const std::string& secret,
+                         std::chrono::seconds grace, const webhook::KeyRing& keys) {
+  const bool keeps = now.boolean("tiene") && grace.count() > 0;
+  const bool into_a = now.boolean("tiene") != is_a(now);  // where the current one is not, if there is one
+  const auto sealed = keys.seal(id, secret);
+  session.update(into_a ? set_a : set_b, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
+                 secret_fingerprint(keys, id, secret),
+                 keeps ? std::optional(std::int64_t{grace.count()}) : std::nullopt, id);
+  if (!keeps) erase_previous(session, id, into_a);
+  return {SecretChanged::done, session.query(grace_of, id).at(0).optional_time("hasta")};
+}
+
+}  // namespace
+
+std::string secret_fingerprint(const webhook::KeyRing& keys, WebhookId id, const std::string& secret) {
+  return keys.authenticate("secret", std::to_string(id) + ':' + secret);
+}
+
+SecretChange change_secret(Session& session, const Author& author, WebhookId id, const std::string& secret,
+                           std::chrono::seconds grace, const webhook::KeyRing& keys) {
+  return transaction(session, [&]() -> SecretChange {
+    const auto rows = session.query(lock_secrets, id, author.entity);
+    if (rows.empty()) return {SecretChanged::not_found, {}};
+    const auto& now = rows.front();
+    const bool at_once = grace.count() == 0;
+    const auto fingerprint = now.optional_text("secreto_huella").value_or("");
+    if (keys.is_authentic("secret", std::to_string(id) + ':' + secret, fingerprint))
+      return set_again(session, id, now, at_once);
+    if (!now.null("anterior_hasta") && !at_once)
+      return {SecretChanged::grace_running, now.optional_time("anterior_hasta")};
+    auto changed = set_another(session, id, now, secret, grace, keys);
+    note(session, author, id, grace.count());
+    return changed;
+  });
+}
+
+bool end_grace(Session& session, const Author& author, WebhookId id) {
+  return transaction(session, [&] {
+    const auto rows = session.query(lock_secrets, id, author.entity);
+    if (rows.empty() || rows.front().null("anterior_hasta")) return false;
+    erase_previous(session, id, is_a(rows.front()));
+    session.update(note_modification, id);
+    note(session, author, id, 0);
+    return true;
+  });
+}
+
+std::uint64_t erase_ended_secrets(Session& session) {
+  std::vector<std::int64_t> ended;
+  for (const auto& row : session.query(ended_graces, batch_rows)) ended.push_back(row.integer("id"));
+  if (ended.empty()) return 0;
+  return transaction(session, [&]() -> std::uint64_t {
+    const auto locked = query_ids(session, webhooks_by_id, ended, that_have_ended);
+    for (const auto& row : locked) erase_previous(session, row.integer("id"), is_a(row));
+    return locked.size();
+  });
+}
+
+}  // namespace store

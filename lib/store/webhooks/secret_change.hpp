@@ -1,0 +1,39 @@
+// Another secret for a webhook, and the grace of the one before. Two columns hold them in turn: the new one
+// is written where the current one is not, so that who may change a secret need not be able to read one.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "store/audit/audit.hpp"
+#include "store/session/session.hpp"
+#include "webhook/sealed_secret.hpp"
+
+namespace store {
+
+enum class SecretChanged {
+  done,           // or the same secret again
+  not_found,      // not the entity's, or deleted
+  grace_running,  // of the one before: there is no room for a third
+};
+struct SecretChange {
+  SecretChanged result;
+  std::optional<UtcTime> previous_until;  // the grace, while it runs
+};
+
+/// `secret` is the current one from then on. The one before signs too for `grace`; with 0 every old one ends
+/// at once, also while a grace runs. The same secret again changes nothing else.
+SecretChange change_secret(Session& session, const Author& author, WebhookId id, const std::string& secret,
+                           std::chrono::seconds grace, const webhook::KeyRing& keys);
+
+/// The grace ends now, and the secret before is erased. False: none runs, or there is no such webhook.
+bool end_grace(Session& session, const Author& author, WebhookId id);
+
+/// Erases the secrets whose grace has ended, a batch; how many. Waits for no lock.
+std::uint64_t erase_ended_secrets(Session& session);
+
+/// Whether it is the secret that the fingerprint was made of (`webhooks.secreto_huella`).
+std::string secret_fingerprint(const webhook::KeyRing& keys, WebhookId id, const std::string& secret);
+
+}  // namespace store

@@ -1,0 +1,127 @@
+// Another secret for a webhook, and the grace of the one before.
+#include "store/webhooks/secret_change.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+#include "store/webhooks/changes.hpp"
+#include "store/webhooks/secrets.hpp"
+
+using namespace store;
+using namespace store::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct SecretFixture : DeliveryFixture {
+  SecretFixture() { webhook = add_webhook(session, 3, "uno"); }
+
+  SecretChange set(const std::string& secret, std::chrono::seconds grace = 24h) {
+    return change_secret(session, {3, 9}, webhook.id, secret, grace, keys());
+  }
+  /// What signs: the current one, and the one before while its grace runs.
+  std::vector<std::string> in_force() {
+    insert_notification(session, 3);
+    fan_out(session);
+    const auto target = claim(session, {{webhook.id, 1}}, long_lease).leased.targets.at(webhook.id);
+    std::vector<std::string> secrets;
+    for (const auto& sealed : {target.secret, target.previous_secret})
+      if (sealed) secrets.push_back(keys().open(webhook.id, *sealed).value());
+    return secrets;
+  }
+  std::int64_t kept() {
+    return session
+        .query("SELECT (secreto_sellado IS NOT NULL) + (secreto_b_sellado IS NOT NULL) AS n FROM webhooks WHERE id = ?",
+               webhook.id)
+        .at(0)
+        .integer("n");
+  }
+  void let_grace_end() {
+    session.update("UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE id = ?",
+                   webhook.id);
+  }
+};
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(secret_change, SecretFixture)
+
+BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
+  BOOST_CHECK(in_force() == Texts{"uno"});
+  const auto changed = set("dos", 1h);
+  BOOST_CHECK(changed.result == SecretChanged::done && changed.previous_until);
+  BOOST_CHECK((in_force() == Texts{"dos", "uno"}));
+  let_grace_end();
+  BOOST_CHECK(in_force() == Texts{"dos"});  // before it is erased
+  BOOST_CHECK_EQUAL(kept(), 2);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(kept(), 1);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 0U);
+  set("tres", 1h);  // into the other column
+  BOOST_CHECK((in_force() == Texts{"tres", "dos"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_secret_again_is_the_same) {
+  BOOST_CHECK(set("uno").result == SecretChanged::done);
+  BOOST_CHECK(!find_detail(session, 3, webhook.id)->modified && kept() == 1);
+  const auto first = set("dos");
+  const auto again = set("dos");
+  BOOST_CHECK(again.result == SecretChanged::done && again.previous_until == first.previous_until);
+  BOOST_CHECK(!set("dos", 0s).previous_until);  // the grace ends
+  BOOST_CHECK(in_force() == Texts{"dos"});
+  BOOST_CHECK_EQUAL(kept(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(there_is_no_third_unless_all_old_ones_end_at_once) {
+  const auto first = set("dos");
+  const auto refused = set("tres");
+  BOOST_CHECK(refused.result == SecretChanged::grace_running && refused.previous_until == first.previous_until);
+  BOOST_CHECK((in_force() == Texts{"dos", "uno"}));
+  BOOST_CHECK(set("tres", 0s).result == SecretChanged::done);
+  BOOST_CHECK(in_force() == Texts{"tres"});
+  BOOST_CHECK_EQUAL(kept(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_secret_has_no_grace) {
+  webhook = add_webhook(session, 3);
+  BOOST_CHECK(in_force().empty());
+  BOOST_CHECK(!set("uno").previous_until);
+  BOOST_CHECK(in_force() == Texts{"uno"});
+  BOOST_CHECK(find_detail(session, 3, webhook.id)->has_secret);
+}
+
+BOOST_AUTO_TEST_CASE(a_grace_can_be_ended) {
+  BOOST_CHECK(!end_grace(session, {3, 9}, webhook.id));
+  set("dos");
+  BOOST_CHECK(!end_grace(session, {2}, webhook.id));
+  BOOST_CHECK(end_grace(session, {3, 9}, webhook.id));
+  BOOST_CHECK(in_force() == Texts{"dos"});
+  BOOST_CHECK_EQUAL(kept(), 1);
+  BOOST_CHECK(!end_grace(session, {3, 9}, webhook.id));
+}
+
+BOOST_AUTO_TEST_CASE(it_is_its_entitys_alone_on_record_without_the_secret_and_gone_when_deleted) {
+  BOOST_CHECK(change_secret(session, {2}, webhook.id, "x", 0s, keys()).result == SecretChanged::not_found);
+  set("dos-secreto", 60s);
+  ListFilter filter;
+  filter.webhook = webhook.id;
+  const auto last = list_audit(session, filter).back();
+  BOOST_CHECK(last.action == "secreto" && last.token == 9 && last.detail == R"({"graciaSegundos":60})");
+  delete_webhook(session, {3}, webhook.id);
+  BOOST_CHECK_EQUAL(kept(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(both_are_sealed_again_under_another_key) {
+  set("dos");
+  const auto both = webhook::KeyRing::parse(
+      "k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\nk1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+  BOOST_CHECK_EQUAL(sealed_by_key(session).at(0).webhooks, 2);
+  BOOST_CHECK_EQUAL(reencrypt(session, both).secrets, 2U);
+  const auto sealed = sealed_by_key(session);
+  BOOST_REQUIRE_EQUAL(sealed.size(), 1U);
+  BOOST_CHECK(sealed[0].key_id == "k2" && sealed[0].webhooks == 2);
+  BOOST_CHECK(set("dos").result == SecretChanged::done);  // still known as the same
+}
+
+BOOST_AUTO_TEST_SUITE_END()
