@@ -21,7 +21,10 @@ using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};       // between tries while the database is away
 constexpr unsigned attempts_in_outage = 10;  // under way
-constexpr Milliseconds drain_margin{5000};   // beyond delivery.timeout, to record the last results
+// While all results are refused: attempts whose results tell whether others are taken, and how often.
+constexpr unsigned trials = 4;
+constexpr platform::Milliseconds between_trials{1000};
+constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
 /// Of several servers, one that is frozen is left in time only if both sessions notice it side by side.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
@@ -113,9 +116,19 @@ bool Loop::work() {
 
 /// Who fetches what cannot be recorded, or faster than it is, would hold more and more in memory, under
 /// leases that run out.
-bool Loop::may_start() const {
-  return !scanner_.paused() && !writer_.stuck() &&
-         writer_.backlog() < 2 * std::size_t{settings_.max_in_flight};
+bool Loop::may_start() {
+  if (scanner_.paused() || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
+    return false;
+  const bool was_refusing = std::exchange(refusing_, writer_.refusing());
+  if (!refusing_) {
+    if (was_refusing) limit_slots();
+    return true;
+  }
+  const auto now = platform::monotonic_now();
+  if (now < next_trial_) return false;
+  next_trial_ = now + between_trials;
+  limit_slots();
+  return true;
 }
 
 /// Claims what is due and fans out what is new. Whoever went second last time goes first: neither can take
@@ -221,11 +234,17 @@ void Loop::collect() {
 
 /// While nobody answers, a few attempts tell when that is over.
 void Loop::follow_outages() {
-  if (std::exchange(outage_, outages_.outage()) == outages_.outage()) return;
-  auto few = limits_;
-  few.total = std::min(few.total, attempts_in_outage);
-  few.per_host = 1;
-  slots_.limit(outage_ ? few : limits_);
+  if (std::exchange(outage_, outages_.outage()) != outages_.outage()) limit_slots();
+}
+
+void Loop::limit_slots() {
+  auto limits = limits_;
+  if (outage_) {
+    limits.total = std::min(limits.total, attempts_in_outage);
+    limits.per_host = 1;
+  }
+  if (refusing_) limits.total = std::min(limits.total, slots_.in_hand() + trials);
+  slots_.limit(limits);
 }
 
 /// True: results were recorded, and their webhooks may have more.

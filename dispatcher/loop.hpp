@@ -52,7 +52,8 @@ class Loop {
   void collect();
   void follow_outages();
   bool take_recorded();
-  bool may_start() const;
+  bool may_start();
+  void limit_slots();
   bool take_in();
   using Source = void (Intake::*)(store::Session&, QueueScanner&, delivery::FairSlots&, LeasedBatch&);
   bool take_in(std::string_view name, Source source);
@@ -83,7 +84,9 @@ class Loop {
   bool fan_out_first_ = false;  // claims and fan-outs take turns at the free slots
   bool away_ = false;           // the database, as last reported
   bool outage_ = false;         // of our own, as last noticed
-  bool idle_ = false;           // the last round found nothing to do
+  bool refusing_ = false;       // the database, all results, as last noticed
+  platform::MonotonicTime next_trial_{};
+  bool idle_ = false;  // the last round found nothing to do
 };
 
 }  // namespace dispatcher

@@ -8,9 +8,9 @@ namespace api {
 namespace {
 
 constexpr std::array<Route, 11> table{{
-    {"GET", "/webhooks", list_webhooks},
+    {"GET", "/webhooks", list_webhooks, true},
     {"POST", "/webhooks", register_webhook},
-    {"GET", "/webhooks/eventos", list_events},
+    {"GET", "/webhooks/eventos", list_events, true},
     {"POST", "/webhooks/test", test_event},
     {"GET", "/webhooks/{id}", show_webhook},
     {"PATCH", "/webhooks/{id}", change_webhook},

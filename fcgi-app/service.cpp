@@ -120,7 +120,7 @@ Response Service::answer(AccessLogEntry& entry) {
 Response Service::perform(AccessLogEntry& entry) {
   const Request& request = entry.request;
   require_body(request.body_state);
-  const store::Caller caller = authenticate(request);
+  const store::Caller caller = authenticate(entry);
   entry.entity = caller.id;
   const Route& route = require_route(entry.match);
   if (caller.read_only && route.method != "GET") throw ReadOnlyToken();
@@ -133,17 +133,19 @@ Response Service::perform(AccessLogEntry& entry) {
                         *keys, shared_.overrides, shared_.limits, shared_.disable_after, request.if_match});
 }
 
-store::Caller Service::authenticate(const Request& request) {
+store::Caller Service::authenticate(const AccessLogEntry& entry) {
+  const Request& request = entry.request;
   const webhook::Credentials credentials = webhook::parse_authorization(request.authorization);
   if (!credentials.present) throw Unauthorized::no_credentials();
   if (!credentials.hash) throw Unauthorized::invalid_token();
-  auto caller = find_caller(request.method, *credentials.hash);
+  auto caller = find_caller(entry.match.route, *credentials.hash);
   if (!caller) throw Unauthorized::invalid_token();
   return std::move(*caller);
 }
 
-std::optional<store::Caller> Service::find_caller(std::string_view method, const store::TokenHash& hash) {
-  if (method == "GET") return callers_.find(hash);
+/// Of a request that is answered without a further look, or refused, together with others.
+std::optional<store::Caller> Service::find_caller(const Route* route, const store::TokenHash& hash) {
+  if (route == nullptr || route->caller_says_all) return callers_.find(hash);
   used_ = platform::monotonic_now();
   return callers_.find_alone(session_, hash);
 }

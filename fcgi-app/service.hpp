@@ -59,8 +59,8 @@ class Service {
   bool database_answers();
   Response answer(AccessLogEntry& entry);
   Response perform(AccessLogEntry& entry);
-  store::Caller authenticate(const Request& request);
-  std::optional<store::Caller> find_caller(std::string_view method, const store::TokenHash& hash);
+  store::Caller authenticate(const AccessLogEntry& entry);
+  std::optional<store::Caller> find_caller(const Route* route, const store::TokenHash& hash);
   void log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const;
 
   const Shared& shared_;

@@ -125,11 +125,15 @@ void ResultBuffer::forget(const Batch& batch) {
   unrecorded_.erase(std::remove_if(unrecorded_.begin(), end, is_decided), end);
 }
 
-/// The oldest.
-ResultBuffer::Batch ResultBuffer::next_batch() const {
-  const auto end =
-      unrecorded_.begin() + static_cast<std::ptrdiff_t>(std::min(batch_size, unrecorded_.size()));
-  return {unrecorded_.begin(), end};
+/// The oldest. While all seem to be refused one of them, whichever: those in front may be all that is. Of its
+/// webhook the first.
+ResultBuffer::Batch ResultBuffer::next_batch() {
+  const auto size = std::min(batch_size, unrecorded_.size());
+  const auto end = unrecorded_.begin() + static_cast<std::ptrdiff_t>(size);
+  if (!refused_ || size == 0) return {unrecorded_.begin(), end};
+  const auto chosen = std::uniform_int_distribution<std::size_t>(0, size - 1)(random_);
+  const auto webhook = unrecorded_[chosen].webhook;
+  return {*std::find_if(unrecorded_.begin(), end, [&](const auto& one) { return one.webhook == webhook; })};
 }
 
 void ResultBuffer::set_aside(const delivery::DeliveryResult& delivery_result, Milliseconds wait) {

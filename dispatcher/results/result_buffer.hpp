@@ -63,7 +63,7 @@ class ResultBuffer {
   };
   store::FailurePolicy policy() const;
   void enqueue(const delivery::DeliveryResult& delivery_result);
-  Batch next_batch() const;
+  Batch next_batch();
   bool write(store::Session& session, const Batch& batch);
   bool write_isolated(store::Session& session, const Batch& batch);
   bool settle(const Batch& batch, const store::RecordSummary& summary);

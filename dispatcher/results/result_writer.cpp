@@ -146,7 +146,8 @@ void ResultWriter::look_alive() {
 }
 
 void ResultWriter::publish() {
-  refused_ = buffer_.refused() || failed_;
+  refused_ = buffer_.refused();
+  failed_now_ = failed_;
   quarantined_ = buffer_.quarantined();
   unrecorded_ = buffer_.waiting();
   done_.put(buffer_.take_done());

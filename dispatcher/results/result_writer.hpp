@@ -38,7 +38,9 @@ class ResultWriter {
   /// The same without those that are quarantined, which hold up nobody.
   std::size_t backlog() const;
   /// Nothing can be written at the moment: nothing more should be started.
-  bool stuck() const { return away_ || refused_; }
+  bool stuck() const { return away_ || failed_now_; }
+  /// All that was tried of late is refused. Whether others are is known only once there are others.
+  bool refusing() const { return refused_; }
   bool away() const { return away_; }
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
@@ -64,11 +66,12 @@ class ResultWriter {
   std::atomic<std::size_t> submitted_ = 0;  // and not taken yet
   std::atomic<std::size_t> unrecorded_ = 0;
   std::atomic<std::size_t> quarantined_ = 0;
-  std::atomic<bool> refused_ = false;  // by the database, one and all, or nobody knows why
-  std::atomic<bool> away_ = false;     // the database, or a connection to it, at the last try
-  bool failed_ = false;                // the last try, by an error of no known kind
-  platform::MonotonicTime used_{};     // the session
-  std::jthread thread_;                // last: it uses the rest
+  std::atomic<bool> refused_ = false;     // by the database, one and all
+  std::atomic<bool> failed_now_ = false;  // as failed_
+  std::atomic<bool> away_ = false;        // the database, or a connection to it, at the last try
+  bool failed_ = false;                   // the last try, by an error of no known kind
+  platform::MonotonicTime used_{};        // the session
+  std::jthread thread_;                   // last: it uses the rest
 };
 
 }  // namespace dispatcher

@@ -13,7 +13,7 @@ store::WebhookChanged change(const Call& call, store::WebhookId id, webhook::Web
   const auto expected = [&](const store::WebhookDetail& now) {
     return is_expected(call.if_match, etag_of(now));
   };
-  return within_registration_limit(call, [&](unsigned limit) {
+  return within_change_limit(call, [&](unsigned limit) {
     return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
                                  {std::move(patch.url), patch.events, patch.active}, expected, limit);
   });

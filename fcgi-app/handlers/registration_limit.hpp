@@ -1,4 +1,5 @@
-// limits.registrations: a webhook's URL, whether it is new or another one, is something to dial.
+// limits.registrations: of what an entity registers and changes in an hour, since each is a row that is kept,
+// and a URL is something to dial.
 #pragma once
 
 #include <string>
@@ -9,18 +10,28 @@
 
 namespace api {
 
-/// What `work`, given the limit, returns. Throws TooManyRequests for the store's TooManyRegistrations.
+/// What `work`, given the limit, returns. Throws TooManyRequests for the store's TooManyRegistrations:
+/// `before` and `after` are its message around the limit.
 template <class F>
-auto within_registration_limit(const Call& call, F&& work) {
+auto within_limit(const Call& call, const std::string& before, const std::string& after, F&& work) {
   const auto limit = call.limits.registrations;
   try {
     return work(limit);
   } catch (const store::TooManyRegistrations& refused) {
-    throw TooManyRequests("La entidad ha registrado demasiados webhooks: el máximo es " +
-                              std::to_string(limit) +
-                              " por hora, y eliminarlos no lo amplía; vuelva a intentarlo más tarde",
-                          refused.retry_after_s);
+    throw TooManyRequests(before + std::to_string(limit) + after, refused.retry_after_s);
   }
+}
+
+template <class F>
+auto within_registration_limit(const Call& call, F&& work) {
+  return within_limit(call, "La entidad ha registrado demasiados webhooks: el máximo es ",
+                      " por hora, y eliminarlos no lo amplía; vuelva a intentarlo más tarde", work);
+}
+
+template <class F>
+auto within_change_limit(const Call& call, F&& work) {
+  return within_limit(call, "La entidad ha registrado y cambiado demasiado: el máximo es de ",
+                      " veces por hora; vuelva a intentarlo más tarde", work);
 }
 
 }  // namespace api

@@ -171,10 +171,10 @@ std::vector<ConfigKey> limit_keys() {
           "pending_test_deliveries", "50",
           "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
           &LimitSettings::pending_test_deliveries),
-      limit_key(
-          "registrations", "0",
-          "webhooks that one entity may register an hour, all of them at once; deleting gives none back",
-          &LimitSettings::registrations),
+      limit_key("registrations", "0",
+                "webhooks that one entity may register, and changes of them that it may make, an hour, all "
+                "of them at once; deleting gives none back",
+                &LimitSettings::registrations),
   };
 }
 

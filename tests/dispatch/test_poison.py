@@ -26,6 +26,22 @@ def failed_tasks(stack) -> int:
     return stack.dev("logs", "dispatcher").stdout.count("a task failed")
 
 
+def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
+    """More than it takes to believe that all are refused, and the first ones in line."""
+    entities = [new_entity() for _ in range(6)]
+    hooks = [entity.register(["evaluacion.abierta"], port=1) for entity in entities for _ in range(5)]
+    other = new_entity()
+    good = other.register(["evaluacion.cerrada"])
+    ids = ",".join(str(hook.id) for hook in hooks)
+    with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id IN ({ids}))"):
+        poison = [entity.notify("evaluacion.abierta") for entity in entities]
+        wait_until(lambda: stack.dev("logs", "dispatcher").stdout.count("cannot be recorded") > 3, what="the refusals")
+        for id in [other.notify("evaluacion.cerrada") for _ in range(5)]:
+            stack.wait_delivery(stack.delivery_id(id, good.id), "entregada", 30)
+        for entity, id in zip(entities, poison):
+            stack.admin("notification", "cancel", id)
+
+
 def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"], port=1), entity.register(["evaluacion.cerrada"])
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):

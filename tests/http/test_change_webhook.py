@@ -150,7 +150,7 @@ def test_every_change_is_on_record_with_its_token(entity, stack):
     assert entries == stack.admin("audit", "list", "--webhook", hook.id)
 
 
-def test_many_urls_in_an_hour_are_too_many(entity, stack):
+def test_many_changes_in_an_hour_are_too_many(entity, stack):
     hook = entity.register()
     stack.stop("fcgi")
     stack.start("fcgi", APIENTIDADES_LIMITS_REGISTRATIONS="3")
@@ -158,7 +158,11 @@ def test_many_urls_in_an_hour_are_too_many(entity, stack):
         statuses = [patch(entity, hook, {"url": f"https://h{n}.example.com/"}) for n in range(5)]
         assert [r.status for r in statuses] == [200, 200, 200, 429, 429] or [r.status for r in statuses] == [200, 200, 429, 429, 429]
         assert int(statuses[-1].headers["retry-after"]) > 0
-        assert patch(entity, hook, {"eventos": EVENTS[:1]}).status == 200
+        assert "ha registrado y cambiado demasiado: el máximo es de 3" in statuses[-1].json()["message"]
+        for change in ({"eventos": EVENTS[:1]}, {"activo": False}):
+            assert patch(entity, hook, change).status == 429, "each is a row of the audit"
+        assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro"}).status == 429
+        assert patch(entity, hook, {}).status == 200, "nothing changes"
     finally:
         stack.stop("fcgi")
         stack.start("fcgi")

@@ -1,4 +1,5 @@
 """The database away, the pool stopped: what clients see, and that all is well afterwards without help."""
+import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,6 +7,7 @@ import pytest
 
 from support.actors import BASE
 from support.locks import in_background, locked, wait_blocked
+from support.sql import SqlError
 from support.wait import holds_for, wait_until
 
 INSIDE = ("mysql", "mariadb", "sql", "socket", "/tmp", "/run", "select", "errno", "exception", "connector", "std::",
@@ -64,6 +66,18 @@ def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
     says_nothing_of_the_inside(response)
     stored = entity.api("GET", BASE).json()
     assert (response.status, len(stored)) in ((503, 0), (201, 1)), response
+
+
+def test_connections_lost_between_requests_cost_no_request(entity, stack):
+    """As after a restart of the database: what reads looks who calls on the connection that it goes on with."""
+    hook = entity.register()
+    paths = [BASE, f"{BASE}/{hook.id}", f"{BASE}/{hook.id}/entregas"]
+    for _ in range(3):
+        with ThreadPoolExecutor(16) as pool:
+            assert {r.status for r in pool.map(lambda n: entity.api("GET", paths[n % 3]), range(48))} == {200}
+        for (session,) in stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%api'"):
+            with contextlib.suppress(SqlError):  # it has ended by itself
+                stack.sql(f"KILL {session}")
 
 
 def test_an_error_that_nobody_expected_is_a_500_without_details(entity, stack):

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(of_two_changes_of_the_same_version_one_is_refused) {
   BOOST_CHECK_EQUAL(now().webhook.url, other_url);
 }
 
-BOOST_AUTO_TEST_CASE(another_url_counts_as_a_registration) {
+BOOST_AUTO_TEST_CASE(a_change_counts_as_a_registration) {
   const auto change_limited = [&](const std::string& url) {
     return change_webhook(session, {1}, webhook.id, {.url = url}, any, 2);
   };
@@ -111,6 +111,8 @@ BOOST_AUTO_TEST_CASE(another_url_counts_as_a_registration) {
   change_limited("https://b.example.org/");
   BOOST_CHECK(change_limited("https://b.example.org/") == WebhookChanged::done);  // the same
   BOOST_CHECK_THROW(change_limited("https://c.example.org/"), TooManyRegistrations);
+  BOOST_CHECK_THROW(change_webhook(session, {1}, webhook.id, {.active = false}, any, 2),
+                    TooManyRegistrations);
   BOOST_CHECK_EQUAL(now().webhook.url, "https://b.example.org/");
 }
 

@@ -5,6 +5,7 @@
 
 #include "delivery_support.hpp"
 #include "store/webhooks/changes.hpp"
+#include "store/webhooks/registration_quota.hpp"
 #include "store/webhooks/secrets.hpp"
 
 using namespace store;
@@ -17,7 +18,7 @@ struct SecretFixture : DeliveryFixture {
   SecretFixture() { webhook = add_webhook(session, 3, "uno"); }
 
   SecretChange set(const std::string& secret, std::chrono::seconds grace = 24h) {
-    return change_secret(session, {3, 9}, webhook.id, secret, grace, keys());
+    return change_secret(session, {3, 9}, webhook.id, {secret, grace}, keys());
   }
   /// What signs: the current one, and the one before while its grace runs.
   std::vector<std::string> in_force() {
@@ -31,14 +32,17 @@ struct SecretFixture : DeliveryFixture {
   }
   std::int64_t kept() {
     return session
-        .query("SELECT (secreto_sellado IS NOT NULL) + (secreto_b_sellado IS NOT NULL) AS n FROM webhooks WHERE id = ?",
-               webhook.id)
+        .query(
+            "SELECT (secreto_sellado IS NOT NULL) + (secreto_b_sellado IS NOT NULL) AS n FROM webhooks WHERE "
+            "id = ?",
+            webhook.id)
         .at(0)
         .integer("n");
   }
   void let_grace_end() {
-    session.update("UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE id = ?",
-                   webhook.id);
+    session.update(
+        "UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE id = ?",
+        webhook.id);
   }
 };
 using Texts = std::vector<std::string>;
@@ -76,7 +80,8 @@ BOOST_AUTO_TEST_CASE(the_same_secret_again_is_the_same) {
 BOOST_AUTO_TEST_CASE(there_is_no_third_unless_all_old_ones_end_at_once) {
   const auto first = set("dos");
   const auto refused = set("tres");
-  BOOST_CHECK(refused.result == SecretChanged::grace_running && refused.previous_until == first.previous_until);
+  BOOST_CHECK(refused.result == SecretChanged::grace_running &&
+              refused.previous_until == first.previous_until);
   BOOST_CHECK((in_force() == Texts{"dos", "uno"}));
   BOOST_CHECK(set("tres", 0s).result == SecretChanged::done);
   BOOST_CHECK(in_force() == Texts{"tres"});
@@ -102,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_grace_can_be_ended) {
 }
 
 BOOST_AUTO_TEST_CASE(it_is_its_entitys_alone_on_record_without_the_secret_and_gone_when_deleted) {
-  BOOST_CHECK(change_secret(session, {2}, webhook.id, "x", 0s, keys()).result == SecretChanged::not_found);
+  BOOST_CHECK(change_secret(session, {2}, webhook.id, {"x", 0s}, keys()).result == SecretChanged::not_found);
   set("dos-secreto", 60s);
   ListFilter filter;
   filter.webhook = webhook.id;
@@ -110,6 +115,17 @@ BOOST_AUTO_TEST_CASE(it_is_its_entitys_alone_on_record_without_the_secret_and_go
   BOOST_CHECK(last.action == "secreto" && last.token == 9 && last.detail == R"({"graciaSegundos":60})");
   delete_webhook(session, {3}, webhook.id);
   BOOST_CHECK_EQUAL(kept(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(many_in_an_hour_are_too_many) {
+  const auto set_limited = [&](const std::string& secret) {
+    return change_secret(session, {3}, webhook.id, {secret, 0s}, keys(), 2);
+  };
+  set_limited("dos");
+  set_limited("tres");
+  BOOST_CHECK(set_limited("tres").result == SecretChanged::done);  // the same
+  BOOST_CHECK_THROW(set_limited("cuatro"), TooManyRegistrations);
+  BOOST_CHECK(in_force() == Texts{"tres"});
 }
 
 BOOST_AUTO_TEST_CASE(both_are_sealed_again_under_another_key) {

@@ -104,7 +104,7 @@ struct Turned {
 Turned change_in_turn(Session& session, const Author& author, WebhookId id, const WebhookChange& change,
                       const std::function<bool(const WebhookDetail&)>& expected, unsigned max_per_hour) {
   // Before anything else is locked (registration_quota.hpp).
-  const auto turn = change.url && max_per_hour > 0
+  const auto turn = !change.empty() && max_per_hour > 0
                         ? std::optional(take_registration_turn(session, author.entity))
                         : std::nullopt;
   session.query(lock_webhook, id, author.entity);
@@ -115,7 +115,7 @@ Turned change_in_turn(Session& session, const Author& author, WebhookId id, cons
     return {WebhookChanged::operator_disabled};
   if (!expected(*found)) return {WebhookChanged::unexpected};
   const auto after = changed(before, change);
-  if (turn && after.url != before.url) {
+  if (turn && !difference(before, after).empty()) {
     if (const auto wait = turn->wait_s(max_per_hour)) return {WebhookChanged::done, wait};
     count_registration(session, author.entity, max_per_hour);
   }

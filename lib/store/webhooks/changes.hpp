@@ -37,8 +37,9 @@ enum class WebhookChanged {
 };
 
 /// Changes it as a whole or not at all, one change after the other: `expected` is asked of the webhook as it
-/// is, locked. What the change means for its deliveries is left to the dispatcher (apply_changes). A new URL
-/// counts as a registration: with `max_per_hour` (0: no limit) throws TooManyRegistrations.
+/// is, locked. What the change means for its deliveries is left to the dispatcher (apply_changes). It counts
+/// as a registration, or nobody could be kept from filling the audit: with `max_per_hour` (0: no limit)
+/// throws TooManyRegistrations.
 WebhookChanged change_webhook(Session& session, const Author& author, WebhookId id,
                               const WebhookChange& change,
                               const std::function<bool(const WebhookDetail&)>& expected,

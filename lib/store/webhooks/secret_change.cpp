@@ -4,6 +4,7 @@
 
 #include "store/session/batches.hpp"
 #include "store/session/rows_by_key.hpp"
+#include "store/webhooks/registration_quota.hpp"
 #include "webhook/crypto.hpp"
 #include "webhook/json.hpp"
 
@@ -43,6 +44,11 @@ constexpr std::string_view webhooks_by_id =
 constexpr std::string_view that_have_ended =
     "AND secreto_anterior_hasta <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
 
+constexpr std::string_view purpose = "secret";
+std::string fingerprinted(WebhookId id, const std::string& secret) {
+  return std::to_string(id) + ':' + secret;
+}
+
 bool is_a(const Row& row) { return row.text("secreto_vigente") == "a"; }
 
 void erase_previous(Session& session, WebhookId id, bool current_is_a) {
@@ -62,40 +68,58 @@ SecretChange set_again(Session& session, WebhookId id, const Row& now, bool at_o
   return {SecretChanged::done, {}};
 }
 
-SecretChange set_another(Session& session, WebhookId id, const Row& now, const std::string& secret,
-                         std::chrono::seconds grace, const webhook::KeyRing& keys) {
-  const bool keeps = now.boolean("tiene") && grace.count() > 0;
+SecretChange set_another(Session& session, WebhookId id, const Row& now, const NewSecret& wanted,
+                         const webhook::KeyRing& keys) {
+  const bool keeps = now.boolean("tiene") && wanted.grace.count() > 0;
   const bool into_a = now.boolean("tiene") != is_a(now);  // where the current one is not, if there is one
-  const auto sealed = keys.seal(id, secret);
+  const auto sealed = keys.seal(id, wanted.secret);
   session.update(into_a ? set_a : set_b, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
-                 secret_fingerprint(keys, id, secret),
-                 keeps ? std::optional(std::int64_t{grace.count()}) : std::nullopt, id);
+                 secret_fingerprint(keys, id, wanted.secret),
+                 keeps ? std::optional(std::int64_t{wanted.grace.count()}) : std::nullopt, id);
   if (!keeps) erase_previous(session, id, into_a);
   return {SecretChanged::done, session.query(grace_of, id).at(0).optional_time("hasta")};
+}
+
+struct Turned {
+  SecretChange change;
+  std::optional<unsigned> retry_after_s{};
+};
+
+Turned change_in_turn(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
+                      const webhook::KeyRing& keys, unsigned max_per_hour) {
+  // Before anything else is locked (registration_quota.hpp).
+  const auto turn =
+      max_per_hour > 0 ? std::optional(take_registration_turn(session, author.entity)) : std::nullopt;
+  const auto rows = session.query(lock_secrets, id, author.entity);
+  if (rows.empty()) return {{SecretChanged::not_found, {}}};
+  const auto& now = rows.front();
+  const bool at_once = wanted.grace.count() == 0;
+  const auto fingerprint = now.optional_text("secreto_huella").value_or("");
+  if (keys.is_authentic(purpose, fingerprinted(id, wanted.secret), fingerprint))
+    return {set_again(session, id, now, at_once)};
+  if (!now.null("anterior_hasta") && !at_once)
+    return {{SecretChanged::grace_running, now.optional_time("anterior_hasta")}};
+  if (turn) {
+    if (const auto wait = turn->wait_s(max_per_hour)) return {{SecretChanged::done, {}}, wait};
+    count_registration(session, author.entity, max_per_hour);
+  }
+  const auto changed = set_another(session, id, now, wanted, keys);
+  note(session, author, id, wanted.grace.count());
+  return {changed};
 }
 
 }  // namespace
 
 std::string secret_fingerprint(const webhook::KeyRing& keys, WebhookId id, const std::string& secret) {
-  return keys.authenticate("secret", std::to_string(id) + ':' + secret);
+  return keys.authenticate(purpose, fingerprinted(id, secret));
 }
 
-SecretChange change_secret(Session& session, const Author& author, WebhookId id, const std::string& secret,
-                           std::chrono::seconds grace, const webhook::KeyRing& keys) {
-  return transaction(session, [&]() -> SecretChange {
-    const auto rows = session.query(lock_secrets, id, author.entity);
-    if (rows.empty()) return {SecretChanged::not_found, {}};
-    const auto& now = rows.front();
-    const bool at_once = grace.count() == 0;
-    const auto fingerprint = now.optional_text("secreto_huella").value_or("");
-    if (keys.is_authentic("secret", std::to_string(id) + ':' + secret, fingerprint))
-      return set_again(session, id, now, at_once);
-    if (!now.null("anterior_hasta") && !at_once)
-      return {SecretChanged::grace_running, now.optional_time("anterior_hasta")};
-    auto changed = set_another(session, id, now, secret, grace, keys);
-    note(session, author, id, grace.count());
-    return changed;
-  });
+SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
+                           const webhook::KeyRing& keys, unsigned max_per_hour) {
+  const auto turned =
+      transaction(session, [&] { return change_in_turn(session, author, id, wanted, keys, max_per_hour); });
+  if (turned.retry_after_s) throw TooManyRegistrations(*turned.retry_after_s);
+  return turned.change;
 }
 
 bool end_grace(Session& session, const Author& author, WebhookId id) {

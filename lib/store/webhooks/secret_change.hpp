@@ -22,10 +22,16 @@ struct SecretChange {
   std::optional<UtcTime> previous_until;  // the grace, while it runs
 };
 
+struct NewSecret {
+  std::string secret;
+  std::chrono::seconds grace;
+};
+
 /// `secret` is the current one from then on. The one before signs too for `grace`; with 0 every old one ends
-/// at once, also while a grace runs. The same secret again changes nothing else.
-SecretChange change_secret(Session& session, const Author& author, WebhookId id, const std::string& secret,
-                           std::chrono::seconds grace, const webhook::KeyRing& keys);
+/// at once, also while a grace runs. The same secret again changes nothing else. Another one counts as a
+/// registration: with `max_per_hour` (0: no limit) throws TooManyRegistrations.
+SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
+                           const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
 /// The grace ends now, and the secret before is erased. False: none runs, or there is no such webhook.
 bool end_grace(Session& session, const Author& author, WebhookId id);
@@ -33,7 +39,7 @@ bool end_grace(Session& session, const Author& author, WebhookId id);
 /// Erases the secrets whose grace has ended, a batch; how many. Waits for no lock.
 std::uint64_t erase_ended_secrets(Session& session);
 
-/// Whether it is the secret that the fingerprint was made of (`webhooks.secreto_huella`).
+/// `webhooks.secreto_huella`: by which the same secret is known again. Who has no key cannot make one.
 std::string secret_fingerprint(const webhook::KeyRing& keys, WebhookId id, const std::string& secret);
 
 }  // namespace store
