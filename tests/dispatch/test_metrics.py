@@ -15,6 +15,7 @@ from support.wait import wait_until
 
 @pytest.fixture(scope="module")
 def scrape(stack):
+    stack.cancel_all_waiting()
     with observed_dispatcher(stack) as scrape:
         yield scrape
 

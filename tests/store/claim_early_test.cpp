@@ -165,6 +165,15 @@ BOOST_AUTO_TEST_CASE(a_probe_is_the_one_that_was_untried_for_longest_and_the_nex
   BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).deliveries.empty());  // another dispatcher
 }
 
+BOOST_AUTO_TEST_CASE(a_probe_that_was_not_started_is_due_again_at_once) {
+  fail_one();
+  make_probe_due();
+  const auto leased = claim_probes(session, found(), 15min, long_lease).deliveries;
+  BOOST_TEST(found().empty());
+  BOOST_TEST(release_leases(session, leased).empty());
+  BOOST_CHECK_EQUAL(claim_probes(session, found(), 15min, long_lease).deliveries.size(), 1U);
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_probed_of_a_webhook_of_which_nothing_waits) {
   fail_one();
   session.update("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)");

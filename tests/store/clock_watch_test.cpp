@@ -82,6 +82,20 @@ BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_to_where_it_was_is_believed_again) {
   BOOST_CHECK_EQUAL(jumped().count(), 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_jump_that_ends_and_comes_again_is_noted_by_who_began_in_the_midst_of_it) {
+  insert_notification(session, 1);
+  jumped();
+  set_clock(100 * day);
+  BOOST_CHECK(jumped() > 99 * day);
+  restart();
+  BOOST_CHECK(jumped() > 99 * day);
+  set_clock(Milliseconds(0));
+  mend(session);
+  BOOST_CHECK_EQUAL(jumped().count(), 0);
+  set_clock(100 * day);
+  BOOST_CHECK(jumped() > 99 * day);
+}
+
 BOOST_AUTO_TEST_CASE(a_clock_that_nobody_has_seen_for_days_is_doubted_if_there_is_something_to_lose) {
   set_clock(4 * day);
   BOOST_CHECK_EQUAL(jumped().count(), 0);  // a new installation
@@ -153,8 +167,10 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   insert_notification(session, 1);
   fan_out(session, DeliveryState::leased, {10, day});
   session.update(
-      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta, adelantar_en) VALUES"
-      " (?, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, UTC_TIMESTAMP(3) + INTERVAL 1 DAY)",
+      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta, adelantar_en, fallos, fallos_desde,"
+      " fallos_ultimo)"
+      " VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, 1,"
+      " UTC_TIMESTAMP(3) + INTERVAL 1 DAY, UTC_TIMESTAMP(3) + INTERVAL 1 DAY)",
       webhook);
   session.update("UPDATE entregas SET no_antes = proximo_intento WHERE paso = 1");
   const auto mended = mend(session);
@@ -176,6 +192,8 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
       number("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), descansa_hasta) FROM webhook_ejecuciones"), 5);
   BOOST_CHECK_LE(
       number("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), adelantar_en) FROM webhook_ejecuciones"), 900);
+  BOOST_CHECK_EQUAL(count("webhook_ejecuciones", "GREATEST(fallos_desde, fallos_ultimo) > UTC_TIMESTAMP(3)"),
+                    0);
   BOOST_CHECK_LE(number("SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), no_antes)) FROM entregas"), 6);
   const auto again = mend(session);
   BOOST_CHECK_EQUAL(again.leases + again.rests + again.rescheduled, 0U);

@@ -155,6 +155,18 @@ BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_one_is_not_deactivated) {
   BOOST_TEST(!find_failure_streak(session, 999, disable_after));
 }
 
+BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_deactivates_nobody_noted_or_not) {
+  queue_one();
+  fail_times(1);
+  set_streak(webhook.id, 12, 110h);
+  session.update("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) - INTERVAL 2 HOUR");  // not noted yet
+  BOOST_TEST(fail().empty());
+  session.update("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3), salto_ms = 7200000");
+  BOOST_TEST(fail().empty());
+  session.update("UPDATE reloj_visto SET salto_ms = 0");
+  BOOST_TEST(fail().size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(while_the_clock_is_not_believed_nobody_is_told_an_end) {
   set_streak(webhook.id, 20, 99h);
   check_near(1, 1);

@@ -62,12 +62,36 @@ BOOST_AUTO_TEST_CASE(a_locked_webhook_is_told_and_the_others_are_claimed_without
 BOOST_AUTO_TEST_CASE(a_notification_that_is_being_cancelled_is_left_to_it_without_waiting) {
   queue_for_both();
   fan_out(session);
-  hold("notificaciones_pendientes WHERE entidad_id = 1");
+  other.execute("START TRANSACTION");
+  other.update(
+      "UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3) WHERE webhook_id = ?",
+      first.id);
   const auto result = claim(session, {{first.id, 5}, {second.id, 5}}, lease);
   BOOST_REQUIRE_EQUAL(result.leased.deliveries.size(), 1U);
   BOOST_CHECK_EQUAL(result.leased.deliveries[0].webhook, second.id);
   other.execute("ROLLBACK");
   BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(whoever_holds_rows_of_the_evaluation_systems_table_keeps_no_delivery_waiting) {
+  queue_for_both();
+  fan_out(session);
+  hold("notificaciones_pendientes");
+  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}, {second.id, 5}}, lease).leased.deliveries.size(), 2U);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_attempt_gives_back_while_its_notification_is_cancelled_is_cancelled_too) {
+  const auto id = insert_notification(session, 1);
+  fan_out(session);
+  BOOST_REQUIRE_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
+  // The result of an attempt, recorded after the deliveries were looked at and before the commit.
+  session.execute(
+      "CREATE TRIGGER prueba AFTER UPDATE ON notificaciones_pendientes FOR EACH ROW UPDATE entregas"
+      " SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL WHERE estado = 'en_curso'");
+  const auto result = cancel_notification(session, id);
+  BOOST_CHECK_EQUAL(result.cancelled_deliveries, 1U);
+  BOOST_CHECK_EQUAL(result.in_flight, 0U);
+  BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 0U);
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_with_a_locked_webhook_is_told_without_waiting) {

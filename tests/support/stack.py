@@ -192,6 +192,15 @@ class Stack:
                 process.terminate()
                 assert process.wait(30) == 0
 
+    def cancel_all_waiting(self):
+        """What earlier tests have left, so that nothing of it happens in a test that counts."""
+        self.stop("dispatcher")
+        self.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), arriendo = NULL,"
+                 " arriendo_hasta = NULL WHERE estado IN ('pendiente', 'retenida', 'en_curso')")
+        self.sql("UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
+                 " WHERE estado = 'pendiente'")
+        self.start("dispatcher")
+
     @contextlib.contextmanager
     def part_with(self, part: str, **settings):
         """A part restarted with other settings, and afterwards as it was."""

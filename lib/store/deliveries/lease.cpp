@@ -26,6 +26,14 @@ constexpr std::string_view leases_of = R"sql(
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
 
+/// The claim put the webhook's next probe an interval away (claim_early.hpp).
+constexpr std::string_view next_probes = R"sql(
+  SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
+constexpr std::string_view if_later_and_free = "AND adelantar_en > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
+constexpr std::string_view make_probe_due = R"sql(
+  UPDATE webhook_ejecuciones FORCE INDEX (PRIMARY) SET adelantar_en = UTC_TIMESTAMP(3)
+  WHERE webhook_id IN)sql";
+
 constexpr std::string_view any_expired = R"sql(
   SELECT 1 FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3) LIMIT 1)sql";
 /// A locked row is being recorded, or recovered by another dispatcher: it is skipped, never waited for.
@@ -53,6 +61,19 @@ std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
   return ids;
 }
 
+/// A probe that was not made is due at once, not an interval later.
+void release_probes(Session& session, const std::vector<LeasedDelivery>& deliveries) {
+  std::vector<WebhookId> probed;
+  for (const auto& delivery : deliveries) {
+    if (delivery.kind == delivery::AttemptKind::probe) probed.push_back(delivery.webhook);
+  }
+  if (probed.empty()) return;
+  std::vector<WebhookId> free;
+  for (const auto& row : query_ids(session, next_probes, probed, if_later_and_free))
+    free.push_back(row.integer("id"));
+  update_ids(session, make_probe_due, free, "");
+}
+
 }  // namespace
 
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {
@@ -61,6 +82,7 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
     const auto ids = ids_of(deliveries);
     const auto ours = under_lease(deliveries, query_ids(session, leases_of, ids, if_leased_and_free));
     update_ids(session, make_due, ids_of(ours), "");
+    release_probes(session, ours);
     // Those given back are no longer under their lease.
     return under_lease(deliveries, query_ids(session, leases_of, ids, if_leased));
   });

@@ -35,12 +35,12 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 constexpr std::string_view where_not_early =
     "AND estado = 'pendiente' AND NOT adelantada FOR UPDATE SKIP LOCKED";
 
-/// For share: what a cancellation that is not committed yet holds is left to it.
-constexpr std::string_view lock_notifications =
+/// Without a lock: on MariaDB whoever may SELECT this table may hold its rows. `notification cancel` and a
+/// claim exclude each other by the rows of `entregas`.
+constexpr std::string_view notifications_by_id =
     "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " origen = 'prueba' AS prueba"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
-constexpr std::string_view for_share = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 constexpr std::string_view cancel_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -122,15 +122,15 @@ struct Judged {
   std::uint64_t bytes;  // of the notification's data
 };
 
-/// What becomes of the deliveries of each notification; of one that somebody holds nothing yet.
+/// What becomes of the deliveries of each notification.
 std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<Held>& held) {
   std::vector<NotificationId> ids;
   ids.reserve(held.size());
   for (const auto& delivery : held) ids.push_back(delivery.notification);
-  std::ranges::sort(ids);  // everybody locks in the same order
+  std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::map<NotificationId, Judged> fates;
-  for (const auto& row : query_ids(session, lock_notifications, ids, for_share)) {
+  for (const auto& row : query_ids(session, notifications_by_id, ids, "")) {
     const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
     const auto bytes = static_cast<std::uint64_t>(row.integer("octetos"));
     // A test event's data are ours, sealed. Others that are too long were fanned out by an older version.

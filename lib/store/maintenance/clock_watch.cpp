@@ -54,12 +54,15 @@ constexpr std::string_view lock_long_rests = R"sql(
   SELECT webhook_id AS id FROM webhook_ejecuciones
   WHERE descansa_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
     OR adelantar_en > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+    OR fallos_desde > UTC_TIMESTAMP(3) OR fallos_ultimo > UTC_TIMESTAMP(3)
   LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view shorten_rests_to = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   SET x.descansa_hasta = LEAST(x.descansa_hasta, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND),
-    x.adelantar_en = LEAST(x.adelantar_en, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND))sql";
+    x.adelantar_en = LEAST(x.adelantar_en, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND),
+    x.fallos_desde = LEAST(x.fallos_desde, UTC_TIMESTAMP(3)),
+    x.fallos_ultimo = LEAST(x.fallos_ultimo, UTC_TIMESTAMP(3)))sql";
 
 constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
@@ -100,7 +103,8 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   const bool doubtful =
       unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();
   const auto jumped = doubtful ? unseen : Milliseconds{};
-  first = ClockSight{time - jumped, now, accepted};
+  // A jump that is known already is not forgotten by who begins now: it may end, and come again.
+  first = ClockSight{time - std::max(jumped, Milliseconds(clock.integer("salto_ms"))), now, accepted};
   return jumped;
 }
 

@@ -163,7 +163,7 @@ NotificationChange discard_notification(Session& session, NotificationId id) {
 }
 
 CancelResult cancel_notification(Session& session, NotificationId id) {
-  return transaction(session, [&]() -> CancelResult {
+  auto result = transaction(session, [&]() -> CancelResult {
     const auto found = lock_state(session, id);
     if (!found) return {NotificationChange::not_found};
     if (found->quarantined && found->state == "rechazada") {
@@ -173,6 +173,12 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
     if (found->state != "pendiente" && found->state != "procesada") return {NotificationChange::wrong_state};
     return cancel_unfinished(session, id, found->state == "pendiente");
   });
+  if (result.change != NotificationChange::done) return result;
+  // A claim reads the notification without a lock: one whose attempt failed while this was being committed
+  // may be pending again, or claimed. From now on every claim finds the notification cancelled.
+  result.cancelled_deliveries += session.update(cancel_deliveries, id);
+  result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
+  return result;
 }
 
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,

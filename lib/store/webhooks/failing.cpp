@@ -43,14 +43,15 @@ constexpr std::string_view failing_since = R"sql(
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT salto_ms = 0 AS creido FROM reloj_visto WHERE id = 1)sql";
 
-/// Without a lock: it is nearly always none of them.
+/// Without a lock: it is nearly always none of them. A clock that nobody has seen for an hour may have
+/// jumped, which watch_clock is about to note (clock_watch.hpp).
 constexpr std::string_view due_for_deactivation = R"sql(
   SELECT w.id, CAST(x.fallos_desde AS CHAR) AS fallos_desde
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   JOIN webhooks w ON w.id = j.id
   WHERE w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
-    AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0
+    AND (SELECT salto_ms = 0 AND hora > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR FROM reloj_visto WHERE id = 1)
     AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL
     AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND)sql";
 
