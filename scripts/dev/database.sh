@@ -100,9 +100,10 @@ prepare_database() {
   done
   apply_grants admin
   run_admin db migrate >&2 || die "apientidades-admin db migrate failed: see the line above"
-  for name in api dispatcher evaluacion triggers; do
+  for name in api dispatcher evaluacion; do
     apply_grants "$name"
   done
+  db_client "$DB_NAME" <"$ROOT/sql/grants/triggers.sql" || die "could not apply sql/grants/triggers.sql: see the line above"
 }
 
 # The evaluation system's user is not one of ours, and is called by its own name.

@@ -78,7 +78,7 @@ def test_a_remote_database_with_the_documented_drop_in(machine, installation):
         machine.shell("""mkdir -p /etc/systemd/system/apientidades-fcgi@.service.d
             cp /usr/share/doc/apientidades/examples/remote-database.conf /etc/systemd/system/apientidades-fcgi@.service.d/
             systemctl daemon-reload && systemctl restart apientidades.target
-            MYSQL_PWD=contrasena apientidades-setup-database --user dba --from localhost""")
+            MYSQL_PWD=contrasena apientidades-setup-database --user dba --from localhost --evaluation-from localhost""")
         installation.wait_working()
         assert machine.shell("mariadb -N -e \"SELECT COUNT(*) FROM information_schema.processlist "
                              "WHERE user = 'apientidades_api' AND host LIKE 'localhost:%'\"") != "0"
@@ -112,19 +112,20 @@ def elsewhere(machine, installation):
     hosts.write_text(names)
     options.unlink()
     drop = "; ".join(f"DROP USER IF EXISTS {user}@'{ADDRESS}', {user}@'%'" for user in [*USERS, "dba"])
-    machine.shell(f"""mariadb -e "{drop}"; rm /etc/mysql/db.*; systemctl restart mariadb""")
+    machine.shell(f"""mariadb -e "{drop}"; rm /etc/mysql/db.*; systemctl restart mariadb; apientidades-setup-database""")
     subprocess.run(["ip", "addr", "del", f"{ADDRESS}/32", "dev", "lo"], check=True)
     installation.wait_working()
 
 
 def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(machine, installation, elsewhere):
-    def setup(check=True):
-        return machine.run("bash", "-c", "MYSQL_PWD=contrasena apientidades-setup-database --user dba", check=check).stderr
+    def setup(check=True, arguments=f"--evaluation-from {ADDRESS}"):
+        return machine.run("bash", "-c", f"MYSQL_PWD=contrasena apientidades-setup-database --user dba {arguments}", check=check).stderr
 
     def users(host):
         return installation.sql(f"SELECT user, ssl_type FROM mysql.user WHERE host = '{host}' AND user <> 'dba' ORDER BY user")
 
     elsewhere("")
+    assert "--evaluation-from HOST" in setup(check=False, arguments="")
     assert "set database.tls_ca first" in setup(check=False)
     assert users(ADDRESS) == []
     installation.sql(f"CREATE USER apientidades_api@'%' IDENTIFIED BY 'x'; CREATE USER evaluacion@'{ADDRESS}' IDENTIFIED BY 'x'")
@@ -135,12 +136,40 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     for user in USERS:
         assert f"user '{user}'@'{ADDRESS}', REQUIRE SSL" in said
     assert re.findall("DROP USER .*", said) == ["DROP USER 'apientidades_api'@'%'"]
+    # What is written and read does not depend on the users of a host that is given up.
+    definers = "SELECT definer FROM information_schema.views WHERE table_schema = 'apientidades'"
+    assert installation.sql(definers) == [[f"apientidades_admin@{ADDRESS}"]]
+    installation.sql("DROP USER apientidades_admin@localhost")
+    installation.sql("INSERT INTO apientidades.entidades (id, nombre) VALUES (77, 'x');"
+                     " INSERT INTO apientidades.notificaciones_pendientes (entidad_id, evento, datos) VALUES (77, 'evaluacion.abierta', '{}')")
+    assert installation.sql("SELECT COUNT(*) FROM apientidades.notificaciones_resultado WHERE entidad_id = 77") == [["1"]]
+
+
+def test_rights_in_another_database_are_not_taken_away(machine, installation):
+    installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); GRANT SELECT (a) ON otra.t TO apientidades_api@localhost")
+    try:
+        refused = machine.run("apientidades-setup-database", check=False)
+        assert refused.returncode == 1 and "another database (otra)" in refused.stderr
+        assert installation.sql("SELECT COUNT(*) FROM information_schema.column_privileges WHERE table_schema = 'otra'") == [["1"]]
+    finally:
+        installation.sql("DROP DATABASE otra; REVOKE SELECT (a) ON otra.t FROM apientidades_api@localhost")
+    machine.run("apientidades-setup-database")
+    installation.wait_working()
+
+
+def test_triggers_of_another_definer_are_made_again(machine, installation):
+    """Those of a restored dump, or of an earlier version: without that user nobody could insert."""
+    definer = "SELECT DISTINCT definer FROM information_schema.triggers WHERE trigger_schema = 'apientidades'"
+    installation.sql("USE apientidades; DROP TRIGGER numero_no_es_cero; CREATE DEFINER = 'otro'@'%' TRIGGER numero_no_es_cero"
+                     " AFTER INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")
+    machine.run("apientidades-setup-database")
+    assert installation.sql(definer) == [["apientidades_triggers@localhost"]]
 
 
 def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it_needs_new_rights(machine, installation, elsewhere):
     """Root of this machine may grant nothing there, and a program without the rights that it needs answers with errors."""
     elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
-    setup = "MYSQL_PWD=contrasena apientidades-setup-database --user dba"
+    setup = f"MYSQL_PWD=contrasena apientidades-setup-database --user dba --evaluation-from {ADDRESS}"
     machine.shell(setup)
     machine.run("apientidades-setup-database", "--upgrade")
     for user, column, table in (("api", "solo_lectura", "tokens_acceso"), ("dispatcher", "activa", "entidades")):
