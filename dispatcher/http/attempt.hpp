@@ -38,7 +38,8 @@ struct Check {
   enum class Outcome {
     heard,
     silent,
-    nothing,  // this host could not ask, or must not
+    not_asked,  // this host could not (descriptors, memory)
+    nothing,    // it cannot be asked: no address of it may be dialled, or no name server is asked for it
   };
   Request::Purpose purpose = Request::Purpose::handshake;
   std::string host;

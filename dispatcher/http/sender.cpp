@@ -202,8 +202,8 @@ class Sender::Impl {
           route.name.empty() || !job.request.address ? route.addresses : Addresses{*job.request.address};
       auto* transfer = idle_transfer();
       if (transfer == nullptr)
-        checks_.put(
-            {{Request::Purpose::handshake, job.request.host, Check::Outcome::nothing, job.since, job.since}});
+        checks_.put({{Request::Purpose::handshake, job.request.host, Check::Outcome::not_asked, job.since,
+                      job.since}});
       else if (!prepare(*transfer, std::move(job), route, addresses))
         finish_check(*transfer, CURLE_FAILED_INIT);
     }
@@ -212,9 +212,10 @@ class Sender::Impl {
   void finish_check(Transfer& transfer, CURLcode code) {
     using enum Check::Outcome;
     const auto attempt = end(transfer, code);
-    const auto outcome = attempt.silence != delivery::Silence::none ? silent
-                         : attempt.heard                            ? heard
-                                                                    : nothing;
+    const auto outcome = attempt.silence != delivery::Silence::none                      ? silent
+                         : attempt.heard                                                 ? heard
+                         : attempt.transport == delivery::TransportResult::local_failure ? not_asked
+                                                                                         : nothing;
     checks_.put({{Request::Purpose::handshake, attempt.host, outcome, attempt.ended - attempt.duration,
                   attempt.heard.value_or(attempt.ended)}});
   }

@@ -112,6 +112,9 @@ void OutageWatch::read_checks() {
       case Check::Outcome::silent:
         judge.check_failed(check.began, check.ended);
         break;
+      case Check::Outcome::not_asked:
+        judge.check_told_nothing(check.began);
+        break;
       case Check::Outcome::nothing:  // whoever cannot be asked is no witness; others are asked instead
         judge.check_told_nothing(check.began);
         hosts_.forget(check.host);

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
     ended = sender.take_checks();
   }
   BOOST_REQUIRE_EQUAL(ended.size(), 1U);
-  BOOST_CHECK(ended[0].outcome == dispatcher::Check::Outcome::nothing);
+  BOOST_CHECK(ended[0].outcome == dispatcher::Check::Outcome::not_asked);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
