@@ -16,6 +16,7 @@ std::vector<Command> token_commands();
 std::vector<Command> webhook_commands();
 std::vector<Command> notification_commands();
 std::vector<Command> delivery_commands();
+std::vector<Command> replay_commands();
 std::vector<Command> audit_commands();
 std::vector<Command> report_commands();
 std::vector<Command> queue_commands();

@@ -7,7 +7,7 @@
 namespace api {
 namespace {
 
-constexpr std::array<Route, 11> table{{
+constexpr std::array<Route, 15> table{{
     {"GET", "/webhooks", list_webhooks, true},
     {"POST", "/webhooks", register_webhook},
     {"GET", "/webhooks/eventos", list_events, true},
@@ -19,6 +19,10 @@ constexpr std::array<Route, 11> table{{
     {"DELETE", "/webhooks/{id}/secreto/anterior", end_grace},
     {"GET", "/webhooks/{id}/entregas", list_deliveries},
     {"GET", "/webhooks/{id}/entregas/{entrega}", show_delivery},
+    {"POST", "/webhooks/{id}/entregas/{entrega}/reenvio", replay_delivery, false, true},
+    {"POST", "/webhooks/{id}/reenvios", replay_deliveries},
+    {"GET", "/webhooks/{id}/reenvios/{reenvio}", show_replay},
+    {"DELETE", "/webhooks/{id}/reenvios/{reenvio}", stop_replay},
 }};
 
 /// The path below base_path; nullopt when it is not below it.

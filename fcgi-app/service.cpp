@@ -124,7 +124,8 @@ Response Service::perform(AccessLogEntry& entry) {
   entry.entity = caller.id;
   const Route& route = require_route(entry.match);
   if (caller.read_only && route.method != "GET") throw ReadOnlyToken();
-  if ((route.method == "POST" || route.method == "PUT") && !is_json(request.content_type))
+  const bool carries_json = (route.method == "POST" && !route.no_body) || route.method == "PUT";
+  if (carries_json && !is_json(request.content_type))
     throw UnsupportedMediaType();
   if (route.method == "PATCH" && !is_json(request.content_type) && !is_merge_patch(request.content_type))
     throw UnsupportedMediaType::of_patch();

@@ -10,13 +10,14 @@ namespace admin {
 namespace {
 
 webhook::json::Object to_row(const store::AuditEntry& entry) {
-  return {{"id", entry.id},
-          {"ocurrida_en", time_value(entry.at)},
-          {"entidad_id", entry.entity},
-          {"token_id", entry.token},
-          {"accion", entry.action},
-          {"webhook_id", entry.webhook},
-          {"detalle", entry.detail}};
+  return {
+      {"id", entry.id},
+      {"cuando", time_value(entry.at)},
+      {"entidad_id", entry.entity},
+      {"token_id", entry.token},
+      {"accion", entry.action},
+      {"objeto", entry.webhook ? webhook::json::Value("webhook " + std::to_string(*entry.webhook)) : nullptr},
+      {"detalle", entry.detail}};
 }
 
 Result list(Context& context, const Arguments& arguments) {
@@ -29,10 +30,9 @@ Result list(Context& context, const Arguments& arguments) {
 std::vector<Command> audit_commands() {
   return {
       {.words = "audit list",
-       .summary =
-           "List what entities changed: id, ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle",
-       .details =
-           "The last 90 days. accion: alta, cambio, secreto, baja. detalle: what it was and what it became.",
+       .summary = "List what entities changed: id, cuando, entidad_id, token_id, accion, objeto, detalle",
+       .details = "The last 90 days. accion: alta, cambio, secreto, baja, reenvio. detalle: what it was and "
+                  "what it became.",
        .options = {.options = {entity_filter, webhook_filter, since_filter, limit_filter}},
        .example = "apientidades-admin audit list --entity 7 --since 2d",
        .run = list},

@@ -42,8 +42,11 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted) {
   const auto& delivery = request.delivery;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(attempted).time_since_epoch().count();
-  return webhook::notification_headers(delivery.event, webhook::message_id(delivery.id, delivery.created),
-                                       seconds, request.body, request.secret, request.previous_secret);
+  auto headers =
+      webhook::notification_headers(delivery.event, webhook::message_id(delivery.id, delivery.created),
+                                    seconds, request.body, request.secret, request.previous_secret);
+  if (delivery.replay) headers.emplace_back("X-Webhook-Reenvio: 1");
+  return headers;
 }
 
 }  // namespace dispatcher

@@ -18,6 +18,7 @@ constexpr unsigned recovery_batch = 500;
 constexpr auto failure_rest = 10s;  // after an error that a repetition may not mend
 constexpr auto conflict_rest = 1s;
 constexpr auto report_interval = 1min;
+constexpr auto replay_interval = 1s;  // between looks whether there is any
 
 constexpr auto slice = 10ms;       // a turn begins no further batch after this
 constexpr auto quick_batch = 8ms;  // the purge's batches grow while they are quicker,
@@ -51,6 +52,8 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"purge what was left", &Maintenance::sweep, 10min, 50},
           {"erase ended secrets", &Maintenance::erase_secrets, 20s, 0},
           {"forget the audit", &Maintenance::forget_audit, 10min, 100},
+          {"feed replays", &Maintenance::feed_replays, 100ms, 0},
+          {"forget replays", &Maintenance::forget_replays, 10min, 100},
       }} {}
 
 void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
@@ -161,6 +164,27 @@ bool Maintenance::erase_secrets(store::Session& session) {
 bool Maintenance::forget_audit(store::Session& session) {
   if (look_at_clock(session).jumped.count() > 0) return true;
   return take_turn([&] { return store::forget_old_audit(session) < store::batch_rows; });
+}
+
+bool Maintenance::feed_replays(store::Session& session) {
+  if (platform::monotonic_now() < next_replays_) return true;
+  const auto half = std::max(1U, delivery_.max_in_flight_per_webhook / 2);
+  const bool done = take_turn([&] {
+    store::feed_replays(session, half, replays_);
+    return replays_.done;
+  });
+  if (!done) return false;
+  const auto walk = std::exchange(replays_, {});
+  if (walk.webhooks == 0) next_replays_ = platform::monotonic_now() + replay_interval;
+  if (walk.finished > 0) log_.info("replays that entities asked for are over", {{"replays", walk.finished}});
+  return true;
+}
+
+bool Maintenance::forget_replays(store::Session& session) {
+  if (look_at_clock(session).jumped.count() > 0) return true;
+  // limits.replayed counts those of a day.
+  const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
+  return take_turn([&] { return !store::forget_old_replay(session, kept); });
 }
 
 bool Maintenance::give_up_held(store::Session& session) {

@@ -17,6 +17,7 @@
 #include "store/maintenance/held.hpp"
 #include "store/maintenance/reconciliation.hpp"
 #include "store/maintenance/retention.hpp"
+#include "store/replays/replay_feed.hpp"
 #include "store/session/session.hpp"
 #include "store/webhooks/changes.hpp"
 
@@ -54,12 +55,14 @@ class Maintenance {
   bool give_up_held(store::Session& session);
   bool erase_secrets(store::Session& session);
   bool forget_audit(store::Session& session);
+  bool feed_replays(store::Session& session);
+  bool forget_replays(store::Session& session);
 
   platform::DeliverySettings delivery_;
   platform::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
-  std::array<Task, 9> tasks_;
+  std::array<Task, 11> tasks_;
   platform::MonotonicTime resting_until_{};
 
   std::optional<store::ClockSight> first_sight_;  // of the database's clock
@@ -68,6 +71,8 @@ class Maintenance {
   store::ReconcileWalk reconciliation_;
   store::HeldWalk held_;
   store::ChangeWalk changes_;
+  store::ReplayWalk replays_;
+  platform::MonotonicTime next_replays_{};  // while there are none
   store::PurgeWalk follower_;
   store::PurgeWalk sweeper_{true};
   unsigned window_ = 512;  // rows of a purge's batch: as many as are quick enough

@@ -27,6 +27,12 @@ constexpr std::string_view name(AttemptKind kind) {
   return attempt_kind_names[static_cast<std::size_t>(kind)];
 }
 
+/// As the evidence spells it: the scheduled attempts of a delivery that was replayed have a name of their
+/// own.
+constexpr std::string_view evidence_name(AttemptKind kind, bool replay) {
+  return replay && kind == AttemptKind::scheduled ? "reenvio" : name(kind);
+}
+
 /// A delivery claimed and ready to be sent.
 struct LeasedDelivery {
   DeliveryId id = 0;
@@ -42,6 +48,7 @@ struct LeasedDelivery {
   unsigned failures = 0;  // of them, those that count for the schedule
   bool test = false;
   AttemptKind kind = AttemptKind::scheduled;
+  bool replay = false;  // replayed since it ended for the first time
 };
 
 /// What of a delivery cannot be decrypted with the keys at hand.

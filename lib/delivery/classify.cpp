@@ -26,6 +26,7 @@ DeliveryResult result_of(const LeasedDelivery& delivery) {
   result.lease = delivery.lease;
   result.test = delivery.test;
   result.kind = delivery.kind;
+  result.replay = delivery.replay;
   result.failures = delivery.failures;
   return result;
 }

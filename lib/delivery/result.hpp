@@ -19,6 +19,7 @@ struct DeliveryResult {
   std::uint64_t lease = 0;
   DeliveryState state = DeliveryState::delivered;  // or pending (a retry after `wait`), failed, held
   AttemptKind kind = AttemptKind::scheduled;
+  bool replay = false;
   /// False: pending again, and due, as if there had been no attempt; only `error` is written.
   bool counted = true;
   unsigned failures = 0;  // for the schedule, this one included if it was `scheduled`

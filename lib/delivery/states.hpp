@@ -54,7 +54,7 @@ inline constexpr std::array<Transition<NotificationState>, 8> notification_trans
     {NotificationState::rejected, NotificationState::cancelled, Actor::administrator, "notification discard"},
 }};
 
-inline constexpr std::array<Transition<DeliveryState>, 26> delivery_transitions{{
+inline constexpr std::array<Transition<DeliveryState>, 30> delivery_transitions{{
     {std::nullopt, DeliveryState::pending, Actor::dispatcher, "fan-out: no slot is free, older ones wait, or the webhook rests"},
     {std::nullopt, DeliveryState::pending, Actor::api, "a test event"},
     {std::nullopt, DeliveryState::leased, Actor::dispatcher, "fan-out, to be sent at once"},
@@ -81,6 +81,10 @@ inline constexpr std::array<Transition<DeliveryState>, 26> delivery_transitions{
     {DeliveryState::cancelled, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
     {DeliveryState::pending, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
     {DeliveryState::held, DeliveryState::failed, Actor::maintenance, "it has been held for longer than retention.held"},
+    {DeliveryState::held, DeliveryState::delivered, Actor::maintenance, "the same, of a replay: it had been delivered"},
+    {DeliveryState::leased, DeliveryState::delivered, Actor::dispatcher, "a replay failed, the schedule is exhausted: it had been delivered"},
+    {DeliveryState::delivered, DeliveryState::pending, Actor::maintenance, "a replay that its entity asked for"},
+    {DeliveryState::failed, DeliveryState::pending, Actor::maintenance, "a replay that its entity asked for"},
 }};
 // clang-format on
 

@@ -88,6 +88,7 @@ struct LimitSettings {
   unsigned test_requests_per_token = 0;          // POST /webhooks/test, a minute
   unsigned pending_test_deliveries = 0;          // of one entity, at once
   unsigned registrations = 0;                    // of one entity, an hour
+  unsigned replayed = 0;                         // deliveries that one entity has replayed, in 24 h
 };
 
 struct MetricsSettings {

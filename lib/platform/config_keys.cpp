@@ -175,6 +175,8 @@ std::vector<ConfigKey> limit_keys() {
                 "webhooks that one entity may register, and changes of them that it may make, an hour, all "
                 "of them at once; deleting gives none back",
                 &LimitSettings::registrations),
+      limit_key("replayed", "0", "deliveries that one entity may have replayed, in any 24 hours",
+                &LimitSettings::replayed),
   };
 }
 

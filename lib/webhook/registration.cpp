@@ -140,7 +140,52 @@ std::chrono::seconds checked_grace(const json::Value& body) {
   return std::chrono::seconds(*seconds);
 }
 
+std::optional<platform::UtcTime> checked_time(const json::Value& body, const std::string& field) {
+  const std::string* text = find_text(body, field);
+  if (text == nullptr) return std::nullopt;
+  const auto time = platform::parse_iso8601(*text);
+  if (!time) throw InvalidRequest(field + ": debe ser una fecha y hora en UTC, como 2026-11-20T10:00:00Z");
+  return time;
+}
+
+/// Which of the two ends a replay is of.
+void check_states(const json::Value& body, ReplayRequest& request) {
+  const json::Value* value = body.find("estados");
+  if (value == nullptr || value->is_null()) return;
+  const std::string rule = "estados: debe ser una lista de fallida y entregada";
+  if (value->array() == nullptr || value->array()->empty()) throw InvalidRequest(rule);
+  request.failed = false;
+  for (const auto& element : *value->array()) {
+    const std::string* name = element.string();
+    if (name == nullptr || (*name != "fallida" && *name != "entregada")) throw InvalidRequest(rule);
+    (*name == "fallida" ? request.failed : request.delivered) = true;
+  }
+}
+
 }  // namespace
+
+ReplayRequest parse_replay(std::string_view body) {
+  const json::Value fields = parse_object(body);
+  for (const auto& [name, value] : *fields.object()) {
+    if (name != "desde" && name != "hasta" && name != "eventos" && name != "estados" && name != "simular")
+      throw InvalidRequest("Solo se admiten desde, hasta, eventos, estados y simular");
+  }
+  ReplayRequest request;
+  const auto since = checked_time(fields, "desde");
+  if (!since) throw InvalidRequest("desde: indique desde cuándo se crearon las entregas que se reenvían");
+  request.since = *since;
+  request.until = checked_time(fields, "hasta");
+  if (request.until && *request.until < request.since)
+    throw InvalidRequest("desde: no puede ser posterior a hasta");
+  if (const auto* events = fields.find("eventos"); events != nullptr && !events->is_null())
+    request.events = checked_events(fields);
+  check_states(fields, request);
+  if (const auto* simulate = fields.find("simular"); simulate != nullptr && !simulate->is_null()) {
+    if (simulate->boolean() == nullptr) throw InvalidRequest("simular: debe ser true o false");
+    request.simulate = *simulate->boolean();
+  }
+  return request;
+}
 
 NewSecret parse_new_secret(std::string_view body) {
   const json::Value fields = parse_object(body);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/clock.hpp"
 #include "platform/config.hpp"
 #include "webhook/event.hpp"
 #include "webhook/json.hpp"
@@ -54,6 +55,19 @@ inline constexpr std::chrono::seconds max_grace = std::chrono::days(7);
 
 /// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#cambiar-el-secreto.
 NewSecret parse_new_secret(std::string_view body);
+
+/// POST /webhooks/{id}/reenvios.
+struct ReplayRequest {
+  platform::UtcTime since;
+  std::optional<platform::UtcTime> until;  // unset: until now
+  std::optional<EventSet> events;          // unset: all
+  bool failed = true;
+  bool delivered = false;
+  bool simulate = false;
+};
+
+/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#reenviar-entregas.
+ReplayRequest parse_replay(std::string_view body);
 
 struct TestRequest {
   Event event;

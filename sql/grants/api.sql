@@ -13,14 +13,19 @@ GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta, f
   ON webhooks TO 'apientidades_api'@'localhost';
 GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos, fallos_desde, fallos_ultimo)
   ON webhook_ejecuciones TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, evento, datos, origen, ocurrida_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
+GRANT SELECT (id, evento, datos, estado, origen, ocurrida_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
   ON notificaciones_pendientes TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, notificacion_id, webhook_id, estado, intentos, proximo_intento, ultimo_estado, ultimo_error, creada_en,
+GRANT SELECT (id, notificacion_id, webhook_id, estado, espera, intentos, proximo_intento, ultimo_estado, ultimo_error, creada_en,
               terminada_en, entregada_en),
       INSERT (notificacion_id, webhook_id, estado, proximo_intento, creada_en)
   ON entregas TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, salto_ms) ON reloj_visto TO 'apientidades_api'@'localhost';
 GRANT SELECT (desde, hasta, visto_en) ON cortes_envio TO 'apientidades_api'@'localhost';
+GRANT SELECT,
+      INSERT (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas, candidatas, tope),
+      UPDATE (estado, terminado_en)
+  ON reenvios TO 'apientidades_api'@'localhost';
+GRANT SELECT ON reenvios_entregas TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON cambios_webhook TO 'apientidades_api'@'localhost';
 GRANT INSERT (entidad_id, token_id, accion, webhook_id, detalle) ON auditoria TO 'apientidades_api'@'localhost';
 GRANT SELECT ON intentos_entrega TO 'apientidades_api'@'localhost';

@@ -14,10 +14,12 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON notificaciones_apartadas TO 'apientidade
 GRANT SELECT,
       INSERT (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, arriendo_hasta),
       UPDATE (estado, tipo, adelantada, no_antes, intentos, paso, proximo_intento, arriendo, arriendo_hasta,
-              ultimo_estado, ultimo_error, terminada_en, entregada_en),
+              ultimo_estado, ultimo_error, terminada_en, entregada_en, reenviada),
       DELETE
   ON entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (estado, reenviadas, avance, terminado_en), DELETE ON reenvios TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, INSERT, UPDATE (por_intentar), DELETE ON reenvios_entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (avance), DELETE ON cambios_webhook TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, ocurrida_en), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';

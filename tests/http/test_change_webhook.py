@@ -143,8 +143,8 @@ def test_every_change_is_on_record_with_its_token(entity, stack):
     assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
     token = stack.admin("token", "list", "--entity", entity.id)[0]["id"]
     entries = stack.admin("audit", "list", "--entity", entity.id)
-    assert [(e["accion"], e["webhook_id"], e["token_id"]) for e in entries] == [
-        (what, hook.id, token) for what in ("alta", "cambio", "baja")]
+    assert [(e["accion"], e["objeto"], e["token_id"]) for e in entries] == [
+        (what, f"webhook {hook.id}", token) for what in ("alta", "cambio", "baja")]
     assert json.loads(entries[1]["detalle"]) == {"eventos": {"antes": EVENTS[:1], "ahora": EVENTS[:2]}}
     assert hook.secret not in json.dumps(entries)
     assert entries == stack.admin("audit", "list", "--webhook", hook.id)

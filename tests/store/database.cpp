@@ -161,6 +161,7 @@ DeliveryResult attempted(const LeasedDelivery& delivery) {
   delivery_result.lease = delivery.lease;
   delivery_result.test = delivery.test;
   delivery_result.kind = delivery.kind;
+  delivery_result.replay = delivery.replay;
   delivery_result.attempts = delivery.attempts;
   delivery_result.started = platform::utc_now();
   delivery_result.duration = platform::Milliseconds(12);

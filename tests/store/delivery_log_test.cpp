@@ -12,26 +12,6 @@ using platform::Milliseconds;
 namespace {
 
 struct LogFixture : DeliveryFixture {
-  /// Made `ago` days ago, as the ids go.
-  void add(unsigned count, std::string_view state, int ago) {
-    const bool ended = state == "entregada" || state == "fallida" || state == "cancelada";
-    for (unsigned done = 0; done < count; done += 500) {
-      session.update(
-          "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en)"
-          " SELECT 1, 'evaluacion.abierta', '{}', 'procesada', UTC_TIMESTAMP(3)"
-          " FROM (WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i "
-          "FROM n) t",
-          std::min(count - done, 500U));
-      session.update(
-          "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, "
-          "terminada_en)"
-          " SELECT n.id, ?, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) - INTERVAL ? DAY, IF(?, UTC_TIMESTAMP(3), "
-          "NULL)"
-          " FROM notificaciones_pendientes n LEFT JOIN entregas e ON e.notificacion_id = n.id WHERE e.id IS "
-          "NULL",
-          webhook.id, state, ago, ended);
-    }
-  }
   /// All pages of a filter: how many deliveries, and how many pages that took.
   std::pair<std::size_t, int> walk(const LogFilter& filter, unsigned limit) {
     std::pair<std::size_t, int> seen;
@@ -57,7 +37,7 @@ struct LogFixture : DeliveryFixture {
 BOOST_FIXTURE_TEST_SUITE(delivery_log, LogFixture)
 
 BOOST_AUTO_TEST_CASE(pages_have_everything_once_the_newest_first) {
-  add(25, "entregada", 0);
+  add_deliveries(25, "entregada", 0);
   BOOST_CHECK(walk({}, 10) == std::pair(std::size_t{25}, 3));
   BOOST_CHECK(walk({}, 25) == std::pair(std::size_t{25}, 1));
   BOOST_CHECK(walk({}, 5) == std::pair(std::size_t{25}, 5));
@@ -65,8 +45,8 @@ BOOST_AUTO_TEST_CASE(pages_have_everything_once_the_newest_first) {
 }
 
 BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
-  add(4500, "entregada", 0);
-  add(1, "fallida", 0);
+  add_deliveries(4500, "entregada", 0);
+  add_deliveries(1, "fallida", 0);
   const auto first = read_log_page(session, webhook.id, {.state = "cancelada"}, 10, {});
   BOOST_CHECK(first.deliveries.empty() && first.next);
   BOOST_CHECK(walk({.state = "cancelada"}, 10) == std::pair(std::size_t{0}, 3));
@@ -76,9 +56,9 @@ BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
 }
 
 BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
-  add(4500, "entregada", 9);
-  add(30, "entregada", 5);
-  add(30, "entregada", 0);
+  add_deliveries(4500, "entregada", 9);
+  add_deliveries(30, "entregada", 5);
+  add_deliveries(30, "entregada", 0);
   const auto now = platform::utc_now();
   const auto days = [](int count) { return Milliseconds(std::chrono::days(count)); };
   BOOST_CHECK_EQUAL(walk({.since = now - days(1)}, 10).first, 30U);

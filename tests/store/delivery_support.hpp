@@ -1,6 +1,8 @@
 // A delivery from its notification to its result, step by step.
 #pragma once
 
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "database.hpp"
@@ -25,6 +27,26 @@ struct DeliveryFixture {
     return waiting.empty() || waiting.front().until.count() > 0;
   }
   Delivery only() { return list_deliveries(session, {}).at(0); }
+  /// So many deliveries in a state, made `ago` days ago, as the ids go.
+  void add_deliveries(unsigned count, std::string_view state, int ago) {
+    const bool ended = state == "entregada" || state == "fallida" || state == "cancelada";
+    for (unsigned done = 0; done < count; done += 500) {
+      session.update(
+          "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en)"
+          " SELECT 1, 'evaluacion.abierta', '{}', 'procesada', UTC_TIMESTAMP(3)"
+          " FROM (WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i "
+          "FROM n) t",
+          std::min(count - done, 500U));
+      session.update(
+          "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, "
+          "terminada_en)"
+          " SELECT n.id, ?, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) - INTERVAL ? DAY, IF(?, UTC_TIMESTAMP(3), "
+          "NULL)"
+          " FROM notificaciones_pendientes n LEFT JOIN entregas e ON e.notificacion_id = n.id WHERE e.id IS "
+          "NULL",
+          webhook.id, state, ago, ended);
+    }
+  }
   void queue_one() {
     insert_notification(session, 1);
     fan_out(session);

@@ -32,6 +32,8 @@ std::string_view name(AuditedAction action) {
       return "secreto";
     case AuditedAction::deleted:
       return "baja";
+    case AuditedAction::replayed:
+      return "reenvio";
   }
   return {};
 }

@@ -17,7 +17,7 @@ struct Author {
   std::optional<TokenId> token{};
 };
 
-enum class AuditedAction { registered, changed, secret_changed, deleted };
+enum class AuditedAction { registered, changed, secret_changed, deleted, replayed };
 
 /// Within the transaction of the change. `detail` is JSON; never a secret.
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
@@ -28,7 +28,7 @@ struct AuditEntry {
   UtcTime at;
   EntityId entity;
   std::optional<TokenId> token;
-  std::string action;  // alta, cambio, secreto, baja
+  std::string action;  // alta, cambio, secreto, baja, reenvio
   std::optional<WebhookId> webhook;
   std::string detail;
 };

@@ -44,7 +44,7 @@ constexpr std::string_view notification_is_cancelled = R"sql(
 constexpr std::string_view replay_delivery = R"sql(
   UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id
   SET e.entregada_en = COALESCE(e.entregada_en, IF(e.estado = 'entregada', e.terminada_en, NULL)), e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
-    e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
+    e.reenviada = TRUE, e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
   WHERE e.id = ?)sql";
 /// A subquery, because an UPDATE of a join takes no LIMIT.
 constexpr std::string_view replay_some_failed = R"sql(
@@ -53,7 +53,7 @@ constexpr std::string_view replay_some_failed = R"sql(
   JOIN (SELECT id FROM entregas WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ?
         ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = e.id
   SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
-    e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
+    e.reenviada = TRUE, e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
   WHERE e.estado = 'fallida')sql";
 /// Those that wait for a retry need not wait any longer.
 constexpr std::string_view hasten_some_retries = R"sql(

@@ -64,7 +64,7 @@ constexpr std::string_view leased_deliveries = R"sql(
   SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, n.evento,
     CAST(e.proximo_intento AS CHAR) AS vence,
     CAST(n.ocurrida_en AS CHAR) AS ocurrida, CAST(e.creada_en AS CHAR) AS creada,
-    n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba
+    n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba, e.reenviada
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
@@ -209,7 +209,8 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
                                   .attempts = static_cast<unsigned>(row.integer("intentos")),
                                   .failures = static_cast<unsigned>(row.integer("paso")),
                                   .test = row.boolean("prueba"),
-                                  .kind = kind});
+                                  .kind = kind,
+                                  .replay = row.boolean("reenviada")});
   }
   std::vector<LeasedDelivery> result;
   result.reserve(by_due.size());

@@ -30,6 +30,7 @@ constexpr std::string_view set_delivered = R"sql(
     e.entregada_en = COALESCE(e.entregada_en, UTC_TIMESTAMP(3))
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
+/// A replay that fails does not undo a delivery.
 constexpr std::string_view set_not_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
@@ -37,14 +38,15 @@ constexpr std::string_view set_not_delivered = R"sql(
     error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]', kind VARCHAR(10) PATH '$[8]',
     asked_us BIGINT PATH '$[9]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = j.state, e.intentos = e.intentos + j.attempted, e.paso = j.step,
+  SET e.estado = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, 'entregada', j.state), e.intentos = e.intentos + j.attempted, e.paso = j.step,
     e.adelantada = e.adelantada AND j.kind <> IF(j.attempted, 'programado', 'adelantado'),
     e.no_antes = IF(j.attempted, UTC_TIMESTAMP(3) + INTERVAL j.asked_us MICROSECOND, e.no_antes),
     e.proximo_intento = IF(j.state <> 'pendiente', e.proximo_intento,
       GREATEST(COALESCE(UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND, e.proximo_intento),
         COALESCE(UTC_TIMESTAMP(3) + INTERVAL j.asked_us MICROSECOND, e.proximo_intento))),
     e.arriendo = NULL, e.arriendo_hasta = NULL,
-    e.ultimo_estado = IF(j.attempted, j.status, e.ultimo_estado), e.ultimo_error = j.error,
+    e.ultimo_estado = IF(j.attempted, j.status, e.ultimo_estado),
+    e.ultimo_error = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, '', j.error),
     e.terminada_en = IF(j.state = 'fallida', UTC_TIMESTAMP(3), NULL)
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
@@ -191,7 +193,7 @@ json::Value attempt_row(const DeliveryResult& s) {
                      s.address,
                      s.status,
                      s.error,
-                     name(s.kind),
+                     evidence_name(s.kind, s.replay),
                      static_cast<std::int64_t>(s.signatures)};
 }
 

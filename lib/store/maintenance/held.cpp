@@ -20,8 +20,8 @@ constexpr std::string_view lock_held_for_long = R"sql(
 constexpr std::string_view fail = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'fallida', e.terminada_en = UTC_TIMESTAMP(3),
-    e.ultimo_error = 'La entrega ha estado retenida demasiado tiempo: se da por fallida; el operador puede reenviarla')sql";
+  SET e.estado = IF(e.entregada_en IS NULL, 'fallida', 'entregada'), e.terminada_en = UTC_TIMESTAMP(3),
+    e.ultimo_error = IF(e.entregada_en IS NOT NULL, '', 'La entrega ha estado retenida demasiado tiempo: se da por fallida; el operador puede reenviarla'))sql";
 
 }  // namespace
 

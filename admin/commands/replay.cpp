@@ -1,0 +1,66 @@
+// replay list|cancel
+
+#include "admin/commands.hpp"
+#include "admin/errors.hpp"
+#include "admin/filter.hpp"
+#include "admin/render.hpp"
+#include "store/replays/replays.hpp"
+
+namespace admin {
+
+namespace {
+
+constexpr std::string_view states[] = {"pendiente", "en_curso", "terminado", "cancelado"};
+
+webhook::json::Object to_row(const store::ReplayProgress& replay) {
+  return {{"id", replay.replay.id},
+          {"entidad_id", replay.entity},
+          {"webhook_id", replay.webhook},
+          {"entrega_id", replay.delivery},
+          {"estado", replay.replay.state},
+          {"candidatas", static_cast<std::int64_t>(replay.candidates)},
+          {"reenviadas", static_cast<std::int64_t>(replay.replayed)},
+          {"pedido_en", time_value(replay.asked)}};
+}
+
+Result list(Context& context, const Arguments& arguments) {
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  return list_result(store::list_replays(context.session, one_more(filter)), filter, to_row);
+}
+
+Result cancel(Context& context, const Arguments& arguments) {
+  const auto id = arguments.required_id();
+  const auto webhook = store::webhook_of_replay(context.session, id);
+  if (!webhook) throw Failure("there is no replay " + std::to_string(id) + ": `replay list` shows them");
+  const bool stopped = store::cancel_replay(context.session, {}, *webhook, id);
+  const auto replay = store::find_replay(context.session, *webhook, id).value();
+  if (!stopped) throw Failure("replay " + std::to_string(id) + " is over: it is " + replay.replay.state);
+  return {to_row(replay), "Replay " + std::to_string(id) + " is cancelado; deliveries sent again before: " +
+                              std::to_string(replay.replayed) + "."};
+}
+
+}  // namespace
+
+std::vector<Command> replay_commands() {
+  return {
+      {.words = "replay list",
+       .summary = "List the replays that entities have asked for: of one delivery (entrega_id), or of many",
+       .details =
+           "Those of the last days (retention.delivered). reenviadas: how many of the candidatas have been "
+           "handed to the schedule so far.",
+       .options = {.options = {entity_filter,
+                               webhook_filter,
+                               {"state", "STATE", "only these: pendiente, en_curso, terminado, cancelado"},
+                               since_filter,
+                               limit_filter}},
+       .example = "apientidades-admin replay list --state en_curso",
+       .run = list},
+      {.words = "replay cancel",
+       .summary = "Stop a replay: what has been sent again goes on, nothing more is",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin replay cancel 5",
+       .run = cancel},
+  };
+}
+
+}  // namespace admin

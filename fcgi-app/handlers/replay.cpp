@@ -1,0 +1,111 @@
+#include "fcgi-app/errors.hpp"
+#include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/handlers/own_webhook.hpp"
+#include "fcgi-app/query.hpp"
+#include "fcgi-app/response.hpp"
+#include "store/replays/replays.hpp"
+#include "webhook/registration.hpp"
+
+namespace api {
+namespace {
+
+using webhook::json::Object;
+
+NotFound no_such_replay() { return NotFound("No existe ningún reenvío con ese identificador en el webhook"); }
+
+store::ReplayProgress own_replay(const Call& call, store::WebhookId webhook) {
+  const auto id = parse_id(call.parameters[1]);
+  const auto found = id ? store::find_replay(call.session, webhook, *id) : std::nullopt;
+  if (!found) throw no_such_replay();
+  return *found;
+}
+
+Response progress_response(const store::ReplayProgress& progress) {
+  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  return json_response(200, Object{{"id", progress.replay.id},
+                                   {"estado", progress.replay.state},
+                                   {"candidatas", count(progress.candidates)},
+                                   {"reenviadas", count(progress.replayed)},
+                                   {"entregadas", count(progress.delivered)},
+                                   {"fallidas", count(progress.failed)}});
+}
+
+Response simulated(const store::Candidates& candidates) {
+  return json_response(
+      200, Object{{"candidatas", static_cast<std::int64_t>(candidates.count)}, {"exacto", candidates.exact}});
+}
+
+/// limits.replayed: what `ask`, given the limit, returns. Throws TooManyRequests.
+template <class F>
+store::AskedReplay within_replay_limit(const Call& call, F&& ask) {
+  try {
+    return ask(call.limits.replayed);
+  } catch (const store::TooManyReplays& refused) {
+    throw TooManyRequests("La entidad puede reenviar " + std::to_string(call.limits.replayed) +
+                              " entregas en 24 horas y ahora le quedan " + std::to_string(refused.left) +
+                              ": acote las fechas, o vuelva a intentarlo más tarde",
+                          refused.retry_after_s);
+  }
+}
+
+/// 202, or the reason why not.
+Response replay_response(const store::AskedReplay& asked) {
+  using enum store::ReplayAsked;
+  switch (asked.result) {
+    case done:
+      break;
+    case not_found:
+      throw NotFound("No existe ninguna entrega con ese identificador en el webhook");
+    case inactive:
+      throw Conflict("El webhook está inactivo: actívelo antes con PATCH /apientidades/v1/webhooks/{id}");
+    case cancelled:
+      throw Conflict("La entrega se canceló y no se puede reenviar");
+    case in_flight:
+      throw Conflict("La entrega se está enviando en este momento: consúltela antes de pedir que se reenvíe");
+    case running:
+      throw Conflict("El webhook ya tiene en marcha el reenvío " + std::to_string(asked.replay.id) +
+                     ": espere a que termine o deténgalo con DELETE");
+  }
+  return json_response(202,
+                       Object{{"message", "El reenvío se hará en unos segundos"},
+                              {"reenvio", Object{{"id", asked.replay.id}, {"estado", asked.replay.state}}}});
+}
+
+}  // namespace
+
+Response replay_delivery(const Call& call) {
+  const Query no_parameters(call.query, {});
+  const auto webhook = own_webhook(call).id;
+  const auto delivery = parse_id(call.parameters[1]).value_or(0);
+  return replay_response(within_replay_limit(call, [&](unsigned limit) {
+    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, delivery, limit);
+  }));
+}
+
+Response replay_deliveries(const Call& call) {
+  const Query no_parameters(call.query, {});
+  const auto request = webhook::parse_replay(call.body);
+  const auto webhook = own_webhook(call).id;
+  const store::ReplayRange range{request.since, request.until, request.events, request.failed,
+                                 request.delivered};
+  if (request.simulate) return simulated(store::count_candidates(call.session, webhook, range));
+  return replay_response(within_replay_limit(call, [&](unsigned limit) {
+    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, range, limit);
+  }));
+}
+
+Response show_replay(const Call& call) {
+  const Query no_parameters(call.query, {});
+  return progress_response(own_replay(call, own_webhook(call).id));
+}
+
+Response stop_replay(const Call& call) {
+  const Query no_parameters(call.query, {});
+  const auto webhook = own_webhook(call).id;
+  const auto found = own_replay(call, webhook);
+  store::cancel_replay(call.session, store::Author{call.caller.id, call.caller.token}, webhook,
+                       found.replay.id);
+  return progress_response(own_replay(call, webhook));
+}
+
+}  // namespace api

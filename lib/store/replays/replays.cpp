@@ -1,0 +1,273 @@
+#include "store/replays/replays.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "store/replays/candidates.hpp"
+#include "store/webhooks/registration_quota.hpp"
+#include "webhook/json.hpp"
+
+namespace store {
+
+namespace {
+
+namespace json = webhook::json;
+
+constexpr unsigned looked_at = 20000;
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // of the column
+
+/// Within the newest rows of the webhook: whatever is asked of them costs what so many rows cost. Those that
+/// failed are found among themselves, in the order in which they were due last.
+constexpr std::string_view count_within = R"sql(
+  SELECT COUNT(*) AS miradas, COALESCE(MIN(e.creada_en) < ? - INTERVAL 1 DAY, FALSE) AS antiguas,
+    COALESCE(SUM()sql";
+constexpr std::string_view of_failed = R"sql(), 0) AS candidatas
+  FROM (SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
+        WHERE espera = 'fallida' AND webhook_id = ? ORDER BY proximo_intento DESC, id DESC LIMIT ?) v
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
+constexpr std::string_view of_all = R"sql(), 0) AS candidatas
+  FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
+        WHERE webhook_id = ? ORDER BY id DESC LIMIT ?) v
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
+
+constexpr std::string_view webhook_receives = R"sql(
+  SELECT activo FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
+constexpr std::string_view state_of_delivery = R"sql(
+  SELECT e.estado, e.estado = 'cancelada' OR n.estado = 'cancelada' AS cancelada
+  FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  WHERE e.id = ? AND e.webhook_id = ?)sql";
+constexpr std::string_view running_replay = R"sql(
+  SELECT id, estado FROM reenvios WHERE en_marcha_de = ? AND entrega_id = ?)sql";
+constexpr std::string_view asked_in_a_day = R"sql(
+  SELECT COALESCE(SUM(IF(en_marcha_de IS NULL, reenviadas, tope)), 0) AS usadas,
+    COALESCE(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MIN(pedido_en) + INTERVAL 1 DAY), 0) AS falta_s
+  FROM reenvios FORCE INDEX (reenvios_de_entidad)
+  WHERE entidad_id = ? AND pedido_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY)sql";
+constexpr std::string_view insert_replay = R"sql(
+  INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
+    candidatas, tope)
+  VALUES (?, ?, ?, ?, IF(?, COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), NULL), ?, ?, ?, ?, ?))sql";
+
+// What a delivery came to is told by its attempts since: one that was delivered before ends `entregada` in
+// any case.
+
+constexpr std::string_view progress_of_replay = R"sql(
+  SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
+    CAST(v.pedido_en AS CHAR) AS pedido_en,
+    (SELECT COUNT(*) FROM reenvios_entregas r
+     WHERE r.reenvio_id = v.id AND EXISTS (
+       SELECT 1 FROM intentos_entrega i
+       WHERE i.entrega_id = r.entrega_id AND i.numero > r.intentos_antes
+         AND i.estado_http BETWEEN 200 AND 299)) AS entregadas,
+    (SELECT COUNT(*) FROM reenvios_entregas r JOIN entregas e ON e.id = r.entrega_id
+     WHERE r.reenvio_id = v.id AND e.terminada_en IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM intentos_entrega i
+       WHERE i.entrega_id = r.entrega_id AND i.numero > r.intentos_antes
+         AND i.estado_http BETWEEN 200 AND 299)) AS fallidas
+  FROM reenvios v WHERE v.id = ? AND v.webhook_id = ?)sql";
+constexpr std::string_view cancel = R"sql(
+  UPDATE reenvios SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3)
+  WHERE id = ? AND webhook_id = ? AND estado IN ('pendiente', 'en_curso'))sql";
+
+/// The newest that fit a filter, oldest first.
+constexpr std::string_view filtered_replays = R"sql(
+  SELECT * FROM (
+    SELECT id, entidad_id, webhook_id, entrega_id, estado, candidatas, reenviadas,
+      CAST(pedido_en AS CHAR) AS pedido_en
+    FROM reenvios
+    WHERE (? IS NULL OR entidad_id = ?) AND (? IS NULL OR webhook_id = ?) AND (? IS NULL OR estado = ?)
+      AND (? IS NULL OR pedido_en >= ?)
+    ORDER BY id DESC LIMIT ?) newest
+  ORDER BY id)sql";
+constexpr std::string_view webhook_by_replay = "SELECT webhook_id FROM reenvios WHERE id = ?";
+
+std::optional<std::string> joined(const ReplayRange& range) {
+  return range.events ? std::optional(range.events->joined()) : std::nullopt;
+}
+
+struct NewReplay {
+  DeliveryId delivery = 0;
+  std::optional<ReplayRange> range{};
+  std::uint64_t candidates = 1;
+  std::uint64_t most = 1;
+};
+
+json::Object audit_detail(ReplayId id, const NewReplay& replay) {
+  json::Object detail{{"reenvio", id}};
+  if (!replay.range) {
+    detail.emplace_back("entrega", replay.delivery);
+  } else {
+    detail.emplace_back("desde", platform::format_iso8601(replay.range->since));
+    if (replay.range->until) detail.emplace_back("hasta", platform::format_iso8601(*replay.range->until));
+    detail.emplace_back("candidatas", static_cast<std::int64_t>(replay.candidates));
+  }
+  return detail;
+}
+
+Replay insert(Session& session, const Author& author, WebhookId webhook, const NewReplay& replay) {
+  std::optional<UtcTime> since, until;
+  std::optional<std::string> events;
+  if (replay.range) {
+    since = replay.range->since;
+    until = replay.range->until;
+    events = joined(*replay.range);
+  }
+  session.update(insert_replay, author.entity, webhook, replay.delivery, since, replay.range.has_value(),
+                 until, events, !replay.range || replay.range->failed,
+                 !replay.range || replay.range->delivered, replay.candidates, replay.most);
+  const ReplayId id = session.last_insert_id();
+  note_change(session, author, AuditedAction::replayed, webhook, json::dump(audit_detail(id, replay)));
+  return {id, "pendiente"};
+}
+
+std::optional<Replay> find_running(Session& session, WebhookId webhook, DeliveryId delivery) {
+  const auto rows = session.query(running_replay, webhook, delivery);
+  if (rows.empty()) return std::nullopt;
+  return Replay{rows.front().integer("id"), rows.front().text("estado")};
+}
+
+/// What the entity may still ask for.
+struct Quota {
+  std::uint64_t left = no_limit;
+  unsigned retry_after_s = 1;
+};
+
+/// Keeps the entity's other requests waiting until the transaction ends.
+Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
+  if (max_per_day == 0) return {};
+  take_registration_turn(session, entity);
+  const auto rows = session.query(asked_in_a_day, entity);
+  const auto used = rows.at(0).unsigned_integer("usadas");
+  return {max_per_day - std::min<std::uint64_t>(used, max_per_day),
+          static_cast<unsigned>(std::max<std::int64_t>(1, rows.at(0).integer("falta_s")))};
+}
+
+/// Neither throws within the transaction: a first turn that is rolled back has all who wait for it deadlock.
+struct Turned {
+  AskedReplay asked;
+  std::optional<Quota> exceeded{};
+};
+
+Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
+                   unsigned max_per_day) {
+  using enum ReplayAsked;
+  const auto quota = take_turn(session, author.entity, max_per_day);
+  const auto deliveries = session.query(state_of_delivery, delivery, webhook);
+  const auto webhooks = session.query(webhook_receives, webhook);
+  if (deliveries.empty() || webhooks.empty()) return {{not_found}};
+  const auto& row = deliveries.front();
+  if (row.boolean("cancelada")) return {{cancelled}};
+  if (!webhooks.front().boolean("activo") || row.text("estado") == "retenida") return {{inactive}};
+  if (const auto asked = find_running(session, webhook, delivery)) return {{done, *asked}};
+  if (row.text("estado") == "en_curso") return {{in_flight}};
+  if (quota.left == 0) return {{done}, quota};
+  return {{done, insert(session, author, webhook, {.delivery = delivery})}};
+}
+
+Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
+                   const Candidates& candidates, unsigned max_per_day) {
+  using enum ReplayAsked;
+  const auto quota = take_turn(session, author.entity, max_per_day);
+  const auto webhooks = session.query(webhook_receives, webhook);
+  if (webhooks.empty()) return {{not_found}};
+  if (!webhooks.front().boolean("activo")) return {{inactive}};
+  if (auto found = find_running(session, webhook, 0)) return {{running, std::move(*found)}};
+  if (candidates.count > quota.left) return {{done}, quota};
+  return {{done, insert(session, author, webhook,
+                        {.range = range,
+                         .candidates = candidates.count,
+                         .most = candidates.exact ? candidates.count : quota.left})}};
+}
+
+/// Two that ask for the same at once: the second one finds the first's.
+template <class F>
+AskedReplay once_again_if_duplicate(Session& session, F&& ask) {
+  const auto in_transaction = [&] {
+    const auto turned = transaction(session, ask);
+    if (turned.exceeded) throw TooManyReplays(turned.exceeded->left, turned.exceeded->retry_after_s);
+    return turned.asked;
+  };
+  try {
+    return in_transaction();
+  } catch (const DuplicateKey&) {
+    return in_transaction();
+  }
+}
+
+ReplayProgress read_replay(const Row& row) {
+  const auto delivery = row.integer("entrega_id");
+  return {{row.integer("id"), row.text("estado")},
+          row.integer("entidad_id"),
+          row.integer("webhook_id"),
+          delivery == 0 ? std::nullopt : std::optional(delivery),
+          row.time("pedido_en"),
+          row.unsigned_integer("candidatas"),
+          row.unsigned_integer("reenviadas"),
+          0,
+          0};
+}
+
+}  // namespace
+
+Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& range) {
+  const auto events = joined(range);
+  const auto statement = with_fits_replay(count_within, range.delivered ? of_all : of_failed);
+  const auto rows = session.query(statement, range.since, range.failed, range.delivered, range.since,
+                                  range.until, events, events, webhook, looked_at);
+  const auto& row = rows.at(0);
+  const auto found = row.unsigned_integer("candidatas");
+  const bool seen_all = row.integer("miradas") < looked_at || (range.delivered && row.boolean("antiguas"));
+  return {std::min<std::uint64_t>(found, most_counted), seen_all && found <= most_counted};
+}
+
+AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
+                       unsigned max_per_day) {
+  return once_again_if_duplicate(
+      session, [&] { return ask_in_turn(session, author, webhook, delivery, max_per_day); });
+}
+
+AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
+                       unsigned max_per_day) {
+  const auto candidates = count_candidates(session, webhook, range);
+  return once_again_if_duplicate(
+      session, [&] { return ask_in_turn(session, author, webhook, range, candidates, max_per_day); });
+}
+
+std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id) {
+  const auto rows = session.query(progress_of_replay, id, webhook);
+  if (rows.empty()) return std::nullopt;
+  auto progress = read_replay(rows.front());
+  progress.delivered = rows.front().unsigned_integer("entregadas");
+  progress.failed = rows.front().unsigned_integer("fallidas");
+  return progress;
+}
+
+bool cancel_replay(Session& session, const std::optional<Author>& author, WebhookId webhook, ReplayId id) {
+  return transaction(session, [&] {
+    if (session.update(cancel, id, webhook) == 0) return false;
+    if (author)
+      note_change(session, *author, AuditedAction::replayed, webhook,
+                  json::dump(json::Object{{"reenvio", id}, {"cancelado", true}}));
+    return true;
+  });
+}
+
+std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& filter) {
+  std::vector<ReplayProgress> result;
+  for (const auto& row :
+       session.query(filtered_replays, filter.entity, filter.entity, filter.webhook, filter.webhook,
+                     filter.state, filter.state, filter.since, filter.since, filter.limit))
+    result.push_back(read_replay(row));
+  return result;
+}
+
+std::optional<WebhookId> webhook_of_replay(Session& session, ReplayId id) {
+  const auto rows = session.query(webhook_by_replay, id);
+  if (rows.empty()) return std::nullopt;
+  return rows.front().integer("webhook_id");
+}
+
+}  // namespace store

@@ -1,0 +1,204 @@
+"""POST …/entregas/{entrega}/reenvio, POST …/reenvios and GET, DELETE …/reenvios/{n}: an entity has deliveries sent again."""
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.wait import wait_until
+
+ALL = {"desde": "2020-01-01T00:00:00Z"}
+COUNTS = ["candidatas", "reenviadas", "entregadas", "fallidas"]
+
+
+@pytest.fixture
+def paused(stack):
+    """Nothing is sent, so what is asked for stays as it is."""
+    stack.stop("dispatcher")
+    yield
+    stack.start("dispatcher")
+
+
+def log(entity, hook, query=""):
+    return entity.api("GET", f"{BASE}/{hook.id}/entregas{query}").json()["entregas"]
+
+
+def ended(entity, hook, state, count):
+    return wait_until(lambda: len(found := log(entity, hook, f"?estado={state}&limite=100")) == count and found, 30, state)
+
+
+def fail(entity, receiver, hook, count=1):
+    receiver.behave(hook.path, Behaviour(status=500))
+    for _ in range(count):
+        entity.notify()
+    failed = ended(entity, hook, "fallida", count)
+    receiver.behave(hook.path, Behaviour())
+    return failed
+
+
+def replay(entity, hook, delivery):
+    return entity.api("POST", f"{BASE}/{hook.id}/entregas/{delivery}/reenvio")
+
+
+def replay_all(entity, hook, **body):
+    return entity.api("POST", f"{BASE}/{hook.id}/reenvios", json_body=ALL | body)
+
+
+def progress(entity, hook, number, method="GET"):
+    response = entity.api(method, f"{BASE}/{hook.id}/reenvios/{number}")
+    assert response.status == 200, response
+    assert list(response.json()) == ["id", "estado", *COUNTS]
+    return response.json()
+
+
+def finished(entity, hook, number, **counts):
+    wanted = {"id": number, "estado": "terminado"} | counts
+    wait_until(lambda: progress(entity, hook, number) == wanted, 30, lambda: f"{wanted}, not {progress(entity, hook, number)}")
+
+
+def accepted(response) -> int:
+    assert response.status == 202, response
+    assert list(response.json()) == ["message", "reenvio"] and list(response.json()["reenvio"]) == ["id", "estado"]
+    return response.json()["reenvio"]["id"]
+
+
+def test_one_that_failed_is_sent_again_with_the_same_id_and_says_so(entity, receiver):
+    hook = entity.register()
+    failed, = fail(entity, receiver, hook)
+    number = accepted(replay(entity, hook, failed["id"]))
+    ended(entity, hook, "entregada", 1)
+    finished(entity, hook, number, candidatas=1, reenviadas=1, entregadas=1, fallidas=0)
+    *first, again = receiver.requests(hook.path)
+    assert again.headers["webhook-id"] == failed["mensaje"] and again.body == first[0].body
+    assert again.headers["x-webhook-reenvio"] == "1" and not any("x-webhook-reenvio" in one.headers for one in first)
+    history = entity.api("GET", f"{BASE}/{hook.id}/entregas/{failed['id']}").json()["historial"]
+    assert [one["tipo"] for one in history] == ["programado"] * 4 + ["reenvio"]
+
+
+def test_one_that_was_delivered_stays_so_whatever_its_replay_comes_to(entity, receiver, stack):
+    hook = entity.register()
+    entity.notify()
+    before, = ended(entity, hook, "entregada", 1)
+    receiver.behave(hook.path, Behaviour(status=503))
+    number = accepted(replay(entity, hook, before["id"]))
+    receiver.wait(hook.path, 2)
+    during, = log(entity, hook)
+    assert (during["estado"], during["entregada"]) == ("entregada", before["entregada"])
+    finished(entity, hook, number, candidatas=1, reenviadas=1, entregadas=0, fallidas=1)
+    after, = log(entity, hook)
+    assert (after["estado"], after["entregada"], after["ultimoError"]) == ("entregada", before["entregada"], "")
+    assert stack.delivery(before["id"])["estado"] == "entregada"
+
+
+def test_all_that_failed_since_a_time_after_a_look_at_how_many(entity, receiver):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour())
+    entity.notify()
+    ended(entity, hook, "entregada", 1)
+    failed = fail(entity, receiver, hook, 12)
+    simulated = replay_all(entity, hook, simular=True)
+    assert simulated.status == 200 and simulated.text == '{"candidatas":12,"exacto":true}'
+    assert replay_all(entity, hook, simular=True, estados=["entregada", "fallida"]).json()["candidatas"] == 13
+    assert replay_all(entity, hook, simular=True, eventos=["evaluacion.cerrada"]).json()["candidatas"] == 0
+    assert replay_all(entity, hook, simular=True, hasta=failed[-1]["creada"]).json()["candidatas"] == 0
+    number = accepted(replay_all(entity, hook))
+    ended(entity, hook, "entregada", 13)
+    finished(entity, hook, number, candidatas=12, reenviadas=12, entregadas=12, fallidas=0)
+    assert accepted(replay_all(entity, hook)) != number, "that one is over"
+
+
+def test_the_same_while_it_is_pending_and_one_range_at_a_time(entity, receiver, paused):
+    hook = entity.register()
+    entity.notify()
+    stack = entity.stack
+    stack.start("dispatcher")
+    delivered, = ended(entity, hook, "entregada", 1)
+    stack.stop("dispatcher")
+    with ThreadPoolExecutor(8) as threads:
+        numbers = {accepted(one) for one in threads.map(lambda _: replay(entity, hook, delivered["id"]), range(8))}
+    assert len(numbers) == 1
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda _: replay_all(entity, hook), range(8)))
+    assert sorted(one.status for one in answers) == [202] + [409] * 7
+    number = next(accepted(one) for one in answers if one.status == 202)
+    assert f"el reenvío {number}:" in next(one for one in answers if one.status == 409).json()["message"]
+    assert progress(entity, hook, number, "DELETE")["estado"] == "cancelado"
+    assert progress(entity, hook, number, "DELETE")["estado"] == "cancelado"
+    accepted(replay_all(entity, hook))
+    entries = entity.stack.admin("audit", "list", "--entity", entity.id)
+    assert [e["accion"] for e in entries] == ["alta"] + ["reenvio"] * 4
+    assert json.loads(entries[1]["detalle"])["entrega"] == delivered["id"]
+    listed = entity.stack.admin("replay", "list", "--entity", entity.id)
+    assert [(one["estado"], one["entrega_id"]) for one in listed] == [
+        ("pendiente", delivered["id"]), ("cancelado", None), ("pendiente", None)]
+    assert entity.stack.admin("replay", "cancel", listed[0]["id"])["estado"] == "cancelado"
+    assert "is over" in entity.stack.try_admin("replay", "cancel", listed[0]["id"]).stderr
+
+
+def test_what_cannot_be_replayed(entity, new_entity, receiver):
+    hook = entity.register()
+    failed, = fail(entity, receiver, hook)
+    other = new_entity()
+    foreign = other.register()
+    for path in (f"{hook.id}/entregas/{failed['id']}/reenvio", f"{hook.id}/reenvios", f"{foreign.id}/reenvios"):
+        asked = other if path.startswith(str(hook.id)) else entity
+        assert asked.api("POST", f"{BASE}/{path}", json_body=ALL).text == entity.api(
+            "POST", f"{BASE}/999999999/reenvios", json_body=ALL).text
+    assert replay(other, foreign, failed["id"]).status == 404
+    assert replay(entity, hook, "0").text == replay(entity, hook, 10**18).text == replay(other, foreign, failed["id"]).text
+    number = accepted(replay(entity, hook, failed["id"]))
+    for asked, at in ((other, foreign), (entity, hook)):
+        for unknown in (number + 10**6, "x") + ((number,) if asked is other else ()):
+            assert asked.api("GET", f"{BASE}/{at.id}/reenvios/{unknown}").status == 404
+            assert asked.api("DELETE", f"{BASE}/{at.id}/reenvios/{unknown}").status == 404
+    receiver.behave(hook.path, Behaviour(hold=True))
+    entity.notify()
+    flying = wait_until(lambda: [one["id"] for one in log(entity, hook, "?estado=en_curso") if one["id"] != failed["id"]])
+    assert replay(entity, hook, flying[0]).status == 409
+    receiver.release(hook.path)
+    entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"activo": False})
+    for refused in (replay(entity, hook, failed["id"]), replay_all(entity, hook)):
+        assert refused.status == 409 and "inactivo" in refused.json()["message"]
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"[]", b"{}", b'{"desde": null}', b'{"desde": "ayer"}', b'{"desde": 5}', b'{"desde": "2026-01-02T00:00:00Z", "hasta": "2026-01-01T00:00:00Z"}',
+    b'{"desde": "2026-01-01T00:00:00Z", "estados": []}', b'{"desde": "2026-01-01T00:00:00Z", "estados": ["pendiente"]}',
+    b'{"desde": "2026-01-01T00:00:00Z", "estados": "fallida"}', b'{"desde": "2026-01-01T00:00:00Z", "eventos": []}',
+    b'{"desde": "2026-01-01T00:00:00Z", "eventos": ["x"]}', b'{"desde": "2026-01-01T00:00:00Z", "simular": 1}',
+    b'{"desde": "2026-01-01T00:00:00Z", "otro": 1}'])
+def test_bodies_that_say_something_else_are_400(entity, body):
+    hook = entity.register()
+    answer = entity.api("POST", f"{BASE}/{hook.id}/reenvios", body=body, headers={"Content-Type": "application/json"})
+    assert answer.status == 400 and answer.json()["message"], answer
+
+
+def test_it_takes_no_query_no_other_method_and_no_token_that_only_reads(entity, stack):
+    hook = entity.register()
+    assert entity.api("POST", f"{BASE}/{hook.id}/reenvios?simular=true", json_body=ALL).status == 400
+    assert entity.api("GET", f"{BASE}/{hook.id}/reenvios").status == 405
+    assert entity.api("PUT", f"{BASE}/{hook.id}/entregas/1/reenvio", json_body={}).status == 405
+    assert entity.api("POST", f"{BASE}/{hook.id}/reenvios", body=b"{}", headers={"Content-Type": "text/plain"}).status == 415
+    reader = entity.issue_token("--read-only")
+    assert stack.api("POST", f"{BASE}/{hook.id}/reenvios", reader, json_body=ALL).status == 403
+    assert stack.api("DELETE", f"{BASE}/{hook.id}/reenvios/1", reader).status == 403
+
+
+def test_an_entity_has_so_many_replayed_in_a_day(entity, receiver, stack):
+    hook = entity.register()
+    failed = fail(entity, receiver, hook, 3)
+    stack.stop("fcgi")
+    stack.start("fcgi", APIENTIDADES_LIMITS_REPLAYED="4")
+    try:
+        first = accepted(replay_all(entity, hook))
+        finished(entity, hook, first, candidatas=3, reenviadas=3, entregadas=3, fallidas=0)
+        refused = replay_all(entity, hook, estados=["entregada"])
+        assert refused.status == 429 and 80000 < int(refused.headers["retry-after"]) <= 86400
+        assert "le quedan 1:" in refused.json()["message"]
+        second = accepted(replay(entity, hook, failed[0]["id"]))
+        finished(entity, hook, second, candidatas=1, reenviadas=1, entregadas=1, fallidas=0)
+        assert replay(entity, hook, failed[1]["id"]).status == 429
+    finally:
+        stack.stop("fcgi")
+        stack.start("fcgi")

@@ -1,0 +1,333 @@
+// Replays that entities ask for, and how the dispatcher hands them to the schedule.
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+#include "store/deliveries/delivery_log.hpp"
+#include "store/maintenance/held.hpp"
+#include "store/replays/replay_feed.hpp"
+#include "store/replays/replays.hpp"
+
+using namespace store;
+using namespace store::testing;
+using namespace std::chrono_literals;
+using platform::Milliseconds;
+using enum ReplayAsked;
+
+namespace {
+
+constexpr unsigned most_waiting = 5;
+constexpr unsigned no_limit = 0;
+constexpr FailurePolicy patient{0ms, 15min};
+
+struct Fixture : DeliveryFixture {
+  Author author{1, 7};
+  ReplayRange all{UtcTime{}, {}, {}, true, true};
+  ReplayRange failed{UtcTime{}};
+
+  /// One walk over all webhooks.
+  ReplayWalk feed() {
+    ReplayWalk walk;
+    while (!walk.done) feed_replays(session, most_waiting, walk);
+    return walk;
+  }
+  std::uint64_t fed() { return feed().replayed; }
+  AskedReplay ask(DeliveryId id) { return ask_replay(session, author, webhook.id, id, no_limit); }
+  AskedReplay ask(const ReplayRange& range) {
+    return ask_replay(session, author, webhook.id, range, no_limit);
+  }
+  ReplayProgress progress(const AskedReplay& asked) {
+    return find_replay(session, webhook.id, asked.replay.id).value();
+  }
+  DeliveryId newest(std::string_view state) {
+    add_deliveries(1, state, 0);
+    return session.query("SELECT MAX(id) AS id FROM entregas").at(0).integer("id");
+  }
+  void succeed(const LeasedDelivery& leased) { record_results(session, {delivered(leased)}, patient); }
+  void fail(const LeasedDelivery& leased, std::optional<int> status, bool exhausted = false) {
+    auto result = failed_attempt(leased, 10h);
+    result.status = status;
+    result.failures = leased.failures + 1;
+    if (exhausted) {
+      result.state = DeliveryState::failed;
+      result.wait.reset();
+    }
+    record_results(session, {result}, patient);
+  }
+  std::string shown(DeliveryId id) { return find_evidence(session, webhook.id, id)->delivery.state; }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(replays, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_failed_delivery_is_sent_again_and_counted) {
+  const auto id = newest("fallida");
+  const auto asked = ask(id);
+  BOOST_CHECK(asked.result == done && asked.replay.state == "pendiente");
+  BOOST_CHECK_EQUAL(fed(), 1U);
+  BOOST_CHECK_EQUAL(progress(asked).replay.state, "terminado");
+  const auto leased = claim_one();
+  BOOST_CHECK(leased.id == id && leased.replay && leased.failures == 0);
+  succeed(leased);
+  const auto shown = progress(asked);
+  BOOST_CHECK(shown.replayed == 1 && shown.delivered == 1 && shown.failed == 0);
+  BOOST_CHECK_EQUAL(list_attempts(session, id).back().kind, "reenvio");
+  BOOST_CHECK_EQUAL(list_audit(session, {}).back().action, "reenvio");
+  BOOST_CHECK_EQUAL(feed().webhooks, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_is_asked_for_once_while_it_is_pending) {
+  const auto id = newest("fallida");
+  const auto first = ask(id);
+  BOOST_CHECK_EQUAL(ask(id).replay.id, first.replay.id);
+  fed();
+  BOOST_CHECK_NE(ask(id).replay.id, first.replay.id);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_sent_again_is_told) {
+  const auto id = newest("fallida");
+  BOOST_CHECK(ask(id + 1).result == not_found);
+  BOOST_CHECK(ask_replay(session, {2}, add_webhook(session, 2).id, id, no_limit).result == not_found);
+  BOOST_CHECK(ask(newest("cancelada")).result == ReplayAsked::cancelled);
+  session.update(
+      "UPDATE notificaciones_pendientes SET estado = 'cancelada' WHERE id ="
+      " (SELECT notificacion_id FROM entregas WHERE id = ?)",
+      id);
+  BOOST_CHECK(ask(id).result == ReplayAsked::cancelled);
+  queue_one();
+  BOOST_CHECK(ask(claim_one().id).result == in_flight);
+  const auto other = newest("fallida");
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  BOOST_CHECK(ask(other).result == inactive);
+  BOOST_CHECK(ask(all).result == inactive);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_waits_for_a_retry_is_brought_forward) {
+  queue_one();
+  const auto leased = claim_one();
+  fail(leased, 500);
+  BOOST_CHECK(nothing_due());
+  ask(leased.id);
+  BOOST_CHECK_EQUAL(fed(), 1U);
+  BOOST_CHECK_EQUAL(claim_one().id, leased.id);
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_that_fails_does_not_undo_a_delivery) {
+  queue_one();
+  const auto leased = claim_one();
+  succeed(leased);
+  const auto first = find_evidence(session, webhook.id, leased.id)->delivery.delivered;
+  const auto asked = ask(leased.id);
+  fed();
+  BOOST_CHECK_EQUAL(shown(leased.id), "entregada");
+  auto again = claim_one();
+  fail(again, 503);
+  BOOST_CHECK_EQUAL(shown(leased.id), "entregada");
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
+  again = claim_one();
+  BOOST_CHECK(again.replay);
+  fail(again, 503, true);
+  const auto after = find_evidence(session, webhook.id, leased.id)->delivery;
+  BOOST_CHECK(after.state == "entregada" && after.delivered == first && after.last_error.empty());
+  BOOST_CHECK_EQUAL(only().state, "entregada");
+  BOOST_CHECK(progress(asked).delivered == 0 && progress(asked).failed == 1);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_was_held_for_too_long_ends_as_it_was) {
+  const auto id = newest("entregada");
+  ask(id);
+  fed();
+  session.update(
+      "UPDATE entregas SET estado = 'retenida', proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 100 DAY");
+  HeldWalk walk;
+  while (!walk.done) give_up_held(session, std::chrono::days(90), walk);
+  BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_range_what_fits_is_sent_again_oldest_first_some_at_a_time) {
+  add_deliveries(3, "fallida", 5);
+  add_deliveries(12, "fallida", 2);
+  add_deliveries(3, "entregada", 2);
+  failed.since = platform::utc_now() - 72h;
+  failed.until = platform::utc_now() - 24h;
+  BOOST_CHECK_EQUAL(count_candidates(session, webhook.id, failed).count, 12U);
+  const auto asked = ask(failed);
+  BOOST_CHECK_EQUAL(progress(asked).candidates, 12U);
+  std::vector<DeliveryId> sent;
+  for (const unsigned batch : {5U, 5U, 2U}) {
+    BOOST_CHECK_EQUAL(fed(), batch);
+    BOOST_CHECK_EQUAL(fed(), 0U);  // until those have been tried
+    for (const auto& leased : claim_some(10)) {
+      sent.push_back(leased.id);
+      succeed(leased);
+    }
+  }
+  BOOST_CHECK(std::ranges::is_sorted(sent) && sent.size() == 12);
+  const auto shown = progress(asked);
+  BOOST_CHECK(shown.replay.state == "terminado" && shown.replayed == 12 && shown.delivered == 12);
+  BOOST_CHECK_EQUAL(ask(failed).result == done, true);  // one at a time, and this one is over
+}
+
+BOOST_AUTO_TEST_CASE(of_a_range_tests_other_events_and_cancelled_notifications_are_none) {
+  add_deliveries(4, "entregada", 0);
+  add_deliveries(2, "fallida", 0);
+  session.update("UPDATE notificaciones_pendientes SET evento = 'incidencia.cerrada' ORDER BY id LIMIT 1");
+  session.update(
+      "UPDATE notificaciones_pendientes SET origen = 'prueba' WHERE id IN (SELECT * FROM (SELECT MIN(id) + 1"
+      " FROM notificaciones_pendientes) t)");
+  session.update(
+      "UPDATE notificaciones_pendientes SET estado = 'cancelada' WHERE id IN (SELECT * FROM (SELECT MIN(id) "
+      "+ 2"
+      " FROM notificaciones_pendientes) t)");
+  BOOST_CHECK_EQUAL(count_candidates(session, webhook.id, all).count, 4U);
+  all.events.emplace().insert(webhook::Event::evaluacion_abierta);
+  BOOST_CHECK_EQUAL(count_candidates(session, webhook.id, all).count, 3U);
+  ask(all);
+  BOOST_CHECK_EQUAL(fed(), 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_range_is_refused_while_one_runs_and_singles_go_before_it) {
+  add_deliveries(20, "fallida", 0);
+  const auto single = newest("fallida");
+  const auto first = ask(failed);
+  const auto second = ask(all);
+  BOOST_CHECK(second.result == running && second.replay.id == first.replay.id);
+  ask(single);
+  BOOST_CHECK_EQUAL(fed(), 1U);
+  BOOST_CHECK_EQUAL(claim_one().id, single);
+}
+
+BOOST_AUTO_TEST_CASE(while_the_webhook_fails_one_is_tried_and_a_success_lets_the_rest_follow) {
+  queue_one();
+  fail(claim_one(), 500, true);  // nothing of it waits
+  add_deliveries(9, "fallida", 0);
+  ask(failed);
+  BOOST_CHECK_EQUAL(fed(), 1U);
+  const auto first = claim_one();
+  fail(first, 502);
+  BOOST_CHECK_EQUAL(fed(), 0U);  // it waits for its retry
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE id = ?", first.id);
+  succeed(claim_one());
+  BOOST_CHECK_EQUAL(fed(), 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_receiver_that_refuses_some_gets_the_others) {
+  add_deliveries(9, "fallida", 0);
+  ask(failed);
+  BOOST_CHECK_EQUAL(fed(), 5U);
+  for (const auto& leased : claim_some(5)) fail(leased, 400);
+  BOOST_CHECK_EQUAL(fed(), 4U);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_handed_over_of_one_that_receives_nothing) {
+  add_deliveries(9, "fallida", 0);
+  ask(failed);
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  BOOST_CHECK_EQUAL(fed(), 0U);
+  enable_webhook(session, webhook.id, false);
+  session.update(
+      "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
+      "HOUR)"
+      " ON DUPLICATE KEY UPDATE descansa_hasta = VALUES(descansa_hasta)",
+      webhook.id);
+  BOOST_CHECK_EQUAL(fed(), 0U);
+  session.update("UPDATE webhook_ejecuciones SET descansa_hasta = NULL");
+  BOOST_CHECK_EQUAL(fed(), 5U);
+  delete_webhook(session, {1}, webhook.id);
+  BOOST_CHECK_EQUAL(feed().finished, 1U);
+  BOOST_CHECK_EQUAL(list_replays(session, {}).back().replay.state, "cancelado");
+}
+
+BOOST_AUTO_TEST_CASE(a_request_for_another_entitys_webhook_is_not_believed) {
+  const auto id = newest("fallida");
+  ask(id);
+  session.update("UPDATE reenvios SET entidad_id = 2");
+  const auto walk = feed();
+  BOOST_CHECK(walk.replayed == 0 && walk.finished == 1);
+  BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "fallida");
+}
+
+BOOST_AUTO_TEST_CASE(one_whose_row_somebody_holds_has_its_turn_later) {
+  add_deliveries(3, "fallida", 0);
+  auto other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM entregas ORDER BY id LIMIT 1 FOR UPDATE");
+  ask(failed);
+  BOOST_CHECK_EQUAL(fed(), 0U);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(fed(), 3U);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_stopped_hands_over_no_more) {
+  add_deliveries(9, "fallida", 0);
+  const auto asked = ask(failed);
+  fed();
+  BOOST_CHECK(cancel_replay(session, author, webhook.id, asked.replay.id));
+  BOOST_CHECK(!cancel_replay(session, author, webhook.id, asked.replay.id));
+  for (const auto& leased : claim_some(10)) succeed(leased);
+  BOOST_CHECK_EQUAL(fed(), 0U);
+  const auto shown = progress(asked);
+  BOOST_CHECK(shown.replay.state == "cancelado" && shown.replayed == 5 && shown.delivered == 5);
+  BOOST_CHECK(!find_replay(session, webhook.id + 1, asked.replay.id));
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_has_so_many_replayed_in_a_day) {
+  add_deliveries(8, "fallida", 0);
+  const auto single = newest("fallida");
+  const auto range = ask_replay(session, author, webhook.id, failed, 9);
+  BOOST_CHECK(range.result == done);
+  try {
+    ask_replay(session, author, webhook.id, single, 9);
+    BOOST_ERROR("all nine are taken");
+  } catch (const TooManyReplays& refused) {
+    BOOST_CHECK_EQUAL(refused.left, 0U);
+    BOOST_CHECK(refused.retry_after_s > 86000 && refused.retry_after_s <= 86400);
+  }
+  cancel_replay(session, author, webhook.id, range.replay.id);  // before any was
+  BOOST_CHECK(ask_replay(session, author, webhook.id, single, 9).result == done);
+  BOOST_CHECK_THROW(ask_replay(session, author, webhook.id, failed, 9), TooManyReplays);
+  session.update("UPDATE reenvios SET pedido_en = pedido_en - INTERVAL 25 HOUR");
+  BOOST_CHECK(ask_replay(session, author, webhook.id, failed, 9).result == done);
+}
+
+BOOST_AUTO_TEST_CASE(a_count_that_is_not_whole_says_so_and_a_walk_is_one_in_parts) {
+  add_deliveries(21000, "entregada", 0);
+  add_deliveries(2, "fallida", 0);
+  BOOST_CHECK(count_candidates(session, webhook.id, failed).exact);
+  const auto counted = count_candidates(session, webhook.id, all);
+  BOOST_CHECK(!counted.exact && counted.count == most_counted);
+  const auto asked = ask(failed);
+  unsigned turns = 0;
+  std::uint64_t replayed = 0;
+  while (replayed < 2 && ++turns < 20) replayed += fed();
+  BOOST_CHECK(turns > 5 && turns < 15);
+  BOOST_CHECK_EQUAL(progress(asked).replay.state, "terminado");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_turn_reads_does_not_grow_with_what_is_there) {
+  const auto cost = [&] {
+    ask(newest("fallida"));
+    const auto before = rows_read(session);
+    fed();
+    return rows_read(session) - before;
+  };
+  cost();
+  const auto few = cost();
+  add_deliveries(3000, "entregada", 0);
+  add_deliveries(3000, "fallida", 0);
+  BOOST_CHECK_LE(cost(), few + 20);
+}
+
+BOOST_AUTO_TEST_CASE(those_of_long_ago_are_forgotten) {
+  add_deliveries(3, "fallida", 0);
+  ask(failed);
+  fed();
+  BOOST_CHECK(!forget_old_replay(session, std::chrono::days(30)));
+  session.update("UPDATE reenvios SET terminado_en = terminado_en - INTERVAL 31 DAY");
+  while (forget_old_replay(session, std::chrono::days(30))) {
+  }
+  BOOST_CHECK(list_replays(session, {}).empty());
+  BOOST_CHECK(session.query("SELECT 1 FROM reenvios_entregas").empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
