@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from fakes import verify  # noqa: E402
-from fakes.receiver import Receiver, Request  # noqa: E402
+from fakes.receiver import Behaviour, Receiver, Request  # noqa: E402
 from support.actors import BASE, DATA  # noqa: E402
 from support.sql import SqlError  # noqa: E402
 from support.stack import EVENTS, Stack  # noqa: E402
@@ -35,7 +35,7 @@ class Failed(Exception):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=60, help="the time for everything (60)")
+    parser.add_argument("--seconds", type=int, default=90, help="the time for everything (90)")
     limit_time(parser.parse_args().seconds)
     stack = Stack(folder=os.environ.get("DEV_DIR") or str(ROOT / ".dev"), port=os.environ.get("DEV_PORT") or "8443")
     try:
@@ -76,6 +76,8 @@ class Demo:
             self.deliver_every_event()
             self.deliver_test_event(webhook)
             self.show_listing(webhook)
+            self.replay_what_failed(webhook)
+            self.rotate_the_secret(webhook)
             self.measure_latency()
         finally:
             self.api("DELETE", f"{BASE}/{webhook}")
@@ -140,8 +142,56 @@ class Demo:
         if (listed["ultimoEstado"], listed["ultimoError"]) != (200, ""):
             raise Failed("the listing must show 200 and no error")
 
+    def replay_what_failed(self, webhook: int) -> None:
+        title("6. A delivery fails, and the entity finds it in its log and has it sent again")
+        self.receiver.behave(PATH, Behaviour(status=500))
+        self.stack.notify(ENTITY, EVENTS[0], json.dumps(DATA[EVENTS[0]]))
+        refused = self.arrival()
+        log = f"{BASE}/{webhook}/entregas"
+
+        def failed():
+            deliveries = self.expect(200, self.api("GET", f"{log}?estado=pendiente")).json()["entregas"]
+            return next((one for one in deliveries if one["ultimoEstado"] == 500), None)
+
+        delivery = wait_until(failed, 10, "the failure in the log")
+        print(f"   GET {log}?estado=pendiente")
+        print(f"   200  id {delivery['id']}, ultimoError {json.dumps(delivery['ultimoError'], ensure_ascii=False)}, proximoIntento {delivery['proximoIntento']}")
+        self.receiver.behave(PATH, Behaviour())
+        print(f"   POST {log}/{delivery['id']}/reenvio")
+        started = time.monotonic_ns()
+        self.expect(202, self.api("POST", f"{log}/{delivery['id']}/reenvio"))
+        again = self.arrival()
+        if again.headers["webhook-id"] != refused.headers["webhook-id"] or again.headers.get("x-webhook-reenvio") != "1":
+            raise Failed("what arrived is not the replay")
+        self.show_arrival(again, EVENTS[0], started)
+
+    def rotate_the_secret(self, webhook: int) -> None:
+        title("7. The entity rotates its secret: during the grace the old one and the new one both verify")
+        path, old, new = f"{BASE}/{webhook}/secreto", self.secret, secrets.token_urlsafe(24)
+        until = self.expect(200, self.api("PUT", path, json_body={"secreto": new})).json()["secretoAnteriorHasta"]
+        print(f"   PUT {path}\n   200  secretoAnteriorHasta {until}")
+        during = self.notified()
+        self.check_signature(during, old, "the old secret", "x-webhook-signature")
+        self.check_signature(during, new, "the new secret", "x-webhook-signature-nueva")
+        print(f"   DELETE {path}/anterior")
+        self.expect(200, self.api("DELETE", f"{path}/anterior"))
+        self.secret = new
+        self.check_signature(self.notified(), new, "the new secret alone", "x-webhook-signature")
+
+    def notified(self) -> Request:
+        self.stack.notify(ENTITY, EVENTS[0], json.dumps(DATA[EVENTS[0]]))
+        return self.arrival()
+
+    @staticmethod
+    def check_signature(request: Request, secret: str, whose: str, header: str) -> None:
+        headers = request.headers | {"x-webhook-signature": request.headers.get(header)}
+        problems = verify.problems(headers, request.body, secret)
+        if problems:
+            raise Failed(f"{whose}: {'; '.join(problems)}")
+        print(f"   {request.json()['evento']:<29}{whose:<22} {header} and webhook-signature verified")
+
     def measure_latency(self) -> None:
-        title("6. How long from the row to the receiver, one row at a time on an idle stack")
+        title("8. How long from the row to the receiver, one row at a time on an idle stack")
         milliseconds = []
         for _ in range(LATENCY_ROWS):
             # A row that comes while the dispatcher still records the last one is seen at once, which flatters: come at any
