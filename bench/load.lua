@@ -1,4 +1,4 @@
--- What wrk sends: wrk -s bench/load.lua URL -- KIND TOKENS, where TOKENS is a file with one per line.
+-- What wrk sends: wrk -s bench/load.lua URL -- KIND TOKENS [PATH], where TOKENS is a file with one per line.
 -- Each request has the next token. `register` is a POST, then a DELETE of what it made: one connection per
 -- thread and as many tokens as threads, so that no two of them share an entity.
 local base = "/apientidades/v1/webhooks"
@@ -21,6 +21,9 @@ local kinds = {
   register = with_token("POST", base, body),
 }
 
+-- GET of PATH, below /webhooks.
+local function get(path) return with_token("GET", base .. path) end
+
 local threads = 0
 function setup(thread)
   thread:set("number", threads)
@@ -29,9 +32,10 @@ end
 
 local tokens, requests, registered = {}, {}, nil
 function init(arguments)
+  local make = kinds[arguments[1]] or get(arguments[3])
   for token in io.lines(arguments[2]) do
     tokens[#tokens + 1] = token
-    requests[#requests + 1] = kinds[arguments[1]](token)
+    requests[#requests + 1] = make(token)
   end
   if arguments[1] == "register" then
     request, response = register_or_delete, remember

@@ -9,16 +9,17 @@ from pathlib import Path
 from bench import ROOT, machine
 
 
-def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts: dict[str, list[int]]) -> dict:
+def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts: dict[str, list[int]],
+        path: str = "") -> dict:
     """requests, seconds, p50_ms, p99_ms, and µs of processor time for each request by part (pids; wrk adds itself).
 
-    The kinds are those of load.lua. What is refused (401 apart, where it is asked for) or broken is an error.
+    The kinds are those of load.lua, or `get` of a path below /webhooks. What is refused (401 apart, where it is asked for) or broken is an error.
     """
     threads = connections if kind == "register" else 1
     usage, before = machine.Usage(**parts), _children()
     output = subprocess.run(
         ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s",
-         "-s", ROOT / "bench" / "load.lua", url, "--", kind, tokens],
+         "-s", ROOT / "bench" / "load.lua", url, "--", kind, tokens, *([path] if path else [])],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True, start_new_session=True).stdout
     used = usage.read(wrk=_children() - before)
     found = json.loads(output.split("JSON ", 1)[1])
