@@ -8,6 +8,18 @@ namespace {
 
 constexpr unsigned looked_at = 2000;
 
+/// The newest, whatever they are.
+constexpr std::string_view newest_of_log = R"sql(
+  SELECT e.id, n.evento, n.origen = 'prueba' AS prueba, IF(e.entregada_en IS NULL, e.estado, 'entregada') AS estado,
+    e.intentos, CAST(e.creada_en AS CHAR) AS creada_en,
+    CAST(IF(e.estado = 'entregada', COALESCE(e.entregada_en, e.terminada_en), e.entregada_en) AS CHAR) AS entregada,
+    CAST(COALESCE(e.terminada_en, e.entregada_en) AS CHAR) AS terminada,
+    IF(e.estado = 'pendiente' AND e.entregada_en IS NULL, CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
+    e.ultimo_estado, e.ultimo_error
+  FROM entregas e FORCE INDEX (entregas_de_webhook)
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
+  WHERE e.webhook_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?)sql";
+
 /// Within the page's rows by id, the newest first: whatever is asked of them costs what so many rows cost.
 constexpr std::string_view page_of_log = R"sql(
   SELECT e.id, n.evento, n.origen = 'prueba' AS prueba, IF(e.entregada_en IS NULL, e.estado, 'entregada') AS estado,
@@ -61,19 +73,21 @@ LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filt
                       std::optional<DeliveryId> before) {
   const bool narrowed = filter.state || filter.event || filter.since || filter.until;
   const auto older_than = before.value_or(std::numeric_limits<DeliveryId>::max());
-  const auto look = narrowed ? looked_at : limit + 1;
   LogPage page;
-  for (const auto& row :
-       session.query(page_of_log, webhook, older_than, look, filter.state, filter.state, filter.event,
-                     filter.event, filter.since, filter.since, filter.until, filter.until, limit + 1))
-    page.deliveries.push_back(read_logged(row));
+  const auto rows = narrowed ? session.query(page_of_log, webhook, older_than, looked_at, filter.state,
+                                             filter.state, filter.event, filter.event, filter.since,
+                                             filter.since, filter.until, filter.until, limit + 1)
+                             : session.query(newest_of_log, webhook, older_than, limit + 1);
+  page.deliveries.reserve(rows.size());
+  for (const auto& row : rows) page.deliveries.push_back(read_logged(row));
   if (page.deliveries.size() > limit) {
     page.deliveries.pop_back();
     page.next = page.deliveries.back().id;
   } else if (narrowed) {
-    const auto rows = session.query(end_of_page, filter.since, webhook, older_than, look);
-    const auto& end = rows.at(0);
-    const bool more = end.integer("miradas") == look && (end.null("antiguas") || !end.boolean("antiguas"));
+    const auto looked = session.query(end_of_page, filter.since, webhook, older_than, looked_at);
+    const auto& end = looked.at(0);
+    const bool more =
+        end.integer("miradas") == looked_at && (end.null("antiguas") || !end.boolean("antiguas"));
     if (more) page.next = end.integer("ultima");
   }
   return page;
