@@ -64,6 +64,11 @@ struct PreconditionFailed : HttpError {
       : HttpError(412, "El webhook ha cambiado desde la versión que indica If-Match: vuelva a consultarlo") {}
 };
 
+/// RFC 9110 section 15.5.21.
+struct UnprocessableContent : HttpError {
+  explicit UnprocessableContent(const std::string& message) : HttpError(422, message) {}
+};
+
 struct ContentTooLarge : HttpError {
   ContentTooLarge() : HttpError(413, "El cuerpo de la petición supera los 64 KiB") {}
 };

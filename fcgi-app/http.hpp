@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ struct Request {
   std::string body;
   BodyState body_state = BodyState::complete;
   Purpose purpose = Purpose::api;
+  /// All of its lines, joined as RFC 9110 section 5.3 says; nullopt when there was none.
+  std::optional<std::string> idempotency_key{};
 };
 
 struct Header {

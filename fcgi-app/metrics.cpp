@@ -14,7 +14,7 @@ using metrics::Labels;
 using metrics::Metric;
 using Kind = Metric::Kind;
 
-constexpr std::array statuses{200, 201, 400, 401, 403, 404, 405, 409, 412, 413, 415, 429, 500, 503};
+constexpr std::array statuses{200, 201, 202, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 500, 503};
 
 /// The routes of the table, and one for what is none: an unknown path, or a method that the path does not
 /// take. Never the path itself: it is the client's text.

@@ -4,13 +4,31 @@
 
 namespace api {
 
+namespace {
+
+/// nullopt: it has another name.
+std::optional<std::string_view> value_of(std::string_view parameter, std::string_view name) {
+  if (!parameter.starts_with(name) || !parameter.substr(name.size()).starts_with('=')) return std::nullopt;
+  return parameter.substr(name.size() + 1);
+}
+
+}  // namespace
+
 std::string_view find_parameter(Parameters parameters, std::string_view name) {
-  for (; parameters != nullptr && *parameters != nullptr; ++parameters) {
-    const std::string_view parameter(*parameters);
-    if (parameter.starts_with(name) && parameter.substr(name.size()).starts_with('='))
-      return parameter.substr(name.size() + 1);
-  }
+  for (; parameters != nullptr && *parameters != nullptr; ++parameters)
+    if (const auto value = value_of(*parameters, name)) return *value;
   return {};
+}
+
+std::optional<std::string> join_parameters(Parameters parameters, std::string_view name) {
+  std::optional<std::string> joined;
+  for (; parameters != nullptr && *parameters != nullptr; ++parameters) {
+    const auto value = value_of(*parameters, name);
+    if (!value) continue;
+    joined = joined ? *joined + ", " : std::string();
+    joined->append(*value);
+  }
+  return joined;
 }
 
 AnnouncedBody announced_body(std::string_view content_length) {
@@ -30,6 +48,13 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
+/// A site of an earlier version passes no headers here, only what nginx makes of this one: with nginx 1.22
+/// its first line.
+std::optional<std::string> idempotency_key(Parameters parameters) {
+  auto lines = join_parameters(parameters, "HTTP_IDEMPOTENCY_KEY");
+  return lines ? lines : join_parameters(parameters, "IDEMPOTENCY_KEY");
+}
+
 }  // namespace
 
 Request read_head(Parameters parameters) {
@@ -41,6 +66,7 @@ Request read_head(Parameters parameters) {
   request.authorization = find_parameter(parameters, "HTTP_AUTHORIZATION");
   request.content_type = find_parameter(parameters, "CONTENT_TYPE");
   request.if_match = find_parameter(parameters, "HTTP_IF_MATCH");
+  request.idempotency_key = idempotency_key(parameters);
   return request;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "fcgi-app/http.hpp"
@@ -15,6 +17,10 @@ using Parameters = const char* const*;
 
 /// The first of that name; empty when there is none. A view of the parameters.
 std::string_view find_parameter(Parameters parameters, std::string_view name);
+
+/// All of that name, joined by `, `, as RFC 9110 section 5.3 joins the lines of a header; nullopt when there
+/// is none.
+std::optional<std::string> join_parameters(Parameters parameters, std::string_view name);
 
 /// Everything but the body and its state.
 Request read_head(Parameters parameters);

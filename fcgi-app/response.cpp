@@ -9,6 +9,8 @@ std::string_view reason_phrase(int status) {
       return "OK";
     case 201:
       return "Created";
+    case 202:
+      return "Accepted";
     case 400:
       return "Bad Request";
     case 401:
@@ -27,6 +29,8 @@ std::string_view reason_phrase(int status) {
       return "Content Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 422:
+      return "Unprocessable Content";
     case 429:
       return "Too Many Requests";
     case 503:

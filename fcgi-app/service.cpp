@@ -131,7 +131,8 @@ Response Service::perform(AccessLogEntry& entry) {
     throw UnsupportedMediaType::of_patch();
   const auto keys = shared_.keys.current();
   return route.handler({caller, entry.match.parameters, query_of(request.target), request.body, session_,
-                        *keys, shared_.overrides, shared_.limits, shared_.disable_after, request.if_match});
+                        *keys, shared_.overrides, shared_.limits, shared_.disable_after, request.if_match,
+                        request.idempotency_key});
 }
 
 store::Caller Service::authenticate(const AccessLogEntry& entry) {

@@ -6,6 +6,7 @@
 #include "store/audit/audit.hpp"
 #include "store/deliveries/lease.hpp"
 #include "store/session/batches.hpp"
+#include "store/webhooks/idempotency.hpp"
 #include "store/webhooks/secret_change.hpp"
 
 namespace dispatcher {
@@ -54,6 +55,7 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"forget the audit", &Maintenance::forget_audit, 10min, 100},
           {"feed replays", &Maintenance::feed_replays, 100ms, 0},
           {"forget replays", &Maintenance::forget_replays, 10min, 100},
+          {"forget idempotency keys", &Maintenance::forget_requests, 10min, 100},
       }} {}
 
 void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
@@ -185,6 +187,11 @@ bool Maintenance::forget_replays(store::Session& session) {
   // limits.replayed counts those of a day.
   const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
   return take_turn([&] { return !store::forget_old_replay(session, kept); });
+}
+
+bool Maintenance::forget_requests(store::Session& session) {
+  if (look_at_clock(session).jumped.count() > 0) return true;
+  return take_turn([&] { return store::forget_old_requests(session) < store::batch_rows; });
 }
 
 bool Maintenance::give_up_held(store::Session& session) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,8 +29,9 @@ struct Call {
   const webhook::KeyRing& keys;
   const std::vector<platform::HostOverride>& overrides;
   const platform::LimitSettings& limits;
-  platform::Milliseconds disable_after;  // delivery.disable_after
-  std::string_view if_match;             // the header's value; empty when there was none
+  platform::Milliseconds disable_after;               // delivery.disable_after
+  std::string_view if_match;                          // the header's value; empty when there was none
+  const std::optional<std::string>& idempotency_key;  // as of Request
 };
 
 using Handler = Response (*)(const Call&);

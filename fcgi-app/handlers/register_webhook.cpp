@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/registration_limit.hpp"
@@ -8,21 +11,68 @@
 namespace api {
 namespace {
 
-std::optional<store::Webhook> create(const Call& call, webhook::Registration registration) {
-  return within_registration_limit(call, [&](unsigned limit) {
-    return store::create_webhook(call.session,
-                                 {call.caller.id, std::move(registration.url), registration.events,
-                                  std::move(registration.secret), call.caller.token},
-                                 call.keys, limit);
+constexpr std::size_t max_key_characters = 64;
+
+bool is_visible(char c) { return c > ' ' && c <= '~'; }
+
+void require_key(std::string_view key) {
+  if (key.empty() || key.size() > max_key_characters || !std::ranges::all_of(key, is_visible))
+    throw BadRequest(
+        "Idempotency-Key: debe enviarse una sola vez y tener de 1 a 64 caracteres ASCII visibles, sin "
+        "espacios");
+}
+
+BadRequest too_many() { return BadRequest(std::string(webhook::too_many_webhooks_message)); }
+
+std::string answer_of(const store::Webhook& created) { return webhook::json::dump(created_webhook(created)); }
+
+/// The body of the 201 that this request was answered before.
+std::string answer_again(store::EarlierRequest&& earlier) {
+  switch (earlier.result) {
+    case store::EarlierResult::same:
+      break;
+    case store::EarlierResult::another_body:
+      throw UnprocessableContent(
+          "Esta Idempotency-Key ya se ha usado con otro cuerpo: use otra para otro registro");
+    case store::EarlierResult::webhook_deleted:
+      throw Conflict(
+          "El webhook que se registró con esta Idempotency-Key se ha eliminado: use otra para registrar uno "
+          "nuevo");
+    case store::EarlierResult::cannot_tell:
+      throw Conflict(
+          "Ya no puede comprobarse si el cuerpo es el que se envió con esta Idempotency-Key: consulte la "
+          "lista "
+          "de webhooks y, si falta, use otra");
+  }
+  return std::move(earlier.answer);
+}
+
+std::string create(const Call& call, const store::NewWebhook& wanted) {
+  const auto created = within_registration_limit(
+      call, [&](unsigned limit) { return store::create_webhook(call.session, wanted, call.keys, limit); });
+  if (!created) throw too_many();
+  return answer_of(*created);
+}
+
+std::string create_once(const Call& call, const store::NewWebhook& wanted, std::string_view key) {
+  auto once = within_registration_limit(call, [&](unsigned limit) {
+    return store::create_webhook_once(call.session, wanted, call.keys, limit,
+                                      {call.caller.id, key, call.body}, answer_of);
   });
+  if (once.earlier) return answer_again(std::move(*once.earlier));
+  if (!once.answer) throw too_many();
+  return std::move(*once.answer);
 }
 
 }  // namespace
 
 Response register_webhook(const Call& call) {
-  const auto created = create(call, webhook::parse_registration(call.body, call.overrides));
-  if (!created) throw BadRequest(std::string(webhook::too_many_webhooks_message));
-  return json_response(201, created_webhook(*created));
+  const auto& key = call.idempotency_key;
+  if (key) require_key(*key);
+  auto registration = webhook::parse_registration(call.body, call.overrides);
+  const store::NewWebhook wanted{call.caller.id, std::move(registration.url), registration.events,
+                                 std::move(registration.secret), call.caller.token};
+  return {201, key ? create_once(call, wanted, *key) : create(call, wanted)};
 }
 
 }  // namespace api

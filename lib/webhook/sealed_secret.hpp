@@ -35,6 +35,7 @@ class KeyRing {
   static KeyRing parse(std::string_view file_text, std::string_view path = {});
 
   const std::string& current_id() const { return current_; }
+  bool has(std::string_view id) const { return keys_.contains(id); }
   /// Of every key, in alphabetical order.
   std::vector<std::string> ids() const {
     std::vector<std::string> result;

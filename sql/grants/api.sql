@@ -1,6 +1,6 @@
 -- apientidades-fcgi: authenticates, keeps the webhooks of the entities, queues test events, shows entities their deliveries.
--- It reads no secret, sealed or not; it deletes no row but those that count pending test events, and of a webhook it changes only
--- what sealing its secret and deleting it change.
+-- It reads no secret, sealed or not; it deletes no row but those that count pending test events and Idempotency-Keys that are
+-- too old, and of a webhook it changes only what sealing its secret and deleting it change.
 -- First what an earlier version was granted, and this one no longer needs.
 REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'apientidades_api'@'localhost';
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
@@ -32,3 +32,5 @@ GRANT SELECT ON intentos_entrega TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, DELETE ON pruebas_pendientes TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON turnos_prueba TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON altas_webhook TO 'apientidades_api'@'localhost';
+GRANT SELECT, INSERT (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, respuesta), DELETE
+  ON claves_idempotencia TO 'apientidades_api'@'localhost';

@@ -22,6 +22,7 @@ GRANT SELECT, UPDATE (estado, reenviadas, avance, terminado_en), DELETE ON reenv
 GRANT SELECT, INSERT, UPDATE (por_intentar), DELETE ON reenvios_entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (avance), DELETE ON cambios_webhook TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, ocurrida_en), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (creada_en), DELETE ON claves_idempotencia TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';

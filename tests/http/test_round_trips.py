@@ -48,6 +48,18 @@ def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, sta
         assert asked.count("Prepare") <= 1, session
 
 
+def test_a_registration_pays_for_its_idempotency_key_alone(entity, statements):
+    """Who calls, the slots, the row, its id, what it is, the audit. With a key: its turn (2), what there was, what there is."""
+    def executed(key) -> int:
+        body = {"url": "https://hooks.example.com/", "eventos": ["evaluacion.abierta"]}
+        sessions = statements(lambda: entity.api("POST", BASE, json_body=body, headers={"Idempotency-Key": key} if key else {}))
+        return [command for session in sessions for command, _ in session].count("Execute")
+
+    assert executed(None) == 6
+    assert executed("k") == 6 + 4
+    assert executed("k") == 1 + 3, "a repetition"
+
+
 @pytest.mark.parametrize("token, executed", [(None, 0), ("apie_" + "x" * 43, 1), ("nothing like a token", 0)])
 def test_who_is_refused_costs_one_round_trip_at_most(stack, statements, token, executed):
     sessions = statements(lambda: stack.api("GET", BASE, token))

@@ -115,6 +115,20 @@ void work(Session& session) {
   fan_out(session, DeliveryState::leased);
 }
 
+/// Registrations with an Idempotency-Key: new, repeated, and after one that is too old.
+void serve_once(Session& session, EntityId entity) {
+  webhook::EventSet events;
+  events.insert(webhook::Event::evaluacion_cerrada);
+  const auto once = [&](std::string_view key) {
+    create_webhook_once(session, {entity, "https://receptor.example.org/", events, {}}, keys(), 60,
+                        {entity, key, "{}"}, [](const Webhook&) { return "answer"; });
+  };
+  for (const auto* key : {"k", "k", "l"}) once(key);
+  session.execute("UPDATE claves_idempotencia SET creada_en = '2026-01-01' WHERE entidad_id = 2");
+  once("k");
+  forget_old_requests(session);
+}
+
 /// What the API does for an entity.
 void serve(Session& session, EntityId entity) {
   find_caller(session, webhook::crypto::sha256("token"));
@@ -182,13 +196,20 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 20,"
       " 'evaluacion.cerrada', '{}' FROM " +
       numbers(2000));
-  session.query("ANALYZE TABLE entregas, notificaciones_pendientes");
+  session.execute(
+      "INSERT INTO claves_idempotencia (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, "
+      "respuesta)"
+      " SELECT 3 + seq % 900, CONCAT('k', seq), seq, 'k1', 'h', '' FROM " +
+      numbers(2000));
+  session.query("ANALYZE TABLE entregas, notificaciones_pendientes, claves_idempotencia");
   const auto statements = statements_of(session, [&] {
     serve(session, 1);
+    serve_once(session, 2);
     work(session);
   });
   const auto tables = check_plans(session, statements);
-  for (const auto* table : {"e", "d", "n", "w", "x", "webhooks", "entregas", "notificaciones_pendientes"})
+  for (const auto* table : {"e", "d", "n", "w", "x", "c", "claves_idempotencia", "webhooks", "entregas",
+                            "notificaciones_pendientes"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <boost/test/unit_test.hpp>
+#include <vector>
 
 using api::announced_body;
 using api::BodyState;
@@ -49,6 +50,22 @@ BOOST_AUTO_TEST_CASE(headers_are_no_parameters) {
   BOOST_TEST(request.method.empty());
   BOOST_TEST(request.target.empty());
   BOOST_TEST(request.content_type.empty());
+}
+
+// A repeated header is several parameters (nginx 1.22) or one that has them all (1.26): the same is made of
+// both.
+BOOST_AUTO_TEST_CASE(the_lines_of_an_idempotency_key_are_joined) {
+  const auto key = [](const std::vector<const char*>& parameters) {
+    auto list = parameters;
+    list.push_back(nullptr);
+    return read_head(list.data()).idempotency_key.value_or("none");
+  };
+  BOOST_TEST(key({"REQUEST_METHOD=POST"}) == "none");
+  BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY="}) == "");
+  BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "IDEMPOTENCY_KEY=a"}) == "a");
+  BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "X=y", "HTTP_IDEMPOTENCY_KEY=b"}) == "a, b");
+  BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=", "HTTP_IDEMPOTENCY_KEY="}) == ", ");
+  BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // a site of an earlier version
 }
 
 BOOST_AUTO_TEST_CASE(announced_lengths) {

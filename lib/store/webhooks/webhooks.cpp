@@ -125,18 +125,31 @@ struct Registered {
   std::optional<unsigned> retry_after_s;  // it has registered as many as it may
 };
 
+/// `turn`: of use with a limit, and taken then.
 Registered register_in_turn(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
-                            unsigned max_per_hour) {
-  const auto turn =
-      max_per_hour > 0 ? std::optional(take_registration_turn(session, webhook.entity)) : std::nullopt;
+                            unsigned max_per_hour, const std::optional<RegistrationTurn>& turn) {
   const auto slot = free_slot(session, webhook.entity);
   if (!slot) return {};
-  if (turn) {
+  if (max_per_hour > 0) {
     // Committed: a first turn that is rolled back has all who wait for it deadlock.
-    if (const auto wait = turn->wait_s(max_per_hour)) return {{}, wait};
+    if (const auto wait = turn.value().wait_s(max_per_hour)) return {{}, wait};
     count_registration(session, webhook.entity, max_per_hour);
   }
   return {insert_into_slot(session, webhook, *slot, keys), {}};
+}
+
+/// What the transaction `work` returns; it says `retry_after_s` where the limit is reached.
+template <class F>
+auto register_in_transaction(Session& session, F&& work) {
+  for (;;) {
+    try {
+      auto registered = transaction(session, work);
+      if (registered.retry_after_s) throw TooManyRegistrations(*registered.retry_after_s);
+      return registered;
+    } catch (const DuplicateKey&) {
+      // Another request took the slot meanwhile. It ends: with five of them taken there is none to try for.
+    }
+  }
 }
 
 }  // namespace
@@ -186,16 +199,32 @@ std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash)
 
 std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
                                       const webhook::KeyRing& keys, unsigned max_per_hour) {
-  for (;;) {
-    try {
-      auto registered =
-          transaction(session, [&] { return register_in_turn(session, webhook, keys, max_per_hour); });
-      if (registered.retry_after_s) throw TooManyRegistrations(*registered.retry_after_s);
-      return std::move(registered.webhook);
-    } catch (const DuplicateKey&) {
-      // Another request took the slot meanwhile. It ends: with five of them taken there is none to try for.
-    }
-  }
+  const auto work = [&] {
+    const auto turn =
+        max_per_hour > 0 ? std::optional(take_registration_turn(session, webhook.entity)) : std::nullopt;
+    return register_in_turn(session, webhook, keys, max_per_hour, turn);
+  };
+  return register_in_transaction(session, work).webhook;
+}
+
+RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
+                                   unsigned max_per_hour, const IdempotentRequest& request,
+                                   const std::function<std::string(const Webhook&)>& answer) {
+  struct Turned {
+    RegisteredOnce once;
+    std::optional<unsigned> retry_after_s{};
+  };
+  const auto work = [&]() -> Turned {
+    // Without a limit, too: the first one could commit between our looks at its key and at the slots.
+    const auto turn = take_registration_turn(session, webhook.entity);
+    if (auto earlier = find_earlier(session, request, keys)) return {{std::move(earlier), {}}};
+    const auto made = register_in_turn(session, webhook, keys, max_per_hour, turn);
+    if (!made.webhook) return {{}, made.retry_after_s};
+    auto text = answer(*made.webhook);
+    remember_request(session, request, keys, made.webhook->id, text);
+    return {{{}, std::move(text)}};
+  };
+  return register_in_transaction(session, work).once;
 }
 
 bool delete_webhook(Session& session, const Author& author, WebhookId id) {

@@ -1,6 +1,7 @@
 // Tables `webhooks` and `webhook_ejecuciones`.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "store/audit/audit.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
+#include "store/webhooks/idempotency.hpp"
 #include "webhook/crypto.hpp"
 #include "webhook/event.hpp"
 #include "webhook/sealed_secret.hpp"
@@ -59,6 +61,17 @@ struct NewWebhook {
 /// (registration_quota.hpp).
 std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
                                       const webhook::KeyRing& keys, unsigned max_per_hour = 0);
+
+/// Of a request that may be a repetition: what it is answered is remembered with the webhook, in one
+/// transaction.
+struct RegisteredOnce {
+  std::optional<EarlierRequest> earlier;  // it is one: nothing was registered, and nothing counted
+  std::optional<std::string> answer;  // what `answer` made of the new webhook; neither: the entity has five
+};
+/// As create_webhook. One with the same key that is under way is waited for.
+RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
+                                   unsigned max_per_hour, const IdempotentRequest& request,
+                                   const std::function<std::string(const Webhook&)>& answer);
 
 /// Frees the slot and forgets the secret, in constant time; maintenance cancels what was pending. Once it has
 /// returned, nothing of this webhook is claimed. False: not the entity's, or no longer there.

@@ -1,0 +1,60 @@
+#include "store/webhooks/idempotency.hpp"
+
+#include "store/session/batches.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view purpose = "idempotency";
+
+constexpr std::string_view earlier_request = R"sql(
+  SELECT c.cuerpo_clave, c.cuerpo_huella, c.respuesta,
+    c.creada_en <= UTC_TIMESTAMP(3) - INTERVAL 24 HOUR AS antigua,
+    (SELECT w.id FROM webhooks w WHERE w.id = c.webhook_id AND w.plaza IS NOT NULL) IS NULL AS eliminado
+  FROM claves_idempotencia c FORCE INDEX (PRIMARY)
+  WHERE c.entidad_id = ? AND c.clave = ?)sql";
+constexpr std::string_view forget_one = "DELETE FROM claves_idempotencia WHERE entidad_id = ? AND clave = ?";
+constexpr std::string_view remember = R"sql(
+  INSERT INTO claves_idempotencia (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, respuesta)
+  VALUES (?, ?, ?, ?, ?, ?))sql";
+constexpr std::string_view forget_some = R"sql(
+  DELETE FROM claves_idempotencia WHERE creada_en <= UTC_TIMESTAMP(3) - INTERVAL 24 HOUR
+  ORDER BY creada_en LIMIT ?)sql";
+
+/// Not of the body alone: equal bodies are not seen to be equal. The key has no blank.
+std::string authenticated(const IdempotentRequest& request) {
+  return std::to_string(request.entity) + ' ' + std::string(request.key) + ' ' + std::string(request.body);
+}
+
+EarlierResult judge(const Row& row, const IdempotentRequest& request, const webhook::KeyRing& keys) {
+  if (row.boolean("eliminado")) return EarlierResult::webhook_deleted;
+  if (!keys.has(row.text("cuerpo_clave"))) return EarlierResult::cannot_tell;
+  return keys.is_authentic(purpose, authenticated(request), row.text("cuerpo_huella"))
+             ? EarlierResult::same
+             : EarlierResult::another_body;
+}
+
+}  // namespace
+
+std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentRequest& request,
+                                           const webhook::KeyRing& keys) {
+  const auto rows = session.query(earlier_request, request.entity, request.key);
+  if (rows.empty()) return std::nullopt;
+  if (rows.front().boolean("antigua")) {  // maintenance has not come by yet
+    session.update(forget_one, request.entity, request.key);
+    return std::nullopt;
+  }
+  const auto result = judge(rows.front(), request, keys);
+  return EarlierRequest{result, result == EarlierResult::same ? rows.front().text("respuesta") : ""};
+}
+
+void remember_request(Session& session, const IdempotentRequest& request, const webhook::KeyRing& keys,
+                      WebhookId registered, std::string_view answer) {
+  session.update(remember, request.entity, request.key, registered, keys.current_id(),
+                 keys.authenticate(purpose, authenticated(request)), answer);
+}
+
+std::uint64_t forget_old_requests(Session& session) { return session.update(forget_some, batch_rows); }
+
+}  // namespace store

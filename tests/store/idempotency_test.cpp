@@ -1,0 +1,179 @@
+// Registrations with an Idempotency-Key: repeated, at once, too late, and after what they depend on has gone.
+#include "store/webhooks/idempotency.hpp"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <set>
+#include <thread>
+
+#include "maintenance_support.hpp"
+#include "store/webhooks/registration_quota.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+namespace {
+
+constexpr unsigned limit = 7;
+
+NewWebhook registration(EntityId entity) {
+  webhook::EventSet events;
+  events.insert(webhook::Event::evaluacion_cerrada);
+  return {entity, "https://receptor.example.org/", events, "s"};
+}
+
+RegisteredOnce register_once(Session& session, EntityId entity, std::string_view key, std::string_view body,
+                             const webhook::KeyRing& ring = keys(), unsigned max = limit) {
+  return create_webhook_once(session, registration(entity), ring, max, {entity, key, body},
+                             [](const Webhook& made) { return "webhook " + std::to_string(made.id); });
+}
+
+struct Fixture : MaintenanceFixture {
+  Fixture() {
+    add_entity(session, 1, "Entidad");
+    add_entity(session, 2, "Entidad");
+  }
+  /// The body of the 201; the first one's or again.
+  std::string answer(std::string_view key, std::string_view body, EntityId entity = 1) {
+    const auto once = register_once(session, entity, key, body);
+    return once.earlier ? once.earlier->answer : once.answer.value();
+  }
+  EarlierResult earlier(std::string_view key, std::string_view body, const webhook::KeyRing& ring = keys()) {
+    return register_once(session, 1, key, body, ring).earlier.value().result;
+  }
+  std::int64_t registered(EntityId entity = 1) {
+    return count("webhooks", "entidad_id = " + std::to_string(entity));
+  }
+  void make_older(const std::string& by) {
+    session.execute("UPDATE claves_idempotencia SET creada_en = UTC_TIMESTAMP(3) - INTERVAL " + by);
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(idempotency, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_same_again_is_answered_the_same_and_counts_for_nothing) {
+  const auto first = answer("k", "cuerpo");
+  const auto used = number("SELECT MICROSECOND(saldadas_hasta) FROM altas_webhook");
+  for (int i = 0; i < 20; ++i) BOOST_TEST(answer("k", "cuerpo") == first);
+  BOOST_TEST(registered() == 1);
+  BOOST_TEST(number("SELECT MICROSECOND(saldadas_hasta) FROM altas_webhook") == used);
+  BOOST_TEST(count("auditoria") == 1);
+  BOOST_TEST(answer("K", "cuerpo") != first);  // another key
+  BOOST_TEST(answer("k", "cuerpo", 2) != first);
+  BOOST_TEST(registered() == 2);
+  BOOST_TEST(registered(2) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(another_body_registers_nothing) {
+  answer("k", "cuerpo");
+  for (const auto* other : {"cuerpo ", "", "Cuerpo", "k cuerpo"})
+    BOOST_CHECK(earlier("k", other) == EarlierResult::another_body);
+  BOOST_TEST(registered() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_repetition_comes_before_the_five_and_the_limit) {
+  const auto first = answer("k1", "cuerpo");
+  for (const auto* key : {"k2", "k3", "k4", "k5"}) answer(key, "cuerpo");
+  const auto sixth = register_once(session, 1, "k6", "cuerpo");
+  BOOST_TEST((!sixth.answer && !sixth.earlier));
+  BOOST_TEST(count("claves_idempotencia") == 5);  // what was not registered is not remembered
+  BOOST_TEST(answer("k1", "cuerpo") == first);
+  delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
+  delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks WHERE plaza IS NOT NULL"));
+  answer("k6", "cuerpo");
+  answer("k7", "cuerpo");
+  delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
+  BOOST_CHECK_THROW(register_once(session, 1, "k8", "cuerpo"), TooManyRegistrations);
+  BOOST_TEST(count("claves_idempotencia") == 7);
+  BOOST_TEST(answer("k1", "cuerpo") == first);
+}
+
+BOOST_AUTO_TEST_CASE(a_deleted_webhook_is_not_registered_again) {
+  answer("k", "cuerpo");
+  delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
+  BOOST_CHECK(earlier("k", "cuerpo") == EarlierResult::webhook_deleted);
+  session.execute("UPDATE webhooks SET secreto_clave = NULL, secreto_sellado = NULL");
+  session.execute("DELETE FROM webhooks");  // purged
+  BOOST_CHECK(earlier("k", "cuerpo") == EarlierResult::webhook_deleted);
+}
+
+BOOST_AUTO_TEST_CASE(the_body_is_known_as_long_as_its_key_is_there) {
+  const std::string line = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n";
+  const std::string newer = "k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\n";
+  const auto first = answer("k", "cuerpo");
+  const auto rotated = webhook::KeyRing::parse(newer + line);
+  BOOST_TEST(register_once(session, 1, "k", "cuerpo", rotated).earlier.value().answer == first);
+  BOOST_CHECK(earlier("k", "otro", rotated) == EarlierResult::another_body);
+  for (const auto* body : {"cuerpo", "otro"})
+    BOOST_CHECK(earlier("k", body, webhook::KeyRing::parse(newer)) == EarlierResult::cannot_tell);
+  BOOST_TEST(count("claves_idempotencia", "cuerpo_huella LIKE '%cuerpo%' OR respuesta LIKE '%cuerpo%'") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(after_24_hours_it_is_a_key_like_any_other) {
+  const auto first = answer("k", "cuerpo");
+  make_older("86399 SECOND");
+  BOOST_TEST(forget_old_requests(session) == 0U);
+  BOOST_TEST(answer("k", "cuerpo") == first);
+  make_older("86400 SECOND");
+  const auto second = answer("k", "otro");  // also while the old one is still there
+  BOOST_TEST(second != first);
+  BOOST_TEST(answer("k", "otro") == second);
+  BOOST_TEST(count("claves_idempotencia") == 1);
+  make_older("86400 SECOND");
+  BOOST_TEST(forget_old_requests(session) == 1U);
+  BOOST_TEST(count("claves_idempotencia") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
+  std::atomic<int> conflicts = 0;
+  for (const unsigned max : {0U, limit}) {  // with a limit, and without
+    const auto key = std::to_string(max);
+    std::vector<std::string> answers(8);
+    {
+      std::vector<std::jthread> threads;
+      threads.reserve(answers.size());
+      for (auto& text : answers) {
+        threads.emplace_back([&] {
+          Session one(server(database.name),
+                      {.program_user = "root", .on_error = [&](const DatabaseError&) { ++conflicts; }});
+          const auto once = register_once(one, 1, key, "cuerpo", keys(), max);
+          text = once.earlier ? once.earlier->answer : once.answer.value();
+        });
+      }
+    }
+    BOOST_TEST(std::set<std::string>(answers.begin(), answers.end()).size() == 1U);
+    BOOST_TEST(answers[0].starts_with("webhook "));
+  }
+  BOOST_TEST(registered() == 2);
+  BOOST_TEST(conflicts == 0);
+}
+
+// Else it could find neither the key, nor, a moment later, a slot: 400 for what was registered.
+BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
+  Session other = database.connect();
+  session.execute("START TRANSACTION");
+  take_registration_turn(session, 1);
+  std::string text;
+  std::atomic<bool> done = false;
+  std::jthread second([&] {
+    text = register_once(other, 1, "k", "cuerpo", keys(), 0).answer.value();
+    done = true;
+  });
+  Session look = database.connect();
+  const auto waits = [&] {
+    return !look.query(
+                    "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_query "
+                    "LIKE '%altas_webhook%'")
+                .empty();
+  };
+  while (!waits() && !done) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  BOOST_TEST(!done);
+  session.execute("ROLLBACK");
+  second.join();
+  BOOST_TEST(text.starts_with("webhook "));
+  BOOST_TEST(registered() == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
