@@ -23,7 +23,7 @@ NAMES = {
     "isolation": "what the others feel of black holes, and of one entity's million rows",
     "crowds": "what the others feel of slow receivers, bad, large and locked rows, broadcasts, deletions: --only CASE,…",
     "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
-    "log": "pages of the delivery log of a webhook with a million deliveries, beside the same hello",
+    "log": "pages of the delivery log of a webhook with a million deliveries, and its statistics, beside the same hello",
     "api": "requests per second of each endpoint, beside a FastCGI hello and the database's own commits",
 }
 

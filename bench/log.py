@@ -14,7 +14,8 @@ from bench.service import EVENT, Service
 DEFAULTS = {"rounds": 5, "seconds": 3, "others": [1_000_000]}
 PAGE = 50  # the API's own
 FIRST, MIDDLE, LAST = "first page", "page in the middle", "last page"
-NONE, WHOLE = "page that nothing fits", "one delivery whole"
+NONE, WHOLE, STATISTICS = "page that nothing fits", "one delivery whole", "statistics"
+ALONE = (NONE, STATISTICS)  # one request at a time
 
 
 def run(options) -> Report:
@@ -47,7 +48,8 @@ class Bench:
             INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (1, 1, 'https://h1.receptor.test/notificaciones', '{EVENT}')""")
         filling.finished(self.service, count, 1)
         base = "/1/entregas"
-        self.paths = {FIRST: base, NONE: f"{base}?estado=fallida", WHOLE: f"{base}/{count // 2}"}
+        self.paths = {FIRST: base, NONE: f"{base}?estado=fallida", WHOLE: f"{base}/{count // 2}",
+                      STATISTICS: "/1/estadisticas"}
         progress("walking through the pages")
         cursors = self._cursors(token, base)
         self.paths[MIDDLE] = f"{base}?cursor={cursors[len(cursors) // 2]}"
@@ -70,7 +72,7 @@ class Bench:
                 "handlers": self.service.stack.pids("fcgi") + hello.pids()}
         found = {HELLO: self._load("list", pids, hello.url)}
         for name, path in self.paths.items():
-            found[name] = self._load("get", pids, path=path, connections=1 if name == NONE else self.connections)
+            found[name] = self._load("get", pids, path=path, connections=1 if name in ALONE else self.connections)
         return found
 
     def _load(self, kind: str, pids: dict[str, list[int]], url: str | None = None, path: str = "",
@@ -86,4 +88,5 @@ def judge(report: Report) -> None:
         Target(f"{FIRST} of {PAGE}, of the control's rate", rows[FIRST]["of control"], "at least", 0.25),
         Target("the slowest page elsewhere, of the first one's rate", slowest, "at least", 0.9),
         Target(f"{NONE}, one request at a time, p50", rows[NONE]["p50 ms"], "at most", 50.0, "ms"),
+        Target(f"{STATISTICS}, one request at a time, p50", rows[STATISTICS]["p50 ms"], "at most", 20.0, "ms"),
     ]

@@ -7,7 +7,7 @@
 namespace api {
 namespace {
 
-constexpr std::array<Route, 15> table{{
+constexpr std::array<Route, 16> table{{
     {"GET", "/webhooks", list_webhooks, true},
     {"POST", "/webhooks", register_webhook},
     {"GET", "/webhooks/eventos", list_events, true},
@@ -23,6 +23,7 @@ constexpr std::array<Route, 15> table{{
     {"POST", "/webhooks/{id}/reenvios", replay_deliveries},
     {"GET", "/webhooks/{id}/reenvios/{reenvio}", show_replay},
     {"DELETE", "/webhooks/{id}/reenvios/{reenvio}", stop_replay},
+    {"GET", "/webhooks/{id}/estadisticas", show_statistics},
 }};
 
 /// The path below base_path; nullopt when it is not below it.

@@ -50,6 +50,7 @@ Response show_delivery(const Call& call);      // GET /webhooks/{id}/entregas/{e
 Response replay_delivery(const Call& call);    // POST /webhooks/{id}/entregas/{entrega}/reenvio
 Response replay_deliveries(const Call& call);  // POST /webhooks/{id}/reenvios
 Response show_replay(const Call& call);        // GET /webhooks/{id}/reenvios/{reenvio}
+Response show_statistics(const Call& call);    // GET /webhooks/{id}/estadisticas
 Response stop_replay(const Call& call);        // DELETE /webhooks/{id}/reenvios/{reenvio}
 
 }  // namespace api

@@ -1,0 +1,67 @@
+#include "store/deliveries/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace store {
+
+namespace {
+
+constexpr unsigned looked_at = 2000;
+
+/// Within the newest rows by id: it costs what so many rows cost. Ids are nearly in the order of time.
+constexpr std::string_view count_by_state = R"sql(
+  SELECT COUNT(*) AS miradas, COALESCE(MIN(v.creada_en) < MAX(v.desde) - INTERVAL 1 HOUR, FALSE) AS todas,
+    COALESCE(SUM(v.cuenta AND v.entregada), 0) AS entregadas,
+    COALESCE(SUM(v.cuenta AND NOT v.entregada AND v.estado = 'fallida'), 0) AS fallidas,
+    COALESCE(SUM(v.cuenta AND NOT v.entregada AND v.estado IN ('pendiente', 'en_curso')), 0) AS pendientes,
+    COALESCE(SUM(v.cuenta AND NOT v.entregada AND v.estado = 'retenida'), 0) AS retenidas,
+    COALESCE(SUM(IF(v.cuenta, v.intentos, 0)), 0) AS intentos
+  FROM (SELECT e.creada_en, e.estado, e.intentos, e.estado = 'entregada' OR e.entregada_en IS NOT NULL AS entregada,
+          UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS desde,
+          n.origen = 'evaluacion' AND e.creada_en >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS cuenta
+        FROM entregas e FORCE INDEX (entregas_de_webhook)
+        STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
+        WHERE e.webhook_id = ? ORDER BY e.id DESC LIMIT ?) v)sql";
+constexpr std::string_view durations_of_received = R"sql(
+  SELECT i.duracion_ms
+  FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
+        WHERE webhook_id = ? ORDER BY id DESC LIMIT ?) v
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
+  STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = e.id
+  WHERE n.origen = 'evaluacion' AND e.creada_en >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND
+    AND i.estado_http BETWEEN 200 AND 299
+  ORDER BY i.duracion_ms)sql";
+
+/// The nearest rank; of values in ascending order.
+std::optional<std::int64_t> percentile(const std::vector<std::int64_t>& values, double share) {
+  if (values.empty()) return std::nullopt;
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  return values.at(rank - 1);
+}
+
+}  // namespace
+
+DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform::Milliseconds window) {
+  const std::int64_t seconds = window / std::chrono::seconds(1);
+  const auto counted = session.query(count_by_state, seconds, seconds, webhook, looked_at);
+  const auto& row = counted.at(0);
+  std::vector<std::int64_t> durations;
+  for (const auto& attempt : session.query(durations_of_received, webhook, looked_at, seconds))
+    durations.push_back(attempt.integer("duracion_ms"));
+  // Both were asked one after the other: an attempt may have ended in between.
+  const auto attempts = row.unsigned_integer("intentos");
+  return {row.unsigned_integer("entregadas"),
+          row.unsigned_integer("fallidas"),
+          row.unsigned_integer("pendientes"),
+          row.unsigned_integer("retenidas"),
+          attempts - std::min<std::uint64_t>(attempts, durations.size()),
+          percentile(durations, 0.5),
+          percentile(durations, 0.95),
+          row.integer("miradas") < looked_at || row.boolean("todas")};
+}
+
+}  // namespace store

@@ -1,0 +1,44 @@
+"""GET /webhooks/{id}/estadisticas: how the deliveries of a webhook have gone of late."""
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.wait import wait_until
+
+FIELDS = ["ventana", "entregadas", "fallidas", "pendientes", "retenidas", "intentosFallidos", "p50Ms", "p95Ms", "exacto"]
+
+
+def shown(entity, hook, query=""):
+    response = entity.api("GET", f"{BASE}/{hook.id}/estadisticas{query}")
+    assert response.status == 200, response
+    assert list(response.json()) == FIELDS
+    return response.json()
+
+
+def test_what_arrived_what_failed_and_how_long_it_took(entity, receiver):
+    hook = entity.register()
+    assert shown(entity, hook) == dict.fromkeys(FIELDS, 0) | {"ventana": "24h", "p50Ms": None, "p95Ms": None, "exacto": True}
+    receiver.behave(hook.path, Behaviour(status=500), Behaviour(delay=0.1))
+    entity.notify()
+    wait_until(lambda: shown(entity, hook)["entregadas"] == 1, 20, "it to arrive")
+    receiver.behave(hook.path, Behaviour(status=404))
+    entity.notify()
+    wait_until(lambda: shown(entity, hook)["fallidas"] == 1, 20, "the other one to fail")
+    entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"})
+    receiver.wait(hook.path, 7)
+    found = shown(entity, hook, "?ventana=7d")
+    assert (found["entregadas"], found["fallidas"], found["pendientes"], found["intentosFallidos"]) == (1, 1, 0, 5)
+    assert found["p50Ms"] == found["p95Ms"] >= 100 and found["ventana"] == "7d" and found["exacto"]
+
+
+@pytest.mark.parametrize("query", ["?ventana=", "?ventana=1h", "?ventana=24h&ventana=7d", "?otro=1", "?ventana"])
+def test_another_window_is_400(entity, query):
+    hook = entity.register()
+    assert entity.api("GET", f"{BASE}/{hook.id}/estadisticas{query}").status == 400
+
+
+def test_another_entitys_is_answered_as_one_that_does_not_exist(entity, new_entity):
+    hook, stranger = entity.register(), new_entity()
+    foreign = stranger.api("GET", f"{BASE}/{hook.id}/estadisticas")
+    assert foreign.status == 404 and foreign.text == stranger.api("GET", f"{BASE}/999999999/estadisticas").text
+    assert entity.api("POST", f"{BASE}/{hook.id}/estadisticas", json_body={}).status == 405
