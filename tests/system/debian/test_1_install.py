@@ -43,6 +43,11 @@ def test_a_token_that_is_none_is_refused_through_nginx_and_tls(installation):
     assert installation.api("GET", BASE).status == 401
 
 
+def test_the_api_described_is_there_for_anybody(installation):
+    answer = installation.api("GET", "/apientidades/openapi.json")
+    assert answer.status == 200 and answer.json()["openapi"] == "3.1.0"
+
+
 def test_manual_pages_and_completion(machine, installation):
     for page in ("apientidades-admin.1", "apientidades-fcgi.8", "apientidades-dispatcher.8", "apientidades.conf.5",
                  "apientidades-setup-database.8"):

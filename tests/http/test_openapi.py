@@ -1,0 +1,119 @@
+"""web/openapi.json: what it says of the API is what the program does, and every request that it allows is answered as it says."""
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.actors import BASE, DATA
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "web" / "openapi.json"
+DOCUMENT = json.loads(FILE.read_text())
+TOOLS = Path(os.environ.get("OPENAPI_TOOLS", ROOT / ".dev" / "openapi-tools"))
+METHODS = {"get", "put", "post", "delete", "patch"}
+TYPES = {"int": "integer", "string": "string", "number": "number", "date": "date", "date-time": "date-time"}
+
+
+def tool(name: str, program: str) -> Path:
+    found = TOOLS / name / program
+    if not (TOOLS / name / "pins").exists():
+        pytest.skip(f"{name} could not be installed: {TOOLS}/{name}/log")
+    return found
+
+
+def test_it_is_served_as_it_is_without_a_token(stack):
+    answer = stack.api("GET", "/apientidades/openapi.json")
+    assert answer.status == 200 and answer.headers["content-type"] == "application/json; charset=utf-8"
+    assert answer.text == FILE.read_text()
+    assert stack.api("HEAD", "/apientidades/openapi.json").status == 200
+    assert stack.api("POST", "/apientidades/openapi.json").status == 405
+    for other in ("/apientidades/openapi.json/", "/apientidades/../apientidades/openapi.json", "/apientidades/web/openapi.json"):
+        assert stack.api("GET", other).status in (400, 404), other
+
+
+def test_its_operations_are_the_programs():
+    table = (ROOT / "fcgi-app" / "routes.cpp").read_text()
+    program = set(re.findall(r'^    \{"([A-Z]+)", "([^"]+)",', table, re.M))
+    described = {(method.upper(), path) for path, item in DOCUMENT["paths"].items() for method in item if method in METHODS}
+    assert described == program and len(program) > 10
+    operations = [item[method] for item in DOCUMENT["paths"].values() for method in item if method in METHODS]
+    assert len({one["operationId"] for one in operations}) == len(operations)
+
+
+def test_its_notifications_are_the_events_with_their_fields():
+    rows = re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| (.+) \|$", (ROOT / "docs" / "events.md").read_text(), re.M)
+    assert [event for event, _ in rows] == list(DATA) == list(DOCUMENT["webhooks"])
+    assert DOCUMENT["components"]["schemas"]["Evento"]["enum"] == list(DATA)
+    for event, fields in rows:
+        expected = {name: [TYPES[one] for one in kinds.split(" or ")] for name, kinds in re.findall(r"`(\w+)` ([a-z-]+(?: or [a-z-]+)?)", fields)}
+        schema = DOCUMENT["components"]["schemas"][f"data.{event}"]
+        found = {name: [one.get("format", one["type"]) for one in field.get("anyOf", [field])] for name, field in schema["properties"].items()}
+        assert found == expected and schema["required"] == list(expected), event
+        post = DOCUMENT["webhooks"][event]["post"]
+        assert post["parameters"][0]["schema"] == {"const": event}
+        real, test = (one["value"] for one in post["requestBody"]["content"]["application/json"]["examples"].values())
+        assert list(real["data"]) == list(expected) and test["data"]["test"] is True
+        assert set(post["responses"]) == {"2XX", "410", "429", "503", "default"}
+
+
+def test_the_headers_of_a_notification_are_those_that_are_sent(entity, receiver):
+    hook = entity.register()
+    entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro-secreto"})
+    entity.notify()
+    sent = {name for name in receiver.wait(hook.path, 1)[0].headers if "webhook" in name}
+    post = DOCUMENT["webhooks"]["evaluacion.abierta"]["post"]
+    described = {(DOCUMENT["components"]["parameters"][one["$ref"].rpartition("/")[2]] if "$ref" in one else one)["name"].lower()
+                 for one in post["parameters"]}
+    assert described == sent | {"x-webhook-reenvio"}
+
+
+def messages(node):
+    """Of all examples of errors."""
+    if isinstance(node, dict):
+        schema = node.get("schema", {})
+        if schema.get("$ref", "").endswith("/Mensaje"):
+            yield from (one["value"]["message"] for one in node.get("examples", {}).values())
+        for value in node.values():
+            yield from messages(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from messages(value)
+
+
+def test_its_messages_are_those_of_the_manual():
+    """tests/system/test_docs.py compares those with the sources."""
+    manual = re.findall(r"«([^»]+)»", (ROOT / "docs" / "api.md").read_text())
+    patterns = [re.compile(re.sub(r"\\\{[^}]*\\\}", ".+", re.escape(one))) for one in manual]
+    found = set(messages(DOCUMENT))
+    assert len(found) > 30
+    assert not [one for one in found if not any(pattern.fullmatch(one) for pattern in patterns)]
+
+
+def test_a_linter_finds_nothing():
+    program = tool("redocly", "node_modules/.bin/redocly")
+    found = subprocess.run([program, "lint", "--max-problems", "20", FILE], capture_output=True, text=True, timeout=120, cwd=TOOLS,
+                           env=os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
+    output = found.stdout + found.stderr
+    assert found.returncode == 0 and "warning" not in output.replace("npm warn", ""), output
+
+
+# What no schema can say is left to the other tests: five webhooks, a cursor of the same query, `desde` before `hasta`, If-Match.
+def test_everything_that_it_allows_is_answered_as_it_says(entity, stack):
+    program = tool("schemathesis", "venv/bin/schemathesis")
+    entity.register()
+    entity.notify()
+    examples = 500 if os.environ.get("TEST_LONG") else 60
+    base = stack.env["BASE_URL"]
+    found = subprocess.run(
+        [program, "--config-file", ROOT / "tests" / "openapi" / "schemathesis.toml", "run", f"{base}/apientidades/openapi.json",
+         "--url", f"{base}/apientidades/v1", "--header", f"Authorization: Bearer {entity.token}", "--tls-verify", stack.env["CA_CERT"],
+         "--exclude-checks", "positive_data_acceptance", "--max-examples", str(examples), "--seed", "1", "--no-color"],
+        capture_output=True, text=True, timeout=600, cwd=stack.folder,
+        env={name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")})
+    assert found.returncode == 0, found.stdout[-6000:] + found.stderr
+    tested, selected = re.search(r"Selected: (\d+)/\d+\n +Tested: (\d+)", found.stdout).groups()
+    assert tested == selected == str(sum(method in METHODS for item in DOCUMENT["paths"].values() for method in item)), found.stdout
+    assert "Stateful" in found.stdout
