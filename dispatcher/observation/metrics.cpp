@@ -98,6 +98,8 @@ std::vector<Metric> gauges() {
        "as "
        "of the last look, the same from every dispatcher of a database.",
        series("share", {"0.5", "0.9"})},
+      {Kind::gauge, "apientidades_entities_changing_webhooks",
+       "Entities that have changed a webhook in the last hour, up to 100; as of the last look."},
   };
 }
 
@@ -182,7 +184,8 @@ Metrics::Metrics()
             table.gauge("apientidades_notification_numbers_left"),
             table.gauge("apientidades_clock_jump_seconds"),
             table.gauge("apientidades_webhooks_near_deactivation", 0),
-            table.gauge("apientidades_webhooks_near_deactivation", 1)},
+            table.gauge("apientidades_webhooks_near_deactivation", 1),
+            table.gauge("apientidades_entities_changing_webhooks")},
       attempts_(counters_of(table, "apientidades_attempts_total", outcome_labels.size())),
       durations_{table.histogram("apientidades_attempt_duration_seconds", 0),
                  table.histogram("apientidades_attempt_duration_seconds", 1)},

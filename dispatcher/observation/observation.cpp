@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "platform/service_manager.hpp"
+#include "store/audit/audit.hpp"
 
 namespace dispatcher {
 
@@ -97,6 +98,7 @@ Observation::Span Observation::look() {
     queue_ = store::queue_status(session_, count_limit);
     metrics_.queue.numbers_left.set(store::notification_numbers_left(session_).value_or(unknown));
     const auto near = store::count_near_deactivation(session_, settings_.delivery.disable_after);
+    metrics_.queue.changing_entities.set(static_cast<double>(store::count_changing_entities(session_)));
     const auto cost = platform::monotonic_now() - start;
     show(*queue_);
     show(near);
@@ -133,7 +135,7 @@ void Observation::forget() const {
   const auto& to = metrics_.queue;
   for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,
                             to.held, to.failed, to.oldest_notification, to.oldest_delivery, to.numbers_left,
-                            to.clock_jump, to.past_half, to.past_nine_tenths})
+                            to.clock_jump, to.past_half, to.past_nine_tenths, to.changing_entities})
     gauge.set(unknown);
 }
 

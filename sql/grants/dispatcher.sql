@@ -21,7 +21,7 @@ GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'l
 GRANT SELECT, UPDATE (estado, reenviadas, avance, terminado_en), DELETE ON reenvios TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE (por_intentar), DELETE ON reenvios_entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (avance), DELETE ON cambios_webhook TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT (id, ocurrida_en), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (id, ocurrida_en, entidad_id, accion), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (creada_en), DELETE ON claves_idempotencia TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';

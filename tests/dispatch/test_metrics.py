@@ -96,6 +96,16 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
                and scrape().value("apientidades_queue_oldest_seconds", of="notification") == 0, what="caught up")
 
 
+def test_entities_that_change_their_webhooks(scrape, stack, entity, new_entity):
+    stack.sql("UPDATE auditoria SET ocurrida_en = ocurrida_en - INTERVAL 2 HOUR")
+    wait_until(lambda: scrape().value("apientidades_entities_changing_webhooks") == 0, what="none")
+    for one in (entity, new_entity()):
+        hook = one.register()
+        for events in (["evaluacion.abierta"], ["evaluacion.cerrada"]):
+            assert one.api("PATCH", f"{BASE}/{hook.id}", json_body={"eventos": events}).status == 200
+    wait_until(lambda: scrape().value("apientidades_entities_changing_webhooks") == 2, what="both")
+
+
 def test_webhooks_near_their_deactivation(scrape, stack, entity, receiver):
     def past():
         return [scrape().value("apientidades_webhooks_near_deactivation", share=share) for share in ("0.5", "0.9")]

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "maintenance_support.hpp"
+#include "store/audit/audit.hpp"
 #include "store/deliveries/delivery_log.hpp"
 #include "store/webhooks/failing.hpp"
 #include "webhook/crypto.hpp"
@@ -258,6 +259,7 @@ BOOST_AUTO_TEST_CASE(what_fails_is_looked_for_in_the_executions) {
     find_failure_streak(session, 50, day);
     list_failing_webhooks(session, {}, day);
     count_near_deactivation(session, day);
+    count_changing_entities(session);
   });
   BOOST_TEST(statements.size() >= 7U);
   const auto tables = check_plans(session, statements, "x");

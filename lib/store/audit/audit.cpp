@@ -18,6 +18,12 @@ constexpr std::string_view filtered_entries = R"sql(
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
 
+/// Of one entity no more than limits.registrations allows are there.
+constexpr std::string_view changing_entities = R"sql(
+  SELECT COUNT(*) AS entidades
+  FROM (SELECT DISTINCT entidad_id FROM auditoria FORCE INDEX (auditoria_por_hora)
+        WHERE ocurrida_en > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AND accion = 'cambio' LIMIT 100) e)sql";
+
 constexpr std::string_view forget_some = R"sql(
   DELETE FROM auditoria WHERE ocurrida_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
   ORDER BY ocurrida_en LIMIT ?)sql";
@@ -54,6 +60,10 @@ std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter) {
                       row.optional_integer("webhook_id"), row.text("detalle")});
   }
   return result;
+}
+
+std::int64_t count_changing_entities(Session& session) {
+  return session.query(changing_entities).at(0).integer("entidades");
 }
 
 std::uint64_t forget_old_audit(Session& session) {

@@ -35,6 +35,9 @@ struct AuditEntry {
 /// Of `filter`: entity, webhook, since and limit.
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter);
 
+/// Entities that have changed a webhook through the API in the last hour, a hundred of them at most.
+std::int64_t count_changing_entities(Session& session);
+
 inline constexpr platform::Milliseconds audit_kept = std::chrono::days(90);
 /// Forgets a batch of what is older; how many.
 std::uint64_t forget_old_audit(Session& session);
