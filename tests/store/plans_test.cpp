@@ -6,6 +6,7 @@
 #include "maintenance_support.hpp"
 #include "store/audit/audit.hpp"
 #include "store/deliveries/delivery_log.hpp"
+#include "store/deliveries/statistics.hpp"
 #include "store/webhooks/failing.hpp"
 #include "webhook/crypto.hpp"
 
@@ -260,6 +261,7 @@ BOOST_AUTO_TEST_CASE(what_fails_is_looked_for_in_the_executions) {
     list_failing_webhooks(session, {}, day);
     count_near_deactivation(session, day);
     count_changing_entities(session);
+    read_statistics(session, 50, day);
   });
   BOOST_TEST(statements.size() >= 7U);
   const auto tables = check_plans(session, statements, "x");

@@ -70,6 +70,19 @@ BOOST_AUTO_TEST_CASE(durations_are_of_what_was_received_and_the_other_attempts_f
   BOOST_CHECK_EQUAL(found.failed_attempts, 30U);
 }
 
+BOOST_AUTO_TEST_CASE(of_what_was_tried_again_and_again_so_many_attempts_are_looked_at) {
+  add_deliveries(1, "entregada", 0);
+  session.update(
+      "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http) SELECT e.id, seq, "
+      "e.creada_en, 5, 200"
+      " FROM entregas e JOIN " +
+      numbers(21000));
+  session.update("UPDATE entregas SET intentos = 21000");
+  const auto before = rows_read(session);
+  BOOST_CHECK(!day().exact && day().median_ms == 5);
+  BOOST_CHECK_LE(rows_read(session) - before, 2 * 2 * 21000);
+}
+
 BOOST_AUTO_TEST_CASE(of_very_many_the_newest_are_counted_and_it_says_so) {
   add_deliveries(3000, "entregada", 0);
   add_deliveries(10, "fallida", 0);
