@@ -19,7 +19,7 @@ make_tool() {
   say "installing $1 for the tests"
   rm -rf "$folder"
   mkdir -p "$folder"
-  if "$3" "$folder" >"$folder/log" 2>&1; then
+  if ("$3" "$folder") >"$folder/log" 2>&1; then
     printf '%s\n' "$2" >"$folder/pins"
   else
     tail -n 3 "$folder/log" >&2
