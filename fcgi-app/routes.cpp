@@ -8,9 +8,9 @@ namespace api {
 namespace {
 
 constexpr std::array<Route, 16> table{{
-    {"GET", "/webhooks", list_webhooks, true},
+    {"GET", "/webhooks", list_webhooks},
     {"POST", "/webhooks", register_webhook},
-    {"GET", "/webhooks/eventos", list_events, true},
+    {"GET", "/webhooks/eventos", list_events},
     {"POST", "/webhooks/test", test_event},
     {"GET", "/webhooks/{id}", show_webhook},
     {"PATCH", "/webhooks/{id}", change_webhook},
@@ -19,7 +19,7 @@ constexpr std::array<Route, 16> table{{
     {"DELETE", "/webhooks/{id}/secreto/anterior", end_grace},
     {"GET", "/webhooks/{id}/entregas", list_deliveries},
     {"GET", "/webhooks/{id}/entregas/{entrega}", show_delivery},
-    {"POST", "/webhooks/{id}/entregas/{entrega}/reenvio", replay_delivery, false, true},
+    {"POST", "/webhooks/{id}/entregas/{entrega}/reenvio", replay_delivery, true},
     {"POST", "/webhooks/{id}/reenvios", replay_deliveries},
     {"GET", "/webhooks/{id}/reenvios/{reenvio}", show_replay},
     {"DELETE", "/webhooks/{id}/reenvios/{reenvio}", stop_replay},

@@ -15,8 +15,7 @@ struct Route {
   std::string_view method;
   std::string_view pattern;  // below base_path; `{id}` and the like stand for one non-empty segment each
   Handler handler;
-  bool caller_says_all = false;  // the handler asks the database nothing
-  bool no_body = false;          // of a POST: whatever it carries is not looked at
+  bool no_body = false;  // of a POST: whatever it carries is not looked at
 };
 
 /// Where two patterns fit a path, the one that comes first is meant: literals before `{id}`.

@@ -28,6 +28,9 @@ std::string_view query_of(std::string_view target) {
   return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
 }
 
+/// It changes nothing, so it may be done again (RFC 9110 section 9.2.1).
+bool is_read(const Route& route) { return route.method == "GET"; }
+
 bool is_type(std::string_view content_type, std::string_view type) {
   const auto bare = content_type.substr(0, content_type.find(';'));
   return platform::equal_ignoring_case(platform::trim(bare, platform::http_white_space), type);
@@ -50,7 +53,7 @@ Service::Service(const Shared& shared, CallerLookup& callers, store::Session ses
 
 void Service::rest() {
   constexpr std::chrono::seconds kept(30);
-  if (session_.connected() && platform::monotonic_now() - used_ >= kept) session_.disconnect();
+  if (session_.connected() && platform::monotonic_now() - session_.last_used() >= kept) session_.disconnect();
 }
 
 Response Service::respond(const Request& request) {
@@ -123,16 +126,28 @@ Response Service::perform(AccessLogEntry& entry) {
   const store::Caller caller = authenticate(entry);
   entry.entity = caller.id;
   const Route& route = require_route(entry.match);
-  if (caller.read_only && route.method != "GET") throw ReadOnlyToken();
+  if (caller.read_only && !is_read(route)) throw ReadOnlyToken();
   const bool carries_json = (route.method == "POST" && !route.no_body) || route.method == "PUT";
-  if (carries_json && !is_json(request.content_type))
-    throw UnsupportedMediaType();
+  if (carries_json && !is_json(request.content_type)) throw UnsupportedMediaType();
   if (route.method == "PATCH" && !is_json(request.content_type) && !is_merge_patch(request.content_type))
     throw UnsupportedMediaType::of_patch();
   const auto keys = shared_.keys.current();
-  return route.handler({caller, entry.match.parameters, query_of(request.target), request.body, session_,
-                        *keys, shared_.overrides, shared_.limits, shared_.disable_after, request.if_match,
-                        request.idempotency_key});
+  return run(route, {caller, entry.match.parameters, query_of(request.target), request.body, session_, *keys,
+                     shared_.overrides, shared_.limits, shared_.disable_after, request.if_match,
+                     request.idempotency_key});
+}
+
+/// A read that finds its connection lost is done again on a new one: a restart of the database server must
+/// not cost a client an error.
+Response Service::run(const Route& route, const Call& call) {
+  const bool again = is_read(route) && session_.connected();
+  try {
+    return route.handler(call);
+  } catch (const store::Unavailable&) {
+    if (!again) throw;
+    session_.disconnect();
+    return route.handler(call);
+  }
 }
 
 store::Caller Service::authenticate(const AccessLogEntry& entry) {
@@ -145,10 +160,9 @@ store::Caller Service::authenticate(const AccessLogEntry& entry) {
   return std::move(*caller);
 }
 
-/// Of a request that is answered without a further look, or refused, together with others.
+/// Of a read, or of a request that is refused, together with others.
 std::optional<store::Caller> Service::find_caller(const Route* route, const store::TokenHash& hash) {
-  if (route == nullptr || route->caller_says_all) return callers_.find(hash);
-  used_ = platform::monotonic_now();
+  if (route == nullptr || is_read(*route)) return callers_.find(hash);
   return callers_.find_alone(session_, hash);
 }
 

@@ -37,7 +37,7 @@ class Service {
   /// `callers`, as `shared`, is all threads' and outlives this.
   Service(const Shared& shared, CallerLookup& callers, store::Session session);
 
-  /// For when no request comes: a session that has written nothing for 30 s is given back to the database,
+  /// For when no request comes: a session that was not used for 30 s is given back to the database,
   /// and its memory to this host. A few kilobytes for each prepared statement, in every thread, are not for
   /// ever.
   void rest();
@@ -59,6 +59,7 @@ class Service {
   bool database_answers();
   Response answer(AccessLogEntry& entry);
   Response perform(AccessLogEntry& entry);
+  Response run(const Route& route, const Call& call);
   store::Caller authenticate(const AccessLogEntry& entry);
   std::optional<store::Caller> find_caller(const Route* route, const store::TokenHash& hash);
   void log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const;
@@ -66,8 +67,7 @@ class Service {
   const Shared& shared_;
   CallerLookup& callers_;
   platform::Log log_;
-  store::Session session_;  // of writes
-  platform::MonotonicTime used_{};
+  store::Session session_;  // of handlers
 };
 
 /// `application/json` with any parameters (RFC 9110 section 8.3.1); the case does not matter. Pure.

@@ -57,8 +57,10 @@ Response list_deliveries(const Call& call) {
   Array deliveries;
   deliveries.reserve(page.deliveries.size());
   for (const auto& delivery : page.deliveries) deliveries.emplace_back(listed_delivery(delivery));
-  const auto next = page.next ? Value(make_cursor(call.keys, question, *page.next)) : Value();
-  return json_response(200, Object{{"entregas", std::move(deliveries)}, {"siguiente", next}});
+  Object answer;  // a list in braces would copy all of them
+  answer.emplace_back("entregas", std::move(deliveries));
+  answer.emplace_back("siguiente", page.next ? Value(make_cursor(call.keys, question, *page.next)) : Value());
+  return json_response(200, std::move(answer));
 }
 
 }  // namespace api

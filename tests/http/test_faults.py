@@ -69,7 +69,7 @@ def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
 
 
 def test_connections_lost_between_requests_cost_no_request(entity, stack):
-    """As after a restart of the database: what reads looks who calls on the connection that it goes on with."""
+    """As after a restart of the database: a read is done again, once, on a new connection."""
     hook = entity.register()
     paths = [BASE, f"{BASE}/{hook.id}", f"{BASE}/{hook.id}/entregas"]
     for _ in range(3):

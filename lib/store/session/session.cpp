@@ -86,6 +86,7 @@ struct Session::Impl {
   platform::DatabaseSettings settings;
   SessionOptions options;
   Hosts hosts;
+  platform::MonotonicTime last_used{};
   // The statements belong to the connection: destroyed before it (members are destroyed in reverse order).
   std::unique_ptr<sql::Connection> connection;
   std::map<std::string, std::unique_ptr<sql::PreparedStatement>, std::less<>> statements;
@@ -115,6 +116,7 @@ struct Session::Impl {
 
   template <class F>
   auto translated(F&& call) -> decltype(call()) {
+    last_used = platform::monotonic_now();
     try {
       connect();
       return call();
@@ -286,6 +288,7 @@ bool Session::is_mariadb() {
 }
 
 bool Session::connected() const noexcept { return impl_->connection != nullptr; }
+platform::MonotonicTime Session::last_used() const noexcept { return impl_->last_used; }
 void Session::disconnect() noexcept { impl_->disconnect(); }
 
 namespace detail {

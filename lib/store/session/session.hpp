@@ -69,6 +69,8 @@ class Session {
   bool is_mariadb();
 
   bool connected() const noexcept;
+  /// When a statement was last sent.
+  platform::MonotonicTime last_used() const noexcept;
   /// Drops the connection; the next use makes a new one.
   void disconnect() noexcept;
 
