@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "store/session/repeat_if_lost.hpp"
+
 namespace api {
 
 struct CallerLookup::Request {
@@ -70,14 +72,7 @@ std::optional<store::Caller> CallerLookup::find_alone(store::Session& session,
 
 CallerLookup::Callers CallerLookup::read(store::Session& session,
                                          std::span<const store::TokenHash> hashes) const {
-  const bool was_connected = session.connected();
-  try {
-    return find_callers_(session, hashes);
-  } catch (const store::Unavailable&) {
-    if (!was_connected) throw;  // no new one to be had
-    session.disconnect();
-    return find_callers_(session, hashes);
-  }
+  return store::repeat_if_lost(session, [&] { return find_callers_(session, hashes); });
 }
 
 std::size_t CallerLookup::waiting() {

@@ -44,8 +44,6 @@ class CallerLookup {
  private:
   struct Request;
 
-  /// Again on a new connection when the old one turns out to be lost: a restart of the database server must
-  /// not cost a client an error. Only a read may be repeated so.
   Callers read(store::Session& session, std::span<const store::TokenHash> hashes) const;
   /// So many as go together; nothing that allocates, since an exception here would leave the others waiting.
   struct Batch {

@@ -5,6 +5,7 @@
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/response.hpp"
 #include "platform/text.hpp"
+#include "store/session/repeat_if_lost.hpp"
 #include "webhook/access_token.hpp"
 #include "webhook/registration.hpp"
 
@@ -132,22 +133,19 @@ Response Service::perform(AccessLogEntry& entry) {
   if (route.method == "PATCH" && !is_json(request.content_type) && !is_merge_patch(request.content_type))
     throw UnsupportedMediaType::of_patch();
   const auto keys = shared_.keys.current();
-  return run(route, {caller, entry.match.parameters, query_of(request.target), request.body, session_, *keys,
-                     shared_.overrides, shared_.limits, shared_.disable_after, request.if_match,
-                     request.idempotency_key});
-}
-
-/// A read that finds its connection lost is done again on a new one: a restart of the database server must
-/// not cost a client an error.
-Response Service::run(const Route& route, const Call& call) {
-  const bool again = is_read(route) && session_.connected();
-  try {
-    return route.handler(call);
-  } catch (const store::Unavailable&) {
-    if (!again) throw;
-    session_.disconnect();
-    return route.handler(call);
-  }
+  const Call call{caller,
+                  entry.match.parameters,
+                  query_of(request.target),
+                  request.body,
+                  session_,
+                  *keys,
+                  shared_.overrides,
+                  shared_.limits,
+                  shared_.disable_after,
+                  request.if_match,
+                  request.idempotency_key};
+  if (!is_read(route)) return route.handler(call);
+  return store::repeat_if_lost(session_, [&] { return route.handler(call); });
 }
 
 store::Caller Service::authenticate(const AccessLogEntry& entry) {

@@ -59,7 +59,6 @@ class Service {
   bool database_answers();
   Response answer(AccessLogEntry& entry);
   Response perform(AccessLogEntry& entry);
-  Response run(const Route& route, const Call& call);
   store::Caller authenticate(const AccessLogEntry& entry);
   std::optional<store::Caller> find_caller(const Route* route, const store::TokenHash& hash);
   void log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const;

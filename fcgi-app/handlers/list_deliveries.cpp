@@ -26,7 +26,7 @@ std::optional<std::string> event_of(const Query& query) {
 }
 
 store::LogFilter filter_of(const Query& query) {
-  const store::LogFilter filter{
+  store::LogFilter filter{
       query.one_of("estado", {"pendiente", "en_curso", "entregada", "fallida", "cancelada", "retenida"}),
       event_of(query), query.time("desde"), query.time("hasta")};
   if (filter.since && filter.until && *filter.since > *filter.until)

@@ -48,6 +48,20 @@ def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, sta
         assert asked.count("Prepare") <= 1, session
 
 
+def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack, statements):
+    """Whoever looks the caller up and whoever reads the page are different sessions: each runs one statement again and again."""
+    path = f"{BASE}/{entity.register().id}/entregas"
+
+    def read():
+        for _ in range(READS):
+            assert entity.api("GET", path).json()["entregas"] == []
+
+    executed = [[text for command, text in session if command == "Execute"] for session in statements(read)]
+    assert sum(map(len, executed)) == 2 * READS
+    for texts in executed:
+        assert len(set(texts)) <= 1, set(texts)
+
+
 def test_a_registration_pays_for_its_idempotency_key_alone(entity, statements):
     """Who calls, the slots, the row, its id, what it is, the audit. With a key: its turn (2), what there was, what there is."""
     def executed(key) -> int:

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "database.hpp"
+#include "store/session/repeat_if_lost.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -79,6 +80,28 @@ BOOST_AUTO_TEST_CASE(a_lost_connection_is_replaced_at_the_next_use_with_its_sett
   const auto rows = other.query("SELECT @@session.time_zone AS zone, @@session.sql_mode AS mode");
   BOOST_CHECK_EQUAL(rows.at(0).text("zone"), "+00:00");
   BOOST_CHECK(rows.at(0).text("mode").find("STRICT_ALL_TABLES") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_read_on_a_lost_connection_is_done_again_once) {
+  Database database;
+  Session other = database.connect();
+  kill_connection(database, other);
+  int calls = 0;
+  const auto read = [&] {
+    ++calls;
+    return connection_id(other);
+  };
+  BOOST_CHECK_GT(repeat_if_lost(other, read), 0);
+  BOOST_CHECK_EQUAL(calls, 2);
+  const auto never = [&]() -> int {
+    ++calls;
+    throw Unavailable(2006, "gone");
+  };
+  BOOST_CHECK_THROW(repeat_if_lost(other, never), Unavailable);
+  BOOST_CHECK_EQUAL(calls, 4);
+  other.disconnect();
+  BOOST_CHECK_THROW(repeat_if_lost(other, never), Unavailable);
+  BOOST_CHECK_EQUAL(calls, 5);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_vanished_host_has_locked_is_taken_back_by_the_server) {
