@@ -30,8 +30,8 @@ auto within_registration_limit(const Call& call, F&& work) {
 
 template <class F>
 auto within_change_limit(const Call& call, F&& work) {
-  return within_limit(call, "La entidad ha registrado y cambiado demasiado: el máximo es de ",
-                      " veces por hora; vuelva a intentarlo más tarde", work);
+  return within_limit(call, "La entidad ha hecho demasiados registros y cambios de webhooks: el máximo es ",
+                      " por hora; vuelva a intentarlo más tarde", work);
 }
 
 }  // namespace api

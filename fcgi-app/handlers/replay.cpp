@@ -35,16 +35,21 @@ Response simulated(const store::Candidates& candidates) {
       200, Object{{"candidatas", static_cast<std::int64_t>(candidates.count)}, {"exacto", candidates.exact}});
 }
 
+std::string too_many(unsigned limit, std::uint64_t left) {
+  const auto before = "La entidad puede reenviar " + std::to_string(limit);
+  if (left == 0)
+    return before + " entregas en 24 horas y ahora no le queda ninguna: vuelva a intentarlo más tarde";
+  return before + " entregas en 24 horas y ahora le quedan " + std::to_string(left) +
+         ": acote las fechas, o vuelva a intentarlo más tarde";
+}
+
 /// limits.replayed: what `ask`, given the limit, returns. Throws TooManyRequests.
 template <class F>
 store::AskedReplay within_replay_limit(const Call& call, F&& ask) {
   try {
     return ask(call.limits.replayed);
   } catch (const store::TooManyReplays& refused) {
-    throw TooManyRequests("La entidad puede reenviar " + std::to_string(call.limits.replayed) +
-                              " entregas en 24 horas y ahora le quedan " + std::to_string(refused.left) +
-                              ": acote las fechas, o vuelva a intentarlo más tarde",
-                          refused.retry_after_s);
+    throw TooManyRequests(too_many(call.limits.replayed, refused.left), refused.retry_after_s);
   }
 }
 

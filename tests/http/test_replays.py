@@ -198,7 +198,8 @@ def test_an_entity_has_so_many_replayed_in_a_day(entity, receiver, stack):
         assert "le quedan 1:" in refused.json()["message"]
         second = accepted(replay(entity, hook, failed[0]["id"]))
         finished(entity, hook, second, candidatas=1, reenviadas=1, entregadas=1, fallidas=0)
-        assert replay(entity, hook, failed[1]["id"]).status == 429
+        for refused in (replay(entity, hook, failed[1]["id"]), replay_all(entity, hook, estados=["entregada"])):
+            assert refused.status == 429 and "no le queda ninguna:" in refused.json()["message"]
     finally:
         stack.stop("fcgi")
         stack.start("fcgi")
