@@ -72,7 +72,7 @@ Response replay_response(const store::AskedReplay& asked) {
                      ": espere a que termine o deténgalo con DELETE");
   }
   return json_response(202,
-                       Object{{"message", "El reenvío se hará en unos segundos"},
+                       Object{{"message", "El reenvío está en la cola"},
                               {"reenvio", Object{{"id", asked.replay.id}, {"estado", asked.replay.state}}}});
 }
 

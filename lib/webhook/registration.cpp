@@ -152,7 +152,7 @@ std::optional<platform::UtcTime> checked_time(const json::Value& body, const std
 void check_states(const json::Value& body, ReplayRequest& request) {
   const json::Value* value = body.find("estados");
   if (value == nullptr || value->is_null()) return;
-  const std::string rule = "estados: debe ser una lista de fallida y entregada";
+  const std::string rule = "estados: debe ser una lista con fallida, entregada o ambas";
   if (value->array() == nullptr || value->array()->empty()) throw InvalidRequest(rule);
   request.failed = false;
   for (const auto& element : *value->array()) {
@@ -172,7 +172,9 @@ ReplayRequest parse_replay(std::string_view body) {
   }
   ReplayRequest request;
   const auto since = checked_time(fields, "desde");
-  if (!since) throw InvalidRequest("desde: indique desde cuándo se crearon las entregas que se reenvían");
+  if (!since)
+    throw InvalidRequest(
+        "desde: indique a partir de qué fecha y hora se crearon las entregas que quiere reenviar");
   request.since = *since;
   request.until = checked_time(fields, "hasta");
   if (request.until && *request.until < request.since)
