@@ -21,7 +21,8 @@ std::string decoded(std::string_view text) {
     if (text.empty()) break;
     const auto byte = webhook::crypto::from_hex(text.substr(1, 2));
     if (!byte || byte->size() != 1)
-      throw BadRequest("La consulta no está bien codificada: % y dos cifras hexadecimales");
+      throw BadRequest(
+          "La consulta no está bien codificada: tras cada % debe haber dos cifras hexadecimales");
     result += *byte;
     text.remove_prefix(3);
   }
@@ -62,7 +63,7 @@ std::optional<std::string> Query::one_of(std::string_view name,
                                          std::initializer_list<std::string_view> values) const {
   auto value = text(name);
   if (value && std::ranges::find(values, std::string_view(*value)) == values.end())
-    throw BadRequest(std::string(name) + ": debe ser uno de " + joined(values));
+    throw BadRequest(std::string(name) + ": los valores admitidos son " + joined(values));
   return value;
 }
 
@@ -80,7 +81,7 @@ std::optional<unsigned> Query::number(std::string_view name, unsigned minimum, u
   if (!value) return std::nullopt;
   const auto number = platform::parse_number<unsigned>(*value);
   if (!number || *number < minimum || *number > maximum)
-    throw BadRequest(std::string(name) + ": debe ser un número de " + std::to_string(minimum) + " a " +
+    throw BadRequest(std::string(name) + ": debe ser un número entero de " + std::to_string(minimum) + " a " +
                      std::to_string(maximum));
   return number;
 }
