@@ -14,9 +14,9 @@ namespace {
 using webhook::json::Object;
 
 Conflict grace_running(const std::optional<store::UtcTime>& until) {
-  return Conflict("El secreto anterior sigue en vigor hasta " +
-                  (until ? platform::format_iso8601(*until) : std::string("dentro de poco")) +
-                  ": espere, termínelo con DELETE …/secreto/anterior, o envíe graciaSegundos 0");
+  const auto when = until ? "El secreto anterior sigue en vigor hasta " + platform::format_iso8601(*until)
+                          : std::string("El secreto anterior sigue en vigor");
+  return Conflict(when + ": espere, anúlelo con DELETE …/secreto/anterior, o envíe graciaSegundos 0");
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Response change_secret(const Call& call) {
   if (changed.result == store::SecretChanged::not_found) throw no_such_webhook();
   if (changed.result == store::SecretChanged::grace_running) throw grace_running(changed.previous_until);
   return json_response(
-      200, Object{{"message", "El secreto del webhook " + std::to_string(id) + " es el que se ha enviado"},
+      200, Object{{"message", "El secreto enviado está en vigor en el webhook " + std::to_string(id)},
                   {"secretoAnteriorHasta", time_or_null(changed.previous_until)}});
 }
 
