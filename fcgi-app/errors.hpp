@@ -43,7 +43,7 @@ struct Unauthorized : HttpError {
 };
 
 struct ReadOnlyToken : HttpError {
-  ReadOnlyToken() : HttpError(403, "El token de acceso es de sólo lectura: no permite cambiar nada") {}
+  ReadOnlyToken() : HttpError(403, "El token de acceso es de solo lectura: no permite cambiar nada") {}
 };
 
 struct NotFound : HttpError {

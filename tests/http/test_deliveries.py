@@ -172,7 +172,7 @@ def test_a_token_that_only_reads(entity, stack):
     refused = [stack.api("POST", BASE, token, json_body={"url": "https://example.com/", "eventos": ["evaluacion.abierta"]}),
                stack.api("POST", BASE + "/test", token, json_body={"evento": "evaluacion.abierta"}),
                stack.api("DELETE", f"{BASE}/{hook.id}", token), stack.api("POST", BASE, token, body=b"no es JSON")]
-    message = "El token de acceso es de sólo lectura: no permite cambiar nada"
+    message = "El token de acceso es de solo lectura: no permite cambiar nada"
     assert [(r.status, r.json()) for r in refused] == [(403, {"message": message})] * len(refused)
     assert [w["id"] for w in stack.api("GET", BASE, token).json()] == [hook.id]
     assert stack.api("GET", f"{BASE}/{hook.id}/entregas", token).status == 200
