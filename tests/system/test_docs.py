@@ -88,6 +88,29 @@ def test_the_reference_of_the_api_has_every_message_about_a_url_and_every_one_of
     assert [text for text in expected if text not in quoted("docs/api.md")] == []
 
 
+def test_the_events_are_the_same_in_both_languages():
+    types = {"entero": "int", "cadena": "string", "número": "number", "fecha": "date", "fecha y hora": "date-time",
+             "fecha o fecha y hora": "date or date-time"}
+
+    def events(document: str) -> list[tuple[str, list[list[str]]]]:
+        rows = re.findall(r"^\| `([a-z]+\.[a-z_]+)` \| [^|]+ \| (.+) \|$", (ROOT / document).read_text(), re.M)
+        return [(event, [list(field) for field in re.findall(r"`(\w+)` ([^,]+)", fields)]) for event, fields in rows]
+
+    english, spanish = events("docs/events.md"), events("docs/notificacion.md")
+    assert len(english) == 11
+    assert [(event, [[name, types[kind]] for name, kind in fields]) for event, fields in spanish] == english
+
+
+def test_the_signatures_of_two_secrets_are_those_of_the_example():
+    text = (ROOT / "docs/notificacion.md").read_text()
+    body = re.search(r"```http\nPOST .*?\n\n(.*?)\n```", text, re.S).group(1).encode()
+    old, new = re.search(r'secreto = "(.*)"', text).group(1), re.search(r"mientras `(whsec_.*?)`", text).group(1)
+    shown = re.search(r"```http\n(X-Webhook-Signature: .*?)\n```", text, re.S).group(1)
+    standard = " ".join(verify.standard_signature(one, "msg_1795168800083_42", "1795168801", body) for one in (new, old))
+    assert shown.splitlines() == [f"X-Webhook-Signature: {verify.hub_signature(old, body)}", f"webhook-signature: {standard}",
+                                  f"X-Webhook-Signature-Nueva: {verify.hub_signature(new, body)}"]
+
+
 def test_the_example_of_a_notification_is_signed_as_it_says():
     text = (ROOT / "docs/notificacion.md").read_text()
     head, body = re.search(r"```http\nPOST .*?\n(.*?)\n\n(.*?)\n```", text, re.S).groups()
