@@ -1,6 +1,6 @@
 -- apientidades-dispatcher: works the queue, records what came of it, and purges what retention lets go. It sees no
--- token and no entity's name; of a webhook it changes only whether it is active, of a notification and a delivery only
--- what becomes of them.
+-- token and no entity's name; of a webhook it changes only whether it is active, and secrets that have ended, of a
+-- notification and a delivery only what becomes of them.
 -- First what an earlier version was granted, and this one no longer needs.
 REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
