@@ -123,7 +123,7 @@ std::vector<Command> webhook_commands() {
            "List webhooks: whether each is active, why not, how its last delivery went; and which fail now",
        .details =
            "motivo of an inactive one: operador (`webhook disable`), http_410 (its receiver answered 410),\n"
-           "fallos (nothing but failures for delivery.disable_after).\n"
+           "fallos (nothing but failures for delivery.disable_after), entidad (its entity's own PATCH).\n"
            "--failing: active ones with nothing but failures since falla_desde, the soonest desactivacion "
            "first:\n"
            "from then on the next failure deactivates it. It has none before the tenth failure, with\n"
