@@ -172,10 +172,10 @@ std::vector<ConfigKey> limit_keys() {
           "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
           &LimitSettings::pending_test_deliveries),
       limit_key("registrations", "0",
-                "webhooks that one entity may register, and changes of them that it may make, an hour, all "
-                "of them at once; deleting gives none back",
+                "registrations and changes of webhooks by one entity in an hour; all may come at once, and "
+                "deleting gives none back",
                 &LimitSettings::registrations),
-      limit_key("replayed", "0", "deliveries that one entity may have replayed, in any 24 hours",
+      limit_key("replayed", "0", "deliveries that one entity may ask to be replayed in any 24 hours",
                 &LimitSettings::replayed),
   };
 }
