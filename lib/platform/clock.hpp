@@ -29,7 +29,7 @@ using MonotonicTime = MonotonicClock::time_point;
 UtcTime utc_now();
 MonotonicTime monotonic_now();
 
-/// `2026-11-20T10:00:00.000Z`.
+/// `2026-11-20T10:00:00.000Z`. Of the years 0 to 9999, as the database has them.
 std::string format_iso8601(UtcTime time);
 
 /// `2026-11-20`, a day that exists; nullopt otherwise.

@@ -74,7 +74,11 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 }
 
 bool has_shape(std::string_view text, std::string_view shape) {
-  return std::ranges::equal(text, shape, [](char c, char s) { return s == '0' ? is_digit(c) : c == s; });
+  if (text.size() != shape.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (shape[i] == '0' ? !is_digit(text[i]) : text[i] != shape[i]) return false;
+  }
+  return true;
 }
 
 std::string_view trim(std::string_view text, std::string_view blanks) {
