@@ -6,8 +6,12 @@ using namespace store;
 
 namespace {
 
-Row row_of(Row::Cell value) {
-  return {std::make_shared<const ColumnNames>(ColumnNames{"id", "value"}), {"7", std::move(value)}};
+/// The second one, so that what is read of it is not the first one's.
+Row row_of(std::optional<std::string_view> value) {
+  const auto result = std::make_shared<Result>(std::vector<std::string>{"id", "value"});
+  for (const auto& cell : {std::optional<std::string_view>("6"), {"before"}, {"7"}, value})
+    result->append(cell);
+  return {result, 1};
 }
 
 auto says(std::string_view text) {

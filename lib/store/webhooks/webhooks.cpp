@@ -172,7 +172,7 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
   keys.reserve(hashes.size());
   for (const auto& hash : hashes) keys.emplace_back(webhook::crypto::to_hex(hash));
   const auto rows = query_list(session, callers_with_webhooks, "UNHEX(?)", keys, "");
-  std::map<std::string_view, Caller> found;  // by the hash's bytes
+  std::map<std::string, Caller> found;  // by the hash's bytes
   for (const auto& row : rows) {
     Caller& caller = found
                          .try_emplace(row.text("hash"), Caller{row.integer("entidad_id"),
