@@ -1,6 +1,5 @@
 #include "fcgi-app/handlers/delivery_json.hpp"
 
-#include "fcgi-app/handlers/webhook_json.hpp"
 #include "platform/ip.hpp"
 #include "webhook/address_policy.hpp"
 #include "webhook/notification_body.hpp"
@@ -8,9 +7,9 @@
 namespace api {
 namespace {
 
-using webhook::json::Value;
-
-constexpr std::size_t members_of_delivery = 15;  // three of them when it is shown whole
+std::optional<std::string> text_of(const std::optional<store::UtcTime>& time) {
+  return time ? std::optional(platform::format_iso8601(*time)) : std::nullopt;
+}
 
 bool is_public(const std::string& address) {
   const auto parsed = platform::IpAddress::parse(address);
@@ -19,35 +18,33 @@ bool is_public(const std::string& address) {
 
 }  // namespace
 
-webhook::json::Object listed_delivery(const store::LoggedDelivery& delivery) {
-  // Not of a list in braces, whose strings would be copied: there are a hundred of these in a page.
-  webhook::json::Object object;
-  object.reserve(members_of_delivery);
-  object.emplace_back("id", delivery.id);
-  object.emplace_back("mensaje", webhook::message_id(delivery.id, delivery.created));
-  object.emplace_back("evento", delivery.event);
-  object.emplace_back("prueba", delivery.test);
-  object.emplace_back("estado", delivery.state);
-  object.emplace_back("intentos", delivery.attempts);
-  object.emplace_back("creada", platform::format_iso8601(delivery.created));
-  object.emplace_back("entregada", time_or_null(delivery.delivered));
-  object.emplace_back("terminada", time_or_null(delivery.ended));
-  object.emplace_back("proximoIntento", time_or_null(delivery.next_attempt));
-  object.emplace_back("ultimoEstado", delivery.last_status);
-  object.emplace_back("ultimoError", delivery.last_error);
-  return object;
+void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& delivery) {
+  writer.member("id", delivery.id);
+  writer.member("mensaje", webhook::message_id(delivery.id, delivery.created));
+  writer.member("evento", delivery.event);
+  writer.member("prueba", delivery.test);
+  writer.member("estado", delivery.state);
+  writer.member("intentos", delivery.attempts);
+  writer.member("creada", platform::format_iso8601(delivery.created));
+  writer.member("entregada", text_of(delivery.delivered));
+  writer.member("terminada", text_of(delivery.ended));
+  writer.member("proximoIntento", text_of(delivery.next_attempt));
+  writer.member("ultimoEstado", delivery.last_status);
+  writer.member("ultimoError", delivery.last_error);
 }
 
-webhook::json::Object listed_attempt(const store::Attempt& attempt, bool shows_address) {
+void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt, bool shows_address) {
   const bool shown = shows_address && attempt.address && is_public(*attempt.address);
-  return {{"numero", attempt.number},
-          {"tipo", attempt.kind},
-          {"inicio", platform::format_iso8601(attempt.started)},
-          {"duracionMs", attempt.duration_ms},
-          {"direccion", shown ? Value(*attempt.address) : Value()},
-          {"firmas", attempt.signatures},
-          {"estadoHttp", attempt.status},
-          {"error", attempt.error}};
+  writer.begin_object();
+  writer.member("numero", attempt.number);
+  writer.member("tipo", attempt.kind);
+  writer.member("inicio", platform::format_iso8601(attempt.started));
+  writer.member("duracionMs", attempt.duration_ms);
+  writer.member("direccion", shown ? attempt.address : std::nullopt);
+  writer.member("firmas", attempt.signatures);
+  writer.member("estadoHttp", attempt.status);
+  writer.member("error", attempt.error);
+  writer.end_object();
 }
 
 }  // namespace api

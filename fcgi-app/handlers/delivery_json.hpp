@@ -3,16 +3,16 @@
 #pragma once
 
 #include "store/deliveries/delivery_log.hpp"
-#include "webhook/json.hpp"
+#include "webhook/json_writer.hpp"
 
 namespace api {
 
-/// id, mensaje, evento, prueba, estado, intentos, creada, entregada, terminada, proximoIntento, ultimoEstado,
-/// ultimoError.
-webhook::json::Object listed_delivery(const store::LoggedDelivery& delivery);
+/// Into an object that is open: id, mensaje, evento, prueba, estado, intentos, creada, entregada, terminada,
+/// proximoIntento, ultimoEstado, ultimoError.
+void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& delivery);
 
-/// numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. `shows_address`: the host is one
-/// of the internet's, and its address no secret of the operator's.
-webhook::json::Object listed_attempt(const store::Attempt& attempt, bool shows_address);
+/// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. `shows_address`: the
+/// host is one of the internet's, and its address no secret of the operator's.
+void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt, bool shows_address);
 
 }  // namespace api

@@ -4,15 +4,10 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/query.hpp"
-#include "fcgi-app/response.hpp"
 #include "webhook/event.hpp"
 
 namespace api {
 namespace {
-
-using webhook::json::Array;
-using webhook::json::Object;
-using webhook::json::Value;
 
 constexpr unsigned default_limit = 50;
 constexpr unsigned max_limit = 100;
@@ -54,13 +49,20 @@ Response list_deliveries(const Call& call) {
   const auto question = question_of(id, query);
   const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;
   const auto page = store::read_log_page(call.session, own_webhook(call).id, filter, limit, before);
-  Array deliveries;
-  deliveries.reserve(page.deliveries.size());
-  for (const auto& delivery : page.deliveries) deliveries.emplace_back(listed_delivery(delivery));
-  Object answer;  // a list in braces would copy all of them
-  answer.emplace_back("entregas", std::move(deliveries));
-  answer.emplace_back("siguiente", page.next ? Value(make_cursor(call.keys, question, *page.next)) : Value());
-  return json_response(200, std::move(answer));
+  webhook::json::Writer writer;
+  writer.begin_object();
+  writer.name("entregas");
+  writer.begin_array();
+  for (const auto& delivery : page.deliveries) {
+    writer.begin_object();
+    write_delivery(writer, delivery);
+    writer.end_object();
+  }
+  writer.end_array();
+  writer.member("siguiente",
+                page.next ? std::optional(make_cursor(call.keys, question, *page.next)) : std::nullopt);
+  writer.end_object();
+  return {200, writer.take()};
 }
 
 }  // namespace api

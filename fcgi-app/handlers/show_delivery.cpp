@@ -3,7 +3,6 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/query.hpp"
-#include "fcgi-app/response.hpp"
 #include "webhook/crypto.hpp"
 #include "webhook/notification_body.hpp"
 #include "webhook/sealed_data.hpp"
@@ -11,9 +10,6 @@
 
 namespace api {
 namespace {
-
-using webhook::json::Array;
-using webhook::json::Value;
 
 /// What every attempt sends. None: what the entity gave with a test cannot be opened, its key is gone.
 std::optional<std::string> body_of(const Call& call, const store::LoggedEvidence& evidence) {
@@ -35,14 +31,18 @@ Response show_delivery(const Call& call) {
   const auto host = webhook::host_and_port(webhook.url);
   const bool overridden = webhook::find_override(webhook::host_name(host), call.overrides) != nullptr;
   const auto body = body_of(call, *evidence);
-  auto shown = listed_delivery(evidence->delivery);
-  shown.emplace_back("cuerpo", body);
-  shown.emplace_back("sha256Cuerpo",
-                     body ? Value(webhook::crypto::to_hex(webhook::crypto::sha256(*body))) : Value());
-  Array history;
-  for (const auto& attempt : evidence->attempts) history.emplace_back(listed_attempt(attempt, !overridden));
-  shown.emplace_back("historial", std::move(history));
-  return json_response(200, std::move(shown));
+  webhook::json::Writer writer;
+  writer.begin_object();
+  write_delivery(writer, evidence->delivery);
+  writer.member("cuerpo", body);
+  writer.member("sha256Cuerpo",
+                body ? std::optional(webhook::crypto::to_hex(webhook::crypto::sha256(*body))) : std::nullopt);
+  writer.name("historial");
+  writer.begin_array();
+  for (const auto& attempt : evidence->attempts) write_attempt(writer, attempt, !overridden);
+  writer.end_array();
+  writer.end_object();
+  return {200, writer.take()};
 }
 
 }  // namespace api

@@ -2,14 +2,13 @@
 
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "platform/text.hpp"
+#include "webhook/json_writer.hpp"
 #include "webhook/utf8.hpp"
 
 namespace webhook::json {
@@ -158,31 +157,6 @@ void require_plain_utf8(std::string_view text) {
   if (has_wide_mark || has_zero) fail("el texto debe ir en UTF-8", 0);
 }
 
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
-
-void write(Writer& writer, const Value& value) {
-  if (const auto* b = value.boolean()) {
-    writer.Bool(*b);
-  } else if (const auto* number = value.number()) {
-    writer.RawValue(number->text.data(), number->text.size(), rapidjson::kNumberType);
-  } else if (const auto* string = value.string()) {
-    writer.String(string->data(), static_cast<rapidjson::SizeType>(string->size()));
-  } else if (const auto* array = value.array()) {
-    writer.StartArray();
-    for (const auto& element : *array) write(writer, element);
-    writer.EndArray();
-  } else if (const auto* object = value.object()) {
-    writer.StartObject();
-    for (const auto& [name, member] : *object) {
-      writer.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
-      write(writer, member);
-    }
-    writer.EndObject();
-  } else {
-    writer.Null();
-  }
-}
-
 }  // namespace
 
 std::optional<std::int64_t> Value::integer() const {
@@ -228,10 +202,9 @@ unsigned depth(const Value& value) {
 }
 
 std::string dump(const Value& value) {
-  rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
-  write(writer, value);
-  return {buffer.GetString(), buffer.GetSize()};
+  Writer writer;
+  writer.write(value);
+  return writer.take();
 }
 
 }  // namespace webhook::json

@@ -1,5 +1,5 @@
-// JSON as a value: the adapter of RapidJSON, which nothing else sees. Numbers stay as they were written
-// (`7.50`).
+// JSON as a value: with json_writer.hpp the adapter of RapidJSON, which nothing else sees. Numbers stay as
+// they were written (`7.50`).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,42 @@
+#include "webhook/json_writer.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using webhook::json::Value;
+using webhook::json::Writer;
+
+BOOST_AUTO_TEST_SUITE(json_writer)
+
+BOOST_AUTO_TEST_CASE(members_are_written_in_order_and_by_type) {
+  Writer writer;
+  writer.begin_object();
+  writer.member("texto", "una \"cita\" y una \\");
+  writer.member("cadena", std::string("ñ\n\x01"));
+  writer.member("entero", std::int64_t{-9007199254740993});
+  writer.member("cierto", true);
+  writer.member("nulo", nullptr);
+  writer.member("nada", std::optional<std::int64_t>());
+  writer.member("algo", std::optional<std::string>("x"));
+  writer.member("valor", Value(webhook::json::Number{"7.50"}));
+  writer.name("lista");
+  writer.begin_array();
+  writer.begin_object();
+  writer.end_object();
+  writer.write("y");
+  writer.end_array();
+  writer.end_object();
+  BOOST_TEST(
+      writer.take() ==
+      R"({"texto":"una \"cita\" y una \\","cadena":"ñ\n\u0001","entero":-9007199254740993,"cierto":true,)"
+      R"("nulo":null,"nada":null,"algo":"x","valor":7.50,"lista":[{},"y"]})");
+}
+
+BOOST_AUTO_TEST_CASE(it_escapes_as_dump_does) {
+  for (const std::string text : {"", "\t\"/\\", "\x7f€", "{\"a\": [1]}"}) {
+    Writer writer;
+    writer.write(text);
+    BOOST_TEST(writer.take() == webhook::json::dump(Value(text)));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
