@@ -1,5 +1,6 @@
 #include "fcgi-app/fastcgi.hpp"
 
+#include <fastcgi.h>
 #include <fcgiapp.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,6 +31,39 @@ Request read_request(const FCGX_Request& fcgi) {
   Request request = read_head(fcgi.envp);
   request.body_state = read_body(fcgi, request.body);
   return request;
+}
+
+/// The text as records of FCGI_STDOUT (FastCGI specification, section 3.3).
+std::string to_records(int request_id, std::string_view text) {
+  constexpr std::size_t longest = 0xFFF8;  // a multiple of 8, as the specification advises
+  std::string records;
+  records.reserve(text.size() + (text.size() / longest + 1) * FCGI_HEADER_LEN);
+  for (; !text.empty(); text.remove_prefix(std::min(longest, text.size()))) {
+    const auto content = text.substr(0, longest);
+    const auto low = [](std::size_t number) { return static_cast<char>(number & 0xFF); };
+    const auto id = static_cast<std::size_t>(request_id);
+    records += {FCGI_VERSION_1,           FCGI_STDOUT,         low(id >> 8),    low(id),
+                low(content.size() >> 8), low(content.size()), 0 /* padding */, 0};
+    records += content;
+  }
+  return records;
+}
+
+/// In one piece where the socket has room for it: libfcgi's own stream sends 8 KiB at a time, and nginx,
+/// which does not buffer, encrypts and sends each piece on its own. What a peer that is gone or too slow does
+/// not take is dropped with its connection.
+void write_output(const FCGX_Request& fcgi, std::string_view text) {
+  const std::string records = to_records(fcgi.requestId, text);
+  std::string_view left = records;
+  while (!left.empty()) {
+    const auto sent = ::send(fcgi.ipcFd, left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) {
+      ::shutdown(fcgi.ipcFd, SHUT_RDWR);  // or the end of the request would wait for the peer once more
+      return;
+    }
+    left.remove_prefix(static_cast<std::size_t>(sent));
+  }
 }
 
 /// The peer has nothing more to say: the end of its stream has been read, with nothing before it.
@@ -111,8 +145,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(co
       continue;
     }
     const Request request = read_request(fcgi);
-    const std::string text = to_cgi(respond(request));
-    FCGX_PutStr(text.data(), static_cast<int>(text.size()), fcgi.out);
+    write_output(fcgi, to_cgi(respond(request)));
     finish(fcgi, request.body_state);
   }
 }
