@@ -47,9 +47,9 @@ def _notifications(service: Service, count: int, first: int, entities: int) -> N
 def _deliveries(service: Service, values: str, condition: str) -> None:
     """One of each notification's webhook; `values` are estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado."""
     _in_chunks(service, "notificaciones_pendientes", f"""
-        INSERT INTO entregas (notificacion_id, webhook_id, creada_en,
+        INSERT INTO entregas (notificacion_id, webhook_id, creada_en, evento, prueba,
                               estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado)
-        SELECT n.id, w.id, n.ocurrida_en, {values}
+        SELECT n.id, w.id, n.ocurrida_en, n.evento, FALSE, {values}
         FROM notificaciones_pendientes n JOIN webhooks w ON w.entidad_id = n.entidad_id
         WHERE {condition} AND n.id""")
 

@@ -63,7 +63,7 @@ std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notifica
   std::vector<store::NewDelivery> result;
   for (const auto& subscriber : recipient.webhooks) {
     if (!subscriber.events.contains(*notification.event)) continue;
-    result.push_back({notification.id, subscriber.target.webhook,
+    result.push_back({notification.id, subscriber.target.webhook, *notification.event,
                       state_for(subscriber, notification.entity, waiting, slots)});
   }
   return result;

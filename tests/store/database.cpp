@@ -140,7 +140,8 @@ std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, cons
       if (!held.contains(notification.id)) continue;
       fan_out.processed.push_back(notification.id);
       for (const auto& subscriber : recipients.at(notification.entity).webhooks) {
-        fan_out.deliveries.push_back({notification.id, subscriber.target.webhook, state});
+        fan_out.deliveries.push_back(
+            {notification.id, subscriber.target.webhook, notification.event.value(), state});
       }
     }
     return write_fan_out(session, fan_out, lease);

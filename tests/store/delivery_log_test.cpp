@@ -44,6 +44,30 @@ BOOST_AUTO_TEST_CASE(pages_have_everything_once_the_newest_first) {
   BOOST_CHECK(read_log_page(session, webhook.id + 1, {}, 10, {}).deliveries.empty());
 }
 
+BOOST_AUTO_TEST_CASE(deliveries_of_an_earlier_version_have_the_event_of_their_notification) {
+  add_deliveries(3, "entregada", 0);
+  session.update("UPDATE notificaciones_pendientes SET origen = 'prueba' ORDER BY id LIMIT 1");
+  queue_one();
+  BOOST_REQUIRE_EQUAL(
+      session.query("SELECT COUNT(*) AS n FROM entregas WHERE evento IS NULL").at(0).integer("n"), 3);
+  const auto page = read_log_page(session, webhook.id, {}, 10, {});
+  BOOST_REQUIRE_EQUAL(page.deliveries.size(), 4U);
+  for (const auto& delivery : page.deliveries) {
+    BOOST_TEST(delivery.event == "evaluacion.abierta");
+    BOOST_TEST(delivery.test == (delivery.id == page.deliveries.back().id));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_test_is_one_in_a_page_too) {
+  BOOST_REQUIRE_EQUAL(
+      queue_test_event(session, 1, webhook::find_event("evaluacion.abierta").value(), "{}", 0).size(), 1U);
+  const auto page = read_log_page(session, webhook.id, {}, 10, {});
+  BOOST_REQUIRE_EQUAL(page.deliveries.size(), 1U);
+  BOOST_TEST(page.deliveries.front().test);
+  BOOST_TEST(page.deliveries.front().event == "evaluacion.abierta");
+  BOOST_TEST(session.query("SELECT evento FROM entregas").at(0).text("evento") == "evaluacion.abierta");
+}
+
 BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   add_deliveries(4500, "entregada", 0);
   add_deliveries(1, "fallida", 0);

@@ -99,11 +99,11 @@ constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 constexpr std::string_view create_deliveries = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO entregas
-    (notificacion_id, webhook_id, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
-  SELECT j.n, j.w, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
+    (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
+  SELECT j.n, j.w, j.v, FALSE, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
     IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
   FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
-    e VARCHAR(10) PATH '$[2]')) j)sql";
+    v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
 
 constexpr std::string_view first_created = "SELECT LAST_INSERT_ID() AS id";
 /// By a range of ids, which begins with the first that the INSERT made: with the limit, as many rows are read
@@ -160,7 +160,8 @@ void insert_deliveries(Session& session, const std::vector<NewDelivery>& deliver
   if (deliveries.empty()) return;
   json::Array rows;
   for (const auto& delivery : deliveries)
-    rows.push_back(json::Array{delivery.notification, delivery.webhook, name(delivery.state)});
+    rows.push_back(json::Array{delivery.notification, delivery.webhook, webhook::name(delivery.event),
+                               name(delivery.state)});
   session.update(create_deliveries, lease.token, std::int64_t{lease.duration.count()} * 1000,
                  json::dump(rows));
 }

@@ -78,6 +78,7 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
 struct NewDelivery {
   NotificationId notification;
   WebhookId webhook;
+  webhook::Event event;
   delivery::DeliveryState state;  // pending, leased or held
 };
 struct RejectedNotification {

@@ -69,8 +69,8 @@ constexpr std::string_view insert_test_event = R"sql(
   INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)
   VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3)))sql";
 constexpr std::string_view insert_test_deliveries = R"sql(
-  INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en)
-  SELECT ?, j.id, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)
+  INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en)
+  SELECT ?, j.id, ?, TRUE, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j ORDER BY j.id)sql";
 
 Notification read_notification(const Row& row) {
@@ -210,7 +210,7 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
                         .last_status = {},
                         .last_error = {}});
     }
-    session.update(insert_test_deliveries, notification, json_ids(ids));
+    session.update(insert_test_deliveries, notification, webhook::name(event), json_ids(ids));
     if (max_pending > 0) count_test_deliveries(session, entity, notification);
     return chosen;
   });
