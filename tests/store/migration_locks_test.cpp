@@ -14,7 +14,7 @@ constexpr Patience brief{1, 3, platform::Milliseconds(10)};
 /// A database, a transaction that has read `entregas`, and migrations one of which changes that table.
 struct ReadTable {
   ReadTable() {
-    migrations.push_back({number, "larga.sql", "ALTER TABLE entregas ADD COLUMN prueba INT NULL;"});
+    migrations.push_back({number, "larga.sql", "ALTER TABLE entregas ADD COLUMN anotacion INT NULL;"});
     // No server ends it before the test does.
     if (reader.is_mariadb()) reader.execute("SET SESSION idle_transaction_timeout = 0");
     connection = reader.query("SELECT CONNECTION_ID() AS id").at(0).text("id");
@@ -32,7 +32,7 @@ struct ReadTable {
     return !database.session
                 .query(
                     "SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() AND"
-                    " table_name = 'entregas' AND column_name = 'prueba'")
+                    " table_name = 'entregas' AND column_name = 'anotacion'")
                 .empty();
   }
 
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(it_gives_up_with_the_table_as_it_was_and_goes_on_when_calle
 BOOST_AUTO_TEST_CASE(what_was_done_before_is_not_called_nothing_and_stays) {
   ReadTable table;
   table.migrations.back().sql =
-      "CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY); ALTER TABLE entregas ADD COLUMN prueba INT "
+      "CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY); ALTER TABLE entregas ADD COLUMN anotacion INT "
       "NULL;";
   BOOST_CHECK_EXCEPTION(
       table.migrate([](const std::string&) {}), MigrationError,
