@@ -4,6 +4,7 @@
 
 #include "delivery_support.hpp"
 #include "store/notifications/quarantine.hpp"
+#include "store/notifications/report.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -108,3 +109,36 @@ BOOST_AUTO_TEST_CASE(test_events_are_no_part_of_it) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+// A broadcast is one statement: its rows have one time, and a page costs as much wherever it begins.
+BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+      " SELECT seq, 'documento.disponible', '{}', '2026-01-01 10:00:00.000' FROM " +
+      numbers(12000));
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+      " SELECT seq, 'documento.disponible', '{}', '2026-01-01 10:00:01.000' FROM " +
+      numbers(2));
+  session.query("ANALYZE TABLE notificaciones_pendientes, entregas");
+  ReportPage page{"documento.disponible", platform::parse_iso8601("2026-01-01T10:00:00.000Z").value()};
+  std::vector<NotificationId> ids;
+  std::vector<std::int64_t> costs;
+  for (;;) {
+    const auto before = rows_read(session);
+    const auto read = read_report(session, page);
+    if (read.empty()) break;
+    if (read.size() == 1000U) costs.push_back(rows_read(session) - before);
+    for (const auto& one : read) ids.push_back(one.id);
+  }
+  BOOST_TEST(ids.size() == 12002U);
+  BOOST_TEST(std::ranges::is_sorted(ids));
+  BOOST_TEST_REQUIRE(costs.size() == 12U);
+  BOOST_TEST(costs.back() < costs.front() + 1500);
+  page = {"documento.disponible", platform::parse_iso8601("2026-01-01T10:00:00.000Z").value(),
+          platform::parse_iso8601("2026-01-01T10:00:01.000Z")};
+  std::size_t until = 0;
+  for (auto read = read_report(session, page); !read.empty(); read = read_report(session, page))
+    until += read.size();
+  BOOST_TEST(until == 12000U);
+}
+
