@@ -142,6 +142,9 @@ std::vector<ConfigKey> retention_keys() {
         "how long deliveries of a webhook that is not active are held before they are fallida"},
        [read](Settings& s, Text t) { s.retention.held = read(t); }},
   };
+      {{"retention.audit", "90d", accepts,
+        "how long it is kept which entity changed what, and with which token"},
+       [read](Settings& s, Text t) { s.retention.audit = read(t); }},
 }
 
 using Limit = unsigned LimitSettings::*;
