@@ -7,6 +7,8 @@ namespace store {
 namespace {
 
 constexpr unsigned looked_at = 2000;
+/// One that is replayed again and again has thousands: an answer must fit in its connection's socket.
+constexpr unsigned shown_attempts = 100;
 
 /// The newest, whatever they are.
 constexpr std::string_view newest_of_log = R"sql(
@@ -98,7 +100,7 @@ std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook,
   if (rows.empty()) return std::nullopt;
   const auto& row = rows.front();
   return LoggedEvidence{read_logged(row), row.time("ocurrida_en"), row.text("datos"),
-                        list_attempts(session, delivery)};
+                        list_newest_attempts(session, delivery, shown_attempts)};
 }
 
 }  // namespace store

@@ -46,8 +46,8 @@ LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filt
 struct LoggedEvidence {
   LoggedDelivery delivery;
   UtcTime occurred;
-  std::string data;  // of the notification; of a test, sealed (webhook/sealed_data.hpp)
-  std::vector<Attempt> attempts;
+  std::string data;               // of the notification; of a test, sealed (webhook/sealed_data.hpp)
+  std::vector<Attempt> attempts;  // the newest 100, the oldest of them first
 };
 /// nullopt: no such delivery of this webhook.
 std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook, DeliveryId delivery);
