@@ -1,7 +1,6 @@
 #include "fcgi-app/handlers/delivery_json.hpp"
 
 #include "fcgi-app/handlers/webhook_json.hpp"
-#include "platform/ip.hpp"
 #include "webhook/address_policy.hpp"
 #include "webhook/notification_body.hpp"
 
@@ -12,9 +11,9 @@ using webhook::json::Value;
 
 constexpr std::size_t members_of_delivery = 15;  // three of them when it is shown whole
 
-bool is_public(const std::string& address) {
+bool is_shown(const std::string& address, const std::vector<platform::IpNetwork>& hidden) {
   const auto parsed = platform::IpAddress::parse(address);
-  return parsed && webhook::is_public_address(*parsed);
+  return parsed && webhook::may_be_shown(*parsed, hidden);
 }
 
 }  // namespace
@@ -38,8 +37,9 @@ webhook::json::Object listed_delivery(const store::LoggedDelivery& delivery) {
   return object;
 }
 
-webhook::json::Object listed_attempt(const store::Attempt& attempt, bool shows_address) {
-  const bool shown = shows_address && attempt.address && is_public(*attempt.address);
+webhook::json::Object listed_attempt(const store::Attempt& attempt,
+                                     const std::vector<platform::IpNetwork>& hidden) {
+  const bool shown = attempt.address && is_shown(*attempt.address, hidden);
   return {{"numero", attempt.number},
           {"tipo", attempt.kind},
           {"inicio", platform::format_iso8601(attempt.started)},

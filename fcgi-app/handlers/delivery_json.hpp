@@ -2,6 +2,9 @@
 // receiver said.
 #pragma once
 
+#include <vector>
+
+#include "platform/ip.hpp"
 #include "store/deliveries/delivery_log.hpp"
 #include "webhook/json.hpp"
 
@@ -11,8 +14,9 @@ namespace api {
 /// ultimoError.
 webhook::json::Object listed_delivery(const store::LoggedDelivery& delivery);
 
-/// numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. `shows_address`: the host is one
-/// of the internet's, and its address no secret of the operator's.
-webhook::json::Object listed_attempt(const store::Attempt& attempt, bool shows_address);
+/// numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. An address is null unless it is
+/// one of the internet's, and within none of `hidden`, the operator's networks.
+webhook::json::Object listed_attempt(const store::Attempt& attempt,
+                                     const std::vector<platform::IpNetwork>& hidden);
 
 }  // namespace api

@@ -7,7 +7,6 @@
 #include "webhook/crypto.hpp"
 #include "webhook/notification_body.hpp"
 #include "webhook/sealed_data.hpp"
-#include "webhook/target_url.hpp"
 
 namespace api {
 namespace {
@@ -32,15 +31,14 @@ Response show_delivery(const Call& call) {
   const auto id = parse_id(call.parameters[1]);
   const auto evidence = id ? store::find_evidence(call.session, webhook.id, *id) : std::nullopt;
   if (!evidence) throw NotFound("No existe ninguna entrega con ese identificador en el webhook");
-  const auto host = webhook::host_and_port(webhook.url);
-  const bool overridden = webhook::find_override(webhook::host_name(host), call.overrides) != nullptr;
   const auto body = body_of(call, *evidence);
   auto shown = listed_delivery(evidence->delivery);
   shown.emplace_back("cuerpo", body);
   shown.emplace_back("sha256Cuerpo",
                      body ? Value(webhook::crypto::to_hex(webhook::crypto::sha256(*body))) : Value());
   Array history;
-  for (const auto& attempt : evidence->attempts) history.emplace_back(listed_attempt(attempt, !overridden));
+  for (const auto& attempt : evidence->attempts)
+    history.emplace_back(listed_attempt(attempt, call.hidden_networks));
   shown.emplace_back("historial", std::move(history));
   return json_response(200, std::move(shown));
 }

@@ -66,6 +66,17 @@ def add_attempts(stack, delivery, first, count, error="El receptor respondió 50
               f" SELECT {delivery}, {first} - 1 + seq, UTC_TIMESTAMP(3), 5, '{address}', 500, '{error}', 1 FROM {numbers(count)}")
 
 
+def test_a_public_address_is_shown_whatever_the_url_is_by_now(entity, stack):
+    hook = entity.register()
+    entity.notify()
+    delivered, = settled(entity, hook, "entregada")
+    add_attempts(stack, delivered["id"], 2, 1)
+    assert [a["direccion"] for a in shown(entity, hook, delivered["id"])["historial"]] == [None, "8.8.8.8"]
+    patched = entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"url": "https://ejemplo.es/avisos"})
+    assert patched.status == 200
+    assert [a["direccion"] for a in shown(entity, hook, delivered["id"])["historial"]] == [None, "8.8.8.8"]
+
+
 def test_of_many_attempts_the_newest_hundred_are_shown(entity, stack):
     hook = entity.register()
     entity.notify()
