@@ -54,6 +54,13 @@ std::string csv_cell(std::string text) {
   return quoted + '"';
 }
 
+template <class TextOf>
+std::string csv_cells(const json::Object& row, TextOf&& text_of) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) line += (i == 0 ? "" : ",") + csv_cell(text_of(row[i]));
+  return line + "\r\n";
+}
+
 std::size_t width(const std::string& text) { return webhook::count_characters(text).value_or(text.size()); }
 
 /// The first `limit` characters, the last of them an ellipsis, of a longer text.
@@ -189,19 +196,12 @@ std::string render_people(const json::Value& value, std::optional<std::size_t> c
   return cell(value) + '\n';
 }
 
-std::string render_csv(const json::Value& value) {
-  std::string text;
-  const auto add_line = [&text](const json::Object& object, auto&& cell_of) {
-    for (std::size_t i = 0; i < object.size(); ++i)
-      text += (i == 0 ? "" : ",") + csv_cell(cell_of(object[i]));
-    text += "\r\n";
-  };
-  const auto& rows = *value.array();
-  if (!rows.empty())
-    add_line(*rows.front().object(), [](const json::Member& member) { return member.first; });
-  for (const auto& row : rows)
-    add_line(*row.object(), [](const json::Member& member) { return csv_text(member.second); });
-  return text;
+std::string csv_names(const json::Object& row) {
+  return csv_cells(row, [](const json::Member& member) { return member.first; });
+}
+
+std::string csv_line(const json::Object& row) {
+  return csv_cells(row, [](const json::Member& member) { return csv_text(member.second); });
 }
 
 json::Value time_value(const std::optional<platform::UtcTime>& time) {

@@ -20,9 +20,10 @@ std::string render_json(const webhook::json::Value& value);
 /// the terminal. Ends with a line end.
 std::string render_people(const webhook::json::Value& value, std::optional<std::size_t> cell_limit);
 
-/// A list as RFC 4180 has it, under the names of the first element's members; empty without one. Cells that a
-/// spreadsheet would take for a formula begin with an apostrophe (OWASP, CSV injection).
-std::string render_csv(const webhook::json::Value& value);
+/// The names of a row's members, and their values, each a line as RFC 4180 has it. Cells that a spreadsheet
+/// would take for a formula begin with an apostrophe (OWASP, CSV injection).
+std::string csv_names(const webhook::json::Object& row);
+std::string csv_line(const webhook::json::Object& row);
 
 /// ISO 8601 in UTC with milliseconds; null when unset.
 webhook::json::Value time_value(const std::optional<platform::UtcTime>& time);

@@ -90,6 +90,10 @@ void finish(FCGX_Request& fcgi, BodyState body) {
 /// nginx has all of a request before it connects: a peer that is silent for so long has nothing to say.
 constexpr timeval patience{5, 0};
 
+/// The longest answer (a delivery with 64 KiB of data, 100 attempts) waits in the socket for a client that
+/// reads slowly, not in this thread. As much as a Linux kernel grants by itself, which doubles it: 416 KiB.
+constexpr int socket_buffer = 212992;
+
 /// libfcgi's own accept sets no limit to how long the peer may take. It goes on with a connection that its
 /// request already has: given here, and said to be kept, since else it would be closed as left over.
 /// 0, or a negative errno; -EBADF: the peer sent no request in time (libfcgi asks for another connection
@@ -99,6 +103,7 @@ int accept_request(FCGX_Request& fcgi, int listener_fd) {
   if (fd < 0) return -errno;
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &socket_buffer, sizeof socket_buffer);
   fcgi.ipcFd = fd;
   fcgi.keepConnection = 1;
   return FCGX_Accept_r(&fcgi);

@@ -7,6 +7,7 @@
 #include "platform/reload_signal.hpp"
 #include "platform/service_manager.hpp"
 #include "platform/stop_signal.hpp"
+#include "webhook/address_policy.hpp"
 #include "webhook/key_file.hpp"
 
 namespace {
@@ -31,7 +32,8 @@ int run(const platform::Config& config) {
                      log,
                      observation,
                      settings.limits,
-                     settings.delivery.disable_after};
+                     settings.delivery.disable_after,
+                     webhook::operators_networks(settings.delivery)};
   api::run_pool(listening_socket(), settings, shared, stop, reload);
   return platform::exit_done;
 }

@@ -143,7 +143,8 @@ Response Service::perform(AccessLogEntry& entry) {
                   shared_.limits,
                   shared_.disable_after,
                   request.if_match,
-                  request.idempotency_key};
+                  request.idempotency_key,
+                  shared_.hidden_networks};
   if (!is_read(route)) return route.handler(call);
   return store::repeat_if_lost(session_, [&] { return route.handler(call); });
 }

@@ -28,7 +28,8 @@ struct Shared {
   platform::Log log;
   Observation& observation;
   platform::LimitSettings limits = {};
-  platform::Milliseconds disable_after{};  // delivery.disable_after
+  platform::Milliseconds disable_after{};                 // delivery.disable_after
+  std::vector<platform::IpNetwork> hidden_networks = {};  // whose addresses no entity is shown
 };
 
 /// One per thread: it owns the thread's database session.

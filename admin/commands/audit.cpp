@@ -31,7 +31,8 @@ std::vector<Command> audit_commands() {
   return {
       {.words = "audit list",
        .summary = "List what entities changed: id, cuando, entidad_id, token_id, accion, objeto, detalle",
-       .details = "The last 90 days. accion: alta, cambio, secreto, baja, reenvio. detalle: what it was and "
+       .details = "As far back as retention.audit (90d). accion: alta, cambio, secreto, baja, reenvio. "
+                  "detalle: what it was and "
                   "what it became.",
        .options = {.options = {entity_filter, webhook_filter, since_filter, limit_filter}},
        .example = "apientidades-admin audit list --entity 7 --since 2d",

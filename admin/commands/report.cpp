@@ -1,60 +1,33 @@
 // report
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <ostream>
 
 #include "admin/commands.hpp"
+#include "admin/entity_report.hpp"
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "store/notifications/report.hpp"
 #include "webhook/event.hpp"
 
 namespace admin {
 
 namespace {
 
-using store::ReportedNotification;
-using webhook::json::Value;
+constexpr std::chrono::seconds progress_interval{10};
 
-/// What the notification came to: an entity is reached once one of its webhooks has it.
-std::string_view outcome_of(const ReportedNotification& reported) {
-  if (reported.delivered > 0) return "alcanzada";
-  if (reported.state != "procesada") return reported.state;
-  if (reported.webhooks == 0) return "sin_webhook";
-  return reported.pending > 0 ? "pendiente" : "no_alcanzada";
-}
-
-std::string reason_of(const ReportedNotification& reported) {
-  if (reported.delivered > 0) return {};
-  if (!reported.reason.empty()) return reported.reason;
-  if (reported.state == "procesada" && reported.webhooks == 0)
-    return "La entidad no tenía ningún webhook suscrito";
-  return reported.held > 0 ? "El webhook está desactivado: la entrega queda retenida" : "";
-}
-
-webhook::json::Object to_row(const ReportedNotification& reported) {
-  return {{"entidad_id", reported.entity},
-          {"nombre", reported.name},
-          {"notificacion_id", reported.id},
-          {"clave", reported.key},
-          {"ocurrida_en", time_value(reported.occurred)},
-          {"resultado", outcome_of(reported)},
-          {"webhooks", reported.webhooks},
-          {"entregadas", reported.delivered},
-          {"primera_entrega", time_value(reported.first)},
-          {"motivo", reason_of(reported)}};
-}
-
-platform::UtcTime checked_since(const Context& context, const Arguments& arguments) {
-  const auto now = platform::utc_now();
-  const auto since = parse_since(arguments.text("since").value(), now);
-  const auto kept = context.config.settings.retention.delivered;
+/// Whatever has ended before the shortest of them may be gone.
+void check_since(const platform::RetentionSettings& retention, platform::UtcTime since,
+                 platform::UtcTime now) {
+  using Kept = std::pair<platform::Milliseconds, std::string_view>;
+  const auto [kept, key] = std::min({Kept{retention.delivered, "delivered"}, Kept{retention.failed, "failed"},
+                                     Kept{retention.rejected, "rejected"}});
   if (since < now - kept)
-    throw UsageError("--since is before what is kept: deliveries that ended more than " +
-                     platform::format_duration(kept) + " ago (retention.delivered) are gone, so before " +
-                     platform::format_iso8601(now - kept) + " the report would be wrong");
-  return since;
+    throw UsageError("--since is before what is kept: what ended more than " +
+                     platform::format_duration(kept) + " ago may be gone (retention." + std::string(key) +
+                     "), so a report from before " + platform::format_iso8601(now - kept) +
+                     " would be wrong");
 }
 
 std::string checked_event(const Arguments& arguments) {
@@ -64,29 +37,58 @@ std::string checked_event(const Arguments& arguments) {
   return event;
 }
 
-/// "50 notifications: 40 alcanzada, 10 sin_webhook"
-std::string summary_of(const webhook::json::Array& rows) {
-  std::map<std::string, std::size_t> counts;
-  for (const auto& row : rows) ++counts[*row.find("resultado")->string()];
-  std::string text;
-  for (const auto& [outcome, count] : counts)
-    text += (text.empty() ? ": " : ", ") + std::to_string(count) + " " + outcome;
-  return std::to_string(rows.size()) + " notifications" + text;
+store::ReportPage first_page(const Context& context, const Arguments& arguments) {
+  const auto now = platform::utc_now();
+  store::ReportPage page{checked_event(arguments), parse_since(arguments.text("since").value(), now)};
+  check_since(context.config.settings.retention, page.since, now);
+  if (const auto until = arguments.text("until")) page.until = parse_time("--until", *until, now);
+  return page;
+}
+
+/// All of them, page by page: what is held in memory grows with the entities alone.
+EntityReports read_all(const Context& context, store::ReportPage page) {
+  EntityReports reports;
+  std::size_t read = 0;
+  auto next_progress = platform::monotonic_now() + progress_interval;
+  for (;;) {
+    const auto notifications = store::read_report(context.session, page);
+    if (notifications.empty()) return reports;
+    for (const auto& one : notifications) add_up(reports, one);
+    read += notifications.size();
+    if (platform::monotonic_now() < next_progress) continue;
+    complain(context.output, std::to_string(read) + " notifications read, those up to " +
+                                 platform::format_iso8601(page.after));
+    next_progress = platform::monotonic_now() + progress_interval;
+  }
+}
+
+/// A row at a time: there are as many as entities.
+void write_rows(std::ostream& out, const EntityReports& reports, bool json) {
+  if (!json) out << csv_names(to_row(0, {}));
+  std::string_view before = "[";
+  for (const auto& [entity, report] : reports) {
+    const auto row = to_row(entity, report);
+    if (json) {
+      out << before << webhook::json::dump(row);
+    } else {
+      out << csv_line(row);
+    }
+    before = ",\n ";
+  }
+  if (json) out << (reports.empty() ? "[]\n" : "]\n");
 }
 
 Result report(Context& context, const Arguments& arguments) {
-  store::ReportPage page{checked_event(arguments), checked_since(context, arguments)};
-  if (const auto until = arguments.text("until"))
-    page.until = parse_time("--until", *until, platform::utc_now());
-  webhook::json::Array rows;
-  for (;;) {
-    const auto reported = store::read_report(context.session, page);
-    if (reported.empty()) break;
-    for (const auto& one : reported) rows.emplace_back(to_row(one));
+  const auto reports = read_all(context, first_page(context, arguments));
+  Result result;
+  if (context.output.json || arguments.has("csv")) {
+    write_rows(context.output.out, reports, context.output.json);
+  } else {
+    webhook::json::Array rows;
+    for (const auto& [entity, report] : reports) rows.emplace_back(to_row(entity, report));
+    result.value = std::move(rows);
   }
-  Result result{std::move(rows)};
-  result.note = summary_of(*result.value.array());
-  if (arguments.has("csv")) result.text = render_csv(result.value);
+  result.note = summary_of(reports);
   return result;
 }
 
@@ -95,12 +97,17 @@ Result report(Context& context, const Arguments& arguments) {
 std::vector<Command> report_commands() {
   return {
       {.words = "report",
-       .summary = "Which entities an event's notifications have reached, which not, and why",
-       .details = "A row for each notification, those of entities without a webhook and rejected ones "
-                  "included, test events\n"
-                  "not. resultado: alcanzada (one of its webhooks has it), pendiente, no_alcanzada, "
-                  "sin_webhook, rechazada,\n"
-                  "cancelada.",
+       .summary = "Whom an event has reached, whom not, and why: entidad_id, nombre, webhooks, ...",
+       .details =
+           "A row for each entity that the event was for, with or without a webhook. notificaciones: its "
+           "rows of the\n"
+           "event, tests apart. webhooks: how many one of them went to, at most (0: it had none). "
+           "entregadas, pendientes,\n"
+           "fallidas, retenidas, canceladas count deliveries, one for each row and webhook; a row without "
+           "any that waits, or\n"
+           "was cancelled, counts there too. rechazadas counts rows. ultimo_error: why the latest thing "
+           "that has not arrived\n"
+           "has not. Reached: entregadas is not 0, and everything: the others are.",
        .options = {.options = {{"event", "E", "one of the 11, such as evaluacion.abierta", true},
                                {"since", "T",
                                 "what occurred from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h", true},

@@ -165,7 +165,7 @@ bool Maintenance::erase_secrets(store::Session& session) {
 
 bool Maintenance::forget_audit(store::Session& session) {
   if (look_at_clock(session).jumped.count() > 0) return true;
-  return take_turn([&] { return store::forget_old_audit(session) < store::batch_rows; });
+  return take_turn([&] { return store::forget_old_audit(session, retention_.audit) < store::batch_rows; });
 }
 
 bool Maintenance::feed_replays(store::Session& session) {

@@ -1,6 +1,5 @@
 #include "fcgi-app/handlers/delivery_json.hpp"
 
-#include "platform/ip.hpp"
 #include "webhook/address_policy.hpp"
 #include "webhook/notification_body.hpp"
 
@@ -11,9 +10,9 @@ std::optional<std::string> text_of(const std::optional<store::UtcTime>& time) {
   return time ? std::optional(platform::format_iso8601(*time)) : std::nullopt;
 }
 
-bool is_public(const std::string& address) {
+bool is_shown(const std::string& address, const std::vector<platform::IpNetwork>& hidden) {
   const auto parsed = platform::IpAddress::parse(address);
-  return parsed && webhook::is_public_address(*parsed);
+  return parsed && webhook::may_be_shown(*parsed, hidden);
 }
 
 }  // namespace
@@ -33,8 +32,9 @@ void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& 
   writer.member("ultimoError", delivery.last_error);
 }
 
-void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt, bool shows_address) {
-  const bool shown = shows_address && attempt.address && is_public(*attempt.address);
+void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt,
+                   const std::vector<platform::IpNetwork>& hidden) {
+  const bool shown = attempt.address && is_shown(*attempt.address, hidden);
   writer.begin_object();
   writer.member("numero", attempt.number);
   writer.member("tipo", attempt.kind);

@@ -2,6 +2,9 @@
 // receiver said.
 #pragma once
 
+#include <vector>
+
+#include "platform/ip.hpp"
 #include "store/deliveries/delivery_log.hpp"
 #include "webhook/json_writer.hpp"
 
@@ -11,8 +14,9 @@ namespace api {
 /// proximoIntento, ultimoEstado, ultimoError.
 void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& delivery);
 
-/// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. `shows_address`: the
-/// host is one of the internet's, and its address no secret of the operator's.
-void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt, bool shows_address);
+/// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. An address is null unless it
+/// is one of the internet's, and within none of `hidden`, the operator's networks.
+void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt,
+                   const std::vector<platform::IpNetwork>& hidden);
 
 }  // namespace api

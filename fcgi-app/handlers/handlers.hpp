@@ -29,9 +29,10 @@ struct Call {
   const webhook::KeyRing& keys;
   const std::vector<platform::HostOverride>& overrides;
   const platform::LimitSettings& limits;
-  platform::Milliseconds disable_after;               // delivery.disable_after
-  std::string_view if_match;                          // the header's value; empty when there was none
-  const std::optional<std::string>& idempotency_key;  // as of Request
+  platform::Milliseconds disable_after;                     // delivery.disable_after
+  std::string_view if_match;                                // the header's value; empty when there was none
+  const std::optional<std::string>& idempotency_key;        // as of Request
+  const std::vector<platform::IpNetwork>& hidden_networks;  // whose addresses no entity is shown
 };
 
 using Handler = Response (*)(const Call&);

@@ -6,7 +6,6 @@
 #include "webhook/crypto.hpp"
 #include "webhook/notification_body.hpp"
 #include "webhook/sealed_data.hpp"
-#include "webhook/target_url.hpp"
 
 namespace api {
 namespace {
@@ -28,8 +27,6 @@ Response show_delivery(const Call& call) {
   const auto id = parse_id(call.parameters[1]);
   const auto evidence = id ? store::find_evidence(call.session, webhook.id, *id) : std::nullopt;
   if (!evidence) throw NotFound("No existe ninguna entrega con ese identificador en el webhook");
-  const auto host = webhook::host_and_port(webhook.url);
-  const bool overridden = webhook::find_override(webhook::host_name(host), call.overrides) != nullptr;
   const auto body = body_of(call, *evidence);
   webhook::json::Writer writer;
   writer.begin_object();
@@ -39,7 +36,7 @@ Response show_delivery(const Call& call) {
                 body ? std::optional(webhook::crypto::to_hex(webhook::crypto::sha256(*body))) : std::nullopt);
   writer.name("historial");
   writer.begin_array();
-  for (const auto& attempt : evidence->attempts) write_attempt(writer, attempt, !overridden);
+  for (const auto& attempt : evidence->attempts) write_attempt(writer, attempt, call.hidden_networks);
   writer.end_array();
   writer.end_object();
   return {200, writer.take()};

@@ -78,6 +78,7 @@ struct RetentionSettings {
   Milliseconds failed{};
   Milliseconds rejected{};
   Milliseconds held{};
+  Milliseconds audit{};
 };
 
 /// 0: no limit. All but the last two are nginx's, which learns them by `apientidades-admin nginx limits`.

@@ -134,13 +134,17 @@ std::vector<ConfigKey> retention_keys() {
       {{"retention.delivered", "30d", accepts,
         "how long delivered and cancelled deliveries, and deleted webhooks, are kept"},
        [read](Settings& s, Text t) { s.retention.delivered = read(t); }},
-      {{"retention.failed", "90d", accepts, "how long deliveries that failed for good are kept"},
+      {{"retention.failed", "90d", accepts,
+        "how long deliveries that failed for good are kept, and with them the others of their notifications"},
        [read](Settings& s, Text t) { s.retention.failed = read(t); }},
       {{"retention.rejected", "90d", accepts, "how long rejected notifications are kept"},
        [read](Settings& s, Text t) { s.retention.rejected = read(t); }},
       {{"retention.held", "90d", accepts,
         "how long deliveries of a webhook that is not active are held before they are fallida"},
        [read](Settings& s, Text t) { s.retention.held = read(t); }},
+      {{"retention.audit", "90d", accepts,
+        "how long it is kept which entity changed what, and with which token"},
+       [read](Settings& s, Text t) { s.retention.audit = read(t); }},
   };
 }
 

@@ -115,6 +115,13 @@ std::optional<IpAddress> carried_v4(const IpAddress& address) {
   return carried;
 }
 
+/// Of a network: whether the address is in it, or the IPv4 address that it carries.
+auto within_which(const IpAddress& address) {
+  return [address, carried = carried_v4(address)](const IpNetwork& network) {
+    return network.contains(address) || (carried && network.contains(*carried));
+  };
+}
+
 template <class Networks>
 bool any_contains(const Networks& networks, const IpAddress& address) {
   return std::any_of(networks.begin(), networks.end(),
@@ -139,10 +146,7 @@ bool host_matches(std::string_view pattern, std::string_view host) {
 
 bool may_connect(const IpAddress& address, std::string_view host,
                  const platform::DeliverySettings& settings) {
-  const auto carried = carried_v4(address);
-  const auto within = [&](const IpNetwork& network) {
-    return network.contains(address) || (carried && network.contains(*carried));
-  };
+  const auto within = within_which(address);
   const auto open_for_host = [&](const platform::AllowedNetwork& allowed) {
     if (!allowed.pattern.empty()) return host_matches(allowed.pattern, host);
     return std::ranges::any_of(settings.host_overrides, [host](const platform::HostOverride& override) {
@@ -154,6 +158,18 @@ bool may_connect(const IpAddress& address, std::string_view host,
          std::ranges::any_of(settings.allowed_networks, [&](const platform::AllowedNetwork& allowed) {
            return within(allowed.network) && open_for_host(allowed);
          });
+}
+
+std::vector<IpNetwork> operators_networks(const platform::DeliverySettings& settings) {
+  std::vector<IpNetwork> networks;
+  for (const auto& one : settings.host_overrides)
+    networks.push_back({one.address, one.address.v6 ? 128U : 32U});
+  for (const auto& one : settings.allowed_networks) networks.push_back(one.network);
+  return networks;
+}
+
+bool may_be_shown(const IpAddress& address, const std::vector<IpNetwork>& hidden) {
+  return is_public_address(address) && std::ranges::none_of(hidden, within_which(address));
 }
 
 }  // namespace webhook

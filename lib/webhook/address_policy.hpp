@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "platform/config.hpp"
 #include "platform/ip.hpp"
@@ -21,5 +22,12 @@ bool host_matches(std::string_view pattern, std::string_view host);
 /// outside `denied_networks`; public, or within one of `allowed_networks` that is open for that name.
 bool may_connect(const platform::IpAddress& address, std::string_view host,
                  const platform::DeliverySettings& settings);
+
+/// What the operator has told of its own network: the addresses of host_overrides, and allowed_networks.
+std::vector<platform::IpNetwork> operators_networks(const platform::DeliverySettings& settings);
+
+/// Whether an entity may be told that an attempt went to this address: public, and within none of `hidden`,
+/// whatever the webhook's URL is by now.
+bool may_be_shown(const platform::IpAddress& address, const std::vector<platform::IpNetwork>& hidden);
 
 }  // namespace webhook

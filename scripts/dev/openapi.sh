@@ -4,9 +4,9 @@
 REDOCLY=1.34.5 # of the last series for the Node.js of Debian 12
 OPENAPI_TOOLS=$ROOT/.dev/openapi-tools
 
-# Without the network the tests that need them are skipped, and say so.
+# Without the network the tests that need them are skipped, and say so; with OPENAPI_REQUIRED=1 they fail.
 prepare_openapi_tools() {
-  export OPENAPI_TOOLS
+  export OPENAPI_TOOLS OPENAPI_REQUIRED=${OPENAPI_REQUIRED:-}
   [[ -z $DEV_NO_BUILD ]] || return 0
   make_tool schemathesis "$(cat "$ROOT/tests/openapi/requirements.txt")" install_schemathesis
   make_tool redocly "$REDOCLY" install_redocly
@@ -23,7 +23,11 @@ make_tool() {
     printf '%s\n' "$2" >"$folder/pins"
   else
     tail -n 3 "$folder/log" >&2
-    say "$1 could not be installed ($folder/log): its tests are SKIPPED"
+    if [[ -n ${OPENAPI_REQUIRED:-} ]]; then
+      say "$1 could not be installed ($folder/log): its tests will fail (OPENAPI_REQUIRED)"
+    else
+      say "$1 could not be installed ($folder/log): its tests are SKIPPED"
+    fi
   fi
 }
 

@@ -49,31 +49,66 @@ def test_it_may_read_the_view_and_no_more(stack, statement):
         stack.evaluation(statement)
 
 
+REPORTED = ["entidad_id", "nombre", "webhooks", "notificaciones", "entregadas", "pendientes", "fallidas", "retenidas",
+            "rechazadas", "canceladas", "ultimo_error"]
+
+
 def test_the_report_says_who_was_reached_and_who_was_not_and_why(new_entity, receiver, stack):
-    entities = [new_entity(name=name) for name in ("Alcanzada, \"S.A.\"", "=Fallida", "Sin webhook", "Parada")]
-    hooks = [entity.register(["documento.disponible"]) for entity in (*entities[:2], entities[3])]
-    receiver.behave(hooks[1].path, Behaviour(status=404))
-    stack.admin("webhook", "disable", hooks[2].id)
-    ids = [entity.notify("documento.disponible") for entity in entities]
-    wait_until(lambda: result(stack, ids[1])["fallidas"] == 1 and result(stack, ids[0])["entregadas"] == 1
-               and result(stack, ids[3])["retenidas"] == 1, 20, "all to be done")
-    wanted = {entity.id: outcome for entity, outcome in zip(entities, ("alcanzada", "no_alcanzada", "sin_webhook", "no_alcanzada"))}
-    rows = [row for row in json.loads(report(stack, "--since", "1h", "--json").stdout) if row["entidad_id"] in wanted]
-    assert {row["entidad_id"]: row["resultado"] for row in rows} == wanted
-    reasons = {row["entidad_id"]: row["motivo"] for row in rows}
-    assert reasons[entities[0].id] == "" and "404" in reasons[entities[1].id]
-    assert "ningún webhook" in reasons[entities[2].id] and "desactivado" in reasons[entities[3].id]
+    names = ("Alcanzada, \"S.A.\"", "=Fallida", "Sin webhook", "Parada", "Rechazada", "A medias")
+    entities = reached, failed, alone, stopped, rejected, halfway = [new_entity(name=name) for name in names]
+    hooks = {one: one.register(["documento.disponible"]) for one in (reached, failed, stopped, halfway)}
+    receiver.behave(hooks[failed].path, Behaviour(status=404))
+    receiver.behave(halfway.register(["documento.disponible"]).path, Behaviour(status=404))
+    stack.admin("webhook", "disable", hooks[stopped].id)
+    ids = {one: one.notify("documento.disponible", data="{}" if one is rejected else None) for one in entities}
+    reached.notify("documento.disponible")
+    wait_until(lambda: result(stack, ids[failed])["fallidas"] == result(stack, ids[reached])["entregadas"] == 1
+               and result(stack, ids[stopped])["retenidas"] == result(stack, ids[halfway])["fallidas"] == 1
+               and result(stack, ids[halfway])["entregadas"] == 1, 20, "all to be done")
+    stack.wait_notification(ids[rejected], "rechazada")
+    stack.wait_notification(ids[alone], "procesada")
+    waiting = new_entity(name="Espera")
+    waiting.register(["documento.disponible"])
+    stack.admin("queue", "pause")
+    try:
+        waiting.notify("documento.disponible")
+        told = report(stack, "--since", "1h", "--json")
+    finally:
+        stack.admin("queue", "resume")
+    counts = {one.id: (one, counted) for one, counted in (
+        (reached, (1, 2, 2, 0, 0, 0, 0, 0)), (failed, (1, 1, 0, 0, 1, 0, 0, 0)), (alone, (0, 1, 0, 0, 0, 0, 0, 0)),
+        (stopped, (1, 1, 0, 0, 0, 1, 0, 0)), (rejected, (0, 1, 0, 0, 0, 0, 1, 0)), (halfway, (2, 1, 1, 0, 1, 0, 0, 0)))}
+    rows = {row["entidad_id"]: row for row in json.loads(told.stdout)}
+    assert all(list(row) == REPORTED for row in rows.values())
+    for id, (entity, counted) in counts.items():
+        assert tuple(rows[id][name] for name in REPORTED[2:10]) == counted, rows[id]
+    assert [rows[waiting.id][name] for name in ("notificaciones", "entregadas", "pendientes")] == [1, 0, 1]
+    reasons = {one: rows[one.id]["ultimo_error"] for one in entities}
+    assert reasons[reached] == "" and "404" in reasons[failed] and "404" in reasons[halfway]
+    assert "ningún webhook" in reasons[alone] and "desactivado" in reasons[stopped] and "datos" in reasons[rejected]
+
+
+def test_the_report_for_a_spreadsheet_has_the_same_columns(new_entity, stack):
+    entity = new_entity(name="=Fórmula, \"S.A.\"")
+    id = entity.notify("documento.disponible")
+    stack.wait_notification(id, "procesada")
     told = report(stack, "--since", "1h", "--csv")
-    table = [row for row in csv.DictReader(io.StringIO(told.stdout)) if row["entidad_id"] == str(entities[0].id)]
-    assert [(row["nombre"], row["entregadas"]) for row in table] == [("Alcanzada, \"S.A.\"", "1")]
-    assert "'=Fallida" in told.stdout, "no formula for a spreadsheet"
-    assert "notifications: " in told.stderr
+    table = csv.DictReader(io.StringIO(told.stdout, newline=""))
+    row, = [row for row in table if row["entidad_id"] == str(entity.id)]
+    assert table.fieldnames == REPORTED
+    assert (row["nombre"], row["notificaciones"], row["webhooks"]) == ("'=Fórmula, \"S.A.\"", "1", "0")
+    assert "entities have all of theirs" in told.stderr
     assert json.loads(report(stack, "--since", "1h", "--until", "1h", "--json").stdout) == []
+    assert report(stack, "--since", "1h", "--until", "1h", "--csv").stdout.strip() == ",".join(REPORTED)
 
 
 def test_a_report_that_would_be_wrong_is_refused(stack):
     refused = report(stack, "--since", "31d", check=False)
     assert refused.returncode == 2 and "retention.delivered" in refused.stderr
+    for shorter in ("failed", "rejected"):
+        refused = report(stack, "--since", "8d", f"--retention.{shorter}=7d", check=False)
+        assert refused.returncode == 2 and f"retention.{shorter}" in refused.stderr
+        assert report(stack, "--since", "6d", f"--retention.{shorter}=7d", check=False).returncode == 0
     assert report(stack, "--since", "ayer", check=False).returncode == 2
     unknown = stack.dev("admin", "report", "--event", "nada", "--since", "1h", check=False)
     assert unknown.returncode == 2 and "--event" in unknown.stderr

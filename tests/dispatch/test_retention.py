@@ -141,3 +141,16 @@ def test_a_task_that_is_refused_keeps_the_others_from_nothing(entity, receiver, 
         stack.stop("dispatcher")
         stack.start("dispatcher")
     wait_until(lambda: root(LEFT) == [["0"]], 30, "the old ones to go once the right is back")
+
+
+def test_the_audit_goes_after_its_own_retention(entity, stack, root):
+    root("DELETE FROM auditoria")
+    for days in (8, 6):
+        root("INSERT INTO auditoria (ocurrida_en, entidad_id, accion, detalle) VALUES"
+             f" (UTC_TIMESTAMP(3) - INTERVAL {days} DAY, {entity.id}, 'cambio', '{{}}')")
+    stack.stop("dispatcher")
+    stack.start("dispatcher", **setting(retention_audit="7d"))
+    wait_until(lambda: len(stack.admin("audit", "list", "--entity", entity.id)) == 1, 20, "the older one to be gone")
+    assert root("SELECT MIN(ocurrida_en) > UTC_TIMESTAMP(3) - INTERVAL 7 DAY FROM auditoria") == [["1"]]
+    stack.stop("dispatcher")
+    stack.start("dispatcher")

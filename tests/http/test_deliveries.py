@@ -7,6 +7,7 @@ import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import BASE
+from support.sql import numbers
 from support.wait import wait_until
 
 LISTED = ["id", "mensaje", "evento", "prueba", "estado", "intentos", "creada", "entregada", "terminada", "proximoIntento",
@@ -58,6 +59,33 @@ def test_a_failure_is_found_in_the_log_with_its_reason_and_what_was_sent(entity,
     text = json.dumps([failed, whole])
     signatures = [request.headers["webhook-signature"] for request in requests]
     assert not any(secret in text for secret in (hook.secret, "SECRETO-DEL-RECEPTOR", "sha256=", *signatures))
+
+
+def add_attempts(stack, delivery, first, count, error="El receptor respondió 500", address="8.8.8.8"):
+    stack.sql("INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error, firmas)"
+              f" SELECT {delivery}, {first} - 1 + seq, UTC_TIMESTAMP(3), 5, '{address}', 500, '{error}', 1 FROM {numbers(count)}")
+
+
+def test_a_public_address_is_shown_whatever_the_url_is_by_now(entity, stack):
+    hook = entity.register()
+    entity.notify()
+    delivered, = settled(entity, hook, "entregada")
+    add_attempts(stack, delivered["id"], 2, 1)
+    assert [a["direccion"] for a in shown(entity, hook, delivered["id"])["historial"]] == [None, "8.8.8.8"]
+    patched = entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"url": "https://ejemplo.es/avisos"})
+    assert patched.status == 200
+    assert [a["direccion"] for a in shown(entity, hook, delivered["id"])["historial"]] == [None, "8.8.8.8"]
+
+
+def test_of_many_attempts_the_newest_hundred_are_shown(entity, stack):
+    hook = entity.register()
+    entity.notify()
+    delivered, = settled(entity, hook, "entregada")
+    add_attempts(stack, delivered["id"], 2, 9_999)
+    stack.sql(f"UPDATE entregas SET intentos = 10000 WHERE id = {delivered['id']}")
+    whole = shown(entity, hook, delivered["id"])
+    assert [a["numero"] for a in whole["historial"]] == list(range(9_901, 10_001)) and whole["intentos"] == 10_000
+    assert len(stack.attempts(delivered["id"])) == 10_000, "the operator sees all of it"
 
 
 def test_one_that_waits_and_one_that_arrived(entity, receiver):

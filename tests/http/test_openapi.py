@@ -20,8 +20,18 @@ TYPES = {"int": "integer", "string": "string", "number": "number", "date": "date
 def tool(name: str, program: str) -> Path:
     found = TOOLS / name / program
     if not (TOOLS / name / "pins").exists():
-        pytest.skip(f"{name} could not be installed: {TOOLS}/{name}/log")
+        missing = pytest.fail if os.environ.get("OPENAPI_REQUIRED") else pytest.skip
+        missing(f"{name} could not be installed: {TOOLS}/{name}/log")
     return found
+
+
+def test_a_tool_that_is_missing_skips_its_tests_or_fails_them(monkeypatch):
+    monkeypatch.delenv("OPENAPI_REQUIRED", raising=False)
+    with pytest.raises(pytest.skip.Exception):
+        tool("none", "none")
+    monkeypatch.setenv("OPENAPI_REQUIRED", "1")
+    with pytest.raises(pytest.fail.Exception):
+        tool("none", "none")
 
 
 def test_it_is_served_as_it_is_without_a_token(stack):

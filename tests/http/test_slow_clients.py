@@ -1,15 +1,19 @@
 """Clients that are slow, or that only stay connected, cost the others nothing and are given up after a time."""
 import contextlib
+import json
 import socket
 import threading
 import time
 
 from support.actors import BASE
+from support.nginx import own_nginx, site_of
+from support.sql import numbers
 from support.wait import wait_until
+from support.wire import Wire
 
 
-def head(token: str, method: str = "GET", *headers: str) -> bytes:
-    lines = [f"{method} {BASE} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {token}", *headers, "", ""]
+def head(token: str, method: str = "GET", *headers: str, path: str = BASE) -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {token}", *headers, "", ""]
     return "\r\n".join(lines).encode()
 
 
@@ -98,3 +102,51 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
                 assert time.monotonic() - started < 40, f"{len(waiting) - len(closed)} are still connected"
         wait_until(lambda: not is_established(reader.socket), 30, "the slow reader to be given up")
         assert 0 < answers_that_arrived(reader) < 1500
+
+
+def slow_reader(stack, port: int, data: bytes) -> Wire:
+    """One for whom its kernel keeps as little as it can."""
+    wire = Wire.__new__(Wire)
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    plain.settimeout(20)
+    plain.connect((stack.api.host, port))
+    wire.socket, wire._buffer = stack.api.tls.wrap_socket(plain, server_hostname=stack.api.host), b""
+    wire.send(data)
+    return wire
+
+
+def with_the_longest_answers(entity, stack) -> list[str]:
+    """Paths: a delivery with all the data, attempts and escapes that one can have, and a full page of such deliveries."""
+    hook, long = entity.register(), "REPEAT('\U0001F600', 500)"
+    start = '{"evaluacionId": 1, "titulo": "'
+    id = entity.notify("evaluacion.abierta", start + '\\"' * ((65536 - len(start) - 2) // 2) + '"}')
+    stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
+    stack.sql(f"""INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en)
+        SELECT {entity.id}, 'evaluacion.abierta', datos, estado, terminada_en
+        FROM notificaciones_pendientes, {numbers(100)} WHERE id = {id}""")
+    stack.sql(f"""INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, terminada_en, ultimo_error)
+        SELECT id, {hook.id}, 'fallida', 100, terminada_en, terminada_en, terminada_en, {long}
+        FROM notificaciones_pendientes WHERE entidad_id = {entity.id} AND id > {id}""")
+    delivery = stack.value(f"SELECT MAX(id) FROM entregas WHERE webhook_id = {hook.id}")
+    stack.sql(f"""INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error, firmas)
+        SELECT {delivery}, seq, UTC_TIMESTAMP(3), 15000, '2620:fe:1111:2222:3333:4444:5555:6666', 500, {long}, 2 FROM {numbers(100)}""")
+    return [f"{BASE}/{hook.id}/entregas/{delivery}", f"{BASE}/{hook.id}/entregas?limite=100"]
+
+
+def test_who_reads_the_longest_answers_slowly_holds_no_thread_and_gets_all_of_them(entity, stack):
+    paths = with_the_longest_answers(entity, stack)
+    sizes = [len(entity.api("GET", path).text.encode()) for path in paths]
+    assert sizes[0] > 340_000 and sizes[1] > 220_000, sizes
+    # Of loopback's packets of 64 KiB a connection buffers more than an answer; of the internet's, some tens of KiB.
+    site = site_of(stack).replace(" ssl;", " ssl sndbuf=16k;")
+    assert "sndbuf" in site
+    with own_nginx(site) as port, contextlib.ExitStack() as opened:
+        readers = [(size, opened.enter_context(slow_reader(stack, port, head(entity.token, path=path))))
+                   for _ in range(40) for path, size in zip(paths, sizes)]
+        for _ in range(10):
+            assert serves(entity, 2), "every thread is free again"
+        for size, reader in readers:
+            answer = reader.response()
+            assert answer.status == 200 and len(answer.text.encode()) == size
+            json.loads(answer.text)

@@ -188,11 +188,12 @@ BOOST_AUTO_TEST_CASE(nobody_is_deactivated_for_failures_of_before_a_change) {
   BOOST_CHECK_EQUAL(due(), 0U);
 }
 
-BOOST_AUTO_TEST_CASE(the_audit_is_kept_for_90_days) {
+BOOST_AUTO_TEST_CASE(the_audit_is_kept_for_as_long_as_its_key_says) {
   change({.url = other_url});
   session.update(
-      "UPDATE auditoria SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL 91 DAY WHERE accion = 'alta'");
-  BOOST_CHECK_EQUAL(forget_old_audit(session), 1U);
+      "UPDATE auditoria SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL IF(accion = 'alta', 8, 6) DAY");
+  BOOST_CHECK_EQUAL(forget_old_audit(session, std::chrono::days(9)), 0U);
+  BOOST_CHECK_EQUAL(forget_old_audit(session, std::chrono::days(7)), 1U);
   BOOST_CHECK_EQUAL(audit().size(), 1U);
 }
 

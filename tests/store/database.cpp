@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 
 namespace store::testing {
 
@@ -102,6 +103,20 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql) {
     steps.push_back({text("table"), text("type"), text("key"), text("Extra")});
   }
   return steps;
+}
+
+bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::string_view query) {
+  const auto deadline = platform::monotonic_now() + patience;
+  while (platform::monotonic_now() < deadline) {
+    if (!look.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND "
+                    "COALESCE(trx_query, '') LIKE ?",
+                    query)
+             .empty())
+      return true;
+    // Asked more often than every 0.1 s, the server answers what it answered before.
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  }
+  return false;
 }
 
 std::int64_t rows_read(Session& session) {

@@ -59,6 +59,10 @@ struct PlanStep {
 };
 std::vector<PlanStep> explain(Session& session, const std::string& sql);
 
+/// Until somebody waits for a lock, as `look`, which waits for none, sees it: false if nobody does for so
+/// long. `query`: a LIKE pattern of the statement that waits.
+bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::string_view query = "%");
+
 /// Rows and index entries that the session has read so far.
 std::int64_t rows_read(Session& session);
 

@@ -80,6 +80,30 @@ BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   BOOST_CHECK_EQUAL(walk({.event = "evaluacion.cerrada"}, 100).first, 0U);
 }
 
+// Else the next page would begin beyond what this one has looked at, or before its end.
+BOOST_AUTO_TEST_CASE(what_is_purged_or_arrives_while_a_page_is_read_moves_no_end_of_it) {
+  add_deliveries(1000, "fallida", 0);
+  add_deliveries(4000, "entregada", 0);
+  const auto window = find_log_window(session, webhook.id, {});
+  session.execute(
+      "DELETE i FROM intentos_entrega i JOIN entregas e ON e.id = i.entrega_id WHERE e.estado = 'entregada'");
+  session.execute("DELETE FROM entregas WHERE estado = 'entregada'");
+  session.execute(
+      "DELETE FROM notificaciones_pendientes WHERE id NOT IN (SELECT notificacion_id FROM entregas)");
+  add_deliveries(3, "fallida", 0);
+  const LogFilter failed{.state = "fallida"};
+  const auto page = read_log_window(session, webhook.id, failed, 100, window);
+  BOOST_TEST(page.next.value() == window.oldest.value());
+  BOOST_TEST(page.deliveries.size() == 3U);
+  std::size_t seen = 0;
+  for (auto next = page.next; next;) {
+    const auto more = read_log_page(session, webhook.id, failed, 100, next);
+    seen += more.deliveries.size();
+    next = more.next;
+  }
+  BOOST_TEST(seen == 1000U);
+}
+
 BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
   add_deliveries(4500, "entregada", 9);
   add_deliveries(30, "entregada", 5);

@@ -162,13 +162,7 @@ BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
     done = true;
   });
   Session look = database.connect();
-  const auto waits = [&] {
-    return !look.query(
-                    "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_query "
-                    "LIKE '%altas_webhook%'")
-                .empty();
-  };
-  while (!waits() && !done) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  BOOST_TEST(wait_for_row_lock(look, std::chrono::seconds(10), "%altas_webhook%"));
   BOOST_TEST(!done);
   session.execute("ROLLBACK");
   second.join();

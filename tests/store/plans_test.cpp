@@ -7,6 +7,8 @@
 #include "store/audit/audit.hpp"
 #include "store/deliveries/delivery_log.hpp"
 #include "store/deliveries/statistics.hpp"
+#include "store/notifications/report.hpp"
+#include "store/replays/replays.hpp"
 #include "store/webhooks/failing.hpp"
 #include "webhook/crypto.hpp"
 
@@ -245,6 +247,40 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
   const auto tables = check_plans(session, statements);
   for (const auto* table :
        {"e", "n", "w", "webhooks", "entregas", "notificaciones_pendientes", "intentos_entrega"})
+    BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+/// Of an entity: without a filter the newest are read backwards by id.
+BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
+  fill(session);
+  session.execute(
+      "INSERT INTO auditoria (ocurrida_en, entidad_id, accion, webhook_id, detalle) SELECT UTC_TIMESTAMP(3) "
+      "- "
+      "INTERVAL seq MINUTE, 1 + seq % 500, 'cambio', 1 + seq % 500, '{}' FROM " +
+      numbers(20000));
+  session.execute(
+      "INSERT INTO reenvios (entidad_id, webhook_id, estado, candidatas, tope, pedido_en, terminado_en)"
+      " SELECT 1 + seq % 500, 1 + seq % 500, 'terminado', 1, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM " +
+      numbers(20000));
+  session.execute(
+      "UPDATE notificaciones_pendientes SET evento = 'documento.disponible', ocurrida_en = UTC_TIMESTAMP(3)"
+      " WHERE id % 1000 = 7");
+  session.query("ANALYZE TABLE auditoria, reenvios, notificaciones_pendientes");
+  ReportPage page{"documento.disponible", platform::utc_now() - day};
+  ListFilter own;
+  own.entity = 7;
+  const auto statements = statements_of(session, [&] {
+    BOOST_TEST(list_audit(session, own).size() == 40U);
+    BOOST_TEST(read_report(session, page).size() == 50U);
+    BOOST_TEST(forget_old_audit(session, 13 * day) > 0U);
+  });
+  BOOST_TEST(statements.size() == 5U);
+  auto tables = check_plans(session, statements);
+  // As many as entities have asked for within retention.delivered.
+  tables.merge(check_plans(
+      session, statements_of(session, [&] { BOOST_TEST(list_replays(session, own).size() == 40U); }),
+      "reenvios"));
+  for (const auto* table : {"auditoria", "reenvios", "n", "e", "t"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 

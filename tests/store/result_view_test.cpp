@@ -4,6 +4,7 @@
 
 #include "delivery_support.hpp"
 #include "store/notifications/quarantine.hpp"
+#include "store/notifications/report.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -68,9 +69,29 @@ BOOST_AUTO_TEST_CASE(each_delivery_counts_once_as_what_it_is) {
   BOOST_CHECK((counts(row) == std::vector<std::int64_t>{7, 2, 2, 1, 1, 1}));
   BOOST_CHECK_EQUAL(row.text("primera_entrega"), "2026-01-01 10:00:00.000");
   BOOST_CHECK_EQUAL(row.text("ultima_entrega"), "2026-01-01 12:00:00.000");
-  BOOST_CHECK_EQUAL(row.text("ultimo_error"),
-                    "El receptor respondió 500");  // of the newest webhook that has one
   BOOST_CHECK(row.text("estado") == "procesada" && row.integer("entidad_id") == 1 && !row.null("clave"));
+}
+
+// Whatever the webhook, and by its last attempt alone.
+BOOST_AUTO_TEST_CASE(the_reason_is_that_of_the_last_attempt) {
+  const auto id = add("procesada");
+  deliver(id, "pendiente", "", "de la primera");
+  deliver(id, "fallida", "2026-01-03 00:00:00.000", "de la segunda");
+  deliver(id, "entregada", "2026-01-04 00:00:00.000");
+  const auto attempt = [&](std::string_view error, int number, std::string_view when) {
+    session.update(
+        "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms) SELECT id, ?, ?, 5 FROM "
+        "entregas"
+        " WHERE notificacion_id = ? AND ultimo_error = ?",
+        number, when, id, error);
+  };
+  attempt("", 1, "2026-01-04 00:00:00.000");
+  attempt("de la primera", 1, "2026-01-01 00:00:00.000");
+  attempt("de la primera", 2, "2026-01-03 12:00:00.000");
+  attempt("de la segunda", 1, "2026-01-03 00:00:00.000");
+  BOOST_CHECK_EQUAL(result_of(id).text("ultimo_error"), "de la primera");
+  attempt("de la segunda", 2, "2026-01-03 12:00:00.001");
+  BOOST_CHECK_EQUAL(result_of(id).text("ultimo_error"), "de la segunda");
 }
 
 BOOST_AUTO_TEST_CASE(what_was_delivered_stays_so_while_it_is_replayed) {
@@ -105,6 +126,39 @@ BOOST_AUTO_TEST_CASE(test_events_are_no_part_of_it) {
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)"
       " VALUES (1, 'evaluacion.abierta', '{}', 'procesada', 'prueba', UTC_TIMESTAMP(3))");
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_resultado WHERE entidad_id = 1").empty());
+}
+
+// A broadcast is one statement: its rows have one time, and a page costs as much wherever it begins.
+BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+      " SELECT seq, 'documento.disponible', '{}', '2026-01-01 10:00:00.000' FROM " +
+      numbers(12000));
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
+      " SELECT seq, 'documento.disponible', '{}', '2026-01-01 10:00:01.000' FROM " +
+      numbers(2));
+  session.query("ANALYZE TABLE notificaciones_pendientes, entregas");
+  ReportPage page{"documento.disponible", platform::parse_iso8601("2026-01-01T10:00:00.000Z").value()};
+  std::vector<NotificationId> ids;
+  std::vector<std::int64_t> costs;
+  for (;;) {
+    const auto before = rows_read(session);
+    const auto read = read_report(session, page);
+    if (read.empty()) break;
+    if (read.size() == 1000U) costs.push_back(rows_read(session) - before);
+    for (const auto& one : read) ids.push_back(one.id);
+  }
+  BOOST_TEST(ids.size() == 12002U);
+  BOOST_TEST(std::ranges::is_sorted(ids));
+  BOOST_TEST_REQUIRE(costs.size() == 12U);
+  BOOST_TEST(costs.back() < costs.front() + 1500);
+  page = {"documento.disponible", platform::parse_iso8601("2026-01-01T10:00:00.000Z").value(),
+          platform::parse_iso8601("2026-01-01T10:00:01.000Z")};
+  std::size_t until = 0;
+  for (auto read = read_report(session, page); !read.empty(); read = read_report(session, page))
+    until += read.size();
+  BOOST_TEST(until == 12000U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

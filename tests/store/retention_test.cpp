@@ -33,6 +33,80 @@ BOOST_AUTO_TEST_CASE(each_kind_goes_after_its_own_retention) {
   BOOST_CHECK_EQUAL(count("notificaciones_pendientes", "estado = 'rechazada'"), 1);
 }
 
+/// Notifications of two webhooks: of each, one delivery `delivered` ago and one in `state`, `age` ago.
+struct TwoWebhooks : MaintenanceFixture {
+  WebhookId one = add_webhook(session, 1).id, other = add_webhook(session, 1).id;
+  void add(unsigned count, Milliseconds delivered, const std::string& state, Milliseconds age) {
+    add_finished(one, count, delivered);
+    const auto open = state == "pendiente" || state == "retenida";
+    session.update(
+        "INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, "
+        "terminada_en) SELECT notificacion_id, ?, ?, 1, creada_en, creada_en, IF(?, NULL, UTC_TIMESTAMP(3) - "
+        "INTERVAL ? MICROSECOND) FROM entregas WHERE webhook_id = ? ORDER BY id DESC LIMIT ?",
+        other, state, open, age.count() * 1000, one, count);
+  }
+  std::int64_t left() { return count("entregas"); }
+  Row seen(const std::string& where = "TRUE") {
+    return session.query("SELECT webhooks, entregadas, fallidas FROM notificaciones_resultado WHERE " + where)
+        .at(0);
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(deliveries_of_a_notification_go_together, TwoWebhooks) {
+  add(1, 31 * day, "fallida", 31 * day);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
+  const auto row = seen();
+  BOOST_CHECK(
+      (row.integer("webhooks") == 2 && row.integer("entregadas") == 1 && row.integer("fallidas") == 1));
+  BOOST_CHECK_EQUAL(count("intentos_entrega"), 1);
+  session.execute(
+      "UPDATE entregas SET terminada_en = UTC_TIMESTAMP(3) - INTERVAL 91 DAY WHERE estado = 'fallida'");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 3U);
+  BOOST_CHECK_EQUAL(left() + count("intentos_entrega") + count("notificaciones_pendientes"), 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_has_not_ended_keeps_the_others_of_its_notification, TwoWebhooks) {
+  add(1, 40 * day, "pendiente", {});
+  add(1, 40 * day, "retenida", {});
+  add(1, 40 * day, "cancelada", 29 * day);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
+  session.execute("UPDATE entregas SET terminada_en = creada_en WHERE estado = 'cancelada'");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 3U);
+  BOOST_CHECK_EQUAL(left(), 4);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_somebody_holds_keeps_the_others_of_its_notification, TwoWebhooks) {
+  add(3, 40 * day, "entregada", 40 * day);
+  Session holder = database.connect();
+  holder.execute("START TRANSACTION");
+  holder.query("SELECT id FROM entregas ORDER BY notificacion_id DESC LIMIT 1 FOR UPDATE");
+  holder.query("SELECT id FROM notificaciones_pendientes ORDER BY id LIMIT 1 FOR UPDATE");
+  session.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 3U);
+  BOOST_CHECK_EQUAL(count("notificaciones_resultado", "webhooks = 2"), 2);
+  holder.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 6U);
+}
+
+// Else the row would say for weeks that its entity had no webhook.
+BOOST_AUTO_TEST_CASE(a_notification_goes_with_its_deliveries) {
+  add_finished(add_webhook(session, 1).id, 1, 8 * day, "fallida");
+  BOOST_CHECK_EQUAL(sweep(session, {30 * day, 7 * day, 60 * day, {}, {}}).rows, 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_kept_for_another_is_looked_at_once_by_the_follower, TwoWebhooks) {
+  add(3000, 40 * day, "fallida", 39 * day);
+  add_finished(one, 600, 35 * day);
+  session.query("ANALYZE TABLE entregas, notificaciones_pendientes");
+  PurgeWalk follower;
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 1200U);
+  const auto before = rows_read(session);
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 0U);
+  BOOST_CHECK_LT(rows_read(session) - before, 50);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
+  BOOST_CHECK_LT(rows_read(session) - before, 6000 * 8);  // a few for each, however many are kept
+}
+
 BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
   const auto old = add_webhook(session, 1), used = add_webhook(session, 2), recent = add_webhook(session, 3);
   add_webhook(session, 4);

@@ -104,18 +104,15 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
       "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL,"
       " secreto_sellado = NULL WHERE id = ?",
       deleted.id);
+  bool waited = false;
   std::jthread committer([&] {
-    // Once the other one waits for the row: it has read what is about to be no longer so. Asked more often
-    // than every 0.1 s, the server answers what it answered before.
-    for (int tries = 0; tries < 50; ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(120));
-      if (!other.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").empty())
-        break;
-    }
+    // Once the other one waits for the row: it has read what is about to be no longer so.
+    waited = wait_for_row_lock(other, std::chrono::seconds(10));
     other.execute("COMMIT");
   });
   const auto done = reencrypt(session, rotated());
   committer.join();
+  BOOST_TEST(waited);
   BOOST_CHECK_EQUAL(done.secrets, 1U);
   BOOST_CHECK_EQUAL(key_of(session, changed.id), "k1");
   BOOST_CHECK_EQUAL(keys().open(changed.id, sealed_of(session, changed.id)).value(), "otro");

@@ -45,6 +45,12 @@ def own_nginx(http: str):
             process.wait(10)
 
 
+def site_of(stack) -> str:
+    """The stack's, for own_nginx: at a port of its own, without the pool's metrics."""
+    text = Path(stack.folder, "nginx/apientidades.conf").read_text().partition("# The pool's metrics")[0]
+    return text.replace(f":{stack.api.port} ", ":PORT ")
+
+
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -91,6 +91,13 @@ def healthy(place):
     yield place.case()
 
 
+def reached(place):
+    case, alone = place.case(), Entity(place.stack, place.receiver, "Ayuntamiento de Ejemplo")
+    place.stack.wait_delivery(case["DELIVERY"], "entregada")
+    place.stack.wait_notification(alone.notify(), "procesada")
+    yield {}
+
+
 def failing(place):
     yield place.case(FAILS)
 
@@ -220,7 +227,7 @@ def deactivated(place):
 
 
 STAGED = {
-    "Entities and tokens": new_entity, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
+    "Entities and tokens": new_entity, "Who was reached": reached, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
     "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
     "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
     "The database's clock has jumped": clock_jumped, "Nobody can insert notifications": out_of_numbers, "A row is rechazada": rejected,

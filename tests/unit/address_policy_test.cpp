@@ -177,4 +177,16 @@ BOOST_AUTO_TEST_CASE(the_loopback_of_ipv6_carries_nothing) {
   BOOST_TEST(opens(allowing({{network("::1"), ""}}), "::1"));
 }
 
+BOOST_AUTO_TEST_CASE(entities_are_shown_public_addresses_that_are_none_of_the_operator_s) {
+  auto settings = allowing({{network("8.8.4.0/24"), ""}, {network("2a02:9000::/32"), "one.net"}});
+  settings.host_overrides.push_back({"proxy.example", address("9.9.9.9")});
+  settings.host_overrides.push_back({"proxy6.example", address("2620:fe::fe")});
+  const auto hidden = webhook::operators_networks(settings);
+  for (const auto* text : {"8.8.8.8", "9.9.9.10", "2620:fe::9", "64:ff9b::8.8.8.8"})
+    BOOST_TEST(webhook::may_be_shown(address(text), hidden), text);
+  for (const auto* text : {"10.1.2.3", "127.0.0.1", "8.8.4.4", "64:ff9b::8.8.4.4", "2a02:9000::1", "9.9.9.9",
+                           "64:ff9b::9.9.9.9", "2620:fe::fe"})
+    BOOST_TEST(!webhook::may_be_shown(address(text), hidden), text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

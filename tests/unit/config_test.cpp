@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(every_key_has_its_documented_default) {
   BOOST_TEST(s.delivery.ca_file.empty());
   BOOST_TEST(s.delivery.max_response == 65536U);
   BOOST_TEST((s.retention.delivered == 720h && s.retention.failed == 2160h && s.retention.rejected == 2160h &&
-              s.retention.held == 2160h));
+              s.retention.held == 2160h && s.retention.audit == 2160h));
   BOOST_TEST(s.limits.requests_per_address == 1800U);
   BOOST_TEST(s.limits.concurrent_requests_per_address == 100U);
   BOOST_TEST(s.limits.requests_per_token == 600U);

@@ -70,7 +70,8 @@ BOOST_AUTO_TEST_CASE(durations) {
   refuses("delivery.probe_interval", {"31d"});
   accepts("delivery.disable_after", {"0s", "366d"});
   refuses("delivery.disable_after", {"367d"});
-  for (const auto* key : {"retention.delivered", "retention.failed", "retention.rejected"}) {
+  for (const auto* key : {"retention.delivered", "retention.failed", "retention.rejected", "retention.held",
+                          "retention.audit"}) {
     accepts(key, {"1m", "3660d"});
     refuses(key, {"0s", "59s", "3661d"});
   }

@@ -66,8 +66,8 @@ std::int64_t count_changing_entities(Session& session) {
   return session.query(changing_entities).at(0).integer("entidades");
 }
 
-std::uint64_t forget_old_audit(Session& session) {
-  return session.update(forget_some, std::int64_t{audit_kept.count()} * 1000, batch_rows);
+std::uint64_t forget_old_audit(Session& session, platform::Milliseconds kept) {
+  return session.update(forget_some, std::int64_t{kept.count()} * 1000, batch_rows);
 }
 
 }  // namespace store

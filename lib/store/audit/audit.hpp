@@ -1,4 +1,4 @@
-// Table `auditoria`: who changed what, for 90 days.
+// Table `auditoria`: who changed what, for as long as retention.audit says.
 #pragma once
 
 #include <optional>
@@ -38,8 +38,7 @@ std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter);
 /// Entities that have changed a webhook through the API in the last hour, a hundred of them at most.
 std::int64_t count_changing_entities(Session& session);
 
-inline constexpr platform::Milliseconds audit_kept = std::chrono::days(90);
-/// Forgets a batch of what is older; how many.
-std::uint64_t forget_old_audit(Session& session);
+/// Forgets a batch of what is older than `kept`; how many.
+std::uint64_t forget_old_audit(Session& session, platform::Milliseconds kept);
 
 }  // namespace store

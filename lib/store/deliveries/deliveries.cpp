@@ -1,5 +1,7 @@
 #include "store/deliveries/deliveries.hpp"
 
+#include <algorithm>
+
 #include "store/session/batches.hpp"
 #include "store/webhooks/webhooks.hpp"
 
@@ -30,6 +32,10 @@ constexpr std::string_view attempts_of_delivery = R"sql(
   SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error,
     firmas
   FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero)sql";
+constexpr std::string_view newest_attempts = R"sql(
+  SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error,
+    firmas
+  FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero DESC LIMIT ?)sql";
 
 constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
@@ -74,6 +80,18 @@ Delivery read_delivery(const Row& row) {
           row.time("creada_en")};
 }
 
+Attempt read_attempt(const Row& row) {
+  return {row.integer("numero"),
+          row.text("tipo"),
+          row.optional_integer("sondeos"),
+          row.time("inicio"),
+          row.integer("duracion_ms"),
+          row.optional_text("direccion"),
+          row.optional_integer("estado_http"),
+          row.text("error"),
+          row.optional_integer("firmas")};
+}
+
 }  // namespace
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter) {
@@ -94,12 +112,14 @@ std::optional<Delivery> find_delivery(Session& session, DeliveryId id) {
 
 std::vector<Attempt> list_attempts(Session& session, DeliveryId id) {
   std::vector<Attempt> result;
-  for (const auto& row : session.query(attempts_of_delivery, id)) {
-    result.push_back({row.integer("numero"), row.text("tipo"), row.optional_integer("sondeos"),
-                      row.time("inicio"), row.integer("duracion_ms"), row.optional_text("direccion"),
-                      row.optional_integer("estado_http"), row.text("error"),
-                      row.optional_integer("firmas")});
-  }
+  for (const auto& row : session.query(attempts_of_delivery, id)) result.push_back(read_attempt(row));
+  return result;
+}
+
+std::vector<Attempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit) {
+  std::vector<Attempt> result;
+  for (const auto& row : session.query(newest_attempts, id, limit)) result.push_back(read_attempt(row));
+  std::ranges::reverse(result);
   return result;
 }
 

@@ -40,6 +40,8 @@ struct Attempt {
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter);
 std::optional<Delivery> find_delivery(Session& session, DeliveryId id);
 std::vector<Attempt> list_attempts(Session& session, DeliveryId id);
+/// The last `limit` of them, the oldest first.
+std::vector<Attempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit);
 
 enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 

@@ -8,6 +8,8 @@ namespace store {
 namespace {
 
 constexpr unsigned looked_at = 2000;
+/// One that is replayed again and again has thousands: an answer must fit in its connection's socket.
+constexpr unsigned shown_attempts = 100;
 
 /// The newest, whatever they are: of one table.
 constexpr std::string_view newest_of_log = R"sql(
@@ -20,7 +22,8 @@ constexpr std::string_view newest_of_log = R"sql(
   FROM entregas e FORCE INDEX (entregas_de_webhook)
   WHERE e.webhook_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?)sql";
 
-/// Within the page's rows by id, the newest first: whatever is asked of them costs what so many rows cost.
+/// Within the window's bounds, by id, the newest first: whatever is asked of them costs what so many rows
+/// cost.
 constexpr std::string_view page_of_log = R"sql(
   SELECT e.id, n.evento, n.origen = 'prueba' AS prueba, IF(e.entregada_en IS NULL, e.estado, 'entregada') AS estado,
     e.intentos, CAST(e.creada_en AS CHAR) AS creada_en,
@@ -28,20 +31,20 @@ constexpr std::string_view page_of_log = R"sql(
     CAST(COALESCE(e.terminada_en, e.entregada_en) AS CHAR) AS terminada,
     IF(e.estado = 'pendiente' AND e.entregada_en IS NULL, CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
     e.ultimo_estado, e.ultimo_error
-  FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
-        WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
+  FROM entregas e FORCE INDEX (entregas_de_webhook)
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
-  WHERE (? IS NULL OR IF(e.entregada_en IS NULL, e.estado, 'entregada') = ?) AND (? IS NULL OR n.evento = ?)
+  WHERE e.webhook_id = ? AND e.id < ? AND e.id >= ?
+    AND (? IS NULL OR IF(e.entregada_en IS NULL, e.estado, 'entregada') = ?) AND (? IS NULL OR n.evento = ?)
     AND (? IS NULL OR e.creada_en >= ?) AND (? IS NULL OR e.creada_en < ?)
   ORDER BY e.id DESC LIMIT ?)sql";
-/// How far such a page has looked; whether all of it is too old, by so much that nothing after it can be
-/// newer.
-constexpr std::string_view end_of_page = R"sql(
-  SELECT MIN(e.id) AS ultima, COUNT(*) AS miradas, MAX(e.creada_en) < ? - INTERVAL 1 DAY AS antiguas
+constexpr std::string_view end_of_window = R"sql(
+  SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
-        WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id)sql";
+        WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v)sql";
+/// Whether all of it is too old, by so much that nothing after it can be newer.
+constexpr std::string_view age_of_window = R"sql(
+  SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
+  WHERE webhook_id = ? AND id < ? AND id >= ?)sql";
 
 constexpr std::string_view evidence_of_delivery = R"sql(
   SELECT e.id, n.evento, n.origen = 'prueba' AS prueba, IF(e.entregada_en IS NULL, e.estado, 'entregada') AS estado,
@@ -67,34 +70,60 @@ LoggedDelivery read_logged(const Row& row) {
           row.text("ultimo_error")};
 }
 
-}  // namespace
+Rows query_between(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
+                   DeliveryId before, DeliveryId oldest) {
+  return session.query(page_of_log, webhook, before, oldest, filter.state, filter.state, filter.event,
+                       filter.event, filter.since, filter.since, filter.until, filter.until, limit + 1);
+}
 
-LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
-                      std::optional<DeliveryId> before) {
-  const bool narrowed = filter.state || filter.event || filter.since || filter.until;
-  const auto older_than = before.value_or(std::numeric_limits<DeliveryId>::max());
+/// Of deliveries that an earlier version made their notifications alone have the event.
+Rows query_newest(Session& session, WebhookId webhook, unsigned limit, DeliveryId before) {
+  auto rows = session.query(newest_of_log, webhook, before, limit + 1);
+  const bool complete = std::ranges::none_of(rows, [](const Row& row) { return row.null("evento"); });
+  return complete ? rows : query_between(session, webhook, {}, limit, before, rows.back().integer("id"));
+}
+
+/// Of one row more than a page has.
+LogPage page_of(const Rows& rows, unsigned limit) {
   LogPage page;
-  Rows rows;
-  if (!narrowed) rows = session.query(newest_of_log, webhook, older_than, limit + 1);
-  const bool without_event =  // made by an earlier version: their notifications have it
-      std::ranges::any_of(rows, [](const Row& row) { return row.null("evento"); });
-  if (narrowed || without_event)
-    rows = session.query(page_of_log, webhook, older_than, narrowed ? looked_at : limit + 1, filter.state,
-                         filter.state, filter.event, filter.event, filter.since, filter.since, filter.until,
-                         filter.until, limit + 1);
   page.deliveries.reserve(rows.size());
   for (const auto& row : rows) page.deliveries.push_back(read_logged(row));
   if (page.deliveries.size() > limit) {
     page.deliveries.pop_back();
     page.next = page.deliveries.back().id;
-  } else if (narrowed) {
-    const auto looked = session.query(end_of_page, filter.since, webhook, older_than, looked_at);
-    const auto& end = looked.at(0);
-    const bool more =
-        end.integer("miradas") == looked_at && (end.null("antiguas") || !end.boolean("antiguas"));
-    if (more) page.next = end.integer("ultima");
   }
   return page;
+}
+
+}  // namespace
+
+LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before) {
+  LogWindow window{before.value_or(std::numeric_limits<DeliveryId>::max())};
+  const auto rows = session.query(end_of_window, webhook, window.before, looked_at);
+  window.oldest = rows.at(0).optional_integer("ultima");
+  window.full = rows.at(0).integer("miradas") == looked_at;
+  return window;
+}
+
+LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
+                        const LogWindow& window) {
+  if (!window.oldest) return {};
+  auto page = page_of(query_between(session, webhook, filter, limit, window.before, *window.oldest), limit);
+  if (page.next || !window.full) return page;
+  const auto age = filter.since
+                       ? session.query(age_of_window, filter.since, webhook, window.before, *window.oldest)
+                       : Rows{};
+  const bool old = !age.empty() && !age.at(0).null("antiguas") && age.at(0).boolean("antiguas");
+  if (!old) page.next = window.oldest;
+  return page;
+}
+
+LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
+                      std::optional<DeliveryId> before) {
+  if (filter.state || filter.event || filter.since || filter.until)
+    return read_log_window(session, webhook, filter, limit, find_log_window(session, webhook, before));
+  const auto newest = before.value_or(std::numeric_limits<DeliveryId>::max());
+  return page_of(query_newest(session, webhook, limit, newest), limit);
 }
 
 std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook, DeliveryId delivery) {
@@ -102,7 +131,7 @@ std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook,
   if (rows.empty()) return std::nullopt;
   const auto& row = rows.front();
   return LoggedEvidence{read_logged(row), row.time("ocurrida_en"), row.text("datos"),
-                        list_attempts(session, delivery)};
+                        list_newest_attempts(session, delivery, shown_attempts)};
 }
 
 }  // namespace store

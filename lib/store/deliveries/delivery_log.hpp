@@ -43,11 +43,22 @@ struct LogPage {
 LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
                       std::optional<DeliveryId> before);
 
+/// What a page with a filter looks at, fixed before it is read: what is removed or added meanwhile moves no
+/// end of it.
+struct LogWindow {
+  DeliveryId before;
+  std::optional<DeliveryId> oldest{};  // none: there is nothing older than `before`
+  bool full = false;                   // there may be more beyond it
+};
+LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before);
+LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
+                        const LogWindow& window);
+
 struct LoggedEvidence {
   LoggedDelivery delivery;
   UtcTime occurred;
-  std::string data;  // of the notification; of a test, sealed (webhook/sealed_data.hpp)
-  std::vector<Attempt> attempts;
+  std::string data;               // of the notification; of a test, sealed (webhook/sealed_data.hpp)
+  std::vector<Attempt> attempts;  // the newest 100, the oldest of them first
 };
 /// nullopt: no such delivery of this webhook.
 std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook, DeliveryId delivery);

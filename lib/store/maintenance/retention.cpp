@@ -1,6 +1,8 @@
 #include "store/maintenance/retention.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,7 +25,7 @@ using Ids = std::vector<std::int64_t>;
 // nearest to it.
 
 constexpr std::string_view deliveries_after = R"sql(
-  SELECT id, estado = 'fallida' AS otra,
+  SELECT id, notificacion_id, estado = 'fallida' AS otra,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM entregas WHERE id > ? ORDER BY id LIMIT ?)sql";
@@ -52,6 +54,11 @@ constexpr std::string_view quarantined_after = R"sql(
 
 // What was seen expired is judged again once it is locked: somebody may have replayed it meanwhile.
 
+/// Five at most of each, and by that index though many are asked for.
+constexpr std::string_view deliveries_of = R"sql(
+  SELECT id, notificacion_id, estado = 'fallida' AS otra,
+    TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
+  FROM entregas FORCE INDEX (entregas_una_por_webhook) WHERE notificacion_id IN)sql";
 constexpr std::string_view ended_deliveries = R"sql(
   SELECT id, estado = 'fallida' AS otra,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, notificacion_id
@@ -68,6 +75,7 @@ constexpr std::string_view notifications_by_id = R"sql(
   SELECT n.id, n.error IS NOT NULL AS otra,
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
+constexpr std::string_view lock_ended_notifications = "AND n.estado <> 'pendiente' FOR UPDATE SKIP LOCKED";
 /// The subquery is of the SELECT, not of the DELETE, which would lock the deliveries that it finds.
 constexpr std::string_view lock_ended_without_deliveries = R"sql(
     AND n.estado <> 'pendiente' AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.notificacion_id = n.id)
@@ -104,6 +112,7 @@ constexpr std::string_view delete_webhooks = R"sql(
 /// A table as the walks see it.
 struct Table {
   std::string_view rows_after;  // those after an id, by id, at most so many; webhooks: see rows_after()
+  std::string_view removed_by;  // the column that `remove` is given
   Milliseconds usual;           // retention
   Milliseconds other;           // of the failed, the rejected
   std::uint64_t (*remove)(Session&, const RetentionSettings&, const Ids&);
@@ -144,7 +153,7 @@ bool advance(const Rows& rows, const Table& table, PurgeWalk& walk, unsigned win
 Ids expired_ids(const Table& table, const Rows& rows) {
   Ids ids;
   for (const auto& row : rows)
-    if (table.expired(row)) ids.push_back(row.integer("id"));
+    if (table.expired(row)) ids.push_back(row.integer(table.removed_by));
   return ids;
 }
 
@@ -166,18 +175,52 @@ std::uint64_t remove_notifications(Session& session, const RetentionSettings& re
   return session.update(delete_notifications, json_ids(ids));
 }
 
-std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& seen) {
-  const auto locked = query_ids(session, ended_deliveries, seen, lock_ended);
+using Groups = std::map<std::int64_t, Ids>;  // deliveries by notification
+
+Groups expired_groups(const Table& table, const Rows& rows) {
+  Groups groups;
+  std::set<std::int64_t> kept;
+  for (const auto& row : rows) {
+    const auto notification = row.integer("notificacion_id");
+    groups[notification].push_back(row.integer("id"));
+    if (!table.expired(row)) kept.insert(notification);
+  }
+  std::erase_if(groups, [&](const auto& group) { return kept.contains(group.first); });
+  return groups;
+}
+
+/// Of `seen`, those whose notification and whose every delivery nobody else holds, locked.
+Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
+  Ids notifications;
+  for (const auto& [notification, ids] : seen) notifications.push_back(notification);
+  Ids wanted;
+  for (const auto id :
+       ids_of(query_ids(session, notifications_by_id, notifications, lock_ended_notifications)))
+    std::ranges::copy(seen.at(id), std::back_inserter(wanted));
+  auto groups = expired_groups(table, query_ids(session, ended_deliveries, wanted, lock_ended));
+  std::erase_if(groups, [&](const auto& group) { return group.second.size() < seen.at(group.first).size(); });
+  return groups;
+}
+
+/// Of these notifications, with all of their deliveries, those of which none must be kept: what is left of
+/// others would tell of fewer webhooks than there were.
+std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
-  const auto ids = expired_ids(table, locked);
+  const std::set<std::int64_t> notifications(of.begin(),
+                                             of.end());  // once each, though several of their own are due
+  const auto seen = expired_groups(
+      table, query_ids(session, deliveries_of, {notifications.begin(), notifications.end()}, {}));
+  Ids theirs;
+  Ids ids;
+  for (const auto& [notification, group] : lock_groups(session, table, seen)) {
+    theirs.push_back(notification);
+    std::ranges::copy(group, std::back_inserter(ids));
+  }
   if (ids.empty()) return 0;
   const std::string text = json_ids(ids);
   session.update(delete_attempts, text);
   const auto removed = session.update(delete_deliveries, text);
-  std::set<std::int64_t> theirs;
-  for (const auto& row : locked)
-    if (table.expired(row)) theirs.insert(row.integer("notificacion_id"));
-  return removed + remove_notifications(session, retention, {theirs.begin(), theirs.end()});
+  return removed + session.update(delete_notifications, json_ids(theirs));
 }
 
 std::uint64_t remove_webhooks(Session& session, const RetentionSettings& retention, const Ids& seen) {
@@ -204,19 +247,19 @@ std::uint64_t remove_quarantined(Session& session, const RetentionSettings& rete
 }
 
 Table deliveries(const RetentionSettings& retention) {
-  return {deliveries_after, retention.delivered, retention.failed, remove_deliveries};
+  return {deliveries_after, "notificacion_id", retention.delivered, retention.failed, remove_deliveries};
 }
 
 Table notifications(const RetentionSettings& retention) {
-  return {notifications_after, retention.delivered, retention.rejected, remove_notifications};
+  return {notifications_after, "id", retention.delivered, retention.rejected, remove_notifications};
 }
 
 Table webhooks(const RetentionSettings& retention) {
-  return {deleted_webhooks_after, retention.delivered, retention.delivered, remove_webhooks};
+  return {deleted_webhooks_after, "id", retention.delivered, retention.delivered, remove_webhooks};
 }
 
 Table quarantined(const RetentionSettings& retention) {
-  return {quarantined_after, retention.rejected, retention.rejected, remove_quarantined};
+  return {quarantined_after, "id", retention.rejected, retention.rejected, remove_quarantined};
 }
 
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {

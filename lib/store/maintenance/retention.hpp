@@ -29,8 +29,8 @@ struct PurgeWalk {
   void restart() { *this = sweep ? PurgeWalk{true} : PurgeWalk{false, 0, after}; }
 };
 
-/// Looks at the next `window` rows, and removes those that are past their retention: finished deliveries with
-/// their attempts and with the notifications that have no other delivery; finished notifications without
+/// Looks at the next `window` rows, and removes those that are past their retention: notifications with all
+/// of their deliveries and attempts, once none of the deliveries must be kept; finished notifications without
 /// deliveries; (only the sweep) deleted webhooks without deliveries, and notifications in quarantine. The
 /// rows removed, attempts not counted. What somebody holds at this moment, to replay it say, is skipped. A
 /// walk that is done begins again. When the database refuses to remove rows, the walk is past them all the

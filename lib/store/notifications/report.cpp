@@ -1,6 +1,10 @@
 #include "store/notifications/report.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "store/session/rows_by_key.hpp"
 
 namespace store {
 
@@ -8,43 +12,67 @@ namespace {
 
 constexpr unsigned page_size = 1000;
 
-constexpr std::string_view next_reported = R"sql(
-  SELECT r.notificacion_id, r.entidad_id, t.nombre, r.clave, CAST(r.ocurrida_en AS CHAR) AS ocurrida_en, r.estado,
-    r.webhooks, r.entregadas, r.pendientes, r.retenidas, CAST(r.primera_entrega AS CHAR) AS primera_entrega,
-    r.ultimo_error
+// Two seeks in the index of events, whatever the optimiser thinks: a broadcast has many rows of one instant,
+// and a page that began at its first would pass over all of them again.
+
+constexpr std::string_view of_the_same_instant = R"sql(
+  SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
+  FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_evento)
+  WHERE n.evento = ? AND n.ocurrida_en = ? AND n.id > ? AND n.origen = 'evaluacion' ORDER BY n.id LIMIT ?)sql";
+constexpr std::string_view of_later_ones = R"sql(
+  SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
+  FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_evento)
+  WHERE n.evento = ? AND n.ocurrida_en > ? AND (? IS NULL OR n.ocurrida_en < ?) AND n.origen = 'evaluacion'
+  ORDER BY n.ocurrida_en, n.id LIMIT ?)sql";
+
+constexpr std::string_view reported_by_id = R"sql(
+  SELECT r.notificacion_id, r.entidad_id, t.nombre, CAST(r.ocurrida_en AS CHAR) AS ocurrida_en, r.estado,
+    r.webhooks, r.entregadas, r.pendientes, r.fallidas, r.retenidas, r.canceladas, r.ultimo_error
   FROM notificaciones_resultado r LEFT JOIN entidades t ON t.id = r.entidad_id
-  WHERE r.evento = ? AND r.ocurrida_en >= ? AND (r.ocurrida_en > ? OR r.notificacion_id > ?)
-    AND (? IS NULL OR r.ocurrida_en < ?)
-  ORDER BY r.ocurrida_en, r.notificacion_id LIMIT ?)sql";
+  WHERE r.notificacion_id IN)sql";
 
 ReportedNotification read_reported(const Row& row) {
   return {row.integer("notificacion_id"),
           row.integer("entidad_id"),
           row.optional_text("nombre"),
-          row.optional_text("clave"),
           row.time("ocurrida_en"),
           row.text("estado"),
           row.integer("webhooks"),
           row.integer("entregadas"),
           row.integer("pendientes"),
+          row.integer("fallidas"),
           row.integer("retenidas"),
-          row.optional_time("primera_entrega"),
+          row.integer("canceladas"),
           row.optional_text("ultimo_error").value_or("")};
+}
+
+/// Ids and times of the next ones.
+Rows read_page(Session& session, const ReportPage& page) {
+  const bool begun = page.after >= page.since;
+  const auto instant = begun ? page.after : page.since;
+  if (page.until && instant >= *page.until) return {};
+  auto rows = session.query(of_the_same_instant, page.event, instant, begun ? page.after_id : 0, page_size);
+  if (rows.size() == page_size) return rows;
+  const auto left = page_size - static_cast<unsigned>(rows.size());
+  std::ranges::move(session.query(of_later_ones, page.event, instant, page.until, page.until, left),
+                    std::back_inserter(rows));
+  return rows;
 }
 
 }  // namespace
 
 std::vector<ReportedNotification> read_report(Session& session, ReportPage& page) {
   std::vector<ReportedNotification> result;
-  const auto from = std::max(page.since, page.after);
-  for (const auto& row :
-       session.query(next_reported, page.event, from, from, page.after >= page.since ? page.after_id : 0,
-                     page.until, page.until, page_size))
-    result.push_back(read_reported(row));
-  if (!result.empty()) {
-    page.after = result.back().occurred;
-    page.after_id = result.back().id;
+  while (result.empty()) {  // a page all of which has been purged meanwhile is not the end
+    const auto rows = read_page(session, page);
+    if (rows.empty()) break;
+    page.after = rows.back().time("ocurrida_en");
+    page.after_id = rows.back().integer("id");
+    std::vector<std::int64_t> ids;
+    for (const auto& row : rows) ids.push_back(row.integer("id"));
+    for (const auto& row : query_ids(session, reported_by_id, ids, {})) result.push_back(read_reported(row));
   }
+  std::ranges::sort(result, {}, [](const auto& one) { return std::pair(one.occurred, one.id); });
   return result;
 }
 

@@ -10,20 +10,20 @@
 
 namespace store {
 
-/// A row of notificaciones_resultado, with the entity's name.
+/// A row of notificaciones_resultado, with the entity's name. The counts are of its deliveries.
 struct ReportedNotification {
-  NotificationId id;
-  EntityId entity;
-  std::optional<std::string> name;  // unset: there is no such entity
-  std::optional<std::string> key;
-  UtcTime occurred;
-  std::string state;  // pendiente, procesada, rechazada, cancelada
-  std::int64_t webhooks;
-  std::int64_t delivered;
-  std::int64_t pending;
-  std::int64_t held;
-  std::optional<UtcTime> first;  // of its deliveries
-  std::string reason;            // the last failure, or that of the rejection
+  NotificationId id = 0;
+  EntityId entity = 0;
+  std::optional<std::string> name{};  // unset: there is no such entity
+  UtcTime occurred{};
+  std::string state{};  // pendiente, procesada, rechazada, cancelada
+  std::int64_t webhooks = 0;
+  std::int64_t delivered = 0;
+  std::int64_t pending = 0;
+  std::int64_t failed = 0;
+  std::int64_t held = 0;
+  std::int64_t cancelled = 0;
+  std::string reason{};  // the last failure, or that of the rejection
 };
 
 struct ReportPage {
