@@ -184,8 +184,14 @@ BOOST_AUTO_TEST_CASE(nobody_is_deactivated_for_failures_of_before_a_change) {
     return find_due_for_deactivation(session, {webhook.id}, std::chrono::days(5)).size();
   };
   BOOST_CHECK_EQUAL(due(), 1U);
+  const auto listed = [&] {
+    return list_failing_webhooks(session, {}, std::chrono::days(5)).size() +
+           static_cast<std::size_t>(count_near_deactivation(session, std::chrono::days(5))->nine_tenths);
+  };
+  BOOST_CHECK_EQUAL(listed(), 2U);
   change({.url = other_url});
   BOOST_CHECK_EQUAL(due(), 0U);
+  BOOST_CHECK_EQUAL(listed(), 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_audit_is_kept_for_90_days) {

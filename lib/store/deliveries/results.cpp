@@ -6,6 +6,7 @@
 
 #include "store/deliveries/result_locks.hpp"
 #include "store/session/json_rows.hpp"
+#include "store/session/sql_text.hpp"
 #include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
 
@@ -83,7 +84,7 @@ constexpr std::string_view drop_former_probes = R"sql(
 /// Assignments run from left to right: the streak, and whether this is a recovery, are judged before
 /// ultimo_error, fallos_ultimo and fallos change. The streak starts again after a success and after 48 h
 /// without a failure that counts.
-constexpr std::string_view note_executions = R"sql(
+constexpr std::string_view insert_executions = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo,
     descansa_hasta, fallos, fallos_desde, fallos_ultimo, adelantar_en)
@@ -98,10 +99,12 @@ constexpr std::string_view note_executions = R"sql(
     adelantar_en = IF(j.at IS NULL OR (j.error = '' AND j.ahead IS NULL AND ultimo_error = ''), adelantar_en,
       IF(j.error = '', UTC_TIMESTAMP(3), VALUES(adelantar_en))),
     fallos_desde = IF(j.ok = 0 AND fallos > 0
-        AND COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR,
+        AND )sql";
+constexpr std::string_view or_since = R"sql(,
       fallos_desde, VALUES(fallos_desde)),
     fallos = IF(j.ok = 0 AND fallos > 0
-        AND COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR,
+        AND )sql";
+constexpr std::string_view or_count = R"sql(,
       fallos, 0) + j.failures,
     fallos_ultimo = IF(j.failures > 0, UTC_TIMESTAMP(3), fallos_ultimo),
     ultima_ejecucion = COALESCE(VALUES(ultima_ejecucion), ultima_ejecucion),
@@ -110,6 +113,8 @@ constexpr std::string_view note_executions = R"sql(
     sondeo = IF(j.at IS NULL, sondeo, VALUES(sondeo)),
     descansa_hasta = GREATEST(COALESCE(VALUES(descansa_hasta), descansa_hasta),
       COALESCE(descansa_hasta, VALUES(descansa_hasta))))sql";
+constexpr std::string_view note_executions =
+    joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
 constexpr std::string_view deactivate_webhook = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
