@@ -132,6 +132,67 @@ BOOST_AUTO_TEST_CASE(with_another_url_what_waits_is_due_and_failures_are_forgott
   BOOST_CHECK_EQUAL(apply().applied, 0U);
 }
 
+BOOST_AUTO_TEST_CASE(what_the_former_url_answers_says_nothing_of_the_webhook) {
+  for (const bool applied : {false, true}) {
+    for (const auto kind : {delivery::AttemptKind::scheduled, delivery::AttemptKind::probe}) {
+      queue_one();
+      auto leased = claim_one();
+      leased.kind = kind;
+      if (kind == delivery::AttemptKind::probe)
+        session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, paso = 3");
+      auto result = failed_attempt(leased, Milliseconds(3600000));
+      result.url = now().webhook.url;
+      result.state = DeliveryState::failed;
+      result.gone = result.probe = true;
+      result.rest = Milliseconds(3600000);
+      change({.url = result.url + "x"});
+      if (applied) apply();
+      const auto summary = record_results(session, {result}, {Milliseconds(1), Milliseconds(1)});
+      BOOST_CHECK(summary.former_url.contains({leased.id, leased.lease}) && summary.deactivated.empty());
+      BOOST_CHECK(now().webhook.active && now().webhook.last_error.empty());
+      BOOST_CHECK_EQUAL(number("SELECT COALESCE(SUM(fallos + sondeo), 0) AS n FROM webhook_ejecuciones"), 0);
+      BOOST_CHECK_EQUAL(load_receiving(session, {webhook.id}).at(0).rest.count(), 0);
+      const auto again = claim_one();  // at once
+      BOOST_CHECK(again.id == leased.id && again.failures == 0 && again.attempts == 1);
+      record_results(session, {delivered(again)}, {Milliseconds(1)});
+      BOOST_CHECK_EQUAL(list_attempts(session, leased.id).size(), 2U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_its_own_url_answers_still_counts) {
+  queue_one();
+  auto result = failed_attempt(claim_one(), Milliseconds(3600000));
+  result.url = webhook.url;
+  change({.active = false});
+  change({.active = true});
+  apply();
+  BOOST_CHECK(record_results(session, {result}, {Milliseconds(1)}).former_url.empty());
+  BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 1);
+  BOOST_CHECK(nothing_due());
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
+  auto gone = failed_attempt(claim_one(), Milliseconds(3600000));
+  gone.url = webhook.url;
+  gone.gone = true;
+  BOOST_CHECK_EQUAL(record_results(session, {gone}, {Milliseconds(1)}).deactivated.size(), 1U);
+}
+
+/// Changed once the results had been judged: on another node of a cluster, say.
+BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_was_recorded_before_it) {
+  queue_one();
+  auto result = failed_attempt(claim_one(), Milliseconds(3600000));
+  result.url = webhook.url;
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.update("UPDATE webhooks SET url = ? WHERE id = ?", other_url, webhook.id);
+  other.update("INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, TRUE)", webhook.id);
+  BOOST_CHECK(record_results(session, {result}, {Milliseconds(1)}).held.empty());
+  other.execute("COMMIT");
+  BOOST_CHECK_EQUAL(apply().hastened, 1U);
+  BOOST_CHECK_EQUAL(claim_one().failures, 0U);
+  BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
+}
+
 BOOST_AUTO_TEST_CASE(other_changes_make_nothing_due) {
   queue_one();
   fail_one();

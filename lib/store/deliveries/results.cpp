@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "store/deliveries/former_urls.hpp"
 #include "store/deliveries/result_locks.hpp"
 #include "store/session/json_rows.hpp"
 #include "store/session/sql_text.hpp"
@@ -116,9 +117,11 @@ constexpr std::string_view or_count = R"sql(,
 constexpr std::string_view note_executions =
     joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
+/// A 410 is the answer of one URL.
 constexpr std::string_view deactivate_webhook = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL)sql";
+  UPDATE webhooks SET activo = FALSE, motivo = ?
+  WHERE id = ? AND activo AND plaza IS NOT NULL AND (? IS NULL OR url = ?))sql";
 /// Those that were held for the same reason before, and have been released to see whether it is still there.
 constexpr std::string_view held_before = R"sql(
   SELECT e.id
@@ -224,7 +227,7 @@ struct Execution {
 std::map<WebhookId, Execution> executions_of(const Batch& delivery_results) {
   std::map<WebhookId, Execution> result;  // by id: everybody writes these rows in the same order
   for (const auto* delivery_result : delivery_results) {
-    if (!delivery_result->counted) continue;
+    if (!delivery_result->counted || delivery_result->former_url) continue;
     auto& execution = result[delivery_result->webhook];
     execution.rest = std::max(execution.rest, delivery_result->rest);
     if (!was_attempted(*delivery_result)) continue;  // nothing was executed
@@ -293,15 +296,22 @@ std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, 
 std::vector<WebhookId> deactivate(Session& session, const Batch& batch,
                                   const std::map<WebhookId, Execution>& executions,
                                   platform::Milliseconds disable_after) {
-  std::map<WebhookId, std::string_view> reasons;
+  struct Reason {
+    std::string_view name;
+    std::optional<std::string> url{};  // while it has that one
+  };
+  std::map<WebhookId, Reason> reasons;
   for (const auto webhook : lock_failing(session, executions, disable_after))
-    reasons[webhook] = disabled_by_failures;
-  for (const auto* delivery_result : batch) {
-    if (delivery_result->gone) reasons[delivery_result->webhook] = disabled_by_gone;
+    reasons[webhook] = {disabled_by_failures};
+  for (const auto* result : batch) {
+    if (!result->gone) continue;
+    reasons[result->webhook] = {disabled_by_gone,
+                                result->url.empty() ? std::nullopt : std::optional(result->url)};
   }
   std::vector<WebhookId> deactivated;
   for (const auto& [webhook, reason] : reasons) {
-    if (session.update(deactivate_webhook, reason, webhook) == 1) deactivated.push_back(webhook);
+    if (session.update(deactivate_webhook, reason.name, webhook, reason.url, reason.url) == 1)
+      deactivated.push_back(webhook);
   }
   return deactivated;
 }
@@ -310,7 +320,9 @@ std::vector<WebhookId> deactivate(Session& session, const Batch& batch,
 struct NotAllOwned {};
 
 /// What there is to say of those that were written. Throws NotAllOwned.
-RecordSummary write(Session& session, const Batch& batch, const FailurePolicy& policy) {
+RecordSummary write(Session& session, const Batch& results, const FailurePolicy& policy) {
+  const auto judged = judge_urls(session, results);
+  const auto& batch = judged.batch;
   Batch by_id = batch;
   std::ranges::sort(by_id, {}, &DeliveryResult::id);  // everybody locks in the same order
   RecordSummary summary{.held_again = held_again(session, by_id)};
@@ -319,6 +331,7 @@ RecordSummary write(Session& session, const Batch& batch, const FailurePolicy& p
   const auto executions = executions_of(batch);
   record_executions(session, executions, policy);
   summary.deactivated = deactivate(session, batch, executions, policy.disable_after);
+  for (const auto& result : judged.former) summary.former_url.emplace(result.id, result.lease);
   return summary;
 }
 
@@ -344,6 +357,7 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
   add_keys(summary.stale, locked.stale);
   add_keys(summary.held, locked.held);
   summary.held_again.merge(written.held_again);
+  summary.former_url.merge(written.former_url);
   summary.deactivated.insert(summary.deactivated.end(), written.deactivated.begin(),
                              written.deactivated.end());
   return locked.unwritten;
