@@ -19,7 +19,7 @@ namespace json = webhook::json;
 constexpr std::string_view detail_of_webhook = R"sql(
   SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
-    IF(w.secreto_vigente = 'a', w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
+    COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
     CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
