@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(a_change_is_whole_and_on_record) {
   const auto entries = audit();
   BOOST_REQUIRE_EQUAL(entries.size(), 2U);  // its registration, too
   BOOST_CHECK_EQUAL(entries[0].action, "alta");
+  BOOST_CHECK(entries[0].detail.find(R"("eventos":["evaluacion.abierta",)") != std::string::npos);
   BOOST_CHECK_EQUAL(entries[1].action, "cambio");
   BOOST_CHECK(entries[1].token == 7 && entries[1].entity == 1);
   BOOST_CHECK(entries[1].detail.find(other_url) != std::string::npos &&
