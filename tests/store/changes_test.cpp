@@ -221,6 +221,21 @@ BOOST_AUTO_TEST_CASE(large_backlogs_go_batch_by_batch_and_keep_nobody_waiting) {
   BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 0);
 }
 
+BOOST_AUTO_TEST_CASE(what_waits_is_found_behind_any_history) {
+  add_deliveries(3000, "entregada", 1);
+  queue_one();
+  fail_one();
+  queue_one();
+  fail_one();
+  session.update("UPDATE entregas SET adelantada = TRUE WHERE estado = 'pendiente' ORDER BY id LIMIT 1");
+  change({.url = other_url});
+  const auto before = rows_read(session);
+  ChangeWalk walk;
+  apply_changes(session, walk);
+  BOOST_CHECK_LT(rows_read(session) - before, 100);
+  BOOST_CHECK(walk.applied == 1 && walk.hastened == 2);
+}
+
 BOOST_AUTO_TEST_CASE(who_holds_the_row_of_a_webhook_keeps_only_its_change_waiting) {
   queue_one();
   fail_one();
