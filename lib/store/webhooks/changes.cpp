@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "store/webhooks/registration_quota.hpp"
+#include "webhook/crypto.hpp"
+#include "webhook/event_names.hpp"
 #include "webhook/json.hpp"
 
 namespace store {
@@ -17,7 +19,7 @@ constexpr std::string_view detail_of_webhook = R"sql(
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
     COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
-    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion
+    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion, w.secreto_huella
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.entidad_id = ? AND w.plaza IS NOT NULL)sql";
 constexpr std::string_view lock_webhook = R"sql(
@@ -28,12 +30,6 @@ constexpr std::string_view update_webhook = R"sql(
 constexpr std::string_view ask_dispatcher = R"sql(
   INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, ?)
   ON DUPLICATE KEY UPDATE adelantar = adelantar OR VALUES(adelantar), avance = 0)sql";
-
-json::Array names(const webhook::EventSet& events) {
-  json::Array result;
-  for (const auto event : events.events()) result.emplace_back(name(event));
-  return result;
-}
 
 /// The webhook as it will be.
 Webhook changed(Webhook webhook, const WebhookChange& change) {
@@ -46,54 +42,68 @@ Webhook changed(Webhook webhook, const WebhookChange& change) {
   return webhook;
 }
 
-/// For the audit: what differs, before and after.
-json::Object difference(const Webhook& before, const Webhook& after) {
+/// For the audit: what differs, before and after. `ended`: a streak of failures.
+json::Object difference(const Webhook& before, const Webhook& after,
+                        const std::optional<FailureStreak>& ended) {
   json::Object result;
   const auto add = [&](const char* field, json::Value was, json::Value is) {
     if (!(was == is))
       result.emplace_back(field, json::Object{{"antes", std::move(was)}, {"ahora", std::move(is)}});
   };
   add("url", before.url, after.url);
-  add("eventos", names(before.events), names(after.events));
+  add("eventos", webhook::event_names(before.events), webhook::event_names(after.events));
   add("activo", before.active, after.active);
+  if (ended) add("fallaDesde", platform::format_iso8601(ended->since), {});
   return result;
 }
 
-void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after) {
-  const auto difference_ = difference(before, after);
-  if (difference_.empty()) return;
-  session.update(update_webhook, after.url, after.events.joined(), after.active, after.inactive_reason,
-                 after.id);
+void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after,
+                  const json::Object& difference, bool ends_streak) {
   const bool another_url = after.url != before.url;
-  if (another_url || (after.active && !before.active)) session.update(ask_dispatcher, after.id, another_url);
-  note_change(session, author, AuditedAction::changed, after.id, json::dump(difference_));
+  // Its version is its configuration's: that a streak is over leaves it as it is.
+  if (difference.size() > (ends_streak ? 1U : 0U))
+    session.update(update_webhook, after.url, after.events.joined(), after.active, after.inactive_reason,
+                   after.id);
+  if (another_url || ends_streak || (after.active && !before.active))
+    session.update(ask_dispatcher, after.id, another_url);
+  note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
 }
 
 struct Turned {
-  WebhookChanged result;
+  ChangedWebhook changed;
   std::optional<unsigned> retry_after_s{};
 };
 
+ChangedWebhook as_it_is(Session& session, EntityId entity, WebhookId id,
+                        platform::Milliseconds disable_after) {
+  auto now = find_detail(session, entity, id);
+  if (!now) return {WebhookChanged::not_found};
+  return {WebhookChanged::done, std::move(now), find_failure_streak(session, id, disable_after)};
+}
+
 Turned change_in_turn(Session& session, const Author& author, WebhookId id, const WebhookChange& change,
-                      const std::function<bool(const WebhookDetail&)>& expected, unsigned max_per_hour) {
+                      const Expected& expected, const ChangePolicy& policy) {
   // Before anything else is locked (registration_quota.hpp).
-  const auto turn = !change.empty() && max_per_hour > 0
+  const auto turn = !change.empty() && policy.max_per_hour > 0
                         ? std::optional(take_registration_turn(session, author.entity))
                         : std::nullopt;
   session.query(lock_webhook, id, author.entity);
   const auto found = find_detail(session, author.entity, id);
-  if (!found) return {WebhookChanged::not_found};
+  if (!found) return {{WebhookChanged::not_found}};
   const auto& before = found->webhook;
   if (change.active.value_or(false) && before.inactive_reason == disabled_by_operator)
-    return {WebhookChanged::operator_disabled};
-  if (!expected(*found)) return {WebhookChanged::unexpected};
+    return {{WebhookChanged::operator_disabled}};
+  if (!expected(*found)) return {{WebhookChanged::unexpected}};
   const auto after = changed(before, change);
-  if (turn && !difference(before, after).empty()) {
-    if (const auto wait = turn->wait_s(max_per_hour)) return {WebhookChanged::done, wait};
-    count_registration(session, author.entity, max_per_hour);
+  const auto ended =
+      change.active.value_or(false) && before.active ? find_failure_streak(session, id, {}) : std::nullopt;
+  const auto difference_ = difference(before, after, ended);
+  if (turn && !difference_.empty()) {
+    if (const auto wait = turn->wait_s(policy.max_per_hour)) return {{WebhookChanged::done}, wait};
+    count_registration(session, author.entity, policy.max_per_hour);
   }
-  write_change(session, author, before, after);
-  return {WebhookChanged::done};
+  if (!difference_.empty()) write_change(session, author, before, after, difference_, ended.has_value());
+  return {as_it_is(session, author.entity, id, policy.disable_after)};
 }
 
 }  // namespace
@@ -103,17 +113,40 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
   if (rows.empty()) return std::nullopt;
   const auto& row = rows.front();
   return WebhookDetail{read_webhook(row), row.boolean("tiene_secreto"),
-                       row.optional_time("fecha_modificacion"), row.optional_time("anterior_hasta")};
+                       row.optional_time("fecha_modificacion"), row.optional_time("anterior_hasta"),
+                       row.optional_text("secreto_huella")};
 }
 
-WebhookChanged change_webhook(Session& session, const Author& author, WebhookId id,
-                              const WebhookChange& change,
-                              const std::function<bool(const WebhookDetail&)>& expected,
-                              unsigned max_per_hour) {
-  const auto turned = transaction(
-      session, [&] { return change_in_turn(session, author, id, change, expected, max_per_hour); });
+std::string version_of(const WebhookDetail& detail) {
+  const auto& webhook = detail.webhook;
+  constexpr std::size_t digits = 32;
+  // Neither a URL nor the names have a line's end. Two changes may share a millisecond.
+  const std::string configuration =
+      std::to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +
+      (webhook.active ? "activo" : webhook.inactive_reason.value_or("")) + '\n' +
+      (detail.has_secret ? "secreto" : "") + '\n' + detail.secret_version.value_or("") + '\n' +
+      (detail.modified ? platform::format_iso8601(*detail.modified) : "");
+  return webhook::crypto::to_hex(webhook::crypto::sha256(configuration)).substr(0, digits);
+}
+
+ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
+                              const WebhookChange& change, const Expected& expected,
+                              const ChangePolicy& policy) {
+  auto turned =
+      transaction(session, [&] { return change_in_turn(session, author, id, change, expected, policy); });
   if (turned.retry_after_s) throw TooManyRegistrations(*turned.retry_after_s);
-  return turned.result;
+  return std::move(turned.changed);
+}
+
+WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,
+                                       const Expected& expected) {
+  return transaction(session, [&] {
+    session.query(lock_webhook, id, author.entity);
+    const auto found = find_detail(session, author.entity, id);
+    if (!found) return WebhookChanged::not_found;
+    if (!expected(*found)) return WebhookChanged::unexpected;
+    return remove_webhook(session, author, id) ? WebhookChanged::done : WebhookChanged::not_found;
+  });
 }
 
 }  // namespace store

@@ -229,11 +229,13 @@ RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, 
 }
 
 bool delete_webhook(Session& session, const Author& author, WebhookId id) {
-  return transaction(session, [&] {
-    if (session.update(free_slot_and_forget_secret, id, author.entity) != 1) return false;
-    note_change(session, author, AuditedAction::deleted, id, "{}");
-    return true;
-  });
+  return transaction(session, [&] { return remove_webhook(session, author, id); });
+}
+
+bool remove_webhook(Session& session, const Author& author, WebhookId id) {
+  if (session.update(free_slot_and_forget_secret, id, author.entity) != 1) return false;
+  note_change(session, author, AuditedAction::deleted, id, "{}");
+  return true;
 }
 
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {
