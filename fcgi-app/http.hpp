@@ -27,12 +27,12 @@ struct Request {
   std::string_view target;         // REQUEST_URI, raw: neither decoded nor normalised
   std::string_view authorization;  // the header's value; empty when there was none
   std::string_view content_type;   // the header's value; empty when there was none
-  std::string_view if_match;       // likewise
   std::string body;
   BodyState body_state = BodyState::complete;
   Purpose purpose = Purpose::api;
-  /// All of its lines, joined as RFC 9110 section 5.3 says; nullopt when there was none.
+  /// All of their lines, joined as RFC 9110 section 5.3 says; nullopt when there was none.
   std::optional<std::string> idempotency_key{};
+  std::optional<std::string> if_match{};
 };
 
 struct Header {

@@ -48,11 +48,11 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
-/// A site of an earlier version passes no headers here, only what nginx makes of this one: with nginx 1.22
-/// its first line.
-std::optional<std::string> idempotency_key(Parameters parameters) {
-  auto lines = join_parameters(parameters, "HTTP_IDEMPOTENCY_KEY");
-  return lines ? lines : join_parameters(parameters, "IDEMPOTENCY_KEY");
+/// A site of an earlier version passes no headers here, only what nginx makes of this one, `made`: with nginx
+/// 1.22 its first line, and nothing of an empty one.
+std::optional<std::string> whole_header(Parameters parameters, std::string_view name, std::string_view made) {
+  auto lines = join_parameters(parameters, name);
+  return lines ? lines : join_parameters(parameters, made);
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ Request read_head(Parameters parameters) {
   request.target = find_parameter(parameters, "REQUEST_URI");
   request.authorization = find_parameter(parameters, "HTTP_AUTHORIZATION");
   request.content_type = find_parameter(parameters, "CONTENT_TYPE");
-  request.if_match = find_parameter(parameters, "HTTP_IF_MATCH");
-  request.idempotency_key = idempotency_key(parameters);
+  request.idempotency_key = whole_header(parameters, "HTTP_IDEMPOTENCY_KEY", "IDEMPOTENCY_KEY");
+  request.if_match = whole_header(parameters, "HTTP_IF_MATCH", "IF_MATCH");
   return request;
 }
 

@@ -158,6 +158,7 @@ Attempt attempt_of(Job& job, TransportResult result) {
   attempt.started = job.started;
   attempt.ended = platform::monotonic_now();
   attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(attempt.ended - job.since);
+  attempt.url = std::move(job.request.url);
   attempt.host = job.request.host;
   attempt.lease_until = job.request.lease_until;
   attempt.name_answered = job.name_answered;

@@ -48,14 +48,14 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"recover leases", &Maintenance::recover_leases, 1s, 0},
           {"apply changes of webhooks", &Maintenance::apply_changes, 1s, 0},
           {"reconcile", &Maintenance::reconcile, 5s, 100},
-          {"give up what is held", &Maintenance::give_up_held, 10min, 100},
-          {"purge", &Maintenance::follow, 5s, 0},
-          {"purge what was left", &Maintenance::sweep, 10min, 50},
-          {"erase ended secrets", &Maintenance::erase_secrets, 20s, 0},
-          {"forget the audit", &Maintenance::forget_audit, 10min, 100},
+          {"give up what is held", &Maintenance::give_up_held, 10min, 100, true},
+          {"purge", &Maintenance::follow, 5s, 0, true},
+          {"purge what was left", &Maintenance::sweep, 10min, 50, true},
+          {"erase ended secrets", &Maintenance::erase_secrets, 20s, 0, true},
+          {"forget the audit", &Maintenance::forget_audit, 10min, 100, true},
           {"feed replays", &Maintenance::feed_replays, 100ms, 0},
-          {"forget replays", &Maintenance::forget_replays, 10min, 100},
-          {"forget idempotency keys", &Maintenance::forget_requests, 10min, 100},
+          {"forget replays", &Maintenance::forget_replays, 10min, 100, true},
+          {"forget idempotency keys", &Maintenance::forget_requests, 10min, 100, true},
       }} {}
 
 void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
@@ -72,7 +72,9 @@ Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
   const auto rest_for = [&](Span rest) { task.next = platform::monotonic_now() + rest; };
   try {
     rest_for(failure_rest);
-    const bool finished = (this->*task.work)(session);
+    // Just before: it cannot be undone.
+    const bool held_back = task.irreversible && look_at_clock(session).jumped.count() > 0;
+    const bool finished = held_back || (this->*task.work)(session);
     task.cost += platform::monotonic_now() - start;
     rest_for(finished ? std::max(task.interval, task.idle_factor * task.cost) : Span{});
     if (finished) task.cost = {};
@@ -104,7 +106,8 @@ store::ClockLook Maintenance::look_at_clock(store::Session& session) {
   const bool jumped = look.jumped.count() > 0;
   if (jumped && !clock_jumped_)
     log_.error(
-        "the database's clock has jumped forward: nothing is purged until it is right again, or until "
+        "the database's clock has jumped forward: nothing is purged or erased until it is right again, or "
+        "until "
         "`apientidades-admin queue clock accept`",
         {{"by_s", look.jumped / 1s}});
   if (!jumped && clock_jumped_) log_.warning("the database's clock is believed again: retention goes on");
@@ -164,7 +167,6 @@ bool Maintenance::erase_secrets(store::Session& session) {
 }
 
 bool Maintenance::forget_audit(store::Session& session) {
-  if (look_at_clock(session).jumped.count() > 0) return true;
   return take_turn([&] { return store::forget_old_audit(session, retention_.audit) < store::batch_rows; });
 }
 
@@ -183,19 +185,16 @@ bool Maintenance::feed_replays(store::Session& session) {
 }
 
 bool Maintenance::forget_replays(store::Session& session) {
-  if (look_at_clock(session).jumped.count() > 0) return true;
   // limits.replayed counts those of a day.
   const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
   return take_turn([&] { return !store::forget_old_replay(session, kept); });
 }
 
 bool Maintenance::forget_requests(store::Session& session) {
-  if (look_at_clock(session).jumped.count() > 0) return true;
   return take_turn([&] { return store::forget_old_requests(session) < store::batch_rows; });
 }
 
 bool Maintenance::give_up_held(store::Session& session) {
-  if (look_at_clock(session).jumped.count() > 0) return true;
   const bool done = take_turn([&] {
     store::give_up_held(session, retention_.held, held_);
     return held_.done;
@@ -213,7 +212,6 @@ bool Maintenance::follow(store::Session& session) { return purge(session, follow
 bool Maintenance::sweep(store::Session& session) { return purge(session, sweeper_); }
 
 bool Maintenance::purge(store::Session& session, store::PurgeWalk& walk) {
-  if (look_at_clock(session).jumped.count() > 0) return true;  // just before: it cannot be undone
   const bool done = take_turn([&] {
     const auto start = platform::monotonic_now();
     purged_ += store::purge_window(session, retention_, walk, window_);

@@ -39,6 +39,7 @@ class Maintenance {
     bool (Maintenance::*work)(store::Session&);  // true: nothing left for now
     Span interval;                               // then until the next turn
     unsigned idle_factor;                        // and at least so many times what it has cost
+    bool irreversible = false;                   // by the clock: not while it is not believed
     platform::MonotonicTime next{};
     Span cost{};
   };

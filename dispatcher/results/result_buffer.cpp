@@ -205,7 +205,8 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   for (const auto& delivery_result : batch) {
     const store::ResultKey key{delivery_result.id, delivery_result.lease};
     const bool left = summary.held.contains(key) || summary.waited.contains(key);
-    (left ? held : recorded).push_back(delivery_result);
+    (left ? held : recorded)
+        .push_back(summary.former_url.contains(key) ? of_former_url(delivery_result) : delivery_result);
   }
   report(recorded, summary);
   if (!recorded.empty()) {

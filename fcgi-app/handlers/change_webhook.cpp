@@ -9,13 +9,14 @@
 namespace api {
 namespace {
 
-store::WebhookChanged change(const Call& call, store::WebhookId id, webhook::WebhookPatch patch) {
+store::ChangedWebhook change(const Call& call, store::WebhookId id, webhook::WebhookPatch patch) {
   const auto expected = [&](const store::WebhookDetail& now) {
     return is_expected(call.if_match, etag_of(now));
   };
   return within_change_limit(call, [&](unsigned limit) {
     return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
-                                 {std::move(patch.url), patch.events, patch.active}, expected, limit);
+                                 {std::move(patch.url), patch.events, patch.active}, expected,
+                                 {limit, call.disable_after});
   });
 }
 
@@ -25,7 +26,8 @@ Response change_webhook(const Call& call) {
   const Query no_parameters(call.query, {});
   auto patch = webhook::parse_patch(call.body, call.overrides);
   const auto id = own_webhook(call).id;
-  switch (change(call, id, std::move(patch))) {
+  const auto changed = change(call, id, std::move(patch));
+  switch (changed.result) {
     case store::WebhookChanged::done:
       break;
     case store::WebhookChanged::not_found:
@@ -35,9 +37,7 @@ Response change_webhook(const Call& call) {
     case store::WebhookChanged::unexpected:
       throw PreconditionFailed();
   }
-  const auto detail = store::find_detail(call.session, call.caller.id, id);
-  if (!detail) throw no_such_webhook();
-  return detail_response(call, *detail);
+  return detail_response(changed.now.value(), changed.streak);
 }
 
 }  // namespace api

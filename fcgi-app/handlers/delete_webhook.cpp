@@ -1,13 +1,27 @@
+#include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
+#include "fcgi-app/handlers/webhook_detail.hpp"
 #include "fcgi-app/response.hpp"
 
 namespace api {
+namespace {
+
+bool remove(const Call& call, store::WebhookId id) {
+  const store::Author author{call.caller.id, call.caller.token};
+  if (!call.if_match) return store::delete_webhook(call.session, author, id);
+  const auto removed = store::delete_expected_webhook(
+      call.session, author, id,
+      [&](const store::WebhookDetail& now) { return is_expected(call.if_match, etag_of(now)); });
+  if (removed == store::WebhookChanged::unexpected) throw PreconditionFailed();
+  return removed == store::WebhookChanged::done;
+}
+
+}  // namespace
 
 Response delete_webhook(const Call& call) {
   const auto id = parse_id(call.parameters[0]);
-  if (!id || !store::delete_webhook(call.session, {call.caller.id, call.caller.token}, *id))
-    throw no_such_webhook();
+  if (!id || !remove(call, *id)) throw no_such_webhook();
   return message_response(200, "Webhook " + std::to_string(*id) + " eliminado");
 }
 

@@ -30,8 +30,8 @@ struct Call {
   const std::vector<platform::HostOverride>& overrides;
   const platform::LimitSettings& limits;
   platform::Milliseconds disable_after;                     // delivery.disable_after
-  std::string_view if_match;                                // the header's value; empty when there was none
-  const std::optional<std::string>& idempotency_key;        // as of Request
+  const std::optional<std::string>& if_match;               // as of Request
+  const std::optional<std::string>& idempotency_key;        // likewise
   const std::vector<platform::IpNetwork>& hidden_networks;  // whose addresses no entity is shown
 };
 

@@ -1,6 +1,7 @@
 #include "fcgi-app/handlers/webhook_json.hpp"
 
 #include "platform/clock.hpp"
+#include "webhook/event_names.hpp"
 
 namespace api {
 
@@ -9,19 +10,12 @@ webhook::json::Value time_or_null(const std::optional<store::UtcTime>& time) {
   return platform::format_iso8601(*time);
 }
 
-webhook::json::Array event_names(const webhook::EventSet& events) {
-  webhook::json::Array names;
-  names.reserve(webhook::event_count);
-  for (const webhook::Event event : events.events()) names.emplace_back(name(event));
-  return names;
-}
-
 webhook::json::Object created_webhook(const store::Webhook& webhook) {
   webhook::json::Object object;
   object.reserve(8);  // room for what listed_webhook adds
   object.emplace_back("id", webhook.id);
   object.emplace_back("url", webhook.url);
-  object.emplace_back("eventos", event_names(webhook.events));
+  object.emplace_back("eventos", webhook::event_names(webhook.events));
   object.emplace_back("activo", webhook.active);
   object.emplace_back("fechaAlta", platform::format_iso8601(webhook.created));
   return object;

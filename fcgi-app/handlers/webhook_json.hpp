@@ -2,15 +2,11 @@
 #pragma once
 
 #include "store/webhooks/webhooks.hpp"
-#include "webhook/event.hpp"
 #include "webhook/json.hpp"
 
 namespace api {
 
 webhook::json::Value time_or_null(const std::optional<store::UtcTime>& time);
-
-/// The names, in catalogue order.
-webhook::json::Array event_names(const webhook::EventSet& events);
 
 /// id, url, eventos, activo, fechaAlta.
 webhook::json::Object created_webhook(const store::Webhook& webhook);

@@ -98,6 +98,7 @@ struct Attempt {
   int status = 0;                      // of `answered`
   unsigned signatures = 0;             // of different secrets: 0 to 2
   std::string retry_after;             // the header's value, empty when there was none
+  std::string url;                     // where it was sent
   std::string host;                    // with its port
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};

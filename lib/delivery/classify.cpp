@@ -55,6 +55,7 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
     result.state = DeliveryState::pending;
     result.counted = false;
     result.error = outage_text(attempt.silence);
+    result.url = attempt.url;
     return result;
   }
   result.error = failure_text(attempt.transport, attempt.status, settings);
@@ -62,6 +63,7 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
     result.state = DeliveryState::delivered;
     return result;
   }
+  result.url = attempt.url;
   const auto asked = retry_after(attempt, settings, now);
   result.retry_after = asked;
   result.state = DeliveryState::pending;
@@ -75,6 +77,18 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
   result.gone = attempt.transport == TransportResult::answered && attempt.status == 410;
   if (attempt.transport == TransportResult::answered && attempt.status == 429)
     result.rest = asked.value_or(settings.retry_schedule.front());
+  return result;
+}
+
+DeliveryResult of_former_url(DeliveryResult result) {
+  result.state = DeliveryState::pending;
+  result.failures = 0;
+  result.wait = platform::Milliseconds{};
+  result.retry_after = platform::Milliseconds{};  // ends what the schedule, or an earlier answer, said
+  result.probe = false;
+  result.gone = false;
+  result.rest = {};
+  result.former_url = true;
   return result;
 }
 

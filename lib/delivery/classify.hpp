@@ -16,6 +16,10 @@ bool asks_to_wait(const Attempt& attempt);
 DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                         platform::UtcTime now);
 
+/// The same result once the webhook has another URL: it says nothing of that one, so the delivery is due at
+/// once, its schedule from the start. Not of one that was delivered, or is held.
+DeliveryResult of_former_url(DeliveryResult result);
+
 /// How long a webhook rests whose secret cannot be read, before it is tried again.
 inline constexpr platform::Milliseconds unreadable_secret_rest{60000};
 

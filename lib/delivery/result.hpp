@@ -36,8 +36,10 @@ struct DeliveryResult {
   std::optional<int> status;           // HTTP; none when there was no response
   std::string error;                   // empty: success. At most 500 characters
   unsigned signatures = 0;             // of different secrets: 0 to 2
+  std::string url;                     // where it was sent; of those that were delivered, or held, empty
 
   // What it says of the webhook.
+  bool former_url = false;        // nothing: it has another URL by now
   bool probe = false;             // failed in transport or with 429/503
   bool gone = false;              // 410: the webhook is deactivated
   platform::Milliseconds rest{};  // the whole webhook pauses for this long (429, unreadable secret)

@@ -206,16 +206,20 @@ def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, re
     receiver.behave(hook.path, Behaviour())
     delivery = stack.delivery_id(entity.notify(event, **key), hook.id)
     stack.wait_delivery(delivery, "entregada")
+    assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro"}).status == 200
     database_clock.jump_to(100 * DAY)
     wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, 15, "the jump to be noticed")
     entity.notify(event)
     receiver.wait(hook.path, 2)
-    holds_for(6, lambda: counted(root, hook, "TRUE") == 2, "nothing is purged: its looks are 5 s apart")
+    secrets = f"SELECT (secreto_sellado IS NOT NULL) + (secreto_b_sellado IS NOT NULL) FROM webhooks WHERE id = {hook.id}"
+    holds_for(22, lambda: counted(root, hook, "TRUE") == 2 and root(secrets) == [["2"]],
+              "nothing is purged, its looks are 5 s apart, and no secret is erased, for which they are 20 s apart")
     with pytest.raises(SqlError):
         entity.notify(event, **key)
     database_clock.jump_to(0)
     wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] == 0, 30, "the clock to be believed again")
     assert counted(root, hook, "TRUE") == 2
+    assert entity.api("GET", f"{BASE}/{hook.id}").json()["secretoAnteriorHasta"], "the grace of a day runs on"
     database_clock.jump_to(100 * DAY)
     wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, 15, "the second jump")
     stack.admin("queue", "clock", "accept")

@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from fakes.receiver import Behaviour
 from support.actors import BASE
-from support.locks import in_background, locked, wait_blocked
+from support.locks import in_background, locked, wait_blocked, wait_row_lock
 from support.sql import SqlError
 from support.wait import holds_for, wait_until
 
@@ -66,6 +67,53 @@ def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
     says_nothing_of_the_inside(response)
     stored = entity.api("GET", BASE).json()
     assert (response.status, len(stored)) in ((503, 0), (201, 1)), response
+
+
+@pytest.mark.parametrize("method, below, body, changed", [
+    ("PATCH", "", {"url": "https://otra.example.com/"}, "url = 'https://otra.example.com/'"),
+    ("PUT", "/secreto", {"secreto": "unmistakable", "graciaSegundos": 0}, "fecha_modificacion IS NOT NULL")])
+def test_a_connection_lost_in_the_middle_of_a_change(entity, stack, root, method, below, body, changed):
+    """Its row is held, so it is within its transaction."""
+    hook = entity.register()
+    root(f"START TRANSACTION; SELECT 1 FROM webhooks WHERE id = {hook.id} FOR UPDATE")
+    answer = in_background(entity.api, method, f"{BASE}/{hook.id}{below}", json_body=body)
+    wait_row_lock(stack, "api")
+    stack.sql("".join(f"KILL {row[0]};" for row in stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%api'")))
+    root("ROLLBACK")
+    response = answer.result(20)
+    says_nothing_of_the_inside(response)
+    done = stack.value(f"SELECT {changed} FROM webhooks WHERE id = {hook.id}") == "1"
+    audited = int(stack.value(f"SELECT COUNT(*) FROM auditoria WHERE webhook_id = {hook.id} AND accion <> 'alta'"))
+    assert (response.status, done, audited) in ((503, False, 0), (200, True, 1)), response
+    assert entity.api(method, f"{BASE}/{hook.id}{below}", json_body=body).status == 200
+
+
+def test_what_cannot_be_put_on_record_is_not_done(entity, receiver, stack):
+    """A change and its row of the audit are one."""
+    hook, spare = entity.register(), entity.register()
+    receiver.behave(hook.path, Behaviour(status=500))
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    stack.wait_delivery(delivery, "fallida")
+    state = ("SELECT id, plaza, url, eventos, activo, secreto_huella, secreto_anterior_hasta, fecha_modificacion FROM webhooks"
+             f" WHERE entidad_id = {entity.id}; SELECT id, estado FROM entregas WHERE webhook_id = {hook.id};"
+             f"SELECT id FROM reenvios WHERE webhook_id = {hook.id}; SELECT webhook_id FROM cambios_webhook WHERE webhook_id = {hook.id}")
+    assert entity.api("PUT", f"{BASE}/{spare.id}/secreto", json_body={"secreto": "dos"}).status == 200
+    before = [stack.sql(part) for part in state.split(";")]
+    right = "INSERT (entidad_id, token_id, accion, webhook_id, detalle) ON auditoria"
+    stack.sql(f"REVOKE {right} FROM 'apientidades_api'@'localhost'")
+    try:
+        for method, path, body in (
+                ("POST", "", GOOD), ("PATCH", f"/{hook.id}", {"url": "https://otra.example.com/"}), ("PATCH", f"/{hook.id}", {"activo": True}),
+                ("PUT", f"/{hook.id}/secreto", {"secreto": "unmistakable"}), ("DELETE", f"/{spare.id}/secreto/anterior", ...),
+                ("PUT", f"/{spare.id}/secreto", {"secreto": "dos", "graciaSegundos": 0}), ("DELETE", f"/{hook.id}", ...),
+                ("POST", f"/{hook.id}/entregas/{delivery}/reenvio", ...), ("POST", f"/{hook.id}/reenvios", {"desde": "2026-01-01T00:00:00Z"})):
+            response = entity.api(method, BASE + path, json_body=body)
+            assert response.status in (500, 503) and response.message, (method, path, response)
+            says_nothing_of_the_inside(response)
+            assert [stack.sql(part) for part in state.split(";")] == before, (method, path)
+    finally:
+        stack.sql(f"GRANT {right} TO 'apientidades_api'@'localhost'")
+    assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"activo": True}).status == 200
 
 
 def test_connections_lost_between_requests_cost_no_request(entity, stack):

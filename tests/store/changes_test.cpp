@@ -4,8 +4,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include "delivery_support.hpp"
+#include "store/deliveries/claim_early.hpp"
 #include "store/webhooks/failing.hpp"
 #include "store/webhooks/registration_quota.hpp"
+#include "store/webhooks/secret_change.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -19,7 +21,7 @@ bool any(const WebhookDetail&) { return true; }
 
 struct ChangeFixture : DeliveryFixture {
   WebhookChanged change(const WebhookChange& wanted, EntityId entity = 1) {
-    return change_webhook(session, {entity, 7}, webhook.id, wanted, any);
+    return change_webhook(session, {entity, 7}, webhook.id, wanted, any).result;
   }
   WebhookDetail now() { return find_detail(session, 1, webhook.id).value(); }
   ChangeWalk apply() {
@@ -54,6 +56,7 @@ BOOST_AUTO_TEST_CASE(a_change_is_whole_and_on_record) {
   const auto entries = audit();
   BOOST_REQUIRE_EQUAL(entries.size(), 2U);  // its registration, too
   BOOST_CHECK_EQUAL(entries[0].action, "alta");
+  BOOST_CHECK(entries[0].detail.find(R"("eventos":["evaluacion.abierta",)") != std::string::npos);
   BOOST_CHECK_EQUAL(entries[1].action, "cambio");
   BOOST_CHECK(entries[1].token == 7 && entries[1].entity == 1);
   BOOST_CHECK(entries[1].detail.find(other_url) != std::string::npos &&
@@ -93,25 +96,95 @@ BOOST_AUTO_TEST_CASE(who_disabled_it_decides_who_enables_it) {
 }
 
 BOOST_AUTO_TEST_CASE(of_two_changes_of_the_same_version_one_is_refused) {
-  const auto seen = now();
-  const auto as_seen = [&](const WebhookDetail& detail) { return detail.modified == seen.modified; };
+  const auto seen = version_of(now());
+  const auto as_seen = [&](const WebhookDetail& detail) { return version_of(detail) == seen; };
   const auto change_once = [&](const char* url) {
-    return change_webhook(session, {1}, webhook.id, {.url = url}, as_seen);
+    return change_webhook(session, {1}, webhook.id, {.url = url}, as_seen).result;
   };
   BOOST_CHECK(change_once(other_url) == WebhookChanged::done);
   BOOST_CHECK(change_once("https://tercero.example.org/") == WebhookChanged::unexpected);
   BOOST_CHECK_EQUAL(now().webhook.url, other_url);
 }
 
+BOOST_AUTO_TEST_CASE(a_change_tells_what_it_made_of_the_webhook) {
+  const auto changed = change_webhook(session, {1}, webhook.id, {.url = other_url}, any);
+  BOOST_CHECK_EQUAL(changed.now.value().webhook.url, other_url);
+  BOOST_CHECK_EQUAL(version_of(*changed.now), version_of(now()));
+  BOOST_CHECK(!changed.streak);
+  queue_one();
+  apply();
+  fail_one();
+  const auto same =
+      change_webhook(session, {1}, webhook.id, {}, any, {.disable_after = std::chrono::days(5)});
+  BOOST_CHECK(same.result == WebhookChanged::done && same.streak);
+  BOOST_CHECK(!change_webhook(session, {2}, webhook.id, {.url = other_url}, any).now);
+}
+
+BOOST_AUTO_TEST_CASE(the_version_is_of_the_configuration_and_the_secret) {
+  const auto first = version_of(now());
+  BOOST_CHECK_EQUAL(version_of(now()), first);
+  // Two changes within one millisecond.
+  const auto version_with = [&](const std::string& secret) {
+    change_secret(session, {1}, webhook.id, {secret, std::chrono::seconds(0)}, keys());
+    session.update("UPDATE webhooks SET fecha_modificacion = '2026-01-01 00:00:00.001'");
+    return version_of(now());
+  };
+  const auto one = version_with("uno");
+  BOOST_CHECK(one != first && version_with("dos") != one);
+  BOOST_CHECK_EQUAL(version_with("uno"), one);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_not_the_expected_version_is_not_deleted) {
+  const auto expected = [](bool yes) { return [yes](const WebhookDetail&) { return yes; }; };
+  BOOST_CHECK(delete_expected_webhook(session, {1, 7}, webhook.id, expected(false)) ==
+              WebhookChanged::unexpected);
+  BOOST_CHECK_EQUAL(now().webhook.id, webhook.id);
+  BOOST_CHECK(delete_expected_webhook(session, {2}, webhook.id, expected(true)) == WebhookChanged::not_found);
+  BOOST_CHECK(delete_expected_webhook(session, {1, 7}, webhook.id, expected(true)) == WebhookChanged::done);
+  BOOST_CHECK(!find_detail(session, 1, webhook.id));
+  BOOST_CHECK_EQUAL(audit().back().action, "baja");
+  BOOST_CHECK(delete_expected_webhook(session, {1}, webhook.id, expected(true)) == WebhookChanged::not_found);
+}
+
+/// It is active already: that is what a receiver's owner says who has mended it.
+BOOST_AUTO_TEST_CASE(to_activate_an_active_one_ends_its_streak) {
+  queue_one();
+  fail_one();
+  const auto version = version_of(now());
+  BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
+  BOOST_CHECK(!find_failure_streak(session, webhook.id, std::chrono::days(5)));
+  BOOST_CHECK_EQUAL(version_of(now()), version);
+  BOOST_CHECK(audit().back().detail.starts_with(R"({"fallaDesde":{"antes":"20)") &&
+              audit().back().detail.ends_with(R"(,"ahora":null}})"));
+  const auto walk = apply();
+  BOOST_CHECK(walk.applied == 1 && walk.hastened == 0);
+  BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
+  const auto entries = audit().size();
+  BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
+  BOOST_CHECK_EQUAL(audit().size(), entries);  // there is none
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_after_a_failure_is_probed_once_it_is_active_again) {
+  queue_one();
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))},
+                 {Milliseconds(0), Milliseconds(3600000)});
+  const auto early = [&] { return find_early(session, UtcTime{}, 0, 10).size(); };
+  BOOST_CHECK_EQUAL(early(), 0U);  // in an hour
+  change({.active = false});
+  change({.active = true});
+  apply();
+  BOOST_CHECK_EQUAL(early(), 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_change_counts_as_a_registration) {
   const auto change_limited = [&](const std::string& url) {
-    return change_webhook(session, {1}, webhook.id, {.url = url}, any, 2);
+    return change_webhook(session, {1}, webhook.id, {.url = url}, any, {.max_per_hour = 2}).result;
   };
   change_limited("https://a.example.org/");
   change_limited("https://b.example.org/");
   BOOST_CHECK(change_limited("https://b.example.org/") == WebhookChanged::done);  // the same
   BOOST_CHECK_THROW(change_limited("https://c.example.org/"), TooManyRegistrations);
-  BOOST_CHECK_THROW(change_webhook(session, {1}, webhook.id, {.active = false}, any, 2),
+  BOOST_CHECK_THROW(change_webhook(session, {1}, webhook.id, {.active = false}, any, {.max_per_hour = 2}),
                     TooManyRegistrations);
   BOOST_CHECK_EQUAL(now().webhook.url, "https://b.example.org/");
 }
@@ -130,6 +203,67 @@ BOOST_AUTO_TEST_CASE(with_another_url_what_waits_is_due_and_failures_are_forgott
   BOOST_CHECK(again.failures == 0 && again.attempts == 1);
   BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
   BOOST_CHECK_EQUAL(apply().applied, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_former_url_answers_says_nothing_of_the_webhook) {
+  for (const bool applied : {false, true}) {
+    for (const auto kind : {delivery::AttemptKind::scheduled, delivery::AttemptKind::probe}) {
+      queue_one();
+      auto leased = claim_one();
+      leased.kind = kind;
+      if (kind == delivery::AttemptKind::probe)
+        session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, paso = 3");
+      auto result = failed_attempt(leased, Milliseconds(3600000));
+      result.url = now().webhook.url;
+      result.state = DeliveryState::failed;
+      result.gone = result.probe = true;
+      result.rest = Milliseconds(3600000);
+      change({.url = result.url + "x"});
+      if (applied) apply();
+      const auto summary = record_results(session, {result}, {Milliseconds(1), Milliseconds(1)});
+      BOOST_CHECK(summary.former_url.contains({leased.id, leased.lease}) && summary.deactivated.empty());
+      BOOST_CHECK(now().webhook.active && now().webhook.last_error.empty());
+      BOOST_CHECK_EQUAL(number("SELECT COALESCE(SUM(fallos + sondeo), 0) AS n FROM webhook_ejecuciones"), 0);
+      BOOST_CHECK_EQUAL(load_receiving(session, {webhook.id}).at(0).rest.count(), 0);
+      const auto again = claim_one();  // at once
+      BOOST_CHECK(again.id == leased.id && again.failures == 0 && again.attempts == 1);
+      record_results(session, {delivered(again)}, {Milliseconds(1)});
+      BOOST_CHECK_EQUAL(list_attempts(session, leased.id).size(), 2U);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_its_own_url_answers_still_counts) {
+  queue_one();
+  auto result = failed_attempt(claim_one(), Milliseconds(3600000));
+  result.url = webhook.url;
+  change({.active = false});
+  change({.active = true});
+  apply();
+  BOOST_CHECK(record_results(session, {result}, {Milliseconds(1)}).former_url.empty());
+  BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 1);
+  BOOST_CHECK(nothing_due());
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
+  auto gone = failed_attempt(claim_one(), Milliseconds(3600000));
+  gone.url = webhook.url;
+  gone.gone = true;
+  BOOST_CHECK_EQUAL(record_results(session, {gone}, {Milliseconds(1)}).deactivated.size(), 1U);
+}
+
+/// Changed once the results had been judged: on another node of a cluster, say.
+BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_was_recorded_before_it) {
+  queue_one();
+  auto result = failed_attempt(claim_one(), Milliseconds(3600000));
+  result.url = webhook.url;
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.update("UPDATE webhooks SET url = ? WHERE id = ?", other_url, webhook.id);
+  other.update("INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, TRUE)", webhook.id);
+  BOOST_CHECK(record_results(session, {result}, {Milliseconds(1)}).held.empty());
+  other.execute("COMMIT");
+  BOOST_CHECK_EQUAL(apply().hastened, 1U);
+  BOOST_CHECK_EQUAL(claim_one().failures, 0U);
+  BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
 }
 
 BOOST_AUTO_TEST_CASE(other_changes_make_nothing_due) {
@@ -159,6 +293,21 @@ BOOST_AUTO_TEST_CASE(large_backlogs_go_batch_by_batch_and_keep_nobody_waiting) {
   BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 0);
 }
 
+BOOST_AUTO_TEST_CASE(what_waits_is_found_behind_any_history) {
+  add_deliveries(3000, "entregada", 1);
+  queue_one();
+  fail_one();
+  queue_one();
+  fail_one();
+  session.update("UPDATE entregas SET adelantada = TRUE WHERE estado = 'pendiente' ORDER BY id LIMIT 1");
+  change({.url = other_url});
+  const auto before = rows_read(session);
+  ChangeWalk walk;
+  apply_changes(session, walk);
+  BOOST_CHECK_LT(rows_read(session) - before, 100);
+  BOOST_CHECK(walk.applied == 1 && walk.hastened == 2);
+}
+
 BOOST_AUTO_TEST_CASE(who_holds_the_row_of_a_webhook_keeps_only_its_change_waiting) {
   queue_one();
   fail_one();
@@ -184,8 +333,14 @@ BOOST_AUTO_TEST_CASE(nobody_is_deactivated_for_failures_of_before_a_change) {
     return find_due_for_deactivation(session, {webhook.id}, std::chrono::days(5)).size();
   };
   BOOST_CHECK_EQUAL(due(), 1U);
+  const auto listed = [&] {
+    return list_failing_webhooks(session, {}, std::chrono::days(5)).size() +
+           static_cast<std::size_t>(count_near_deactivation(session, std::chrono::days(5))->nine_tenths);
+  };
+  BOOST_CHECK_EQUAL(listed(), 2U);
   change({.url = other_url});
   BOOST_CHECK_EQUAL(due(), 0U);
+  BOOST_CHECK_EQUAL(listed(), 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_audit_is_kept_for_as_long_as_its_key_says) {

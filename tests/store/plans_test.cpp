@@ -9,7 +9,9 @@
 #include "store/deliveries/statistics.hpp"
 #include "store/notifications/report.hpp"
 #include "store/replays/replays.hpp"
+#include "store/webhooks/changes.hpp"
 #include "store/webhooks/failing.hpp"
+#include "store/webhooks/secret_change.hpp"
 #include "webhook/crypto.hpp"
 
 using namespace store;
@@ -148,6 +150,25 @@ void serve(Session& session, EntityId entity) {
   delete_webhook(session, {entity}, made.value().id);
 }
 
+/// What an entity changes of a webhook that has much behind it, and what the dispatcher makes of it.
+void change(Session& session, EntityId entity, WebhookId id) {
+  const auto any = [](const WebhookDetail&) { return true; };
+  const ChangePolicy policy{60, day};
+  const Author author{entity, 1};
+  change_webhook(session, author, id, {.url = "https://otro.example.org/"}, any, policy);
+  change_webhook(session, author, id, {.active = true}, any, policy);
+  ChangeWalk walk;
+  while (!walk.done) apply_changes(session, walk);
+  for (const auto* secret : {"uno", "dos", "dos"})
+    change_secret(session, author, id, {secret, std::chrono::seconds(60)}, keys(), 60);
+  end_grace(session, author, id);
+  erase_ended_secrets(session);
+  webhook::EventSet events;
+  events.insert(webhook::Event::evaluacion_cerrada);
+  const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, {}}, keys());
+  delete_expected_webhook(session, author, made.value().id, any);  // what is deleted has no plan afterwards
+}
+
 /// What the operator does, but for what only looks at much: lists, as long as their filter, and `secrets
 /// status`.
 void operate(Session& session, WebhookId webhook) {
@@ -237,6 +258,29 @@ BOOST_AUTO_TEST_CASE(what_the_evaluation_system_asks_of_its_view_seeks) {
        "SELECT s.grupo, r.estado, r.entregadas FROM suyas s STRAIGHT_JOIN notificaciones_resultado r"
        " ON r.notificacion_id = s.notificacion WHERE s.grupo = 7"});
   for (const auto* table : {"n", "e", "s"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+BOOST_AUTO_TEST_CASE(every_statement_of_a_change_seeks) {
+  fill(session);
+  session.execute(
+      "UPDATE webhooks SET secreto_clave = 'k1', secreto_sellado = 'x', secreto_anterior_hasta = "
+      "UTC_TIMESTAMP(3) + INTERVAL 1 DAY WHERE id % 50 = 7 AND plaza IS NOT NULL");
+  session.execute(
+      "UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3), fallos_ultimo = "
+      "UTC_TIMESTAMP(3)");
+  for (const auto* table : {"webhooks", "webhook_ejecuciones"})
+    session.query(std::string("ANALYZE TABLE ") + table);
+  const auto webhook =
+      session.query("SELECT webhook_id AS id FROM entregas WHERE espera = 'pendiente' AND paso > 0 LIMIT 1")
+          .at(0)
+          .integer("id");
+  const auto entity =
+      session.query("SELECT entidad_id AS id FROM webhooks WHERE id = ?", webhook).at(0).integer("id");
+  const auto statements = statements_of(session, [&] { change(session, entity, webhook); });
+  BOOST_TEST(statements.size() >= 30U);
+  const auto tables = check_plans(session, statements);
+  for (const auto* table : {"w", "x", "entregas", "webhooks", "cambios_webhook", "webhook_ejecuciones"})
+    BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
 BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {

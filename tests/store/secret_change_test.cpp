@@ -7,6 +7,7 @@
 #include "store/webhooks/changes.hpp"
 #include "store/webhooks/registration_quota.hpp"
 #include "store/webhooks/secrets.hpp"
+#include "webhook/crypto.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -39,6 +40,22 @@ struct SecretFixture : DeliveryFixture {
         .at(0)
         .integer("n");
   }
+  /// What an earlier version signs with, which knows of one column.
+  std::string in_a() {
+    const auto row =
+        session
+            .query("SELECT secreto_clave, HEX(secreto_sellado) AS sellado FROM webhooks WHERE id = ?",
+                   webhook.id)
+            .at(0);
+    const auto key = row.optional_text("secreto_clave");
+    if (!key) return "nothing";
+    return keys().open(webhook.id, {*key, webhook::crypto::from_hex(row.text("sellado")).value()}).value();
+  }
+  std::size_t audited() {
+    ListFilter filter;
+    filter.webhook = webhook.id;
+    return list_audit(session, filter).size();
+  }
   void let_grace_end() {
     session.update(
         "UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE id = ?",
@@ -62,8 +79,47 @@ BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
   BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
   BOOST_CHECK_EQUAL(erase_ended_secrets(session), 0U);
-  set("tres", 1h);  // into the other column
+  BOOST_CHECK(in_force() == Texts{"dos"});
+  set("tres", 1h);
   BOOST_CHECK((in_force() == Texts{"tres", "dos"}));
+}
+
+BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
+  set("dos", 1h);
+  BOOST_CHECK_EQUAL(in_a(), "uno");  // which still signs
+  let_grace_end();
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(in_a(), "dos");
+  BOOST_CHECK(find_detail(session, 3, webhook.id)->has_secret);
+  set("tres", 0s);
+  BOOST_CHECK_EQUAL(in_a(), "tres");
+  set("cuatro", 1h);
+  set("cinco", 0s);
+  BOOST_CHECK_EQUAL(in_a(), "cinco");
+  BOOST_CHECK_EQUAL(kept(), 1);
+  set("seis", 1h);
+  BOOST_CHECK(end_grace(session, {3, 9}, webhook.id));
+  set("siete", 1h);  // before the dispatcher has moved the current one
+  BOOST_CHECK((in_force() == Texts{"siete", "seis"}));
+  BOOST_CHECK_EQUAL(in_a(), "siete");
+  let_grace_end();
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(in_a(), "siete");
+  BOOST_CHECK_EQUAL(kept(), 1);
+  BOOST_CHECK(in_force() == Texts{"siete"});
+  BOOST_CHECK(set("siete").result == SecretChanged::done && kept() == 1);  // known as the same
+}
+
+/// An earlier version deletes, and knows of one secret alone.
+BOOST_AUTO_TEST_CASE(no_secret_of_a_deleted_webhook_is_kept) {
+  set("dos", 1h);
+  session.update(
+      "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL,"
+      " secreto_sellado = NULL WHERE id = ?",
+      webhook.id);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(kept(), 0);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_same_secret_again_is_the_same) {
@@ -72,9 +128,14 @@ BOOST_AUTO_TEST_CASE(the_same_secret_again_is_the_same) {
   const auto first = set("dos");
   const auto again = set("dos");
   BOOST_CHECK(again.result == SecretChanged::done && again.previous_until == first.previous_until);
+  const auto before = audited();
   BOOST_CHECK(!set("dos", 0s).previous_until);  // the grace ends
+  BOOST_CHECK_EQUAL(audited(), before + 1);
   BOOST_CHECK(in_force() == Texts{"dos"});
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
+  BOOST_CHECK(!set("dos", 0s).previous_until);
+  BOOST_CHECK_EQUAL(audited(), before + 1);
 }
 
 BOOST_AUTO_TEST_CASE(there_is_no_third_unless_all_old_ones_end_at_once) {
@@ -101,7 +162,8 @@ BOOST_AUTO_TEST_CASE(a_grace_can_be_ended) {
   set("dos");
   BOOST_CHECK(!end_grace(session, {2}, webhook.id));
   BOOST_CHECK(end_grace(session, {3, 9}, webhook.id));
-  BOOST_CHECK(in_force() == Texts{"dos"});
+  BOOST_CHECK(in_force() == Texts{"dos"});  // before it is erased
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
   BOOST_CHECK(!end_grace(session, {3, 9}, webhook.id));
 }
@@ -137,7 +199,24 @@ BOOST_AUTO_TEST_CASE(both_are_sealed_again_under_another_key) {
   const auto sealed = sealed_by_key(session);
   BOOST_REQUIRE_EQUAL(sealed.size(), 1U);
   BOOST_CHECK(sealed[0].key_id == "k2" && sealed[0].webhooks == 2);
-  BOOST_CHECK(set("dos").result == SecretChanged::done);  // still known as the same
+  const auto new_one = webhook::KeyRing::parse("k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\n");
+  const auto set_alone = [&](const std::string& secret, std::chrono::seconds grace) {
+    return change_secret(session, {3, 9}, webhook.id, {secret, grace}, new_one);
+  };
+  const auto before = audited();
+  BOOST_CHECK(set_alone("dos", 24h).result == SecretChanged::done);  // without the key that made the first
+  BOOST_CHECK_EQUAL(audited(), before);
+  BOOST_CHECK(set_alone("uno", 24h).result == SecretChanged::grace_running);  // the one before is another
+}
+
+/// Of a webhook from before there were fingerprints.
+BOOST_AUTO_TEST_CASE(a_missing_fingerprint_is_made) {
+  session.update("UPDATE webhooks SET secreto_huella = NULL");
+  BOOST_CHECK_EQUAL(reencrypt(session, keys()).secrets, 1U);
+  BOOST_CHECK_EQUAL(reencrypt(session, keys()).secrets, 0U);
+  const auto before = audited();
+  BOOST_CHECK(set("uno").result == SecretChanged::done);
+  BOOST_CHECK_EQUAL(audited(), before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,7 +24,11 @@ from support.wait import wait_until
 TEST = BASE + "/test"
 A, B, C, D = "evaluacion.abierta", "evaluacion.cerrada", "incidencia.cerrada", "incidencia.respuesta"
 ENDPOINTS = [("GET", BASE), ("POST", BASE), ("GET", BASE + "/eventos"), ("POST", TEST), ("DELETE", BASE + "/999999"),
-             ("PUT", BASE), ("GET", BASE + "/nada"), ("POST", "/otra"), ("TRACE", BASE)]
+             ("PUT", BASE), ("GET", BASE + "/nada"), ("POST", "/otra"), ("TRACE", BASE),
+             ("GET", BASE + "/999999"), ("PATCH", BASE + "/999999"), ("PUT", BASE + "/999999/secreto"),
+             ("DELETE", BASE + "/999999/secreto/anterior"), ("GET", BASE + "/999999/entregas"), ("GET", BASE + "/999999/entregas/1"),
+             ("POST", BASE + "/999999/entregas/1/reenvio"), ("POST", BASE + "/999999/reenvios"), ("GET", BASE + "/999999/reenvios/1"),
+             ("DELETE", BASE + "/999999/reenvios/1"), ("GET", BASE + "/999999/estadisticas")]
 
 
 class Story:
@@ -67,8 +71,28 @@ class Story:
     def good_requests(self):
         self.hooks = {event: self.register(event) for event in (A, B)}
         self.register(C, free_port())  # nobody listens there
-        self.register(D)
+        changed = self.register(D)
+        self.changes(changed)
         self.test_events()
+
+    def changes(self, hook):
+        """Another secret, one after the other, with a grace and without; what is refused on the way."""
+        plant = self.canaries.plant
+        secrets = [plant("new secret") for _ in range(3)]
+        path = f"{BASE}/{hook.id}"
+        for secret, grace, status in zip(secrets, (3600, 3600, 0), (200, 409, 200)):
+            assert self.call("PUT", path + "/secreto", {"secreto": secret, "graciaSegundos": grace}).status == status
+        for body in ({"secreto": plant("new secret") + "x" * 512}, {"secreto": [plant("new secret")]}, {"secreto": plant("new secret"), "graciaSegundos": -1},
+                     {"secreto": plant("new secret"), plant("unknown field"): plant("unknown value")}):
+            assert self.call("PUT", path + "/secreto", body).status == 400
+        credentials = f"https://{plant('user')}:{plant('password of a URL')}@example.com/"
+        for body in ({"secreto": plant("new secret")}, {"url": credentials}, {"eventos": [plant("event")[:7]]}, {plant("unknown field"): plant("unknown value")}):
+            assert self.call("PATCH", path, body).status == 400
+        assert self.call("PATCH", path, {"activo": False}, headers={"If-Match": plant("If-Match")}).status == 412
+        assert self.call("DELETE", path, headers={"If-Match": plant("If-Match")}).status == 412
+        assert self.call("PATCH", path, {"eventos": [D]}).status == 200
+        self.call("GET", path)
+        self.signed[hook] = secrets[-1]
 
     def test_events(self):
         for event in (A, B, C, D):

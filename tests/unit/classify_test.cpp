@@ -241,6 +241,24 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   BOOST_TEST(webhook::count_characters(delivery_result.error).value() <= 500U);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_former_url_answers_makes_its_delivery_due_and_nothing_else) {
+  auto delivered = answered(200);
+  delivered.url = "https://a.example.org/";
+  BOOST_TEST(classified(delivered).url.empty());  // costs nothing
+  for (const int status : {410, 429, 500}) {
+    auto attempt = answered(status, "3600", 9);
+    attempt.url = "https://a.example.org/";
+    const auto result = classified(attempt);
+    BOOST_TEST(result.url == "https://a.example.org/");
+    const auto former = delivery::of_former_url(result);
+    BOOST_TEST((former.state == DeliveryState::pending));
+    BOOST_TEST((former.wait == 0ms && former.retry_after == 0ms));
+    BOOST_TEST(former.failures == 0U);
+    BOOST_TEST((!former.gone && !former.probe && former.rest == 0ms && former.former_url));
+    BOOST_TEST(former.error == result.error);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_test_event_that_cannot_be_read_holds_itself_alone) {
   delivery::LeasedDelivery test;
   test.test = true;

@@ -68,6 +68,18 @@ BOOST_AUTO_TEST_CASE(the_lines_of_an_idempotency_key_are_joined) {
   BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // a site of an earlier version
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
+  const auto if_match = [](const std::vector<const char*>& parameters) {
+    auto list = parameters;
+    list.push_back(nullptr);
+    return read_head(list.data()).if_match.value_or("none");
+  };
+  BOOST_TEST(if_match({"REQUEST_METHOD=PATCH"}) == "none");
+  BOOST_TEST(if_match({"HTTP_IF_MATCH="}) == "");
+  BOOST_TEST(if_match({"HTTP_IF_MATCH=\"a\"", "HTTP_IF_MATCH=\"b\""}) == "\"a\", \"b\"");
+  BOOST_TEST(if_match({"IF_MATCH=\"a\""}) == "\"a\"");  // a site of an earlier version
+}
+
 BOOST_AUTO_TEST_CASE(announced_lengths) {
   const auto length = [](std::string_view text) { return announced_body(text).length; };
   const auto state = [](std::string_view text) { return announced_body(text).state; };

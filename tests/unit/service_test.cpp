@@ -64,7 +64,7 @@ api::Response respond(const Call& call, const api::CallerLookup::FindCallers& fi
   api::Service service(shared, callers, store::Session({}, {"nobody"}));
   const std::string target = std::string(api::base_path) + call.path;
   return service.respond(
-      {"req-1", call.method, target, call.authorization, call.content_type, {}, call.body, call.body_state});
+      {"req-1", call.method, target, call.authorization, call.content_type, call.body, call.body_state});
 }
 
 Call post(const std::string& path, const std::string& body,

@@ -4,8 +4,10 @@
 #include <map>
 #include <set>
 
+#include "store/deliveries/former_urls.hpp"
 #include "store/deliveries/result_locks.hpp"
 #include "store/session/json_rows.hpp"
+#include "store/session/sql_text.hpp"
 #include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
 
@@ -83,7 +85,7 @@ constexpr std::string_view drop_former_probes = R"sql(
 /// Assignments run from left to right: the streak, and whether this is a recovery, are judged before
 /// ultimo_error, fallos_ultimo and fallos change. The streak starts again after a success and after 48 h
 /// without a failure that counts.
-constexpr std::string_view note_executions = R"sql(
+constexpr std::string_view insert_executions = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo,
     descansa_hasta, fallos, fallos_desde, fallos_ultimo, adelantar_en)
@@ -98,10 +100,12 @@ constexpr std::string_view note_executions = R"sql(
     adelantar_en = IF(j.at IS NULL OR (j.error = '' AND j.ahead IS NULL AND ultimo_error = ''), adelantar_en,
       IF(j.error = '', UTC_TIMESTAMP(3), VALUES(adelantar_en))),
     fallos_desde = IF(j.ok = 0 AND fallos > 0
-        AND COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR,
+        AND )sql";
+constexpr std::string_view or_since = R"sql(,
       fallos_desde, VALUES(fallos_desde)),
     fallos = IF(j.ok = 0 AND fallos > 0
-        AND COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR,
+        AND )sql";
+constexpr std::string_view or_count = R"sql(,
       fallos, 0) + j.failures,
     fallos_ultimo = IF(j.failures > 0, UTC_TIMESTAMP(3), fallos_ultimo),
     ultima_ejecucion = COALESCE(VALUES(ultima_ejecucion), ultima_ejecucion),
@@ -110,10 +114,14 @@ constexpr std::string_view note_executions = R"sql(
     sondeo = IF(j.at IS NULL, sondeo, VALUES(sondeo)),
     descansa_hasta = GREATEST(COALESCE(VALUES(descansa_hasta), descansa_hasta),
       COALESCE(descansa_hasta, VALUES(descansa_hasta))))sql";
+constexpr std::string_view note_executions =
+    joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
+/// A 410 is the answer of one URL.
 constexpr std::string_view deactivate_webhook = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE webhooks SET activo = FALSE, motivo = ? WHERE id = ? AND activo AND plaza IS NOT NULL)sql";
+  UPDATE webhooks SET activo = FALSE, motivo = ?
+  WHERE id = ? AND activo AND plaza IS NOT NULL AND (? IS NULL OR url = ?))sql";
 /// Those that were held for the same reason before, and have been released to see whether it is still there.
 constexpr std::string_view held_before = R"sql(
   SELECT e.id
@@ -219,7 +227,7 @@ struct Execution {
 std::map<WebhookId, Execution> executions_of(const Batch& delivery_results) {
   std::map<WebhookId, Execution> result;  // by id: everybody writes these rows in the same order
   for (const auto* delivery_result : delivery_results) {
-    if (!delivery_result->counted) continue;
+    if (!delivery_result->counted || delivery_result->former_url) continue;
     auto& execution = result[delivery_result->webhook];
     execution.rest = std::max(execution.rest, delivery_result->rest);
     if (!was_attempted(*delivery_result)) continue;  // nothing was executed
@@ -288,15 +296,22 @@ std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, 
 std::vector<WebhookId> deactivate(Session& session, const Batch& batch,
                                   const std::map<WebhookId, Execution>& executions,
                                   platform::Milliseconds disable_after) {
-  std::map<WebhookId, std::string_view> reasons;
+  struct Reason {
+    std::string_view name;
+    std::optional<std::string> url{};  // while it has that one
+  };
+  std::map<WebhookId, Reason> reasons;
   for (const auto webhook : lock_failing(session, executions, disable_after))
-    reasons[webhook] = disabled_by_failures;
-  for (const auto* delivery_result : batch) {
-    if (delivery_result->gone) reasons[delivery_result->webhook] = disabled_by_gone;
+    reasons[webhook] = {disabled_by_failures};
+  for (const auto* result : batch) {
+    if (!result->gone) continue;
+    reasons[result->webhook] = {disabled_by_gone,
+                                result->url.empty() ? std::nullopt : std::optional(result->url)};
   }
   std::vector<WebhookId> deactivated;
   for (const auto& [webhook, reason] : reasons) {
-    if (session.update(deactivate_webhook, reason, webhook) == 1) deactivated.push_back(webhook);
+    if (session.update(deactivate_webhook, reason.name, webhook, reason.url, reason.url) == 1)
+      deactivated.push_back(webhook);
   }
   return deactivated;
 }
@@ -305,7 +320,9 @@ std::vector<WebhookId> deactivate(Session& session, const Batch& batch,
 struct NotAllOwned {};
 
 /// What there is to say of those that were written. Throws NotAllOwned.
-RecordSummary write(Session& session, const Batch& batch, const FailurePolicy& policy) {
+RecordSummary write(Session& session, const Batch& results, const FailurePolicy& policy) {
+  const auto judged = judge_urls(session, results);
+  const auto& batch = judged.batch;
   Batch by_id = batch;
   std::ranges::sort(by_id, {}, &DeliveryResult::id);  // everybody locks in the same order
   RecordSummary summary{.held_again = held_again(session, by_id)};
@@ -314,6 +331,7 @@ RecordSummary write(Session& session, const Batch& batch, const FailurePolicy& p
   const auto executions = executions_of(batch);
   record_executions(session, executions, policy);
   summary.deactivated = deactivate(session, batch, executions, policy.disable_after);
+  for (const auto& result : judged.former) summary.former_url.emplace(result.id, result.lease);
   return summary;
 }
 
@@ -339,6 +357,7 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
   add_keys(summary.stale, locked.stale);
   add_keys(summary.held, locked.held);
   summary.held_again.merge(written.held_again);
+  summary.former_url.merge(written.former_url);
   summary.deactivated.insert(summary.deactivated.end(), written.deactivated.begin(),
                              written.deactivated.end());
   return locked.unwritten;

@@ -23,6 +23,7 @@ struct RecordSummary {
   std::set<ResultKey> held{};    // somebody holds a row of them: nobody has waited
   std::set<ResultKey> waited{};  // the same, and it cost a wait to find that out: not to be tried again soon
   std::set<DeliveryId> held_again{};     // retenida, as they were before they were released for a try
+  std::set<ResultKey> former_url{};      // due at once: they went to a URL that their webhook no longer has
   std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
 };
 

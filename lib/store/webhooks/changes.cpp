@@ -2,12 +2,10 @@
 
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/rows_by_key.hpp"
 #include "store/webhooks/registration_quota.hpp"
+#include "webhook/crypto.hpp"
+#include "webhook/event_names.hpp"
 #include "webhook/json.hpp"
 
 namespace store {
@@ -19,9 +17,9 @@ namespace json = webhook::json;
 constexpr std::string_view detail_of_webhook = R"sql(
   SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
-    IF(w.secreto_vigente = 'a', w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
+    COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
-    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion
+    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion, w.secreto_huella
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.entidad_id = ? AND w.plaza IS NOT NULL)sql";
 constexpr std::string_view lock_webhook = R"sql(
@@ -32,35 +30,6 @@ constexpr std::string_view update_webhook = R"sql(
 constexpr std::string_view ask_dispatcher = R"sql(
   INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, ?)
   ON DUPLICATE KEY UPDATE adelantar = adelantar OR VALUES(adelantar), avance = 0)sql";
-
-constexpr std::string_view lock_next_change = R"sql(
-  SELECT webhook_id, adelantar, avance FROM cambios_webhook FORCE INDEX (PRIMARY)
-  WHERE webhook_id > ? ORDER BY webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED)sql";
-/// Nobody is waited for: who holds a row keeps his own webhook's change waiting.
-constexpr std::string_view lock_execution = R"sql(
-  SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
-constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-constexpr std::string_view forget_failures = R"sql(
-  UPDATE webhook_ejecuciones
-  SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL, adelantar_en = NULL
-  WHERE webhook_id = ?)sql";
-constexpr std::string_view some_deliveries = R"sql(
-  SELECT id, estado = 'pendiente' AND paso > 0 AS espera FROM entregas FORCE INDEX (entregas_de_webhook)
-  WHERE webhook_id = ? AND id > ? ORDER BY id LIMIT ?)sql";
-constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
-constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
-constexpr std::string_view hasten = R"sql(
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL, e.proximo_intento = UTC_TIMESTAMP(3))sql";
-constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
-constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
-
-json::Array names(const webhook::EventSet& events) {
-  json::Array result;
-  for (const auto event : events.events()) result.emplace_back(name(event));
-  return result;
-}
 
 /// The webhook as it will be.
 Webhook changed(Webhook webhook, const WebhookChange& change) {
@@ -73,93 +42,68 @@ Webhook changed(Webhook webhook, const WebhookChange& change) {
   return webhook;
 }
 
-/// For the audit: what differs, before and after.
-json::Object difference(const Webhook& before, const Webhook& after) {
+/// For the audit: what differs, before and after. `ended`: a streak of failures.
+json::Object difference(const Webhook& before, const Webhook& after,
+                        const std::optional<FailureStreak>& ended) {
   json::Object result;
   const auto add = [&](const char* field, json::Value was, json::Value is) {
     if (!(was == is))
       result.emplace_back(field, json::Object{{"antes", std::move(was)}, {"ahora", std::move(is)}});
   };
   add("url", before.url, after.url);
-  add("eventos", names(before.events), names(after.events));
+  add("eventos", webhook::event_names(before.events), webhook::event_names(after.events));
   add("activo", before.active, after.active);
+  if (ended) add("fallaDesde", platform::format_iso8601(ended->since), {});
   return result;
 }
 
-void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after) {
-  const auto difference_ = difference(before, after);
-  if (difference_.empty()) return;
-  session.update(update_webhook, after.url, after.events.joined(), after.active, after.inactive_reason,
-                 after.id);
+void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after,
+                  const json::Object& difference, bool ends_streak) {
   const bool another_url = after.url != before.url;
-  if (another_url || (after.active && !before.active)) session.update(ask_dispatcher, after.id, another_url);
-  note_change(session, author, AuditedAction::changed, after.id, json::dump(difference_));
+  // Its version is its configuration's: that a streak is over leaves it as it is.
+  if (difference.size() > (ends_streak ? 1U : 0U))
+    session.update(update_webhook, after.url, after.events.joined(), after.active, after.inactive_reason,
+                   after.id);
+  if (another_url || ends_streak || (after.active && !before.active))
+    session.update(ask_dispatcher, after.id, another_url);
+  note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
 }
 
 struct Turned {
-  WebhookChanged result;
+  ChangedWebhook changed;
   std::optional<unsigned> retry_after_s{};
 };
 
+ChangedWebhook as_it_is(Session& session, EntityId entity, WebhookId id,
+                        platform::Milliseconds disable_after) {
+  auto now = find_detail(session, entity, id);
+  if (!now) return {WebhookChanged::not_found};
+  return {WebhookChanged::done, std::move(now), find_failure_streak(session, id, disable_after)};
+}
+
 Turned change_in_turn(Session& session, const Author& author, WebhookId id, const WebhookChange& change,
-                      const std::function<bool(const WebhookDetail&)>& expected, unsigned max_per_hour) {
+                      const Expected& expected, const ChangePolicy& policy) {
   // Before anything else is locked (registration_quota.hpp).
-  const auto turn = !change.empty() && max_per_hour > 0
+  const auto turn = !change.empty() && policy.max_per_hour > 0
                         ? std::optional(take_registration_turn(session, author.entity))
                         : std::nullopt;
   session.query(lock_webhook, id, author.entity);
   const auto found = find_detail(session, author.entity, id);
-  if (!found) return {WebhookChanged::not_found};
+  if (!found) return {{WebhookChanged::not_found}};
   const auto& before = found->webhook;
   if (change.active.value_or(false) && before.inactive_reason == disabled_by_operator)
-    return {WebhookChanged::operator_disabled};
-  if (!expected(*found)) return {WebhookChanged::unexpected};
+    return {{WebhookChanged::operator_disabled}};
+  if (!expected(*found)) return {{WebhookChanged::unexpected}};
   const auto after = changed(before, change);
-  if (turn && !difference(before, after).empty()) {
-    if (const auto wait = turn->wait_s(max_per_hour)) return {WebhookChanged::done, wait};
-    count_registration(session, author.entity, max_per_hour);
+  const auto ended =
+      change.active.value_or(false) && before.active ? find_failure_streak(session, id, {}) : std::nullopt;
+  const auto difference_ = difference(before, after, ended);
+  if (turn && !difference_.empty()) {
+    if (const auto wait = turn->wait_s(policy.max_per_hour)) return {{WebhookChanged::done}, wait};
+    count_registration(session, author.entity, policy.max_per_hour);
   }
-  write_change(session, author, before, after);
-  return {WebhookChanged::done};
-}
-
-/// False: somebody holds its row.
-bool end_streak(Session& session, WebhookId webhook) {
-  if (session.query(lock_execution, webhook).empty()) return session.query(has_execution, webhook).empty();
-  session.update(forget_failures, webhook);
-  return true;
-}
-
-std::uint64_t hasten_some(Session& session, const Rows& seen) {
-  std::vector<DeliveryId> waiting;
-  for (const auto& row : seen)
-    if (row.boolean("espera")) waiting.push_back(row.integer("id"));
-  if (waiting.empty()) return 0;
-  std::vector<DeliveryId> locked;  // whoever holds another has claimed it: it is sent anyway
-  for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
-    locked.push_back(row.integer("id"));
-  return locked.empty() ? 0 : session.update(hasten, json_ids(locked));
-}
-
-struct Applied {
-  std::uint64_t hastened = 0;
-  bool finished = false;
-  bool held = false;
-};
-
-/// The next batch of a change.
-Applied apply(Session& session, const Row& change) {
-  const auto webhook = change.integer("webhook_id");
-  const auto progress = change.integer("avance");
-  if (progress == 0 && !end_streak(session, webhook)) return {.held = true};
-  Rows seen;
-  if (change.boolean("adelantar")) seen = session.query(some_deliveries, webhook, progress, batch_rows);
-  const Applied applied{hasten_some(session, seen), seen.size() < batch_rows};
-  if (applied.finished)
-    session.update(change_is_applied, webhook);
-  else
-    session.update(note_progress, seen.back().integer("id"), webhook);
-  return applied;
+  if (!difference_.empty()) write_change(session, author, before, after, difference_, ended.has_value());
+  return {as_it_is(session, author.entity, id, policy.disable_after)};
 }
 
 }  // namespace
@@ -169,33 +113,40 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
   if (rows.empty()) return std::nullopt;
   const auto& row = rows.front();
   return WebhookDetail{read_webhook(row), row.boolean("tiene_secreto"),
-                       row.optional_time("fecha_modificacion"), row.optional_time("anterior_hasta")};
+                       row.optional_time("fecha_modificacion"), row.optional_time("anterior_hasta"),
+                       row.optional_text("secreto_huella")};
 }
 
-WebhookChanged change_webhook(Session& session, const Author& author, WebhookId id,
-                              const WebhookChange& change,
-                              const std::function<bool(const WebhookDetail&)>& expected,
-                              unsigned max_per_hour) {
-  const auto turned = transaction(
-      session, [&] { return change_in_turn(session, author, id, change, expected, max_per_hour); });
+std::string version_of(const WebhookDetail& detail) {
+  const auto& webhook = detail.webhook;
+  constexpr std::size_t digits = 32;
+  // Neither a URL nor the names have a line's end. Two changes may share a millisecond.
+  const std::string configuration =
+      std::to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +
+      (webhook.active ? "activo" : webhook.inactive_reason.value_or("")) + '\n' +
+      (detail.has_secret ? "secreto" : "") + '\n' + detail.secret_version.value_or("") + '\n' +
+      (detail.modified ? platform::format_iso8601(*detail.modified) : "");
+  return webhook::crypto::to_hex(webhook::crypto::sha256(configuration)).substr(0, digits);
+}
+
+ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
+                              const WebhookChange& change, const Expected& expected,
+                              const ChangePolicy& policy) {
+  auto turned =
+      transaction(session, [&] { return change_in_turn(session, author, id, change, expected, policy); });
   if (turned.retry_after_s) throw TooManyRegistrations(*turned.retry_after_s);
-  return turned.result;
+  return std::move(turned.changed);
 }
 
-void apply_changes(Session& session, ChangeWalk& walk) {
-  const auto from = walk.after;
-  const auto applied = transaction(session, [&]() -> std::optional<Applied> {
-    const auto rows = session.query(lock_next_change, from);
-    if (rows.empty()) return std::nullopt;
-    walk.after = rows.front().integer("webhook_id");  // whatever goes wrong, the next one has its turn
-    return apply(session, rows.front());
+WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,
+                                       const Expected& expected) {
+  return transaction(session, [&] {
+    session.query(lock_webhook, id, author.entity);
+    const auto found = find_detail(session, author.entity, id);
+    if (!found) return WebhookChanged::not_found;
+    if (!expected(*found)) return WebhookChanged::unexpected;
+    return remove_webhook(session, author, id) ? WebhookChanged::done : WebhookChanged::not_found;
   });
-  if (!applied) {
-    walk.done = true;
-    return;
-  }
-  walk.hastened += applied->hastened;
-  (applied->held ? walk.held : applied->finished ? walk.applied : walk.unfinished) += 1;
 }
 
 }  // namespace store

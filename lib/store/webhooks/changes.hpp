@@ -7,6 +7,7 @@
 
 #include "store/audit/audit.hpp"
 #include "store/session/session.hpp"
+#include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
 
 namespace store {
@@ -17,9 +18,16 @@ struct WebhookDetail {
   bool has_secret;
   std::optional<UtcTime> modified;        // by its entity
   std::optional<UtcTime> previous_until;  // the grace of the secret before the current one, while it runs
+  std::optional<std::string> secret_version{};  // another one with another secret, of which it tells nothing
 };
 /// Of the entity's, not deleted; else nullopt.
 std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, WebhookId id);
+
+/// Of its configuration, its secret's version included: deliveries do not change it. 32 hexadecimal digits.
+std::string version_of(const WebhookDetail& detail);
+
+/// Asked of the webhook as it is, locked.
+using Expected = std::function<bool(const WebhookDetail&)>;
 
 /// Unset fields stay as they are.
 struct WebhookChange {
@@ -36,14 +44,28 @@ enum class WebhookChanged {
   operator_disabled,  // only the operator may enable it
 };
 
-/// Changes it as a whole or not at all, one change after the other: `expected` is asked of the webhook as it
-/// is, locked. What the change means for its deliveries is left to the dispatcher (apply_changes). It counts
-/// as a registration, or nobody could be kept from filling the audit: with `max_per_hour` (0: no limit)
-/// throws TooManyRegistrations.
-WebhookChanged change_webhook(Session& session, const Author& author, WebhookId id,
-                              const WebhookChange& change,
-                              const std::function<bool(const WebhookDetail&)>& expected,
-                              unsigned max_per_hour = 0);
+struct ChangedWebhook {
+  WebhookChanged result;
+  std::optional<WebhookDetail> now{};     // when done: read before it was committed, so nobody else's
+  std::optional<FailureStreak> streak{};  // likewise
+};
+
+struct ChangePolicy {
+  unsigned max_per_hour = 0;               // 0: no limit
+  platform::Milliseconds disable_after{};  // as of find_failure_streak
+};
+
+/// Changes it as a whole or not at all, one change after the other. What the change means for its deliveries
+/// is left to the dispatcher (apply_changes). To activate one that is active ends its streak of failures. A
+/// change counts as a registration, or nobody could be kept from filling the audit: throws
+/// TooManyRegistrations.
+ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
+                              const WebhookChange& change, const Expected& expected,
+                              const ChangePolicy& policy = {});
+
+/// delete_webhook, of the version that is expected: done, not_found or unexpected.
+WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,
+                                       const Expected& expected);
 
 /// A walk over the changes; what it leaves unfinished the next one goes on with.
 struct ChangeWalk {

@@ -4,6 +4,7 @@
 
 #include "store/backlog/outages.hpp"
 #include "store/session/json_rows.hpp"
+#include "store/session/sql_text.hpp"
 
 namespace store {
 
@@ -15,45 +16,55 @@ constexpr unsigned min_failures_to_disable = 10;
 
 // A streak of which 48 h have passed without a failure is over, although its row says so only once there is
 // another attempt (note_executions); one of before a change of the webhook, once that is applied
-// (changes.hpp). `cuenta`: what find_due_for_deactivation asks for, time apart.
+// (changes.hpp).
 
-constexpr std::string_view streak_of_webhook = R"sql(
-  SELECT CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
-    w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta
+constexpr std::string_view fails_now_and = R"sql( x.fallos > 0 AND w.plaza IS NOT NULL
+    AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL AND )sql";
+/// `cuenta`: what find_due_for_deactivation asks for, time apart.
+constexpr std::string_view streak_columns = R"sql(
+  CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
+  w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta)sql";
+
+constexpr std::string_view select_columns = "SELECT ";
+constexpr std::string_view from_webhook = R"sql(
   FROM webhooks w JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-  WHERE w.id = ? AND w.plaza IS NOT NULL AND x.fallos > 0
-    AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL
-    AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR)sql";
+  WHERE w.id = ? AND )sql";
+constexpr std::string_view streak_of_webhook =
+    joined<select_columns, streak_columns, from_webhook, fails_now_and, streak_goes_on>;
 
 // STRAIGHT_JOIN: of the webhooks, deleted ones among them, only those that fail are looked up.
 
-constexpr std::string_view failing_webhooks = R"sql(
-  SELECT w.id, w.entidad_id, w.url, x.ultimo_estado, x.ultimo_error,
-    CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
-    w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta
+constexpr std::string_view select_webhook_and_columns = R"sql(
+  SELECT w.id, w.entidad_id, w.url, x.ultimo_estado, x.ultimo_error, )sql";
+constexpr std::string_view from_executions = R"sql(
   FROM webhook_ejecuciones x STRAIGHT_JOIN webhooks w ON w.id = x.webhook_id
-  WHERE x.fallos > 0 AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR
-    AND w.plaza IS NOT NULL AND w.activo AND (? IS NULL OR w.entidad_id = ?) AND (? IS NULL OR w.id = ?)
+  WHERE )sql";
+constexpr std::string_view longest_first = R"sql(
+    AND w.activo AND (? IS NULL OR w.entidad_id = ?) AND (? IS NULL OR w.id = ?)
   ORDER BY x.fallos_desde, w.id LIMIT ?)sql";
-constexpr std::string_view failing_since = R"sql(
-  SELECT COUNT(*) AS mitad, COALESCE(SUM(x.fallos_desde <= ?), 0) AS nueve_decimos
-  FROM webhook_ejecuciones x STRAIGHT_JOIN webhooks w ON w.id = x.webhook_id
-  WHERE x.fallos > 0 AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR
-    AND x.fallos_desde <= ? AND w.plaza IS NOT NULL AND w.activo)sql";
+constexpr std::string_view failing_webhooks =
+    joined<select_webhook_and_columns, streak_columns, from_executions, fails_now_and, streak_goes_on,
+           longest_first>;
+
+constexpr std::string_view select_counts = R"sql(
+  SELECT COUNT(*) AS mitad, COALESCE(SUM(x.fallos_desde <= ?), 0) AS nueve_decimos)sql";
+constexpr std::string_view for_so_long = " AND x.fallos_desde <= ? AND w.activo";
+constexpr std::string_view failing_since =
+    joined<select_counts, from_executions, fails_now_and, streak_goes_on, for_so_long>;
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT salto_ms = 0 AS creido FROM reloj_visto WHERE id = 1)sql";
 
 /// Without a lock: it is nearly always none of them. A clock that nobody has seen for an hour may have
 /// jumped, which watch_clock is about to note (clock_watch.hpp).
-constexpr std::string_view due_for_deactivation = R"sql(
+constexpr std::string_view select_those_failed = R"sql(
   SELECT w.id, CAST(x.fallos_desde AS CHAR) AS fallos_desde
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   JOIN webhooks w ON w.id = j.id
-  WHERE w.activo AND w.plaza IS NOT NULL AND x.fallos >= ?
+  WHERE w.activo AND x.fallos >= ?
     AND (SELECT salto_ms = 0 AND hora > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR FROM reloj_visto WHERE id = 1)
-    AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL
-    AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND)sql";
+    AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND AND )sql";
+constexpr std::string_view due_for_deactivation = joined<select_those_failed, fails_now_and, streak_goes_on>;
 
 std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 

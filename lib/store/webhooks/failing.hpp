@@ -9,12 +9,17 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/session/session.hpp"
 #include "store/types.hpp"
 
 namespace store {
+
+/// SQL: whether the streak of a row of webhook_ejecuciones goes on, if it fails now; else it is over.
+inline constexpr std::string_view streak_goes_on =
+    "COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR";
 
 struct FailureStreak {
   UtcTime since;  // its first failure

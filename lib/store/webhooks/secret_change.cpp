@@ -13,8 +13,8 @@ namespace store {
 namespace {
 
 constexpr std::string_view lock_secrets = R"sql(
-  SELECT secreto_vigente, COALESCE(IF(secreto_vigente = 'a', secreto_clave, secreto_b_clave), '') <> '' AS tiene,
-    secreto_huella,
+  SELECT secreto_vigente = 'a' OR secreto_b_clave IS NULL AS en_a,
+    COALESCE(secreto_clave, secreto_b_clave) IS NOT NULL AS tiene, secreto_huella,
     IF(secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta
   FROM webhooks WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL FOR UPDATE)sql";
 
@@ -26,33 +26,34 @@ constexpr std::string_view set_b = R"sql(
   UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?), secreto_vigente = 'b', secreto_huella = ?,
     secreto_anterior_hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
-constexpr std::string_view erase_a = R"sql(
-  UPDATE webhooks SET secreto_clave = NULL, secreto_sellado = NULL, secreto_anterior_hasta = NULL WHERE id = ?)sql";
-constexpr std::string_view erase_b = R"sql(
-  UPDATE webhooks SET secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_anterior_hasta = NULL
+constexpr std::string_view erase_b =
+    "UPDATE webhooks SET secreto_b_clave = NULL, secreto_b_sellado = NULL WHERE id = ?";
+constexpr std::string_view end_grace_now = R"sql(
+  UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3), fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
-constexpr std::string_view note_modification =
-    "UPDATE webhooks SET fecha_modificacion = UTC_TIMESTAMP(3) WHERE id = ?";
 constexpr std::string_view grace_of = R"sql(
   SELECT CAST(secreto_anterior_hasta AS CHAR) AS hasta FROM webhooks WHERE id = ?)sql";
 
+/// Of deleted ones, too: an earlier version's deletion knows of one secret alone.
 constexpr std::string_view ended_graces = R"sql(
   SELECT id FROM webhooks FORCE INDEX (webhooks_secreto_anterior)
-  WHERE secreto_anterior_hasta <= UTC_TIMESTAMP(3) LIMIT ?)sql";
-constexpr std::string_view webhooks_by_id =
-    "SELECT id, secreto_vigente FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+  WHERE secreto_anterior_hasta IS NOT NULL AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL)
+  LIMIT ?)sql";
+constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_have_ended =
-    "AND secreto_anterior_hasta <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
+    "AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL) FOR UPDATE SKIP LOCKED";
+/// The current one comes to be in `a`, which is all that an earlier version reads: it would send unsigned.
+/// Assignments run from left to right: `b` is read before it is erased.
+constexpr std::string_view keep_current_in_a = R"sql(
+  UPDATE webhooks FORCE INDEX (PRIMARY)
+  SET secreto_clave = IF(plaza IS NULL, NULL, IF(secreto_vigente = 'b', COALESCE(secreto_b_clave, secreto_clave), secreto_clave)),
+    secreto_sellado = IF(plaza IS NULL, NULL, IF(secreto_vigente = 'b', COALESCE(secreto_b_sellado, secreto_sellado), secreto_sellado)),
+    secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_anterior_hasta = NULL
+  WHERE id IN)sql";
 
 constexpr std::string_view purpose = "secret";
 std::string fingerprinted(WebhookId id, const std::string& secret) {
   return std::to_string(id) + ':' + secret;
-}
-
-bool is_a(const Row& row) { return row.text("secreto_vigente") == "a"; }
-
-void erase_previous(Session& session, WebhookId id, bool current_is_a) {
-  session.update(current_is_a ? erase_b : erase_a, id);
 }
 
 void note(Session& session, const Author& author, WebhookId id, std::int64_t grace_s) {
@@ -60,23 +61,27 @@ void note(Session& session, const Author& author, WebhookId id, std::int64_t gra
               webhook::json::dump(webhook::json::Object{{"graciaSegundos", grace_s}}));
 }
 
-SecretChange set_again(Session& session, WebhookId id, const Row& now, bool at_once) {
+void end_now(Session& session, const Author& author, WebhookId id) {
+  session.update(end_grace_now, id);
+  note(session, author, id, 0);
+}
+
+SecretChange set_again(Session& session, const Author& author, WebhookId id, const Row& now, bool at_once) {
   const auto until = now.optional_time("anterior_hasta");
   if (!until || !at_once) return {SecretChanged::done, until};
-  erase_previous(session, id, is_a(now));
-  session.update(note_modification, id);
+  end_now(session, author, id);
   return {SecretChanged::done, {}};
 }
 
 SecretChange set_another(Session& session, WebhookId id, const Row& now, const NewSecret& wanted,
                          const webhook::KeyRing& keys) {
   const bool keeps = now.boolean("tiene") && wanted.grace.count() > 0;
-  const bool into_a = now.boolean("tiene") != is_a(now);  // where the current one is not, if there is one
+  const bool into_b = keeps && now.boolean("en_a");
   const auto sealed = keys.seal(id, wanted.secret);
-  session.update(into_a ? set_a : set_b, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
+  session.update(into_b ? set_b : set_a, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
                  secret_fingerprint(keys, id, wanted.secret),
                  keeps ? std::optional(std::int64_t{wanted.grace.count()}) : std::nullopt, id);
-  if (!keeps) erase_previous(session, id, into_a);
+  if (!keeps) session.update(erase_b, id);
   return {SecretChanged::done, session.query(grace_of, id).at(0).optional_time("hasta")};
 }
 
@@ -96,7 +101,7 @@ Turned change_in_turn(Session& session, const Author& author, WebhookId id, cons
   const bool at_once = wanted.grace.count() == 0;
   const auto fingerprint = now.optional_text("secreto_huella").value_or("");
   if (keys.is_authentic(purpose, fingerprinted(id, wanted.secret), fingerprint))
-    return {set_again(session, id, now, at_once)};
+    return {set_again(session, author, id, now, at_once)};
   if (!now.null("anterior_hasta") && !at_once)
     return {{SecretChanged::grace_running, now.optional_time("anterior_hasta")}};
   if (turn) {
@@ -126,9 +131,7 @@ bool end_grace(Session& session, const Author& author, WebhookId id) {
   return transaction(session, [&] {
     const auto rows = session.query(lock_secrets, id, author.entity);
     if (rows.empty() || rows.front().null("anterior_hasta")) return false;
-    erase_previous(session, id, is_a(rows.front()));
-    session.update(note_modification, id);
-    note(session, author, id, 0);
+    end_now(session, author, id);
     return true;
   });
 }
@@ -138,9 +141,10 @@ std::uint64_t erase_ended_secrets(Session& session) {
   for (const auto& row : session.query(ended_graces, batch_rows)) ended.push_back(row.integer("id"));
   if (ended.empty()) return 0;
   return transaction(session, [&]() -> std::uint64_t {
-    const auto locked = query_ids(session, webhooks_by_id, ended, that_have_ended);
-    for (const auto& row : locked) erase_previous(session, row.integer("id"), is_a(row));
-    return locked.size();
+    std::vector<WebhookId> locked;
+    for (const auto& row : query_ids(session, webhooks_by_id, ended, that_have_ended))
+      locked.push_back(row.integer("id"));
+    return update_ids(session, keep_current_in_a, locked, "");
   });
 }
 

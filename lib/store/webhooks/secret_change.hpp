@@ -1,5 +1,7 @@
-// Another secret for a webhook, and the grace of the one before. Two columns hold them in turn: the new one
-// is written where the current one is not, so that who may change a secret need not be able to read one.
+// Another secret for a webhook, and the grace of the one before. The new one is written into column `b`,
+// beside the one before, so that who may change a secret need not be able to read one; once the grace is
+// over, the dispatcher moves it to `a`: what reads that column alone, as earlier versions do, never sends
+// unsigned. (Until it has done so, a further change writes into `a`, and `secreto_vigente` says so.)
 #pragma once
 
 #include <chrono>
@@ -33,10 +35,12 @@ struct NewSecret {
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
-/// The grace ends now, and the secret before is erased. False: none runs, or there is no such webhook.
+/// The grace ends now: the secret before signs nothing more, and is erased soon (erase_ended_secrets). False:
+/// none runs, or there is no such webhook.
 bool end_grace(Session& session, const Author& author, WebhookId id);
 
-/// Erases the secrets whose grace has ended, a batch; how many. Waits for no lock.
+/// Erases the secrets whose grace has ended, a batch; how many. The current one is in `a` then. Waits for no
+/// lock.
 std::uint64_t erase_ended_secrets(Session& session);
 
 /// `webhooks.secreto_huella`: by which the same secret is known again. Who has no key cannot make one.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "store/types.hpp"
+#include "store/webhooks/secret_change.hpp"
 #include "webhook/crypto.hpp"
 #include "webhook/sealed_data.hpp"
 
@@ -15,10 +16,14 @@ using webhook::crypto::to_hex;
 
 // Rows are looked at a hundred at a time: what is read of them is at most 100 KiB each.
 
-/// The next ones, by id, that another key than the current one seals: each webhook has room for two.
+/// The next ones, by id, that another key than the current one seals, or (of webhooks from before there were
+/// any) without a fingerprint: each webhook has room for two.
 constexpr std::string_view outdated_secrets = R"sql(
   SELECT id, secreto_clave AS clave, HEX(secreto_sellado) AS sellado FROM webhooks
-  WHERE id > ? AND secreto_clave IS NOT NULL AND secreto_clave <> ? ORDER BY id LIMIT 100)sql";
+  WHERE id > ? AND secreto_clave IS NOT NULL
+    AND (secreto_clave <> ?
+      OR (secreto_huella IS NULL AND (secreto_vigente = 'a' OR secreto_b_clave IS NULL)))
+  ORDER BY id LIMIT 100)sql";
 constexpr std::string_view outdated_b_secrets = R"sql(
   SELECT id, secreto_b_clave AS clave, HEX(secreto_b_sellado) AS sellado FROM webhooks
   WHERE id > ? AND secreto_b_clave IS NOT NULL AND secreto_b_clave <> ? ORDER BY id LIMIT 100)sql";
@@ -26,12 +31,14 @@ constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
-// Guarded by what was read.
+// Guarded by what was read. The fingerprint is the current secret's: its key goes away with the other's.
 constexpr std::string_view replace_secret = R"sql(
-  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?)
+  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
+    secreto_huella = IF(secreto_vigente = 'a' OR secreto_b_clave IS NULL, ?, secreto_huella)
   WHERE id = ? AND secreto_sellado = UNHEX(?))sql";
 constexpr std::string_view replace_b_secret = R"sql(
-  UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?)
+  UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?),
+    secreto_huella = IF(secreto_vigente = 'b', ?, secreto_huella)
   WHERE id = ? AND secreto_b_sellado = UNHEX(?))sql";
 constexpr std::string_view replace_test_data = R"sql(
   UPDATE notificaciones_pendientes SET datos = ? WHERE id = ? AND datos = ?)sql";
@@ -54,7 +61,8 @@ bool reseal_secret(Session& session, const Row& row, const webhook::KeyRing& key
   if (!secret) return false;
   const auto resealed = keys.seal(id, *secret);
   result.secrets += transaction(session, [&] {
-    return session.update(replace, resealed.key_id, to_hex(resealed.ciphertext), id, sealed);
+    return session.update(replace, resealed.key_id, to_hex(resealed.ciphertext),
+                          secret_fingerprint(keys, id, *secret), id, sealed);
   });
   return true;
 }

@@ -8,6 +8,7 @@
 #include "store/session/rows_by_key.hpp"
 #include "store/webhooks/registration_quota.hpp"
 #include "store/webhooks/secret_change.hpp"
+#include "webhook/event_names.hpp"
 #include "webhook/json.hpp"
 
 namespace store {
@@ -113,9 +114,9 @@ Webhook insert_into_slot(Session& session, const NewWebhook& webhook, int slot,
                    secret_fingerprint(keys, id, *webhook.secret), id);
   }
   auto made = find_webhook(session, id).value();
-  note_change(
-      session, {webhook.entity, webhook.token}, AuditedAction::registered, id,
-      webhook::json::dump(webhook::json::Object{{"url", made.url}, {"eventos", made.events.joined()}}));
+  note_change(session, {webhook.entity, webhook.token}, AuditedAction::registered, id,
+              webhook::json::dump(
+                  webhook::json::Object{{"url", made.url}, {"eventos", webhook::event_names(made.events)}}));
   return made;
 }
 
@@ -228,11 +229,13 @@ RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, 
 }
 
 bool delete_webhook(Session& session, const Author& author, WebhookId id) {
-  return transaction(session, [&] {
-    if (session.update(free_slot_and_forget_secret, id, author.entity) != 1) return false;
-    note_change(session, author, AuditedAction::deleted, id, "{}");
-    return true;
-  });
+  return transaction(session, [&] { return remove_webhook(session, author, id); });
+}
+
+bool remove_webhook(Session& session, const Author& author, WebhookId id) {
+  if (session.update(free_slot_and_forget_secret, id, author.entity) != 1) return false;
+  note_change(session, author, AuditedAction::deleted, id, "{}");
+  return true;
 }
 
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {

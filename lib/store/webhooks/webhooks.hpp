@@ -76,6 +76,8 @@ RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, 
 /// Frees the slot and forgets the secret, in constant time; maintenance cancels what was pending. Once it has
 /// returned, nothing of this webhook is claimed. False: not the entity's, or no longer there.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
+/// The same within a transaction.
+bool remove_webhook(Session& session, const Author& author, WebhookId id);
 
 /// For the operator: those not deleted. `filter.state` is not used.
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter);

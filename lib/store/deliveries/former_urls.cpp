@@ -1,0 +1,51 @@
+#include "store/deliveries/former_urls.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "delivery/classify.hpp"
+#include "store/session/rows_by_key.hpp"
+#include "store/types.hpp"
+
+namespace store {
+
+namespace {
+
+/// Locked before the URLs are read: a change of one is then either seen here, or applied to what is written
+/// here (changes.hpp).
+constexpr std::string_view lock_executions =
+    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
+    " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
+constexpr std::string_view urls_by_id = "SELECT id, url FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+/// Of the webhooks to which attempts failed, by id: where they go now.
+std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatch& batch) {
+  std::set<WebhookId> failed;  // everybody locks in the same order
+  for (const auto* result : batch) {
+    if (!result->url.empty()) failed.insert(result->webhook);
+  }
+  std::map<WebhookId, std::string> urls;
+  if (failed.empty()) return urls;
+  const std::vector<WebhookId> ids{failed.begin(), failed.end()};
+  query_ids(session, lock_executions, ids, "FOR UPDATE");
+  for (const auto& row : query_ids(session, urls_by_id, ids, ""))
+    urls.emplace(row.integer("id"), row.text("url"));
+  return urls;
+}
+
+}  // namespace
+
+JudgedUrls judge_urls(Session& session, const ResultBatch& batch) {
+  const auto urls = current_urls(session, batch);
+  JudgedUrls judged;
+  for (const auto* result : batch) {
+    const auto now = urls.find(result->webhook);
+    const bool former = !result->url.empty() && now != urls.end() && now->second != result->url;
+    judged.batch.push_back(former ? &judged.former.emplace_back(delivery::of_former_url(*result)) : result);
+  }
+  return judged;
+}
+
+}  // namespace store

@@ -1,0 +1,28 @@
+// Statements made of parts that several of them share: joined at compile time, so that each is still one
+// text, prepared once.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace store {
+
+namespace detail {
+template <const std::string_view&... parts>
+struct JoinedText {
+  static constexpr auto characters = [] {
+    std::array<char, (parts.size() + ...)> all{};
+    auto end = all.begin();
+    ((end = std::copy(parts.begin(), parts.end(), end)), ...);
+    return all;
+  }();
+};
+}  // namespace detail
+
+/// The parts, one after the other.
+template <const std::string_view&... parts>
+inline constexpr std::string_view joined{detail::JoinedText<parts...>::characters.data(),
+                                         detail::JoinedText<parts...>::characters.size()};
+
+}  // namespace store

@@ -1,0 +1,107 @@
+// What the dispatcher makes of a change (changes.hpp).
+#include <string_view>
+#include <vector>
+
+#include "store/session/batches.hpp"
+#include "store/session/json_rows.hpp"
+#include "store/session/rows_by_key.hpp"
+#include "store/webhooks/changes.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view lock_next_change = R"sql(
+  SELECT webhook_id, adelantar, avance FROM cambios_webhook FORCE INDEX (PRIMARY)
+  WHERE webhook_id > ? ORDER BY webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED)sql";
+/// Nobody is waited for: who holds a row keeps his own webhook's change waiting.
+constexpr std::string_view lock_execution = R"sql(
+  SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
+/// What waits after a failure is probed at once: what was to be tried ahead may not be due for hours.
+constexpr std::string_view forget_failures = R"sql(
+  UPDATE webhook_ejecuciones
+  SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
+    adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL)
+  WHERE webhook_id = ?)sql";
+/// Two ranges of the index, each in the order of the ids: however long its history, what waits alone is read.
+constexpr std::string_view some_waiting = R"sql(
+  SELECT id FROM (
+    (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)
+     WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)
+    UNION ALL
+    (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)
+     WHERE reintento_de = ? AND adelantada = 1 AND id > ? ORDER BY id LIMIT ?)) waiting
+  ORDER BY id LIMIT ?)sql";
+constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
+constexpr std::string_view hasten = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL, e.proximo_intento = UTC_TIMESTAMP(3))sql";
+constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
+constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
+
+/// False: somebody holds its row.
+bool end_streak(Session& session, WebhookId webhook) {
+  if (session.query(lock_execution, webhook).empty()) return session.query(has_execution, webhook).empty();
+  session.update(forget_failures, webhook);
+  return true;
+}
+
+std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, DeliveryId after) {
+  std::vector<DeliveryId> waiting;
+  for (const auto& row :
+       session.query(some_waiting, webhook, after, batch_rows, webhook, after, batch_rows, batch_rows))
+    waiting.push_back(row.integer("id"));
+  return waiting;
+}
+
+std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting) {
+  if (waiting.empty()) return 0;
+  std::vector<DeliveryId> locked;  // whoever holds another has claimed it: it is sent anyway
+  for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
+    locked.push_back(row.integer("id"));
+  return locked.empty() ? 0 : session.update(hasten, json_ids(locked));
+}
+
+struct Applied {
+  std::uint64_t hastened = 0;
+  bool finished = false;
+  bool held = false;
+};
+
+/// The next batch of a change.
+Applied apply(Session& session, const Row& change) {
+  const auto webhook = change.integer("webhook_id");
+  const auto progress = change.integer("avance");
+  if (progress == 0 && !end_streak(session, webhook)) return {.held = true};
+  std::vector<DeliveryId> waiting;
+  if (change.boolean("adelantar")) waiting = find_waiting(session, webhook, progress);
+  const Applied applied{hasten_some(session, waiting), waiting.size() < batch_rows};
+  if (applied.finished)
+    session.update(change_is_applied, webhook);
+  else
+    session.update(note_progress, waiting.back(), webhook);
+  return applied;
+}
+
+}  // namespace
+
+void apply_changes(Session& session, ChangeWalk& walk) {
+  const auto from = walk.after;
+  const auto applied = transaction(session, [&]() -> std::optional<Applied> {
+    const auto rows = session.query(lock_next_change, from);
+    if (rows.empty()) return std::nullopt;
+    walk.after = rows.front().integer("webhook_id");  // whatever goes wrong, the next one has its turn
+    return apply(session, rows.front());
+  });
+  if (!applied) {
+    walk.done = true;
+    return;
+  }
+  walk.hastened += applied->hastened;
+  (applied->held ? walk.held : applied->finished ? walk.applied : walk.unfinished) += 1;
+}
+
+}  // namespace store

@@ -1,0 +1,37 @@
+"""A webhook whose URL is changed while an attempt to the one before is under way."""
+import json
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.wait import wait_until
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patient(stack):
+    """Time to change a webhook during an attempt; a retry by the schedule would come too late for the tests."""
+    with stack.dispatcher_with(APIENTIDADES_DELIVERY_TIMEOUT="20s", APIENTIDADES_DELIVERY_LEASE="40s",
+                               APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
+        yield
+
+
+@pytest.mark.parametrize("answer", [Behaviour(410, hold=True), Behaviour(429, {"Retry-After": "3600"}, hold=True),
+                                    Behaviour(500, hold=True)], ids=["410", "429", "500"])
+def test_the_former_url_says_nothing_of_the_new_one(entity, receiver, stack, answer):
+    hook, other = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    receiver.behave(hook.path, answer)
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    receiver.wait(hook.path)
+    moved = entity.api("PATCH", f"{BASE}/{hook.id}", body=json.dumps({"url": other.url}).encode(),
+                       headers={"Content-Type": "application/merge-patch+json"})
+    assert moved.status == 200
+    wait_until(lambda: not stack.sql(f"SELECT 1 FROM cambios_webhook WHERE webhook_id = {hook.id}"), what="the change to be applied")
+    receiver.release(hook.path)
+    stack.wait_delivery(delivery, "entregada")
+    assert len(receiver.requests(other.path)) == len(receiver.requests(hook.path)) == 1
+    now = entity.api("GET", f"{BASE}/{hook.id}").json()
+    assert (now["activo"], now["motivo"], now["fallaDesde"]) == (True, None, None)
+    assert [attempt["estado_http"] for attempt in stack.attempts(delivery)] == [answer.status, 200]
+    assert stack.sql("SELECT fallos, COALESCE(descansa_hasta, '') FROM webhook_ejecuciones"
+                     f" WHERE webhook_id = {hook.id}") == [["0", ""]]
