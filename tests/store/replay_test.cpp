@@ -144,6 +144,59 @@ BOOST_AUTO_TEST_CASE(one_that_was_held_for_too_long_ends_as_it_was) {
   BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "entregada");
 }
 
+BOOST_AUTO_TEST_CASE(to_cancel_a_replay_does_not_undo_a_delivery) {
+  const auto replayed = [&] {
+    queue_one();
+    const auto leased = claim_one();
+    succeed(leased);
+    ask(leased.id);
+    BOOST_CHECK_EQUAL(fed(), 1U);
+    fail(claim_one(), 503);  // it has an error now
+    return leased;
+  };
+  const auto make_due = [&] {
+    session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+  };
+  const auto stays = [&](const LeasedDelivery& leased) {
+    const auto after = find_delivery(session, leased.id).value();
+    BOOST_CHECK_EQUAL(after.state, "entregada");
+    BOOST_CHECK_EQUAL(after.last_error, "");
+    BOOST_CHECK_EQUAL(shown(leased.id), "entregada");
+  };
+  const auto discarded = replayed();
+  enable_webhook(session, webhook.id, true);
+  stays(discarded);
+  const auto of_cancelled = replayed();
+  cancel_notification(session, of_cancelled.notification);
+  stays(of_cancelled);
+  const auto claimed = replayed();
+  session.update("UPDATE notificaciones_pendientes SET estado = 'cancelada' WHERE id = ?",
+                 claimed.notification);
+  make_due();
+  BOOST_CHECK(claim_some(5).empty());
+  stays(claimed);
+  const auto foreign = replayed();
+  session.update("UPDATE notificaciones_pendientes SET entidad_id = 2 WHERE id = ?", foreign.notification);
+  make_due();
+  BOOST_CHECK(claim_some(5).empty());
+  stays(foreign);
+  const auto of_deleted = replayed();
+  delete_webhook(session, {1}, webhook.id);
+  BOOST_CHECK_EQUAL(reconcile(session).cancelled, 1U);
+  stays(of_deleted);
+}
+
+BOOST_AUTO_TEST_CASE(a_held_one_that_is_discarded_stays_delivered_too) {
+  const auto id = newest("entregada");
+  ask(id);
+  fed();
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  reconcile(session);
+  BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "retenida");
+  enable_webhook(session, webhook.id, true);
+  BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "entregada");
+}
+
 BOOST_AUTO_TEST_CASE(of_a_range_what_fits_is_sent_again_oldest_first_some_at_a_time) {
   add_deliveries(3, "fallida", 5);
   add_deliveries(12, "fallida", 2);
