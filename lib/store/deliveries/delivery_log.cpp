@@ -1,5 +1,6 @@
 #include "store/deliveries/delivery_log.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace store {
@@ -69,8 +70,12 @@ LoggedDelivery read_logged(const Row& row) {
 
 }  // namespace
 
-LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
+LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& asked, unsigned limit,
                       std::optional<DeliveryId> before) {
+  auto filter = asked;
+  // Years before those of every server's calendar: MySQL refuses to compare a DATETIME with 0000-02-29.
+  for (auto* time : {&filter.since, &filter.until})
+    if (*time) *time = std::max(**time, UtcTime{});
   const bool narrowed = filter.state || filter.event || filter.since || filter.until;
   const auto older_than = before.value_or(std::numeric_limits<DeliveryId>::max());
   LogPage page;
