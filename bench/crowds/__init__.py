@@ -17,6 +17,7 @@ CASES = {
     "large": "3,200 rows of 64 KiB of 64 entities",
     "locked": "the rows of 30 webhooks, locked by a forgotten transaction",
     "one_host": "a broadcast to 2,000 webhooks of one host",
+    "replay": "a replay of 100,000 deliveries of one webhook",
     "black_holes": "ten webhooks that swallow everything, with 10,000 rows each (as in isolation)",
 }
 DEFAULTS = {"only": list(CASES), "size": 100, "rounds": 1, "seconds": 10}

@@ -179,6 +179,8 @@ bool Maintenance::feed_replays(store::Session& session) {
   });
   if (!done) return false;
   const auto walk = std::exchange(replays_, {});
+  for (const auto& [id, error] : walk.unreadable)
+    log_.error("a replay that cannot be carried out is cancelled", {{"replay", id}, {"error", error}});
   if (walk.webhooks == 0) next_replays_ = platform::monotonic_now() + replay_interval;
   if (walk.finished > 0) log_.info("replays that entities asked for are over", {{"replays", walk.finished}});
   return true;

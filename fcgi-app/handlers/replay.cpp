@@ -63,6 +63,8 @@ Response replay_response(const store::AskedReplay& asked) {
       throw NotFound("No existe ninguna entrega con ese identificador en el webhook");
     case inactive:
       throw Conflict("El webhook está inactivo: actívelo antes con PATCH /apientidades/v1/webhooks/{id}");
+    case held:
+      throw Conflict("La entrega está retenida y se enviará en cuanto sea posible");
     case cancelled:
       throw Conflict("La entrega se canceló y no se puede reenviar");
     case in_flight:

@@ -54,7 +54,7 @@ inline constexpr std::array<Transition<NotificationState>, 8> notification_trans
     {NotificationState::rejected, NotificationState::cancelled, Actor::administrator, "notification discard"},
 }};
 
-inline constexpr std::array<Transition<DeliveryState>, 30> delivery_transitions{{
+inline constexpr std::array<Transition<DeliveryState>, 34> delivery_transitions{{
     {std::nullopt, DeliveryState::pending, Actor::dispatcher, "fan-out: no slot is free, older ones wait, or the webhook rests"},
     {std::nullopt, DeliveryState::pending, Actor::api, "a test event"},
     {std::nullopt, DeliveryState::leased, Actor::dispatcher, "fan-out, to be sent at once"},
@@ -82,6 +82,10 @@ inline constexpr std::array<Transition<DeliveryState>, 30> delivery_transitions{
     {DeliveryState::pending, DeliveryState::held, Actor::administrator, "delivery retry, its webhook is inactive"},
     {DeliveryState::held, DeliveryState::failed, Actor::maintenance, "it has been held for longer than retention.held"},
     {DeliveryState::held, DeliveryState::delivered, Actor::maintenance, "the same, of a replay: it had been delivered"},
+    {DeliveryState::held, DeliveryState::delivered, Actor::administrator, "a replay is cancelled: it had been delivered"},
+    {DeliveryState::pending, DeliveryState::delivered, Actor::dispatcher, "a replay of a cancelled notification's is claimed: it had been delivered"},
+    {DeliveryState::pending, DeliveryState::delivered, Actor::maintenance, "a replay, its webhook was deleted: it had been delivered"},
+    {DeliveryState::pending, DeliveryState::delivered, Actor::administrator, "a replay is cancelled: it had been delivered"},
     {DeliveryState::leased, DeliveryState::delivered, Actor::dispatcher, "a replay failed, the schedule is exhausted: it had been delivered"},
     {DeliveryState::delivered, DeliveryState::pending, Actor::maintenance, "a replay that its entity asked for"},
     {DeliveryState::failed, DeliveryState::pending, Actor::maintenance, "a replay that its entity asked for"},

@@ -6,7 +6,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE, DATA
 from support.stack import setting
-from support.wait import wait_until
+from support.wait import holds_for, wait_until
 
 ALL = {"desde": "2020-01-01T00:00:00Z", "estados": ["entregada", "fallida"]}
 SLOTS = 10  # delivery.max_in_flight_per_webhook
@@ -64,24 +64,89 @@ def test_at_a_receiver_that_is_down_one_is_tried_until_it_is_back(entity, receiv
         wait_until(lambda: len(replayed(receiver, hook)) >= 1, 20, "the first of them")
         wait_until(lambda: not int(stack.value(
             "SELECT COUNT(*) FROM reenvios_entregas r JOIN entregas e ON e.id = r.entrega_id"
-            f" WHERE r.reenvio_id = {number} AND e.estado <> 'pendiente'")), 20, "what was handed over to fail")
+            f" WHERE r.reenvio_id = {number} AND (e.estado <> 'pendiente' OR e.paso = 0)")), 20, "what was handed over to fail")
         tried = len(replayed(receiver, hook))
         assert tried <= SLOTS // 2, "those that were due before the first of them had failed"
         entity.notify()
         receiver.wait(hook.path, 40 + tried + 1)
-        assert len(replayed(receiver, hook)) == tried and progress(entity, hook, number)["reenviadas"] == tried
+        holds_for(2, lambda: len(replayed(receiver, hook)) == tried and progress(entity, hook, number)["reenviadas"] == tried,
+                  "no more while it is down")
         receiver.behave(hook.path, Behaviour())
         entity.notify()
         wait_until(lambda: progress(entity, hook, number)["entregadas"] == 40, 60, "all once it is back")
     assert stack.count_deliveries(hook.id, "entregada") == 42
 
 
+def test_one_that_refuses_everything_pauses_it_and_what_is_new_does_not_wait(entity, receiver, stack, delivered_before):
+    hook = delivered_before(60)
+    with stack.dispatcher_with(**setting(delivery_retry_schedule="1h, 1h", delivery_probe_interval="0s")):
+        receiver.behave(hook.path, Behaviour(status=401))
+        number = ask(entity, hook)
+        wait_until(lambda: len(replayed(receiver, hook)) >= 10, 30, "ten to be refused")
+        wait_until(lambda: int(stack.value(f"SELECT fallos FROM webhook_ejecuciones WHERE webhook_id = {hook.id}")) >= 10, 20, "the streak")
+        wait_until(lambda: receiver.in_flight(hook.path) == 0, 20, "those under way to end")
+        tried = len(replayed(receiver, hook))
+        assert tried <= 10 + SLOTS // 2
+        assert receiver.peak_in_flight(hook.path) <= SLOTS
+        new = stack.delivery_id(entity.notify(), hook.id)
+        wait_until(lambda: stack.attempts(new), 5, "its first attempt, before any retry")
+        holds_for(2, lambda: len(replayed(receiver, hook)) == tried, "no more while it refuses all")
+        receiver.behave(hook.path, Behaviour())
+        entity.notify()
+        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 60, 60, "all once it is well")
+
+
+def test_a_webhook_that_is_disabled_during_its_replay_gets_the_rest_once_it_is_enabled(entity, receiver, stack, delivered_before):
+    hook = delivered_before(40)
+    receiver.behave(hook.path, Behaviour(hold=True))
+    number = ask(entity, hook)
+    wait_until(lambda: receiver.in_flight(hook.path) == SLOTS // 2, 20, "the first of them")
+    stack.admin("webhook", "disable", hook.id)
+    receiver.release(hook.path)
+    wait_until(lambda: receiver.in_flight(hook.path) == 0, 20, "those under way to end")
+    sent = len(replayed(receiver, hook))
+    holds_for(2, lambda: len(replayed(receiver, hook)) == sent, "nothing more")
+    assert progress(entity, hook, number)["estado"] == "en_curso"
+    stack.admin("webhook", "enable", hook.id)
+    wait_until(lambda: progress(entity, hook, number)["entregadas"] == 40, 60, "the rest")
+
+
+def test_a_single_one_is_the_probe_of_a_receiver_that_is_down(entity, receiver, stack, delivered_before):
+    hook = delivered_before(1)
+    with stack.dispatcher_with(**setting(delivery_retry_schedule="1h, 1h", delivery_probe_interval="1s")):
+        receiver.behave(hook.path, Behaviour(status=503))
+        waits = stack.delivery_id(entity.notify(), hook.id)
+        wait_until(lambda: stack.attempts(waits), 20, "the first failure")
+        delivered = stack.value(f"SELECT MIN(id) FROM entregas WHERE webhook_id = {hook.id}")
+        answer = entity.api("POST", f"{BASE}/{hook.id}/entregas/{delivered}/reenvio")
+        assert answer.status == 202, answer
+        wait_until(lambda: replayed(receiver, hook), 20, "it to be sent, though another one waits")
+        receiver.behave(hook.path, Behaviour())
+        stack.wait_delivery(waits, "entregada", 30)
+        number = answer.json()["reenvio"]["id"]
+        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 1, 30, "both by probes alone")
+
+
+def test_a_range_to_the_end_of_time_keeps_nobody_waiting(entity, new_entity, receiver, stack, delivered_before):
+    hook = delivered_before(3)
+    number = ask(entity, hook, desde="0001-01-01T00:00:00Z", hasta="9999-12-31T23:59:59Z")
+    wait_until(lambda: progress(entity, hook, number)["entregadas"] == 3, 30, "all of them")
+    stack.sql("INSERT INTO reenvios (entidad_id, webhook_id, candidatas, tope) VALUES"
+              f" ({entity.id}, {hook.id}, 1, 1)")  # nobody's: it has no times
+    broken = stack.value(f"SELECT MAX(id) FROM reenvios WHERE webhook_id = {hook.id}")
+    wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {broken}") == "cancelado", 20, "it to be given up")
+    again = ask(entity, hook)
+    wait_until(lambda: progress(entity, hook, again)["entregadas"] == 3, 8, "the next one, at once")
+
+
 def test_a_dispatcher_that_is_killed_on_the_way_leaves_none_out(entity, receiver, stack, delivered_before):
     hook = delivered_before(60)
+    receiver.behave(hook.path, *[Behaviour()] * 10, Behaviour(hold=True))
     number = ask(entity, hook)
-    wait_until(lambda: progress(entity, hook, number)["reenviadas"] >= 10, 30, "some")
+    wait_until(lambda: receiver.in_flight(hook.path) > 0, 30, "the first of those that are held")
     stack.stop("dispatcher", "-9")
-    assert progress(entity, hook, number)["reenviadas"] < 60
+    assert 10 <= progress(entity, hook, number)["reenviadas"] < 60
+    receiver.behave(hook.path, Behaviour())
     stack.start("dispatcher")
     wait_until(lambda: progress(entity, hook, number) == {
         "id": number, "estado": "terminado", "candidatas": 60, "reenviadas": 60, "entregadas": 60, "fallidas": 0}, 90, "all")

@@ -54,7 +54,11 @@ def progress(entity, hook, number, method="GET"):
 
 def finished(entity, hook, number, **counts):
     wanted = {"id": number, "estado": "terminado"} | counts
-    wait_until(lambda: progress(entity, hook, number) == wanted, 30, lambda: f"{wanted}, not {progress(entity, hook, number)}")
+    shown = {}
+    try:
+        wait_until(lambda: shown.update(progress(entity, hook, number)) or shown == wanted, 30, str(wanted))
+    except AssertionError as error:
+        raise AssertionError(f"{error}: it is {shown}") from None
 
 
 def accepted(response) -> int:
@@ -162,6 +166,32 @@ def test_what_cannot_be_replayed(entity, new_entity, receiver):
         assert refused.status == 409 and "inactivo" in refused.json()["message"]
 
 
+def test_one_that_is_held_of_a_webhook_that_is_active_says_so(entity, receiver, stack, paused):
+    hook = entity.register()
+    notification = entity.notify()
+    stack.start("dispatcher")
+    delivery = stack.delivery_id(notification, hook.id)
+    stack.wait_delivery(delivery, "entregada")
+    stack.stop("dispatcher")
+    stack.sql(f"UPDATE entregas SET estado = 'retenida', terminada_en = NULL WHERE id = {delivery}")
+    answer = replay(entity, hook, delivery)
+    assert (answer.status, answer.json()["message"]) == (409, "La entrega está retenida y se enviará en cuanto sea posible")
+
+
+@pytest.mark.parametrize("since, until", [("0000-02-29T00:00:00Z", "9999-12-31T23:59:59.999Z"), ("0001-01-01T00:00:00Z", "0001-01-02T00:00:00Z"),
+                                          ("9999-12-31T00:00:00Z", "9999-12-31T23:59:59Z")])
+def test_times_at_the_ends_of_the_calendar(entity, since, until):
+    hook = entity.register()
+    entity.notify()
+    ended(entity, hook, "entregada", 1)
+    candidates = int(until.startswith("9") and since.startswith("0"))
+    simulated = replay_all(entity, hook, desde=since, hasta=until, estados=["entregada"], simular=True)
+    assert simulated.json() == {"candidatas": candidates, "exacto": True}
+    number = accepted(replay_all(entity, hook, desde=since, hasta=until, estados=["entregada"]))
+    finished(entity, hook, number, candidatas=candidates, reenviadas=candidates, entregadas=candidates, fallidas=0)
+    assert len(log(entity, hook, f"?desde={since}&hasta={until}")) == candidates
+
+
 @pytest.mark.parametrize("body", [
     b"", b"[]", b"{}", b'{"desde": null}', b'{"desde": "ayer"}', b'{"desde": 5}', b'{"desde": "2026-01-02T00:00:00Z", "hasta": "2026-01-01T00:00:00Z"}',
     b'{"desde": "2026-01-01T00:00:00Z", "estados": []}', b'{"desde": "2026-01-01T00:00:00Z", "estados": ["pendiente"]}',
@@ -187,19 +217,24 @@ def test_it_takes_no_query_no_other_method_and_no_token_that_only_reads(entity, 
 
 def test_an_entity_has_so_many_replayed_in_a_day(entity, receiver, stack):
     hook = entity.register()
-    failed = fail(entity, receiver, hook, 3)
+    failed = fail(entity, receiver, hook, 5)  # the newest first
+    stack.sql(f"UPDATE entregas SET creada_en = creada_en - INTERVAL 1 HOUR WHERE webhook_id = {hook.id} AND id < {failed[2]['id']}")
     stack.stop("fcgi")
     stack.start("fcgi", APIENTIDADES_LIMITS_REPLAYED="4")
     try:
-        first = accepted(replay_all(entity, hook))
+        beyond = replay_all(entity, hook)
+        assert beyond.status == 429 and beyond.headers["retry-after"] == "86400", "not in a second"
+        assert "le quedan 4: acote las fechas" in beyond.json()["message"]
+        first = accepted(replay_all(entity, hook, desde=failed[2]["creada"]))
         finished(entity, hook, first, candidatas=3, reenviadas=3, entregadas=3, fallidas=0)
         refused = replay_all(entity, hook, estados=["entregada"])
         assert refused.status == 429 and 80000 < int(refused.headers["retry-after"]) <= 86400
         assert "le quedan 1:" in refused.json()["message"]
-        second = accepted(replay(entity, hook, failed[0]["id"]))
-        finished(entity, hook, second, candidatas=1, reenviadas=1, entregadas=1, fallidas=0)
+        nothing = accepted(replay_all(entity, hook, desde="9999-01-01T00:00:00Z"))
+        finished(entity, hook, nothing, candidatas=0, reenviadas=0, entregadas=0, fallidas=0)
         for refused in (replay(entity, hook, failed[1]["id"]), replay_all(entity, hook, estados=["entregada"])):
-            assert refused.status == 429 and "no le queda ninguna:" in refused.json()["message"]
+            assert refused.status == 429 and "no le queda ninguna:" in refused.json()["message"], "a request costs one at least"
+        assert replay_all(entity, hook, simular=True).json() == {"candidatas": 2, "exacto": True}
     finally:
         stack.stop("fcgi")
         stack.start("fcgi")

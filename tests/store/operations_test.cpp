@@ -93,4 +93,11 @@ BOOST_AUTO_TEST_CASE(pause_and_resume) {
   BOOST_CHECK(!queue_status(session).paused);
 }
 
+// An earlier version left a replay that failed so.
+BOOST_AUTO_TEST_CASE(what_was_delivered_once_is_not_sent_again_with_all_that_failed) {
+  add_deliveries(2, "fallida", 0);
+  session.update("UPDATE entregas SET entregada_en = creada_en ORDER BY id LIMIT 1");
+  BOOST_CHECK_EQUAL(retry_failed_deliveries(session, webhook.id, UtcTime{}).value(), 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 #include "store/deliveries/delivery_log.hpp"
 #include "store/deliveries/statistics.hpp"
 #include "store/notifications/report.hpp"
+#include "store/replays/replay_feed.hpp"
 #include "store/replays/replays.hpp"
 #include "store/webhooks/changes.hpp"
 #include "store/webhooks/failing.hpp"
@@ -169,6 +170,38 @@ void change(Session& session, EntityId entity, WebhookId id) {
   delete_expected_webhook(session, author, made.value().id, any);  // what is deleted has no plan afterwards
 }
 
+/// Replays of a webhook, of one delivery and of ranges, as they are asked for, carried out and looked at.
+void replay(Session& session, EntityId entity, WebhookId webhook) {
+  const Author author{entity};
+  const ReplayRange failed{UtcTime{}};
+  const ReplayRange all{platform::utc_now() - 1000 * hour, platform::utc_now() - hour, {}, true, true};
+  const auto ended =
+      session.query("SELECT MIN(id) AS id FROM entregas WHERE webhook_id = ? AND espera IS NULL", webhook)
+          .at(0)
+          .integer("id");
+  const auto feed = [&] {
+    ReplayWalk walk;
+    while (!walk.done) feed_replays(session, 5, walk);
+    return walk.replayed;
+  };
+  count_candidates(session, webhook, failed);
+  const auto single = ask_replay(session, author, webhook, ended, 1000).replay.id;
+  const auto range = ask_replay(session, author, webhook, all, 1000).replay.id;
+  BOOST_TEST(feed() == 1U);
+  const auto claimed = claim(session, {{webhook, 100}}, {707, Milliseconds(60000)}).leased.deliveries;
+  std::vector<DeliveryResult> results;
+  for (const auto& leased : claimed) results.push_back(delivered(leased));
+  for (auto& result : results) result.attempts = 7;  // past those of fill()
+  record_results(session, results, {Milliseconds(1000)});
+  BOOST_TEST(feed() == 5U);
+  for (const auto id : {single, range}) find_replay(session, webhook, id);
+  BOOST_TEST(cancel_replay(session, author, webhook, range));
+  ask_replay(session, author, webhook, failed, 1000);
+  delete_webhook(session, author, webhook);
+  feed();
+  forget_old_replay(session, Milliseconds(0));
+}
+
 /// What the operator does, but for what only looks at much: lists, as long as their filter, and `secrets
 /// status`.
 void operate(Session& session, WebhookId webhook) {
@@ -235,6 +268,27 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
   const auto tables = check_plans(session, statements);
   for (const auto* table : {"e", "d", "n", "w", "x", "c", "claves_idempotencia", "webhooks", "entregas",
                             "notificaciones_pendientes"})
+    BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+// An entity has asked for many before.
+BOOST_AUTO_TEST_CASE(every_statement_of_a_replay_seeks) {
+  fill(session);
+  session.execute(
+      "INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, estado, candidatas, tope, terminado_en, "
+      "pedido_en)"
+      " SELECT 1 + seq % 50, 1 + seq % 50, seq, 'terminado', 9, 9, UTC_TIMESTAMP(3) - INTERVAL seq MINUTE,"
+      " UTC_TIMESTAMP(3) - INTERVAL seq MINUTE FROM " +
+      numbers(5000));
+  session.execute(
+      "INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, resultado)"
+      " SELECT 1 + seq % 5000, seq, 1, 'entregada' FROM " +
+      numbers(20000));
+  session.query("ANALYZE TABLE reenvios, reenvios_entregas");
+  const auto statements = statements_of(session, [&] { replay(session, 7, 7); });
+  BOOST_TEST(statements.size() > 40U);
+  const auto tables = check_plans(session, statements);
+  for (const auto* table : {"e", "n", "w", "r", "v", "entregas", "reenvios", "reenvios_entregas"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 

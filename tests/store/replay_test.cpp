@@ -1,64 +1,17 @@
 // Replays that entities ask for, and how the dispatcher hands them to the schedule.
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
-#include "store/deliveries/delivery_log.hpp"
+#include "replay_support.hpp"
+#include "store/deliveries/claim_early.hpp"
+#include "store/deliveries/lease.hpp"
 #include "store/maintenance/held.hpp"
-#include "store/replays/replay_feed.hpp"
-#include "store/replays/replays.hpp"
 
 using namespace store;
 using namespace store::testing;
 using namespace std::chrono_literals;
-using platform::Milliseconds;
 using enum ReplayAsked;
 
-namespace {
-
-constexpr unsigned most_waiting = 5;
-constexpr unsigned no_limit = 0;
-constexpr FailurePolicy patient{0ms, 15min};
-
-struct Fixture : DeliveryFixture {
-  Author author{1, 7};
-  ReplayRange all{UtcTime{}, {}, {}, true, true};
-  ReplayRange failed{UtcTime{}};
-
-  /// One walk over all webhooks.
-  ReplayWalk feed() {
-    ReplayWalk walk;
-    while (!walk.done) feed_replays(session, most_waiting, walk);
-    return walk;
-  }
-  std::uint64_t fed() { return feed().replayed; }
-  AskedReplay ask(DeliveryId id) { return ask_replay(session, author, webhook.id, id, no_limit); }
-  AskedReplay ask(const ReplayRange& range) {
-    return ask_replay(session, author, webhook.id, range, no_limit);
-  }
-  ReplayProgress progress(const AskedReplay& asked) {
-    return find_replay(session, webhook.id, asked.replay.id).value();
-  }
-  DeliveryId newest(std::string_view state) {
-    add_deliveries(1, state, 0);
-    return session.query("SELECT MAX(id) AS id FROM entregas").at(0).integer("id");
-  }
-  void succeed(const LeasedDelivery& leased) { record_results(session, {delivered(leased)}, patient); }
-  void fail(const LeasedDelivery& leased, std::optional<int> status, bool exhausted = false) {
-    auto result = failed_attempt(leased, 10h);
-    result.status = status;
-    result.failures = leased.failures + 1;
-    if (exhausted) {
-      result.state = DeliveryState::failed;
-      result.wait.reset();
-    }
-    record_results(session, {result}, patient);
-  }
-  std::string shown(DeliveryId id) { return find_evidence(session, webhook.id, id)->delivery.state; }
-};
-
-}  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(replays, Fixture)
+BOOST_FIXTURE_TEST_SUITE(replays, ReplayFixture)
 
 BOOST_AUTO_TEST_CASE(a_failed_delivery_is_sent_again_and_counted) {
   const auto id = newest("fallida");
@@ -96,6 +49,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_sent_again_is_told) {
   BOOST_CHECK(ask(id).result == ReplayAsked::cancelled);
   queue_one();
   BOOST_CHECK(ask(claim_one().id).result == in_flight);
+  BOOST_CHECK(ask(newest("retenida")).result == held);
   const auto other = newest("fallida");
   disable_webhook(session, webhook.id, disabled_by_operator);
   BOOST_CHECK(ask(other).result == inactive);
@@ -141,6 +95,59 @@ BOOST_AUTO_TEST_CASE(one_that_was_held_for_too_long_ends_as_it_was) {
       "UPDATE entregas SET estado = 'retenida', proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 100 DAY");
   HeldWalk walk;
   while (!walk.done) give_up_held(session, std::chrono::days(90), walk);
+  BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(to_cancel_a_replay_does_not_undo_a_delivery) {
+  const auto replayed = [&] {
+    queue_one();
+    const auto leased = claim_one();
+    succeed(leased);
+    ask(leased.id);
+    BOOST_CHECK_EQUAL(fed(), 1U);
+    fail(claim_one(), 503);  // it has an error now
+    return leased;
+  };
+  const auto make_due = [&] {
+    session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+  };
+  const auto stays = [&](const LeasedDelivery& leased) {
+    const auto after = find_delivery(session, leased.id).value();
+    BOOST_CHECK_EQUAL(after.state, "entregada");
+    BOOST_CHECK_EQUAL(after.last_error, "");
+    BOOST_CHECK_EQUAL(shown(leased.id), "entregada");
+  };
+  const auto discarded = replayed();
+  enable_webhook(session, webhook.id, true);
+  stays(discarded);
+  const auto of_cancelled = replayed();
+  cancel_notification(session, of_cancelled.notification);
+  stays(of_cancelled);
+  const auto claimed = replayed();
+  session.update("UPDATE notificaciones_pendientes SET estado = 'cancelada' WHERE id = ?",
+                 claimed.notification);
+  make_due();
+  BOOST_CHECK(claim_some(5).empty());
+  stays(claimed);
+  const auto foreign = replayed();
+  session.update("UPDATE notificaciones_pendientes SET entidad_id = 2 WHERE id = ?", foreign.notification);
+  make_due();
+  BOOST_CHECK(claim_some(5).empty());
+  stays(foreign);
+  const auto of_deleted = replayed();
+  delete_webhook(session, {1}, webhook.id);
+  BOOST_CHECK_EQUAL(reconcile(session).cancelled, 1U);
+  stays(of_deleted);
+}
+
+BOOST_AUTO_TEST_CASE(a_held_one_that_is_discarded_stays_delivered_too) {
+  const auto id = newest("entregada");
+  ask(id);
+  fed();
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  reconcile(session);
+  BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "retenida");
+  enable_webhook(session, webhook.id, true);
   BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "entregada");
 }
 
@@ -211,6 +218,42 @@ BOOST_AUTO_TEST_CASE(while_the_webhook_fails_one_is_tried_and_a_success_lets_the
   BOOST_CHECK_EQUAL(fed(), 5U);
 }
 
+BOOST_AUTO_TEST_CASE(one_that_refuses_ten_in_a_row_fails_whatever_it_answers) {
+  add_deliveries(30, "fallida", 0);
+  ask(failed);
+  for (const unsigned batch : {5U, 5U, 0U}) {
+    BOOST_CHECK_EQUAL(fed(), batch);
+    for (const auto& leased : claim_some(10)) fail(leased, 401);
+  }
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE paso > 0 LIMIT 1");
+  succeed(claim_one());
+  BOOST_CHECK_EQUAL(fed(), 5U);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_than_a_hundred_wait_for_a_retry) {
+  add_deliveries(200, "fallida", 0);
+  const auto single = newest("fallida");
+  ask(failed);
+  std::vector<DeliveryId> refused;
+  while (fed() > 0) {
+    for (const auto& leased : claim_some(10)) {
+      fail(leased, 400);
+      refused.push_back(leased.id);
+    }
+    session.update(
+        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL");  // it takes others meanwhile
+  }
+  BOOST_CHECK_EQUAL(refused.size(), 100U);
+  ask(single);
+  BOOST_CHECK_EQUAL(fed(), 0U);
+  session.update(
+      "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente' AND id <= ?",
+      refused.at(2));
+  for (const auto& leased : claim_some(10)) succeed(leased);
+  BOOST_CHECK_EQUAL(fed(), 1U);
+  BOOST_CHECK_EQUAL(fed(), 3U);
+}
+
 BOOST_AUTO_TEST_CASE(a_receiver_that_refuses_some_gets_the_others) {
   add_deliveries(9, "fallida", 0);
   ask(failed);
@@ -247,6 +290,74 @@ BOOST_AUTO_TEST_CASE(a_request_for_another_entitys_webhook_is_not_believed) {
   BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "fallida");
 }
 
+BOOST_AUTO_TEST_CASE(one_that_is_claimed_meanwhile_is_sent_again_once_that_has_failed) {
+  queue_one();
+  fail(claim_one(), 500);
+  const auto asked = ask(only().id);
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
+  const auto leased = claim_one();
+  BOOST_CHECK_EQUAL(feed().finished, 0U);  // it is being attempted
+  fail(leased, 500);
+  BOOST_CHECK_EQUAL(fed(), 1U);
+  succeed(claim_one());
+  const auto shown = progress(asked);
+  BOOST_CHECK(shown.replay.state == "terminado" && shown.replayed == 1 && shown.delivered == 1);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_arrives_meanwhile_counts_as_replayed_and_keeps_no_range_waiting) {
+  queue_one();
+  fail(claim_one(), 400);
+  const auto asked = ask(only().id);
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
+  session.update("UPDATE reenvios SET pedido_en = pedido_en - INTERVAL 1 SECOND");
+  const auto leased = claim_one();
+  add_deliveries(3, "fallida", 0);
+  ask(failed);
+  BOOST_CHECK_EQUAL(fed(), 3U);
+  succeed(leased);
+  BOOST_CHECK_EQUAL(fed(), 1U);
+  const auto shown = progress(asked);
+  BOOST_CHECK(shown.replay.state == "terminado" && shown.replayed == 1 && shown.delivered == 1);
+  BOOST_CHECK_EQUAL(find_delivery(session, leased.id)->state, "entregada");
+}
+
+BOOST_AUTO_TEST_CASE(one_whose_lease_expires_is_attempted_again_and_ends_once) {
+  const auto id = newest("entregada");
+  const auto asked = ask(id);
+  fed();
+  const auto lost = claim_one();
+  session.update("UPDATE entregas SET arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(shown(id), "entregada");
+  const auto again = claim_one({202, 60s});
+  BOOST_CHECK(again.id == id && again.replay);
+  succeed(lost);  // a stale owner changes nothing
+  BOOST_CHECK_EQUAL(progress(asked).delivered, 0U);
+  succeed(again);
+  BOOST_CHECK_EQUAL(progress(asked).delivered, 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_single_one_may_be_the_probe_of_a_webhook_that_fails) {
+  queue_one();
+  fail(claim_one(), 503);
+  const auto id = newest("fallida");
+  ask(id);
+  BOOST_CHECK_EQUAL(fed(), 1U);  // though something of it waits
+  fail(claim_one(), 503);
+  std::vector<LeasedDelivery> probes;
+  for (const std::uint64_t token : {303, 304}) {
+    session.update("UPDATE webhook_ejecuciones SET adelantar_en = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+    const auto early = find_early(session, UtcTime{}, 0, 10);
+    for (const auto& probe : claim_probes(session, early, 15min, {token, 60s}).deliveries)
+      probes.push_back(probe);
+  }
+  const auto found = std::ranges::find(probes, id, &LeasedDelivery::id);
+  BOOST_TEST_REQUIRE((found != probes.end()));
+  BOOST_CHECK(found->replay && found->kind == delivery::AttemptKind::probe);
+  succeed(*found);
+  BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "entregada");
+}
+
 BOOST_AUTO_TEST_CASE(one_whose_row_somebody_holds_has_its_turn_later) {
   add_deliveries(3, "fallida", 0);
   auto other = database.connect();
@@ -271,51 +382,31 @@ BOOST_AUTO_TEST_CASE(one_that_is_stopped_hands_over_no_more) {
   BOOST_CHECK(!find_replay(session, webhook.id + 1, asked.replay.id));
 }
 
-BOOST_AUTO_TEST_CASE(an_entity_has_so_many_replayed_in_a_day) {
-  add_deliveries(8, "fallida", 0);
-  const auto single = newest("fallida");
-  const auto range = ask_replay(session, author, webhook.id, failed, 9);
-  BOOST_CHECK(range.result == done);
-  try {
-    ask_replay(session, author, webhook.id, single, 9);
-    BOOST_ERROR("all nine are taken");
-  } catch (const TooManyReplays& refused) {
-    BOOST_CHECK_EQUAL(refused.left, 0U);
-    BOOST_CHECK(refused.retry_after_s > 86000 && refused.retry_after_s <= 86400);
-  }
-  cancel_replay(session, author, webhook.id, range.replay.id);  // before any was
-  BOOST_CHECK(ask_replay(session, author, webhook.id, single, 9).result == done);
-  BOOST_CHECK_THROW(ask_replay(session, author, webhook.id, failed, 9), TooManyReplays);
-  session.update("UPDATE reenvios SET pedido_en = pedido_en - INTERVAL 25 HOUR");
-  BOOST_CHECK(ask_replay(session, author, webhook.id, failed, 9).result == done);
+BOOST_AUTO_TEST_CASE(the_replays_of_a_deleted_webhook_that_somebody_holds_are_cancelled_later) {
+  const auto first = ask(newest("fallida"));
+  ask(newest("fallida"));
+  delete_webhook(session, {1}, webhook.id);
+  auto other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM reenvios FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", first.replay.id);
+  const auto start = platform::monotonic_now();
+  BOOST_CHECK_EQUAL(feed().finished, 1U);
+  BOOST_CHECK(platform::monotonic_now() - start < 1s);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(feed().finished, 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_count_that_is_not_whole_says_so_and_a_walk_is_one_in_parts) {
-  add_deliveries(21000, "entregada", 0);
-  add_deliveries(2, "fallida", 0);
-  BOOST_CHECK(count_candidates(session, webhook.id, failed).exact);
-  const auto counted = count_candidates(session, webhook.id, all);
-  BOOST_CHECK(!counted.exact && counted.count == most_counted);
-  const auto asked = ask(failed);
-  unsigned turns = 0;
-  std::uint64_t replayed = 0;
-  while (replayed < 2 && ++turns < 20) replayed += fed();
-  BOOST_CHECK(turns > 5 && turns < 15);
-  BOOST_CHECK_EQUAL(progress(asked).replay.state, "terminado");
-}
-
-BOOST_AUTO_TEST_CASE(what_a_turn_reads_does_not_grow_with_what_is_there) {
-  const auto cost = [&] {
-    ask(newest("fallida"));
-    const auto before = rows_read(session);
-    fed();
-    return rows_read(session) - before;
-  };
-  cost();
-  const auto few = cost();
-  add_deliveries(3000, "entregada", 0);
-  add_deliveries(3000, "fallida", 0);
-  BOOST_CHECK_LE(cost(), few + 20);
+BOOST_AUTO_TEST_CASE(one_that_cannot_be_read_is_cancelled_and_costs_no_other_its_turn) {
+  const auto other = add_webhook(session, 1);
+  const auto unreadable = ask(failed);
+  session.update("UPDATE reenvios SET desde = NULL");
+  BOOST_CHECK(ask_replay(session, author, other.id, failed, no_limit).result == done);
+  const auto walk = feed();
+  BOOST_CHECK(walk.webhooks == 2 && walk.finished == 2);
+  BOOST_TEST_REQUIRE(walk.unreadable.size() == 1U);
+  BOOST_CHECK_EQUAL(walk.unreadable.front().id, unreadable.replay.id);
+  BOOST_CHECK_EQUAL(progress(unreadable).replay.state, "cancelado");
+  BOOST_CHECK_EQUAL(feed().webhooks, 0U);
 }
 
 BOOST_AUTO_TEST_CASE(those_of_long_ago_are_forgotten) {

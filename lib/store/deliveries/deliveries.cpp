@@ -56,7 +56,7 @@ constexpr std::string_view replay_delivery = R"sql(
 constexpr std::string_view replay_some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id
-  JOIN (SELECT id FROM entregas WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ?
+  JOIN (SELECT id FROM entregas WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL
         ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = e.id
   SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
     e.reenviada = TRUE, e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL

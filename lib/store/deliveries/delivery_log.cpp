@@ -118,8 +118,12 @@ LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& fi
   return page;
 }
 
-LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
+LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& asked, unsigned limit,
                       std::optional<DeliveryId> before) {
+  auto filter = asked;
+  // Years before those of every server's calendar: MySQL refuses to compare a DATETIME with 0000-02-29.
+  for (auto* time : {&filter.since, &filter.until})
+    if (*time) *time = std::max(**time, UtcTime{});
   if (filter.state || filter.event || filter.since || filter.until)
     return read_log_window(session, webhook, filter, limit, find_log_window(session, webhook, before));
   const auto newest = before.value_or(std::numeric_limits<DeliveryId>::max());

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "delivery/states.hpp"
+#include "store/deliveries/cancelled.hpp"
 #include "store/deliveries/claim.hpp"
 #include "store/notifications/fan_out.hpp"
 #include "store/session/json_rows.hpp"
@@ -42,17 +43,11 @@ constexpr std::string_view notifications_by_id =
     " origen = 'prueba' AS prueba"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 
-constexpr std::string_view cancel_deliveries = R"sql(
+constexpr std::string_view pending_by_id = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3)
-  WHERE e.estado = 'pendiente')sql";
-
-constexpr std::string_view cancel_foreign = R"sql(
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'cancelada', e.ultimo_error = 'La notificación es de otra entidad', e.terminada_en = UTC_TIMESTAMP(3)
-  WHERE e.estado = 'pendiente')sql";
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
+constexpr std::string_view if_pending = " WHERE e.estado = 'pendiente'";
+constexpr std::string_view of_another_entity = "'La notificación es de otra entidad'";
 
 constexpr std::string_view lease_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -180,8 +175,13 @@ Sorted sort_held(Session& session, const std::vector<Held>& held,
 void change_held(Session& session, const Sorted& sorted, const std::vector<DeliveryId>& foreign,
                  AttemptKind kind, const Lease& lease) {
   std::uint64_t changed = 0;
-  if (!foreign.empty()) changed += session.update(cancel_foreign, json_ids(foreign));
-  if (!sorted.to_cancel.empty()) changed += session.update(cancel_deliveries, json_ids(sorted.to_cancel));
+  const auto cancel = [&](const std::vector<DeliveryId>& ids, std::string_view error) {
+    if (ids.empty()) return;
+    const auto statement = std::string(pending_by_id).append(ends_cancelled(error)).append(if_pending);
+    changed += session.update(statement, json_ids(ids));
+  };
+  cancel(foreign, of_another_entity);
+  cancel(sorted.to_cancel, "ultimo_error");
   if (!sorted.to_lease.empty())
     changed +=
         session.update(lease_deliveries, json_ids(sorted.to_lease), name(kind), kind == AttemptKind::early,

@@ -6,6 +6,7 @@
 
 #include "store/deliveries/former_urls.hpp"
 #include "store/deliveries/result_locks.hpp"
+#include "store/replays/open_deliveries.hpp"
 #include "store/session/json_rows.hpp"
 #include "store/session/sql_text.hpp"
 #include "store/webhooks/failing.hpp"
@@ -224,6 +225,16 @@ struct Execution {
   platform::Milliseconds rest{};
 };
 
+/// What has ended of replays; most batches have none.
+void note_ended_replays(Session& session, const Batch& batch) {
+  std::vector<Outcome> outcomes;
+  for (const auto* result : batch) {
+    if (result->replay && (is_delivered(*result) || result->state == DeliveryState::failed))
+      outcomes.push_back({result->id, is_delivered(*result)});
+  }
+  note_outcomes(session, outcomes);
+}
+
 std::map<WebhookId, Execution> executions_of(const Batch& delivery_results) {
   std::map<WebhookId, Execution> result;  // by id: everybody writes these rows in the same order
   for (const auto* delivery_result : delivery_results) {
@@ -328,6 +339,7 @@ RecordSummary write(Session& session, const Batch& results, const FailurePolicy&
   RecordSummary summary{.held_again = held_again(session, by_id)};
   if (update_delivered(session, by_id) + update_others(session, by_id) != batch.size()) throw NotAllOwned();
   insert_attempts(session, by_id);
+  note_ended_replays(session, by_id);
   const auto executions = executions_of(batch);
   record_executions(session, executions, policy);
   summary.deactivated = deactivate(session, batch, executions, policy.disable_after);

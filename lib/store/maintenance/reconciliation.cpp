@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/deliveries/cancelled.hpp"
 #include "store/session/batches.hpp"
 #include "store/session/json_rows.hpp"
 
@@ -46,18 +47,11 @@ constexpr std::string_view lock_oldest_in_state = R"sql(
   SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 
-constexpr std::string_view cancel = R"sql(
+constexpr std::string_view change_by_id = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'cancelada', e.terminada_en = UTC_TIMESTAMP(3))sql";
-constexpr std::string_view hold = R"sql(
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'retenida')sql";
-constexpr std::string_view release = R"sql(
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'pendiente', e.proximo_intento = UTC_TIMESTAMP(3))sql";
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
+constexpr std::string_view hold = "e.estado = 'retenida'";
+constexpr std::string_view release = "e.estado = 'pendiente', e.proximo_intento = UTC_TIMESTAMP(3)";
 
 std::string_view state_of(const ReconcileWalk& walk) { return walk.held ? "retenida" : "pendiente"; }
 
@@ -83,19 +77,19 @@ std::optional<OutOfPlace> find_out_of_place(Session& session, ReconcileWalk& wal
   return std::nullopt;
 }
 
-/// Up to batch_rows deliveries of a webhook in `state`, oldest first, through the statement `change`.
+/// Up to batch_rows deliveries of a webhook in `state`, oldest first; `change`: the assignments.
 std::uint64_t change_batch(Session& session, WebhookId webhook, std::string_view state,
                            std::string_view change) {
   return transaction(session, [&]() -> std::uint64_t {
     std::vector<DeliveryId> ids;
     for (const auto& row : session.query(lock_oldest_in_state, state, webhook, batch_rows))
       ids.push_back(row.integer("id"));
-    return ids.empty() ? 0 : session.update(change, json_ids(ids));
+    return ids.empty() ? 0 : session.update(std::string(change_by_id).append(change), json_ids(ids));
   });
 }
 
 void put_in_place(Session& session, ReconcileWalk& walk, const OutOfPlace& found) {
-  const auto change = found.deleted ? cancel : walk.held ? release : hold;
+  const auto change = found.deleted ? ends_cancelled() : std::string(walk.held ? release : hold);
   auto& count = found.deleted ? walk.changed.cancelled
                 : walk.held   ? walk.changed.released
                               : walk.changed.held;

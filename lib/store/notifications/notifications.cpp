@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "store/deliveries/cancelled.hpp"
 #include "store/notifications/quarantine.hpp"
 #include "store/notifications/test_quota.hpp"
 #include "store/session/json_rows.hpp"
@@ -46,8 +47,7 @@ constexpr std::string_view discard_rejected = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
   UPDATE notificaciones_pendientes SET estado = 'cancelada' WHERE id = ?)sql";
 
-constexpr std::string_view cancel_deliveries = R"sql(
-  UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
+constexpr std::string_view waiting_of_notification = R"sql(
   WHERE notificacion_id = ? AND estado IN ('pendiente', 'retenida'))sql";
 constexpr std::string_view deliveries_in_flight = R"sql(
   SELECT COUNT(*) AS en_curso FROM entregas WHERE notificacion_id = ? AND estado = 'en_curso')sql";
@@ -117,10 +117,14 @@ NotificationChange change_rejected(Session& session, NotificationId id, std::str
   });
 }
 
+std::uint64_t cancel_deliveries(Session& session, NotificationId id) {
+  return session.update("UPDATE entregas SET " + ends_cancelled().append(waiting_of_notification), id);
+}
+
 /// pendiente or procesada -> cancelada, with its deliveries.
 CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending) {
   CancelResult result{NotificationChange::done};
-  result.cancelled_deliveries = session.update(cancel_deliveries, id);
+  result.cancelled_deliveries = cancel_deliveries(session, id);
   result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
   if (!pending && result.cancelled_deliveries + result.in_flight == 0)
     return {NotificationChange::wrong_state};
@@ -176,7 +180,7 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
   if (result.change != NotificationChange::done) return result;
   // A claim reads the notification without a lock: one whose attempt failed while this was being committed
   // may be pending again, or claimed. From now on every claim finds the notification cancelled.
-  result.cancelled_deliveries += session.update(cancel_deliveries, id);
+  result.cancelled_deliveries += cancel_deliveries(session, id);
   result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
   return result;
 }

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "store/replays/candidates.hpp"
+#include "store/replays/open_deliveries.hpp"
+#include "store/replays/range_walk.hpp"
 #include "store/session/batches.hpp"
 #include "store/session/json_rows.hpp"
 #include "store/session/rows_by_key.hpp"
@@ -16,62 +17,57 @@ namespace {
 
 namespace json = webhook::json;
 
-constexpr unsigned looked_at = 2000;  // deliveries of a range, at a time
+constexpr std::size_t most_retrying = 100;  // of a webhook's replays; beyond it nothing more is made due
+constexpr unsigned failing_after = 10;      // failures in a row, whatever they are
 
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
   WHERE en_marcha_de > ? ORDER BY en_marcha_de LIMIT 1)sql";
-/// `falla`: not when it has refused that very notification alone (a 4xx), 429 apart.
+/// `falla`: not when it has refused some notifications alone (4xx), 429 apart.
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT w.plaza IS NOT NULL AS existe, w.entidad_id, w.activo AND t.activa AND COALESCE(x.descansa_hasta <= UTC_TIMESTAMP(3), TRUE) AS recibe,
-    COALESCE(x.ultimo_error <> '' AND (x.ultimo_estado IS NULL OR x.ultimo_estado = 429 OR x.ultimo_estado >= 500), FALSE)
-      AS falla,
+    COALESCE(x.ultimo_error <> ''
+      AND (x.ultimo_estado IS NULL OR x.ultimo_estado = 429 OR x.ultimo_estado >= 500 OR x.fallos >= ?), FALSE) AS falla,
     EXISTS (SELECT 1 FROM entregas e WHERE e.reintento_de = w.id) AS espera
   FROM webhooks w JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ?)sql";
 
+/// Not one that is being attempted, or is due for the first time: it is known soon what becomes of it.
 constexpr std::string_view first_single = R"sql(
-  SELECT id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
-  WHERE en_marcha_de = ? AND entrega_id > 0 ORDER BY entrega_id LIMIT 1)sql";
+  SELECT r.id
+  FROM (SELECT id, entrega_id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
+        WHERE en_marcha_de = ? AND entrega_id > 0 ORDER BY entrega_id LIMIT 100) r
+  LEFT JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = r.entrega_id
+  WHERE COALESCE(e.estado NOT IN ('en_curso', 'retenida') AND (e.estado <> 'pendiente' OR e.paso > 0), TRUE)
+  ORDER BY r.entrega_id LIMIT 1)sql";
 constexpr std::string_view range_replay = R"sql(
   SELECT id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha) WHERE en_marcha_de = ? AND entrega_id = 0)sql";
 constexpr std::string_view lock_replay = R"sql(
   SELECT id, entidad_id, entrega_id, CAST(desde AS CHAR) AS desde, CAST(hasta AS CHAR) AS hasta, eventos, fallidas,
-    entregadas, tope, reenviadas, avance
+    entregadas, tope, reenviadas, avance, CAST(pedido_en AS CHAR) AS pedido_en
   FROM reenvios FORCE INDEX (PRIMARY)
   WHERE id = ? AND estado IN ('pendiente', 'en_curso') FOR UPDATE SKIP LOCKED)sql";
-constexpr std::string_view cancel_replays_of = R"sql(
-  UPDATE reenvios FORCE INDEX (reenvios_uno_en_marcha)
-  SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3) WHERE en_marcha_de = ?)sql";
+constexpr std::string_view lock_all_of_webhook = R"sql(
+  SELECT id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
+  WHERE en_marcha_de = ? ORDER BY entrega_id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view cancel_replays = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN reenvios r FORCE INDEX (PRIMARY) ON r.id = j.id
+  SET r.estado = 'cancelado', r.terminado_en = UTC_TIMESTAMP(3)
+  WHERE r.estado IN ('pendiente', 'en_curso'))sql";
 
-constexpr std::string_view cancel_replay_by_id = R"sql(
-  UPDATE reenvios SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3) WHERE id = ?)sql";
-
-constexpr std::string_view not_yet_tried = R"sql(
-  SELECT r.reenvio_id, r.entrega_id,
-    COALESCE(e.intentos > r.intentos_antes OR e.estado NOT IN ('pendiente', 'en_curso'), TRUE) AS intentada
-  FROM reenvios_entregas r FORCE INDEX (reenvios_por_intentar) LEFT JOIN entregas e ON e.id = r.entrega_id
-  WHERE r.por_intentar = ?)sql";
-constexpr std::string_view note_tried = R"sql(
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (replay BIGINT PATH '$[0]', id BIGINT PATH '$[1]')) j
-  STRAIGHT_JOIN reenvios_entregas r FORCE INDEX (PRIMARY) ON r.reenvio_id = j.replay AND r.entrega_id = j.id
-  SET r.por_intentar = NULL)sql";
-
-/// Some of the webhook's, in the order of their ids, which is nearly that of time: behind a row that is a day
-/// too young there is none that fits.
-constexpr std::string_view page_of_webhook = R"sql(
-  SELECT e.id, e.creada_en >= ? + INTERVAL 1 DAY AS joven, )sql";
-constexpr std::string_view in_page = R"sql( AS encaja
-  FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
-        WHERE webhook_id = ? AND id > ? ORDER BY id LIMIT ?) v
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
-  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
-  ORDER BY e.id)sql";
-constexpr std::string_view may_be_replayed = R"sql(
-  SELECT e.id FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
-  WHERE e.id = ? AND e.webhook_id = ? AND n.estado <> 'cancelada'
-    AND (e.estado IN ('entregada', 'fallida') OR (e.estado = 'pendiente' AND e.paso > 0)))sql";
+constexpr std::string_view state_of_single = R"sql(
+  SELECT n.estado = 'cancelada' OR e.estado = 'cancelada' AS cancelada,
+    e.estado IN ('entregada', 'fallida') OR (e.estado = 'pendiente' AND e.paso > 0) AS reenviable,
+    COALESCE(e.estado = 'entregada' AND e.terminada_en > ? AND e.ultimo_estado BETWEEN 200 AND 299, FALSE)
+      AS recibida_ya
+  FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  WHERE e.id = ? AND e.webhook_id = ?)sql";
+constexpr std::string_view note_received_meanwhile = R"sql(
+  UPDATE reenvios SET estado = 'terminado', terminado_en = UTC_TIMESTAMP(3), avance = entrega_id, reenviadas = 1,
+    recibidas = 1
+  WHERE id = ?)sql";
 
 constexpr std::string_view deliveries_by_id =
     "SELECT id, intentos FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
@@ -99,66 +95,13 @@ constexpr std::string_view ended_long_ago = R"sql(
 constexpr std::string_view forget_deliveries = "DELETE FROM reenvios_entregas WHERE reenvio_id = ? LIMIT ?";
 constexpr std::string_view forget = "DELETE FROM reenvios WHERE id = ?";
 
-/// How many of the webhook are due and not yet tried; the others are noted.
-std::size_t count_waiting(Session& session, WebhookId webhook) {
-  json::Array tried;
-  const auto rows = session.query(not_yet_tried, webhook);
-  for (const auto& row : rows) {
-    if (row.boolean("intentada"))
-      tried.emplace_back(json::Array{row.integer("reenvio_id"), row.integer("entrega_id")});
-  }
-  const auto waiting = rows.size() - tried.size();
-  if (!tried.empty()) session.update(note_tried, json::dump(tried));
-  return waiting;
-}
-
-/// The next of a replay's deliveries.
-struct Page {
-  std::vector<DeliveryId> chosen;
-  DeliveryId looked_up_to = 0;
-  bool last = false;
-};
-
-Page read_page(Session& session, WebhookId webhook, const Row& replay, std::size_t room) {
-  const auto since = replay.time("desde");
-  const auto until = replay.time("hasta");
-  const auto events = replay.optional_text("eventos");
-  Page page{{}, replay.integer("avance"), false};
-  const auto rows = session.query(with_fits_replay(page_of_webhook, in_page), until,
-                                  replay.boolean("fallidas"), replay.boolean("entregadas"), since, until,
-                                  events, events, webhook, page.looked_up_to, looked_at);
-  page.last = rows.size() < looked_at;
-  for (const auto& row : rows) {
-    if (row.boolean("joven")) {
-      page.last = true;
-      return page;
-    }
-    if (row.boolean("encaja")) {
-      if (page.chosen.size() == room) {
-        page.last = false;
-        return page;
-      }
-      page.chosen.push_back(row.integer("id"));
-    }
-    page.looked_up_to = row.integer("id");
-  }
-  return page;
-}
-
-Page read_single(Session& session, WebhookId webhook, const Row& replay) {
-  const auto delivery = replay.integer("entrega_id");
-  Page page{{}, delivery, true};
-  if (!session.query(may_be_replayed, delivery, webhook).empty()) page.chosen.push_back(delivery);
-  return page;
-}
-
 struct Fed {
   std::uint64_t replayed = 0;
   std::uint64_t finished = 0;
 };
 
 /// Hands over what of the page nobody holds, up to the first that somebody does: that has its turn next time.
-Fed replay_page(Session& session, WebhookId webhook, std::int64_t replay, Page page) {
+Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPage page) {
   std::map<DeliveryId, std::int64_t> attempts;
   if (!page.chosen.empty()) {
     for (const auto& row : query_ids(session, deliveries_by_id, page.chosen, that_ended))
@@ -180,6 +123,50 @@ Fed replay_page(Session& session, WebhookId webhook, std::int64_t replay, Page p
   return {replayed.size(), page.last ? 1U : 0U};
 }
 
+/// Whether it is to be sent again, or waited for.
+enum class Single { send, wait, gone, received };
+
+Single judge_single(Session& session, WebhookId webhook, const Row& replay) {
+  const auto rows =
+      session.query(state_of_single, replay.time("pedido_en"), replay.integer("entrega_id"), webhook);
+  if (rows.empty() || rows.front().boolean("cancelada")) return Single::gone;
+  if (rows.front().boolean("recibida_ya")) return Single::received;
+  return rows.front().boolean("reenviable") ? Single::send : Single::wait;
+}
+
+Fed replay_single(Session& session, WebhookId webhook, const Row& replay) {
+  const auto id = replay.integer("id");
+  const auto delivery = replay.integer("entrega_id");
+  switch (judge_single(session, webhook, replay)) {
+    case Single::wait:
+      return {};
+    case Single::received:
+      session.update(note_received_meanwhile, id);
+      return {1, 1};
+    case Single::gone:
+      return hand_over(session, webhook, id, {{}, delivery, true});
+    case Single::send:
+      break;
+  }
+  return hand_over(session, webhook, id, {{delivery}, delivery, true});
+}
+
+Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::size_t room) {
+  const auto id = replay.integer("id");
+  count_ended(session, id);
+  const auto events = replay.optional_text("eventos");
+  const auto range = bounded({replay.time("desde"), replay.time("hasta"),
+                              events ? std::optional(webhook::EventSet::from_joined(*events)) : std::nullopt,
+                              replay.boolean("fallidas"), replay.boolean("entregadas")});
+  const auto left = replay.unsigned_integer("tope") - replay.unsigned_integer("reenviadas");
+  if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});
+  auto after = replay.integer("avance");
+  if (after == 0) after = find_start(session, webhook, range.since);
+  auto page = read_page(session, webhook, range, after, std::min<std::uint64_t>(room, left));
+  if (page.chosen.size() == left) page.last = true;
+  return hand_over(session, webhook, id, std::move(page));
+}
+
 std::optional<Row> lock_first(Session& session, WebhookId webhook) {
   auto found = session.query(first_single, webhook);
   if (found.empty()) found = session.query(range_replay, webhook);
@@ -189,33 +176,46 @@ std::optional<Row> lock_first(Session& session, WebhookId webhook) {
   return std::move(locked.front());
 }
 
-Fed feed(Session& session, WebhookId webhook, unsigned most_waiting) {
-  const auto states = session.query(state_of_webhook, webhook);
-  if (states.empty() || !states.front().boolean("existe"))
-    return {.finished = session.update(cancel_replays_of, webhook)};
+/// Those that nobody holds.
+Fed cancel_all(Session& session, WebhookId webhook) {
+  std::vector<std::int64_t> ids;
+  for (const auto& row : session.query(lock_all_of_webhook, webhook, batch_rows))
+    ids.push_back(row.integer("id"));
+  return {.finished = ids.empty() ? 0 : session.update(cancel_replays, json_ids(ids))};
+}
+
+std::uint64_t cancel_unless_refused(Session& session, std::int64_t replay) try {
+  return transaction(session, [&] { return session.update(cancel_replays, json_ids({replay})); });
+} catch (const Refused&) {
+  return 0;
+}
+
+/// `at`: the replay that has its turn.
+Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<std::int64_t>& at) {
+  const auto states = session.query(state_of_webhook, failing_after, webhook);
+  if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
   const auto replay = lock_first(session, webhook);  // another dispatcher is at it: it has the rest, too
   if (!replay) return {};
+  const auto id = replay->integer("id");
+  at = id;
   // Whoever writes the request is not believed (docs/security.md).
   if (replay->integer("entidad_id") != state.integer("entidad_id"))
-    return {.finished = session.update(cancel_replay_by_id, replay->integer("id"))};
+    return {.finished = session.update(cancel_replays, json_ids({id}))};
   const bool single = replay->integer("entrega_id") != 0;
-  const auto waiting = count_waiting(session, webhook);
+  const auto open = read_open(session, webhook);
   const bool failing = state.boolean("falla");
   if (failing && !single && state.boolean("espera")) return {};
-  const std::size_t most = failing ? 1 : most_waiting;
-  if (waiting >= most) return {};
-  const auto left = replay->unsigned_integer("tope") - replay->unsigned_integer("reenviadas");
-  const auto room = std::min<std::uint64_t>(most - waiting, left);
-  auto page = single ? read_single(session, webhook, *replay) : read_page(session, webhook, *replay, room);
-  if (!single && page.chosen.size() == left) page.last = true;
-  return replay_page(session, webhook, replay->integer("id"), std::move(page));
+  const std::size_t most = failing ? 1 : most_untried;
+  if (open.untried >= most || open.waiting >= most_retrying) return {};
+  if (single) return replay_single(session, webhook, *replay);
+  return replay_range(session, webhook, *replay, std::min(most - open.untried, most_retrying - open.waiting));
 }
 
 }  // namespace
 
-void feed_replays(Session& session, unsigned most_waiting, ReplayWalk& walk) {
+void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
   const auto rows = session.query(next_webhook, walk.after);
   if (rows.empty()) {
     walk.done = true;
@@ -224,9 +224,26 @@ void feed_replays(Session& session, unsigned most_waiting, ReplayWalk& walk) {
   const auto webhook = rows.front().integer("en_marcha_de");
   walk.after = webhook;  // whatever goes wrong, the next one has its turn
   ++walk.webhooks;
-  const auto fed = transaction(session, [&] { return feed(session, webhook, most_waiting); });
-  walk.replayed += fed.replayed;
-  walk.finished += fed.finished;
+  std::optional<std::int64_t> at;
+  const auto give_up = [&](const std::exception& error) {
+    if (!at) throw;
+    walk.unreadable.push_back({*at, error.what()});
+    walk.finished += cancel_unless_refused(session, *at);
+  };
+  try {
+    const auto fed = transaction(session, [&] {
+      at.reset();
+      return feed(session, webhook, most_untried, at);
+    });
+    walk.replayed += fed.replayed;
+    walk.finished += fed.finished;
+  } catch (const Refused& error) {
+    give_up(error);
+  } catch (const DatabaseError&) {
+    throw;
+  } catch (const std::exception& error) {  // a row that its reader does not expect
+    give_up(error);
+  }
 }
 
 bool forget_old_replay(Session& session, platform::Milliseconds kept) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "store/replays/candidates.hpp"
+#include "store/replays/range_walk.hpp"
 #include "store/webhooks/registration_quota.hpp"
 #include "webhook/json.hpp"
 
@@ -17,19 +18,19 @@ namespace json = webhook::json;
 constexpr unsigned looked_at = 20000;
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // of the column
 
-/// Within the newest rows of the webhook: whatever is asked of them costs what so many rows cost. Those that
-/// failed are found among themselves, in the order in which they were due last.
+/// Within so many rows, whatever is asked of them: of those that failed, found among themselves in the order
+/// in which they were due last, or of all from the range's beginning on.
 constexpr std::string_view count_within = R"sql(
-  SELECT COUNT(*) AS miradas, COALESCE(MIN(e.creada_en) < ? - INTERVAL 1 DAY, FALSE) AS antiguas,
+  SELECT COUNT(*) AS miradas, COALESCE(MAX(e.creada_en) >= ? + INTERVAL 1 DAY, FALSE) AS pasada,
     COALESCE(SUM()sql";
 constexpr std::string_view of_failed = R"sql(), 0) AS candidatas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
         WHERE espera = 'fallida' AND webhook_id = ? ORDER BY proximo_intento DESC, id DESC LIMIT ?) v
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
-constexpr std::string_view of_all = R"sql(), 0) AS candidatas
+constexpr std::string_view of_range = R"sql(), 0) AS candidatas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
-        WHERE webhook_id = ? ORDER BY id DESC LIMIT ?) v
+        WHERE webhook_id = ? AND id > ? ORDER BY id LIMIT ?) v
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
 
@@ -41,33 +42,36 @@ constexpr std::string_view state_of_delivery = R"sql(
   WHERE e.id = ? AND e.webhook_id = ?)sql";
 constexpr std::string_view running_replay = R"sql(
   SELECT id, estado FROM reenvios WHERE en_marcha_de = ? AND entrega_id = ?)sql";
-constexpr std::string_view asked_in_a_day = R"sql(
-  SELECT COALESCE(SUM(IF(en_marcha_de IS NULL, reenviadas, tope)), 0) AS usadas,
-    COALESCE(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MIN(pedido_en) + INTERVAL 1 DAY), 0) AS falta_s
-  FROM reenvios FORCE INDEX (reenvios_de_entidad)
-  WHERE entidad_id = ? AND pedido_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY)sql";
+/// What runs counts with all that it may still replay, what is over with what it has, each as one at least.
+constexpr std::string_view used_in_a_day = R"sql(
+  SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
+          FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
+          STRAIGHT_JOIN reenvios v FORCE INDEX (reenvios_uno_en_marcha) ON v.en_marcha_de = w.id
+          WHERE w.entidad_id = ? AND w.plaza IN (1, 2, 3, 4, 5))
+      + COALESCE(SUM(GREATEST(r.reenviadas, 1)), 0) AS usadas,
+    TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MIN(r.terminado_en) + INTERVAL 1 DAY) AS falta_s
+  FROM reenvios r FORCE INDEX (reenvios_terminados_de_entidad)
+  WHERE r.entidad_id = ? AND r.terminado_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY)sql";
+/// Not beyond now: there is nothing to come that a replay could be of.
 constexpr std::string_view insert_replay = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
     candidatas, tope)
-  VALUES (?, ?, ?, ?, IF(?, COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), NULL), ?, ?, ?, ?, ?))sql";
+  VALUES (?, ?, ?, ?,
+    IF(?, LEAST(COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND),
+      UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), NULL), ?, ?, ?, ?, ?))sql";
 
-// What a delivery came to is told by its attempts since: one that was delivered before ends `entregada` in
-// any case.
-
+/// What is counted in its row, and what is not yet. Without an attempt one fails that was held for too long.
 constexpr std::string_view progress_of_replay = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
     CAST(v.pedido_en AS CHAR) AS pedido_en,
-    (SELECT COUNT(*) FROM reenvios_entregas r
-     WHERE r.reenvio_id = v.id AND EXISTS (
-       SELECT 1 FROM intentos_entrega i
-       WHERE i.entrega_id = r.entrega_id AND i.numero > r.intentos_antes
-         AND i.estado_http BETWEEN 200 AND 299)) AS entregadas,
-    (SELECT COUNT(*) FROM reenvios_entregas r JOIN entregas e ON e.id = r.entrega_id
-     WHERE r.reenvio_id = v.id AND e.terminada_en IS NOT NULL AND NOT EXISTS (
-       SELECT 1 FROM intentos_entrega i
-       WHERE i.entrega_id = r.entrega_id AND i.numero > r.intentos_antes
-         AND i.estado_http BETWEEN 200 AND 299)) AS fallidas
-  FROM reenvios v WHERE v.id = ? AND v.webhook_id = ?)sql";
+    v.recibidas + COUNT(IF(r.resultado = 'entregada', 1, NULL)) AS entregadas,
+    v.agotadas + COUNT(IF(r.resultado = 'fallida' OR (r.resultado IS NULL AND e.estado = 'fallida'), 1, NULL))
+      AS fallidas
+  FROM reenvios v
+  LEFT JOIN reenvios_entregas r FORCE INDEX (PRIMARY) ON r.reenvio_id = v.id
+  LEFT JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = r.entrega_id AND r.resultado IS NULL
+  WHERE v.id = ? AND v.webhook_id = ?
+  GROUP BY v.id)sql";
 constexpr std::string_view cancel = R"sql(
   UPDATE reenvios SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3)
   WHERE id = ? AND webhook_id = ? AND estado IN ('pendiente', 'en_curso'))sql";
@@ -111,9 +115,10 @@ Replay insert(Session& session, const Author& author, WebhookId webhook, const N
   std::optional<UtcTime> since, until;
   std::optional<std::string> events;
   if (replay.range) {
-    since = replay.range->since;
-    until = replay.range->until;
-    events = joined(*replay.range);
+    const auto range = bounded(*replay.range);
+    since = range.since;
+    until = range.until;
+    events = joined(range);
   }
   session.update(insert_replay, author.entity, webhook, replay.delivery, since, replay.range.has_value(),
                  until, events, !replay.range || replay.range->failed,
@@ -129,20 +134,34 @@ std::optional<Replay> find_running(Session& session, WebhookId webhook, Delivery
   return Replay{rows.front().integer("id"), rows.front().text("estado")};
 }
 
+constexpr unsigned day_s = 86400;
+constexpr unsigned hour_s = 3600;
+
 /// What the entity may still ask for.
 struct Quota {
   std::uint64_t left = no_limit;
-  unsigned retry_after_s = 1;
+  unsigned retry_after_s = day_s;
 };
 
 /// Keeps the entity's other requests waiting until the transaction ends.
 Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
   if (max_per_day == 0) return {};
   take_registration_turn(session, entity);
-  const auto rows = session.query(asked_in_a_day, entity);
+  const auto rows = session.query(used_in_a_day, entity, entity);
   const auto used = rows.at(0).unsigned_integer("usadas");
+  // Without one that is over, what runs has it all; when that ends is not known.
+  const auto first = rows.at(0).optional_integer("falta_s").value_or(hour_s);
   return {max_per_day - std::min<std::uint64_t>(used, max_per_day),
-          static_cast<unsigned>(std::max<std::int64_t>(1, rows.at(0).integer("falta_s")))};
+          static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s))};
+}
+
+/// Whether so many are too many. Those that could not be counted to the end are; what would not fit into a
+/// day's either is no less so in a while.
+std::optional<Quota> exceeded(const Quota& quota, const Candidates& candidates, unsigned max_per_day) {
+  if (max_per_day == 0) return std::nullopt;
+  if (candidates.exact && std::max<std::uint64_t>(candidates.count, 1) <= quota.left) return std::nullopt;
+  const bool never = !candidates.exact || candidates.count > max_per_day;
+  return Quota{quota.left, never ? day_s : quota.retry_after_s};
 }
 
 /// Neither throws within the transaction: a first turn that is rolled back has all who wait for it deadlock.
@@ -160,10 +179,11 @@ Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, De
   if (deliveries.empty() || webhooks.empty()) return {{not_found}};
   const auto& row = deliveries.front();
   if (row.boolean("cancelada")) return {{cancelled}};
-  if (!webhooks.front().boolean("activo") || row.text("estado") == "retenida") return {{inactive}};
+  if (!webhooks.front().boolean("activo")) return {{inactive}};
+  if (row.text("estado") == "retenida") return {{held}};
   if (const auto asked = find_running(session, webhook, delivery)) return {{done, *asked}};
   if (row.text("estado") == "en_curso") return {{in_flight}};
-  if (quota.left == 0) return {{done}, quota};
+  if (const auto refused = exceeded(quota, {1}, max_per_day)) return {{done}, refused};
   return {{done, insert(session, author, webhook, {.delivery = delivery})}};
 }
 
@@ -175,11 +195,11 @@ Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, co
   if (webhooks.empty()) return {{not_found}};
   if (!webhooks.front().boolean("activo")) return {{inactive}};
   if (auto found = find_running(session, webhook, 0)) return {{running, std::move(*found)}};
-  if (candidates.count > quota.left) return {{done}, quota};
+  if (const auto refused = exceeded(quota, candidates, max_per_day)) return {{done}, refused};
   return {{done, insert(session, author, webhook,
                         {.range = range,
                          .candidates = candidates.count,
-                         .most = candidates.exact ? candidates.count : quota.left})}};
+                         .most = candidates.exact ? candidates.count : no_limit})}};
 }
 
 /// Two that ask for the same at once: the second one finds the first's.
@@ -212,15 +232,23 @@ ReplayProgress read_replay(const Row& row) {
 
 }  // namespace
 
-Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& range) {
+Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& asked) {
+  const auto range = bounded(asked);
   const auto events = joined(range);
-  const auto statement = with_fits_replay(count_within, range.delivered ? of_all : of_failed);
-  const auto rows = session.query(statement, range.since, range.failed, range.delivered, range.since,
-                                  range.until, events, events, webhook, looked_at);
-  const auto& row = rows.at(0);
-  const auto found = row.unsigned_integer("candidatas");
-  const bool seen_all = row.integer("miradas") < looked_at || (range.delivered && row.boolean("antiguas"));
-  return {std::min<std::uint64_t>(found, most_counted), seen_all && found <= most_counted};
+  const auto count = [&](std::string_view among, const auto&... where) -> Candidates {
+    const auto rows =
+        session.query(with_fits_replay(count_within, among), range.until, range.failed, range.delivered,
+                      range.since, range.until, events, events, webhook, where..., looked_at);
+    const auto& row = rows.at(0);
+    const auto found = row.unsigned_integer("candidatas");
+    const bool all_seen = row.integer("miradas") < looked_at ||
+                          (sizeof...(where) > 0 && row.boolean("pasada"));  // these are in the order of time
+    return {std::min<std::uint64_t>(found, most_counted), all_seen && found <= most_counted};
+  };
+  if (!range.delivered) {
+    if (const auto found = count(of_failed); found.exact) return found;
+  }
+  return count(of_range, find_start(session, webhook, range.since));
 }
 
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,

@@ -51,6 +51,7 @@ enum class ReplayAsked {
   done,
   not_found,  // no such delivery of this webhook
   inactive,   // the webhook
+  held,       // the delivery, of a webhook that is active: its secret cannot be read, or it is about to go on
   cancelled,  // the delivery, or its notification
   in_flight,  // the delivery
   running,    // another replay of the webhook, which `replay` is
@@ -76,7 +77,7 @@ struct ReplayProgress {
   std::uint64_t candidates;  // when it was asked for, counted to most_counted
   std::uint64_t replayed;    // handed to the schedule
   std::uint64_t delivered;   // of them: answered with a 2xx since
-  std::uint64_t failed;      // of them: ended otherwise
+  std::uint64_t failed;      // of them: has exhausted its schedule
 };
 /// nullopt: none of this webhook.
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id);

@@ -12,11 +12,12 @@ constexpr std::int64_t hour_us = 3600 * second_us;
 
 constexpr std::int64_t share_us(unsigned max_per_hour) { return hour_us / max_per_hour; }
 
-/// Within an hour from now: a time further ahead is that of a clock that has gone back since.
+/// Within an hour from now: a time further ahead is that of a clock that has gone back since. The row changes
+/// in any case: of two nodes of a cluster that take it at once, one takes it again.
 constexpr std::string_view take_turn = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE saldadas_hasta =
-    LEAST(GREATEST(saldadas_hasta, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL 1 HOUR))sql";
+    LEAST(GREATEST(saldadas_hasta, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL 1 HOUR), turnos = turnos + 1)sql";
 constexpr std::string_view used = R"sql(
   SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), saldadas_hasta) AS usado_us
   FROM altas_webhook WHERE entidad_id = ?)sql";

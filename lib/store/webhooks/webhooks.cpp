@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "store/deliveries/cancelled.hpp"
 #include "store/session/batches.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/webhooks/registration_quota.hpp"
@@ -89,8 +90,7 @@ constexpr std::string_view release_some_held = R"sql(
   WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 /// One state at a time, in the order of its index: both at once would be sorted, and locked, to the last for
 /// each batch.
-constexpr std::string_view cancel_some_waiting = R"sql(
-  UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
+constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
 /// The lowest of the five slots that is free; nullopt when none is.
@@ -264,7 +264,8 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   if (!find_webhook(session, id)) return std::nullopt;
   EnableResult result;
   const auto cancel = [&](std::string_view state) {
-    return in_batches(session, [&] { return session.update(cancel_some_waiting, state, id, batch_rows); });
+    const auto statement = "UPDATE entregas SET " + ends_cancelled().append(some_waiting);
+    return in_batches(session, [&] { return session.update(statement, state, id, batch_rows); });
   };
   // Before it is enabled, or the dispatcher could claim them first.
   if (discard) result.cancelled = cancel("retenida") + cancel("pendiente");

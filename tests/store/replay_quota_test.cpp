@@ -1,0 +1,121 @@
+// limits.replayed: what an entity may have replayed in a day.
+#include <boost/test/unit_test.hpp>
+
+#include "replay_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+using namespace std::chrono_literals;
+using enum ReplayAsked;
+
+namespace {
+
+constexpr unsigned hour_s = 3600, day_s = 86400;
+
+struct Fixture : ReplayFixture {
+  /// none: accepted.
+  template <class What>
+  std::optional<TooManyReplays> refused(const What& what, unsigned limit) {
+    try {
+      BOOST_CHECK(ask_replay(session, author, webhook.id, what, limit).result == done);
+      return std::nullopt;
+    } catch (const TooManyReplays& error) {
+      return error;
+    }
+  }
+  void let_pass(const std::string& time) {
+    session.execute("UPDATE reenvios SET pedido_en = pedido_en - INTERVAL " + time +
+                    ", terminado_en = terminado_en - INTERVAL " + time);
+  }
+  void finish_all() {
+    while (feed().webhooks > 0)
+      for (const auto& leased : claim_some(10)) succeed(leased);
+  }
+  std::int64_t number(const std::string& sql) {
+    return session.query("SELECT (" + sql + ") AS number").at(0).integer("number");
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(replay_quota, Fixture)
+
+BOOST_AUTO_TEST_CASE(an_entity_has_so_many_replayed_in_a_day) {
+  add_deliveries(8, "fallida", 0);
+  const auto single = newest("fallida");
+  const auto range = ask_replay(session, author, webhook.id, failed, 9);
+  BOOST_CHECK(range.result == done);
+  const auto full = refused(single, 9);
+  BOOST_TEST_REQUIRE(full.has_value());
+  BOOST_CHECK(full->left == 0 && full->retry_after_s == hour_s);  // what runs has it all
+  fed();
+  cancel_replay(session, author, webhook.id, range.replay.id);  // five of nine were replayed
+  const auto rest = refused(ReplayRange{UtcTime{}, {}, {}, false, true}, 5);
+  BOOST_TEST_REQUIRE(rest.has_value());
+  BOOST_CHECK(rest->left == 0 && rest->retry_after_s > day_s - 100 && rest->retry_after_s <= day_s);
+  BOOST_CHECK(!refused(single, 9));
+  finish_all();
+  let_pass("25 HOUR");
+  BOOST_CHECK(!refused(single, 1));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_runs_for_more_than_a_day_counts_all_the_while) {
+  add_deliveries(9, "fallida", 0);
+  BOOST_CHECK(!refused(failed, 9));
+  let_pass("30 HOUR");
+  BOOST_CHECK(refused(newest("fallida"), 9));
+  finish_all();
+  BOOST_CHECK(refused(newest("fallida"), 9));  // it has ended just now
+  let_pass("25 HOUR");
+  BOOST_CHECK(!refused(newest("fallida"), 9));
+}
+
+BOOST_AUTO_TEST_CASE(each_costs_one_though_it_replays_nothing) {
+  const auto id = newest("fallida");
+  for (unsigned i = 0; i < 3; ++i) {
+    const auto asked = ask_replay(session, author, webhook.id, id, 5);
+    BOOST_CHECK(cancel_replay(session, author, webhook.id, asked.replay.id));
+  }
+  const ReplayRange none{platform::utc_now() + 1h};
+  for (unsigned i = 0; i < 2; ++i) {
+    BOOST_CHECK(!refused(none, 5));
+    BOOST_CHECK_EQUAL(feed().finished, 1U);
+  }
+  BOOST_CHECK(refused(id, 5));
+  const auto kept = "SELECT (SELECT COUNT(*) FROM reenvios) + (SELECT COUNT(*) FROM auditoria)";
+  const auto before = number(kept);
+  const auto full = refused(none, 5);
+  BOOST_TEST_REQUIRE(full.has_value());
+  BOOST_CHECK(full->left == 0 && full->retry_after_s > day_s - 100);
+  BOOST_CHECK_EQUAL(number(kept), before);
+}
+
+BOOST_AUTO_TEST_CASE(a_range_beyond_a_days_is_refused_and_is_so_in_a_second_too) {
+  add_deliveries(6, "fallida", 0);
+  const auto beyond = refused(failed, 5);
+  BOOST_TEST_REQUIRE(beyond.has_value());
+  BOOST_CHECK(beyond->left == 5 && beyond->retry_after_s == day_s);
+  BOOST_CHECK(!refused(failed, 6));
+}
+
+BOOST_AUTO_TEST_CASE(a_range_that_is_not_counted_to_the_end_is_refused_where_there_is_a_limit) {
+  add_deliveries(10001, "fallida", 0);
+  const auto beyond = refused(failed, 1000000);
+  BOOST_TEST_REQUIRE(beyond.has_value());
+  BOOST_CHECK_EQUAL(beyond->retry_after_s, day_s);
+  BOOST_CHECK(!refused(failed, no_limit));
+}
+
+// Of two nodes of a cluster the same row has to change for one to find out about the other.
+BOOST_AUTO_TEST_CASE(each_turn_changes_the_row_of_the_entity) {
+  session.update(
+      "INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (1, UTC_TIMESTAMP(6) + INTERVAL 50 "
+      "MINUTE)"
+      " ON DUPLICATE KEY UPDATE saldadas_hasta = VALUES(saldadas_hasta)");
+  const auto turns = "SELECT turnos FROM altas_webhook WHERE entidad_id = 1";
+  const auto before = number(turns);
+  BOOST_CHECK(!refused(newest("fallida"), 9));
+  BOOST_CHECK_EQUAL(number(turns), before + 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
