@@ -10,7 +10,7 @@ rapidjson::SizeType size(std::string_view text) { return static_cast<rapidjson::
 }  // namespace
 
 struct Writer::Impl {
-  rapidjson::StringBuffer buffer;
+  rapidjson::StringBuffer buffer{nullptr, 4096};  // enough for most answers
   rapidjson::Writer<rapidjson::StringBuffer> writer{buffer};
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "store/session/sql_text.hpp"
+
 namespace store {
 
 namespace {
@@ -11,32 +13,30 @@ constexpr unsigned looked_at = 2000;
 /// One that is replayed again and again has thousands: an answer must fit in its connection's socket.
 constexpr unsigned shown_attempts = 100;
 
-/// The newest, whatever they are: of one table.
-constexpr std::string_view newest_of_log = R"sql(
-  SELECT e.id, e.evento, e.prueba, IF(e.entregada_en IS NULL, e.estado, 'entregada') AS estado,
-    e.intentos, CAST(e.creada_en AS CHAR) AS creada_en,
-    CAST(IF(e.estado = 'entregada', COALESCE(e.entregada_en, e.terminada_en), e.entregada_en) AS CHAR) AS entregada,
-    CAST(COALESCE(e.terminada_en, e.entregada_en) AS CHAR) AS terminada,
-    IF(e.estado = 'pendiente' AND e.entregada_en IS NULL, CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
-    e.ultimo_estado, e.ultimo_error
+constexpr std::string_view columns = R"sql(
+    e.id, e.estado, e.intentos, CAST(e.creada_en AS CHAR) AS creada_en, CAST(e.entregada_en AS CHAR) AS entregada_en,
+    CAST(e.terminada_en AS CHAR) AS terminada_en,
+    IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento, e.ultimo_estado,
+    e.ultimo_error)sql";
+constexpr std::string_view select = "SELECT";
+constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS prueba";
+
+constexpr std::string_view newest_first = R"sql(, e.evento, e.prueba
   FROM entregas e FORCE INDEX (entregas_de_webhook)
   WHERE e.webhook_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?)sql";
+/// The newest, whatever they are: of one table.
+constexpr auto newest_of_log = joined<select, columns, newest_first>;
 
-/// Within the window's bounds, by id, the newest first: whatever is asked of them costs what so many rows
-/// cost.
-constexpr std::string_view page_of_log = R"sql(
-  SELECT e.id, n.evento, n.origen = 'prueba' AS prueba, IF(e.entregada_en IS NULL, e.estado, 'entregada') AS estado,
-    e.intentos, CAST(e.creada_en AS CHAR) AS creada_en,
-    CAST(IF(e.estado = 'entregada', COALESCE(e.entregada_en, e.terminada_en), e.entregada_en) AS CHAR) AS entregada,
-    CAST(COALESCE(e.terminada_en, e.entregada_en) AS CHAR) AS terminada,
-    IF(e.estado = 'pendiente' AND e.entregada_en IS NULL, CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
-    e.ultimo_estado, e.ultimo_error
+constexpr std::string_view that_fit_within = R"sql(
   FROM entregas e FORCE INDEX (entregas_de_webhook)
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
   WHERE e.webhook_id = ? AND e.id < ? AND e.id >= ?
     AND (? IS NULL OR IF(e.entregada_en IS NULL, e.estado, 'entregada') = ?) AND (? IS NULL OR n.evento = ?)
     AND (? IS NULL OR e.creada_en >= ?) AND (? IS NULL OR e.creada_en < ?)
   ORDER BY e.id DESC LIMIT ?)sql";
+/// Within the window's bounds, by id, the newest first: whatever is asked of them costs what so many rows
+/// cost.
+constexpr auto page_of_log = joined<select, columns, of_notification, that_fit_within>;
 constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
@@ -46,28 +46,31 @@ constexpr std::string_view age_of_window = R"sql(
   SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
   WHERE webhook_id = ? AND id < ? AND id >= ?)sql";
 
-constexpr std::string_view evidence_of_delivery = R"sql(
-  SELECT e.id, n.evento, n.origen = 'prueba' AS prueba, IF(e.entregada_en IS NULL, e.estado, 'entregada') AS estado,
-    e.intentos, CAST(e.creada_en AS CHAR) AS creada_en,
-    CAST(IF(e.estado = 'entregada', COALESCE(e.entregada_en, e.terminada_en), e.entregada_en) AS CHAR) AS entregada,
-    CAST(COALESCE(e.terminada_en, e.entregada_en) AS CHAR) AS terminada,
-    IF(e.estado = 'pendiente' AND e.entregada_en IS NULL, CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
-    e.ultimo_estado, e.ultimo_error, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, n.datos
+constexpr std::string_view with_its_data = R"sql(, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, n.datos
   FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.id = ? AND e.webhook_id = ?)sql";
+constexpr auto evidence_of_delivery = joined<select, columns, of_notification, with_its_data>;
 
+/// What was delivered once stays so, whatever a replay comes to.
 LoggedDelivery read_logged(const Row& row) {
-  return {row.integer("id"),
-          row.text("evento"),
-          row.boolean("prueba"),
-          row.text("estado"),
-          row.integer("intentos"),
-          row.time("creada_en"),
-          row.optional_time("entregada"),
-          row.optional_time("terminada"),
-          row.optional_time("proximo_intento"),
-          row.optional_integer("ultimo_estado"),
-          row.text("ultimo_error")};
+  LoggedDelivery delivery{row.integer("id"),
+                          row.text("evento"),
+                          row.boolean("prueba"),
+                          row.text("estado"),
+                          row.integer("intentos"),
+                          row.time("creada_en"),
+                          row.optional_time("entregada_en"),
+                          row.optional_time("terminada_en"),
+                          row.optional_time("proximo_intento"),
+                          row.optional_integer("ultimo_estado"),
+                          row.text("ultimo_error")};
+  if (delivery.state == "entregada" && !delivery.delivered) delivery.delivered = delivery.ended;
+  if (delivery.delivered) {
+    delivery.state = "entregada";
+    delivery.next_attempt.reset();
+    if (!delivery.ended) delivery.ended = delivery.delivered;
+  }
+  return delivery;
 }
 
 Rows query_between(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
