@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from fakes.receiver import Receiver, self_signed  # noqa: E402
 from support.actors import Entity  # noqa: E402
+from support.cluster import ClusterStack  # noqa: E402
 from support.sql import SqlSession  # noqa: E402
 from support.stack import Stack, setting  # noqa: E402
 
@@ -37,7 +38,9 @@ def end_workers(*_):
 
 @pytest.fixture(scope="session")
 def stack():
-    running = Stack(SHORT).up()
+    """On a cluster, where TEST_ON_CLUSTER says which: galera or group-replication."""
+    kind = os.environ.get("TEST_ON_CLUSTER")
+    running = ClusterStack(kind, SHORT).up().spread() if kind else Stack(SHORT).up()
     yield running
     running.down()
 

@@ -9,6 +9,9 @@ PYTHON_SUITES=(tests)
 # The tests wait more than they compute: a file to a worker at a time, each worker with a stack of its own.
 PYTEST_WORKERS=(-n 2 --dist loadfile)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py)
+# What entities see and change, and what the evaluation system sees of it: the API on one node, the dispatcher on another.
+CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
+  tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
 FUZZ_SECONDS=30 # each target
 SUITE_SUFFIX=''
 PYTHON_RUNNER=() # what pytest runs in
@@ -64,6 +67,7 @@ test_here() {
   ! is_wanted unit || run_boost unit asan
   ! is_wanted store || run_store asan
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" run_python python "${pytest_arguments[@]}"
+  [[ -z $long ]] || ! is_wanted python || run_on_clusters
   ! is_wanted hosts || run_hosts
   ! is_wanted system || run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
@@ -129,6 +133,13 @@ run_on_mysql() {
   local SUITE_SUFFIX=-mysql PYTHON_SUITES=("${MYSQL_SUITES[@]}")
   run_store asan
   TEST_LONG=$long run_python python "$@"
+}
+
+run_on_clusters() {
+  local kind PYTHON_SUITES=("${CLUSTER_SUITES[@]}") PYTEST_WORKERS=()
+  for kind in galera group-replication; do
+    TEST_ON_CLUSTER=$kind TEST_LONG='' run_python "$kind"
+  done
 }
 
 # A suite's results have its own name under AddressSanitizer, and say the preset of another, and MySQL.

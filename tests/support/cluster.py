@@ -45,10 +45,11 @@ ENGINES = {
 
 
 class ClusterStack(Stack):
-    def __init__(self, kind: str):
+    def __init__(self, kind: str, settings: dict | None = None):
         # The session for metrics delivers nothing, and under load waits 20 s and more between looks: it has one, and lies idle.
-        super().__init__(SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
+        super().__init__(settings or SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
+        self._dispatcher: dict = {}  # its own settings
 
     def up(self) -> "ClusterStack":
         try:
@@ -58,6 +59,20 @@ class ClusterStack(Stack):
             self.down()
             raise
         return self
+
+    def spread(self) -> "ClusterStack":
+        """The API on one node, and the dispatcher on another: each sees the other's work by way of the cluster."""
+        self._dispatcher = setting(database_hosts=self.hosts_from(1))
+        self.stop("dispatcher")
+        self.start("dispatcher")
+        return self
+
+    def start(self, part: str, **settings) -> None:
+        super().start(part, **(self._dispatcher if part == "dispatcher" else {}) | settings)
+
+    def _ask_root(self, text: str) -> list[list[str]]:
+        self._root = self._root or self.session("db1")
+        return self._root(text.strip().rstrip(";"))
 
     def node(self, verb: str, node: str, *options) -> None:
         self.dev("cluster", verb, node, *options, timeout=200)
