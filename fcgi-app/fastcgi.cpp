@@ -33,35 +33,46 @@ Request read_request(const FCGX_Request& fcgi) {
   return request;
 }
 
-/// The text as records of FCGI_STDOUT (FastCGI specification, section 3.3).
+/// FastCGI specification, section 3.3. The content has 65,535 bytes at most.
+void append_record(std::string& records, int type, int request_id, std::string_view content) {
+  const auto byte = [](std::size_t number) { return static_cast<char>(number & 0xFF); };
+  const auto id = static_cast<std::size_t>(request_id);
+  records += {FCGI_VERSION_1,
+              static_cast<char>(type),
+              byte(id >> 8),
+              byte(id),
+              byte(content.size() >> 8),
+              byte(content.size()),
+              0 /* padding */,
+              0};
+  records += content;
+}
+
+/// The whole answer: the text as FCGI_STDOUT, its end, and FCGI_END_REQUEST with status 0,
+/// FCGI_REQUEST_COMPLETE.
 std::string to_records(int request_id, std::string_view text) {
   constexpr std::size_t longest = 0xFFF8;  // a multiple of 8, as the specification advises
+  constexpr std::size_t others = 4 * FCGI_HEADER_LEN;
   std::string records;
-  records.reserve(text.size() + (text.size() / longest + 1) * FCGI_HEADER_LEN);
-  for (; !text.empty(); text.remove_prefix(std::min(longest, text.size()))) {
-    const auto content = text.substr(0, longest);
-    const auto low = [](std::size_t number) { return static_cast<char>(number & 0xFF); };
-    const auto id = static_cast<std::size_t>(request_id);
-    records += {FCGI_VERSION_1,           FCGI_STDOUT,         low(id >> 8),    low(id),
-                low(content.size() >> 8), low(content.size()), 0 /* padding */, 0};
-    records += content;
-  }
+  records.reserve(text.size() + text.size() / longest * FCGI_HEADER_LEN + others);
+  for (; !text.empty(); text.remove_prefix(std::min(longest, text.size())))
+    append_record(records, FCGI_STDOUT, request_id, text.substr(0, longest));
+  append_record(records, FCGI_STDOUT, request_id, {});
+  const std::string complete(sizeof(FCGI_EndRequestBody), '\0');
+  append_record(records, FCGI_END_REQUEST, request_id, complete);
   return records;
 }
 
-/// In one piece where the socket has room for it: libfcgi's own stream sends 8 KiB at a time, and nginx,
-/// which does not buffer, encrypts and sends each piece on its own. What a peer that is gone or too slow does
-/// not take is dropped with its connection.
-void write_output(const FCGX_Request& fcgi, std::string_view text) {
+/// In one piece where the socket has room for it: libfcgi's own stream sends 8 KiB at a time, and the end on
+/// its own; nginx, which does not buffer, is woken for each piece, encrypts and sends it. What a peer that is
+/// gone or too slow does not take is dropped with its connection.
+void write_answer(const FCGX_Request& fcgi, std::string_view text) {
   const std::string records = to_records(fcgi.requestId, text);
   std::string_view left = records;
   while (!left.empty()) {
     const auto sent = ::send(fcgi.ipcFd, left.data(), left.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) {
-      ::shutdown(fcgi.ipcFd, SHUT_RDWR);  // or the end of the request would wait for the peer once more
-      return;
-    }
+    if (sent <= 0) return;
     left.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
@@ -82,7 +93,6 @@ void finish(FCGX_Request& fcgi, BodyState body) {
     FCGX_Detach(&fcgi);
   else
     FCGX_Attach(&fcgi);
-  FCGX_Finish_r(&fcgi);
   constexpr int close_connection = 1;
   FCGX_Free(&fcgi, close_connection);
 }
@@ -150,7 +160,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(co
       continue;
     }
     const Request request = read_request(fcgi);
-    write_output(fcgi, to_cgi(respond(request)));
+    write_answer(fcgi, to_cgi(respond(request)));
     finish(fcgi, request.body_state);
   }
 }

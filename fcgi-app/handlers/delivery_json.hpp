@@ -14,8 +14,8 @@ namespace api {
 /// proximoIntento, ultimoEstado, ultimoError.
 void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& delivery);
 
-/// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. An address is null unless it
-/// is one of the internet's, and within none of `hidden`, the operator's networks.
+/// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. An address is null
+/// unless it is one of the internet's, and within none of `hidden`, the operator's networks.
 void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt,
                    const std::vector<platform::IpNetwork>& hidden);
 
