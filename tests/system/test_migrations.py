@@ -10,7 +10,7 @@ from support.sql import SqlSession
 from support.stack import ROOT, setting
 
 COLUMN = ("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE()"
-          " AND table_name = 'entregas' AND column_name = 'prueba'")
+          " AND table_name = 'entregas' AND column_name = 'anotacion'")
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def migrate(stack, tmp_path):
     """Starts `db migrate` with a migration more, which changes `entregas`; it writes to a pipe. Afterwards all is as before."""
     folder = shutil.copytree(ROOT / "sql/migrations", tmp_path / "migrations")
     number = len(list(folder.iterdir())) + 1
-    (folder / f"{number:04}_prueba.sql").write_text("ALTER TABLE entregas ADD COLUMN prueba INT NULL;\n")
+    (folder / f"{number:04}_prueba.sql").write_text("ALTER TABLE entregas ADD COLUMN anotacion INT NULL;\n")
     arguments, environment = stack.command_of("dispatcher")
     environment |= setting(database_user="apientidades_admin",
                            database_password_file=f"{stack.env['SECRETS_DIR']}/admin.password")
@@ -33,7 +33,7 @@ def migrate(stack, tmp_path):
 
         yield start
     if stack.value(COLUMN) == "1":
-        stack.sql("ALTER TABLE entregas DROP COLUMN prueba")
+        stack.sql("ALTER TABLE entregas DROP COLUMN anotacion")
     stack.sql(f"DELETE FROM migraciones WHERE numero = {number}")
     stack.sql("UPDATE migracion_guardia SET duena = NULL, hasta = NULL")
 

@@ -116,7 +116,7 @@ def one_more(machine, installation):
     folder = machine.root / "usr/share/apientidades/sql/migrations"
     number = len(list(folder.iterdir())) + 1
     file = folder / f"{number:04}_entregas.sql"
-    file.write_text("ALTER TABLE entregas ADD COLUMN prueba INT NULL;\n")
+    file.write_text("ALTER TABLE entregas ADD COLUMN anotacion INT NULL;\n")
     yield file.name
     file.unlink()
     installation.sql(f"DELETE FROM migraciones WHERE numero = {number}; ALTER TABLE entregas DROP COLUMN IF EXISTS prueba")
