@@ -119,7 +119,7 @@ def one_more(machine, installation):
     file.write_text("ALTER TABLE entregas ADD COLUMN anotacion INT NULL;\n")
     yield file.name
     file.unlink()
-    installation.sql(f"DELETE FROM migraciones WHERE numero = {number}; ALTER TABLE entregas DROP COLUMN IF EXISTS prueba")
+    installation.sql(f"DELETE FROM migraciones WHERE numero = {number}; ALTER TABLE entregas DROP COLUMN IF EXISTS anotacion")
 
 
 def test_the_tables_wait_for_a_backup_and_root_is_told_whose_it_is(machine, installation, one_more):
