@@ -1,8 +1,6 @@
 -- apientidades-dispatcher: works the queue, records what came of it, and purges what retention lets go. It sees no
 -- token and no entity's name; of a webhook it changes only whether it is active, and secrets that have ended, of a
 -- notification and a delivery only what becomes of them.
--- First what an earlier version was granted, and this one no longer needs.
-REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
       UPDATE (activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),

@@ -145,15 +145,25 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     assert installation.sql("SELECT COUNT(*) FROM apientidades.notificaciones_resultado WHERE entidad_id = 77") == [["1"]]
 
 
-def test_rights_in_another_database_are_not_taken_away(machine, installation):
-    installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); GRANT SELECT (a) ON otra.t TO apientidades_api@localhost")
+def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, installation):
+    """Rights to a column, a table and the database, as an earlier version had them; those in another database are not ours."""
+    rights = " UNION ALL ".join(
+        f"SELECT privilege_type, {place} FROM information_schema.{table} WHERE table_schema = 'apientidades' AND grantee = "
+        "CONCAT(QUOTE('apientidades_api'), '@', QUOTE('localhost'))" for table, place in (
+            ("column_privileges", "CONCAT(table_name, '.', column_name)"), ("table_privileges", "table_name"), ("schema_privileges", "'*'")))
+    before = sorted(installation.sql(rights))
+    installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); GRANT SELECT (a) ON otra.t TO apientidades_api@localhost;"
+                     " GRANT SELECT (etiqueta), UPDATE (caduca) ON apientidades.tokens_acceso TO apientidades_api@localhost;"
+                     " GRANT SELECT ON apientidades.tokens_acceso TO apientidades_api@localhost;"
+                     " GRANT DELETE ON apientidades.* TO apientidades_api@localhost")
     try:
-        refused = machine.run("apientidades-setup-database", check=False)
-        assert refused.returncode == 1 and "another database (otra)" in refused.stderr
+        assert len(installation.sql(rights)) == len(before) + 4
+        machine.run("apientidades-setup-database")
+        assert sorted(installation.sql(rights)) == before
         assert installation.sql("SELECT COUNT(*) FROM information_schema.column_privileges WHERE table_schema = 'otra'") == [["1"]]
+        assert installation.sql("SELECT user FROM mysql.user WHERE user = 'apientidades_model'") == []
     finally:
         installation.sql("DROP DATABASE otra; REVOKE SELECT (a) ON otra.t FROM apientidades_api@localhost")
-    machine.run("apientidades-setup-database")
     installation.wait_working()
 
 

@@ -24,6 +24,16 @@ def test_a_restart_loses_and_repeats_nothing(installation, command, figure):
     assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
 
 
+def test_rights_that_are_granted_again_were_there_all_along(machine, installation, figure):
+    with Load(installation) as load:
+        for _ in range(5):
+            machine.run("apientidades-setup-database", "--upgrade")
+            load.goes_on()
+    losses = load.losses()
+    figure(f"apientidades-setup-database --upgrade, 5 times: {losses}")
+    assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
+
+
 def test_the_socket_is_kept_by_a_restart_and_closed_by_a_stop(installation):
     listening_since = installation.property("apientidades-fcgi.socket", "ActiveEnterTimestampMonotonic")
     installation.systemctl("restart", "apientidades.target")
