@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -14,24 +15,41 @@ namespace api {
 struct CallerLookup::Request {
   explicit Request(const store::TokenHash& hash_) : hash(hash_) {}
 
-  enum class State { waiting, its_turn, answered };
+  enum class Told { its_turn, answered };
 
   store::TokenHash hash;
-  State state = State::waiting;
   std::optional<store::Caller> caller{};
   std::exception_ptr error{};
-  std::condition_variable changed{};
 
-  /// With the mutex held, since the thread may end the request as soon as it sees the change.
-  void become(State next) {
-    state = next;
-    changed.notify_one();
+  void tell(Told what) {
+    const auto signal = signal_;  // the thread that is told may end the request at once
+    {
+      const std::scoped_lock lock(signal->mutex);
+      signal->told = what;
+    }
+    signal->changed.notify_one();
   }
+
+  Told wait() {
+    std::unique_lock lock(signal_->mutex);
+    signal_->changed.wait(lock, [this] { return signal_->told.has_value(); });
+    return *signal_->told;
+  }
+
+ private:
+  /// With a mutex of its own: who is woken would find that of the look-ups held, and sleep once more.
+  struct Signal {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<Told> told;
+  };
+  std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
 };
 
 namespace {
 
 constexpr std::chrono::milliseconds rush(1);  // the last statement ended so short a time ago
+constexpr std::size_t enough = 8;             // more make little difference to what a statement costs each
 
 /// When requests come one upon another, a moment's wait makes fewer statements of them, and the processor
 /// time goes to those that are on their way here.
@@ -48,31 +66,37 @@ std::optional<store::Caller> CallerLookup::find(const store::TokenHash& hash) {
   Request own(hash);
   std::unique_lock lock(mutex_);
   waiting_.push_back(&own);
-  if (asking_) own.changed.wait(lock, [&] { return own.state != Request::State::waiting; });
-  if (own.state != Request::State::answered) {
-    asking_ = true;
-    const bool rushed = platform::monotonic_now() - last_end_ < rush;
-    if (rushed && waiting_.size() < most_at_once) let_others_come(lock);
-    const auto batch = take();
+  auto told = Request::Told::its_turn;
+  if (std::exchange(asking_, true)) {
     lock.unlock();
-    const auto away = ask(batch.all());
-    lock.lock();
-    finish(batch.all(), away);
-    last_end_ = platform::monotonic_now();
+    told = own.wait();
+    if (told == Request::Told::its_turn) lock.lock();
   }
-  lock.unlock();
+  if (told == Request::Told::its_turn) ask_for_all(own, lock);
   if (own.error) std::rethrow_exception(own.error);
   return std::move(own.caller);
 }
 
-std::optional<store::Caller> CallerLookup::find_alone(store::Session& session,
-                                                      const store::TokenHash& hash) const {
-  return std::move(read(session, {&hash, 1}).at(0));
+/// With the mutex held, as it is again at the end.
+void CallerLookup::ask_for_all(Request& own, std::unique_lock<std::mutex>& lock) {
+  const bool rushed = platform::monotonic_now() - last_end_ < rush;
+  if (rushed && waiting_.size() < enough) let_others_come(lock);
+  const auto batch = take();
+  lock.unlock();
+  const auto away = ask(batch.all());
+  lock.lock();
+  last_end_ = platform::monotonic_now();
+  finish(own, batch.all(), away);
 }
 
-CallerLookup::Callers CallerLookup::read(store::Session& session,
-                                         std::span<const store::TokenHash> hashes) const {
-  return store::repeat_if_lost(session, [&] { return find_callers_(session, hashes); });
+std::optional<store::Caller> CallerLookup::find_alone(store::Session& session, const store::TokenHash& hash,
+                                                      store::CallerWith with) const {
+  return std::move(read(session, {&hash, 1}, with).at(0));
+}
+
+CallerLookup::Callers CallerLookup::read(store::Session& session, std::span<const store::TokenHash> hashes,
+                                         store::CallerWith with) const {
+  return store::repeat_if_lost(session, [&] { return find_callers_(session, hashes, with); });
 }
 
 std::size_t CallerLookup::waiting() {
@@ -120,21 +144,23 @@ void CallerLookup::answer(std::span<Request* const> asked) {
   std::vector<store::TokenHash> hashes;
   hashes.reserve(asked.size());
   for (const Request* request : asked) hashes.push_back(request->hash);
-  auto callers = read(session_, hashes);
+  auto callers = read(session_, hashes, store::CallerWith::webhooks);
   for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->caller = std::move(callers.at(i));
 }
 
-void CallerLookup::finish(std::span<Request* const> asked, const std::exception_ptr& away) {
-  for (Request* request : asked) request->become(Request::State::answered);
+void CallerLookup::finish(const Request& own, std::span<Request* const> asked,
+                          const std::exception_ptr& away) {
+  for (Request* request : asked)
+    if (request != &own) request->tell(Request::Told::answered);
   if (away) {
     for (Request* request : waiting_) {
       request->error = away;
-      request->become(Request::State::answered);
+      request->tell(Request::Told::answered);
     }
     waiting_.clear();
   }
   asking_ = !waiting_.empty();
-  if (asking_) waiting_.front()->become(Request::State::its_turn);
+  if (asking_) waiting_.front()->tell(Request::Told::its_turn);
 }
 
 }  // namespace api

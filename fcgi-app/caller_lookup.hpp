@@ -23,8 +23,9 @@ namespace api {
 class CallerLookup {
  public:
   using Callers = std::vector<std::optional<store::Caller>>;
-  using FindCallers = std::function<Callers(store::Session&, std::span<const store::TokenHash>)>;
-  static constexpr std::size_t most_at_once = 8;
+  using FindCallers =
+      std::function<Callers(store::Session&, std::span<const store::TokenHash>, store::CallerWith)>;
+  static constexpr std::size_t most_at_once = 16;
 
   /// `find_callers` is for tests without a database.
   explicit CallerLookup(store::Session session, FindCallers find_callers = store::find_callers)
@@ -36,7 +37,8 @@ class CallerLookup {
 
   /// At once and on `session`, for who goes on to write with it: a connection that was lost is thereby found
   /// out, and replaced, while nothing has happened yet.
-  std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash) const;
+  std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash,
+                                          store::CallerWith with) const;
 
   /// How many look-ups wait for a running one to end.
   std::size_t waiting();
@@ -44,7 +46,8 @@ class CallerLookup {
  private:
   struct Request;
 
-  Callers read(store::Session& session, std::span<const store::TokenHash> hashes) const;
+  Callers read(store::Session& session, std::span<const store::TokenHash> hashes,
+               store::CallerWith with) const;
   /// So many as go together; nothing that allocates, since an exception here would leave the others waiting.
   struct Batch {
     std::array<Request*, most_at_once> requests{};
@@ -54,7 +57,8 @@ class CallerLookup {
   Batch take();
   std::exception_ptr ask(std::span<Request* const> asked);
   void answer(std::span<Request* const> asked);
-  void finish(std::span<Request* const> asked, const std::exception_ptr& away);
+  void ask_for_all(Request& own, std::unique_lock<std::mutex>& lock);
+  void finish(const Request& own, std::span<Request* const> asked, const std::exception_ptr& away);
 
   store::Session session_;  // of whose turn it is
   FindCallers find_callers_;

@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::array<Route, 16> table{{
     {"GET", "/webhooks", list_webhooks},
-    {"POST", "/webhooks", register_webhook},
+    {"POST", "/webhooks", register_webhook, false, store::CallerWith::nothing_else},
     {"GET", "/webhooks/eventos", list_events},
     {"POST", "/webhooks/test", test_event},
     {"GET", "/webhooks/{id}", show_webhook},
     {"PATCH", "/webhooks/{id}", change_webhook},
-    {"DELETE", "/webhooks/{id}", delete_webhook},
+    {"DELETE", "/webhooks/{id}", delete_webhook, false, store::CallerWith::nothing_else},
     {"PUT", "/webhooks/{id}/secreto", change_secret},
     {"DELETE", "/webhooks/{id}/secreto/anterior", end_grace},
     {"GET", "/webhooks/{id}/entregas", list_deliveries},

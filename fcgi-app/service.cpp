@@ -162,7 +162,7 @@ store::Caller Service::authenticate(const AccessLogEntry& entry) {
 /// Of a read, or of a request that is refused, together with others.
 std::optional<store::Caller> Service::find_caller(const Route* route, const store::TokenHash& hash) {
   if (route == nullptr || is_read(*route)) return callers_.find(hash);
-  return callers_.find_alone(session_, hash);
+  return callers_.find_alone(session_, hash, route->caller_with);
 }
 
 void Service::log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const {

@@ -139,6 +139,7 @@ void serve_once(Session& session, EntityId entity) {
 /// What the API does for an entity.
 void serve(Session& session, EntityId entity) {
   find_caller(session, webhook::crypto::sha256("token"));
+  find_caller(session, webhook::crypto::sha256("token"), CallerWith::nothing_else);
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, "s"}, keys());

@@ -47,6 +47,10 @@ BOOST_AUTO_TEST_CASE(many_tokens_in_any_order_and_repeated_find_each_its_own_ent
     for (const auto& webhook : callers.at(position)->webhooks) BOOST_TEST(webhook.entity == entity);
   }
   BOOST_CHECK(find_callers(session, {}).empty());
+  const auto alone = find_caller(session, two.hash, CallerWith::nothing_else).value();
+  BOOST_TEST(alone.id == 2);
+  BOOST_TEST(alone.token == two.id);
+  BOOST_TEST(alone.webhooks.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_token_finds_its_entity_until_it_expires_is_revoked_or_the_entity_is_disabled) {
@@ -57,16 +61,20 @@ BOOST_AUTO_TEST_CASE(a_token_finds_its_entity_until_it_expires_is_revoked_or_the
   const auto token = issue(session, 1);
   BOOST_CHECK_EQUAL(find_caller(session, token.hash)->name, "Una");
   BOOST_CHECK(find_caller(session, token.hash)->webhooks.empty());
+  const auto found = [&] { return find_caller(session, token.hash, CallerWith::nothing_else).has_value(); };
+  BOOST_CHECK(found());
+  BOOST_CHECK(
+      !find_caller(session, issue(session, 1, platform::Milliseconds(0)).hash, CallerWith::nothing_else));
   BOOST_CHECK(!find_caller(session, issue(session, 1, platform::Milliseconds(0)).hash));
   BOOST_CHECK(set_entity_active(session, 1, false));
-  BOOST_CHECK(!find_caller(session, token.hash));
+  BOOST_CHECK(!find_caller(session, token.hash) && !found());
   BOOST_CHECK(set_entity_active(session, 1, true));
-  BOOST_CHECK(find_caller(session, token.hash));
+  BOOST_CHECK(find_caller(session, token.hash) && found());
   BOOST_CHECK(revoke_token(session, token.id));
-  BOOST_CHECK(!find_caller(session, token.hash));
+  BOOST_CHECK(!find_caller(session, token.hash) && !found());
   BOOST_CHECK(!revoke_token(session, 999));
   BOOST_CHECK(!issue_token(session, {999, token.hash}));
-  BOOST_CHECK_EQUAL(list_tokens(session, 1).size(), 2U);
+  BOOST_CHECK_EQUAL(list_tokens(session, 1).size(), 3U);
 }
 
 BOOST_AUTO_TEST_CASE(five_webhooks_also_under_concurrent_requests) {

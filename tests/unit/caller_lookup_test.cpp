@@ -44,7 +44,7 @@ struct Fixture {
 
   Fixture()
       : lookup(store::Session({}, {"nobody"}),
-               [this](store::Session&, Hashes hashes) { return database(hashes); }) {}
+               [this](store::Session&, Hashes hashes, store::CallerWith) { return database(hashes); }) {}
 
   Answer ask(int entity) {
     return std::async(std::launch::async, [this, entity] { return lookup.find(hash_of(entity)); });

@@ -27,7 +27,7 @@ store::Webhook subscribed_to(webhook::Event event, bool active) {
 using Callers = api::CallerLookup::Callers;
 using Hashes = std::span<const store::TokenHash>;
 
-Callers stub(store::Session&, Hashes hashes) {
+Callers stub(store::Session&, Hashes hashes, store::CallerWith) {
   if (hashes.front() != webhook::access_token_hash(good_token)) return {std::nullopt};
   return {store::Caller{7,
                         "Entidad",
@@ -35,11 +35,15 @@ Callers stub(store::Session&, Hashes hashes) {
                          subscribed_to(webhook::Event::evaluacion_cerrada, false)}}};
 }
 
-Callers no_database(store::Session&, Hashes) { throw store::Unavailable(2002, "Can't connect to 10.1.2.3"); }
+Callers no_database(store::Session&, Hashes, store::CallerWith) {
+  throw store::Unavailable(2002, "Can't connect to 10.1.2.3");
+}
 
-Callers in_conflict(store::Session&, Hashes) { throw store::Conflict(1213, "Deadlock found"); }
+Callers in_conflict(store::Session&, Hashes, store::CallerWith) {
+  throw store::Conflict(1213, "Deadlock found");
+}
 
-Callers broken(store::Session&, Hashes) {
+Callers broken(store::Session&, Hashes, store::CallerWith) {
   throw store::DatabaseError(1146, "Table 'webhooks' doesn't exist");
 }
 

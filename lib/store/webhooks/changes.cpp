@@ -84,9 +84,8 @@ ChangedWebhook as_it_is(Session& session, EntityId entity, WebhookId id,
 Turned change_in_turn(Session& session, const Author& author, WebhookId id, const WebhookChange& change,
                       const Expected& expected, const ChangePolicy& policy) {
   // Before anything else is locked (registration_quota.hpp).
-  const auto turn = !change.empty() && policy.max_per_hour > 0
-                        ? std::optional(take_registration_turn(session, author.entity))
-                        : std::nullopt;
+  const bool limited = !change.empty() && policy.max_per_hour > 0;
+  if (limited) take_registration_turn(session, author.entity);
   session.query(lock_webhook, id, author.entity);
   const auto found = find_detail(session, author.entity, id);
   if (!found) return {{WebhookChanged::not_found}};
@@ -98,9 +97,9 @@ Turned change_in_turn(Session& session, const Author& author, WebhookId id, cons
   const auto ended =
       change.active.value_or(false) && before.active ? find_failure_streak(session, id, {}) : std::nullopt;
   const auto difference_ = difference(before, after, ended);
-  if (turn && !difference_.empty()) {
-    if (const auto wait = turn->wait_s(policy.max_per_hour)) return {{WebhookChanged::done}, wait};
-    count_registration(session, author.entity, policy.max_per_hour);
+  if (limited && !difference_.empty()) {
+    if (const auto wait = count_registration(session, author.entity, policy.max_per_hour))
+      return {{WebhookChanged::done}, wait};
   }
   if (!difference_.empty()) write_change(session, author, before, after, difference_, ended.has_value());
   return {as_it_is(session, author.entity, id, policy.disable_after)};

@@ -2,7 +2,6 @@
 // fills again in an hour, kept as one time: that at which it will be full. Deleting gives nothing back.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <stdexcept>
 
@@ -18,17 +17,11 @@ struct TooManyRegistrations : std::runtime_error {
   unsigned retry_after_s;
 };
 
-/// What an entity has used of its bucket.
-struct RegistrationTurn {
-  std::int64_t used_us;  // until the bucket is full: 0 to an hour
-
-  /// Whole seconds until one more passes, at least 1; nullopt: it passes now.
-  std::optional<unsigned> wait_s(unsigned max_per_hour) const;
-};
-
 /// Both are for a transaction that registers a webhook, the first one before anything else is locked: it
 /// keeps the entity's other registrations waiting until the transaction ends.
-RegistrationTurn take_registration_turn(Session& session, EntityId entity);
-void count_registration(Session& session, EntityId entity, unsigned max_per_hour);
+void take_registration_turn(Session& session, EntityId entity);
+/// In a turn that was taken. nullopt: it is counted; otherwise the whole seconds, at least 1, until one more
+/// passes. `max_per_hour`: at least 1.
+std::optional<unsigned> count_registration(Session& session, EntityId entity, unsigned max_per_hour);
 
 }  // namespace store

@@ -93,8 +93,7 @@ struct Turned {
 Turned change_in_turn(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                       const webhook::KeyRing& keys, unsigned max_per_hour) {
   // Before anything else is locked (registration_quota.hpp).
-  const auto turn =
-      max_per_hour > 0 ? std::optional(take_registration_turn(session, author.entity)) : std::nullopt;
+  if (max_per_hour > 0) take_registration_turn(session, author.entity);
   const auto rows = session.query(lock_secrets, id, author.entity);
   if (rows.empty()) return {{SecretChanged::not_found, {}}};
   const auto& now = rows.front();
@@ -104,9 +103,9 @@ Turned change_in_turn(Session& session, const Author& author, WebhookId id, cons
     return {set_again(session, author, id, now, at_once)};
   if (!now.null("anterior_hasta") && !at_once)
     return {{SecretChanged::grace_running, now.optional_time("anterior_hasta")}};
-  if (turn) {
-    if (const auto wait = turn->wait_s(max_per_hour)) return {{SecretChanged::done, {}}, wait};
-    count_registration(session, author.entity, max_per_hour);
+  if (max_per_hour > 0) {
+    if (const auto wait = count_registration(session, author.entity, max_per_hour))
+      return {{SecretChanged::done, {}}, wait};
   }
   const auto changed = set_another(session, id, now, wanted, keys);
   note(session, author, id, wanted.grace.count());

@@ -7,6 +7,7 @@
 #include "store/deliveries/cancelled.hpp"
 #include "store/session/batches.hpp"
 #include "store/session/rows_by_key.hpp"
+#include "store/session/sql_text.hpp"
 #include "store/webhooks/registration_quota.hpp"
 #include "store/webhooks/secret_change.hpp"
 #include "webhook/event_names.hpp"
@@ -20,19 +21,27 @@ namespace {
 // as a range of slots, or within a join, where a condition on `plaza` is no part of the seek, each slot by
 // itself.
 
-/// STRAIGHT_JOIN and the index: by hash, however small the tables. A row for each webhook, or one without.
-constexpr std::string_view callers_with_webhooks = R"sql(
-  SELECT STRAIGHT_JOIN t.hash, t.id AS token_id, t.solo_lectura, e.id AS entidad_id, e.nombre, w.id, w.url, w.eventos, w.activo, w.motivo,
+/// STRAIGHT_JOIN and the index: by hash, however small the tables.
+constexpr std::string_view select_callers = R"sql(
+  SELECT STRAIGHT_JOIN t.hash, t.id AS token_id, t.solo_lectura, e.id AS entidad_id, e.nombre)sql";
+constexpr std::string_view and_webhooks = R"sql(, w.id, w.url, w.eventos, w.activo, w.motivo,
     CAST(w.fecha_alta AS CHAR) AS fecha_alta, CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion,
-    x.ultimo_estado, x.ultimo_error
+    x.ultimo_estado, x.ultimo_error)sql";
+constexpr std::string_view from_tokens = R"sql(
   FROM tokens_acceso t FORCE INDEX (tokens_autenticar)
-  JOIN entidades e ON e.id = t.entidad_id
+  JOIN entidades e ON e.id = t.entidad_id)sql";
+constexpr std::string_view left_join_webhooks = R"sql(
   LEFT JOIN (JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
              STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad))
     ON w.entidad_id = e.id AND w.plaza = p.plaza
-  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
+constexpr std::string_view of_tokens = R"sql(
   WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa
     AND t.hash IN)sql";
+constexpr auto callers_alone = joined<select_callers, from_tokens, of_tokens>;
+/// A row for each webhook, or one without.
+constexpr auto callers_with_webhooks =
+    joined<select_callers, and_webhooks, from_tokens, left_join_webhooks, of_tokens>;
 
 // The newest that fit a filter, oldest first.
 
@@ -59,6 +68,10 @@ constexpr std::string_view webhook_by_id = R"sql(
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
+constexpr std::string_view webhook_just_inserted = R"sql(
+  SELECT id, entidad_id, url, eventos, activo, motivo, CAST(fecha_alta AS CHAR) AS fecha_alta,
+    NULL AS ultima_ejecucion, NULL AS ultimo_estado, NULL AS ultimo_error
+  FROM webhooks WHERE id = LAST_INSERT_ID())sql";
 
 constexpr std::string_view taken_slots = R"sql(
   SELECT plaza FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
@@ -106,15 +119,14 @@ std::optional<int> free_slot(Session& session, EntityId entity) {
 Webhook insert_into_slot(Session& session, const NewWebhook& webhook, int slot,
                          const webhook::KeyRing& keys) {
   session.update(insert_webhook, webhook.entity, slot, webhook.url, webhook.events.joined());
-  const WebhookId id = session.last_insert_id();
+  auto made = read_webhook(session.query(webhook_just_inserted).at(0));
   if (webhook.secret) {
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
-    const auto sealed = keys.seal(id, *webhook.secret);
+    const auto sealed = keys.seal(made.id, *webhook.secret);
     session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
-                   secret_fingerprint(keys, id, *webhook.secret), id);
+                   secret_fingerprint(keys, made.id, *webhook.secret), made.id);
   }
-  auto made = find_webhook(session, id).value();
-  note_change(session, {webhook.entity, webhook.token}, AuditedAction::registered, id,
+  note_change(session, {webhook.entity, webhook.token}, AuditedAction::registered, made.id,
               webhook::json::dump(
                   webhook::json::Object{{"url", made.url}, {"eventos", webhook::event_names(made.events)}}));
   return made;
@@ -126,15 +138,14 @@ struct Registered {
   std::optional<unsigned> retry_after_s;  // it has registered as many as it may
 };
 
-/// `turn`: of use with a limit, and taken then.
+/// With a limit, in a turn that was taken.
 Registered register_in_turn(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
-                            unsigned max_per_hour, const std::optional<RegistrationTurn>& turn) {
+                            unsigned max_per_hour) {
   const auto slot = free_slot(session, webhook.entity);
   if (!slot) return {};
   if (max_per_hour > 0) {
     // Committed: a first turn that is rolled back has all who wait for it deadlock.
-    if (const auto wait = turn.value().wait_s(max_per_hour)) return {{}, wait};
-    count_registration(session, webhook.entity, max_per_hour);
+    if (const auto wait = count_registration(session, webhook.entity, max_per_hour)) return {{}, wait};
   }
   return {insert_into_slot(session, webhook, *slot, keys), {}};
 }
@@ -168,11 +179,14 @@ Webhook read_webhook(const Row& row) {
           row.optional_text("ultimo_error").value_or("")};
 }
 
-std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes) {
+std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes,
+                                                CallerWith with) {
+  const bool and_webhooks_too = with == CallerWith::webhooks;
   std::vector<Parameter> keys;
   keys.reserve(hashes.size());
   for (const auto& hash : hashes) keys.emplace_back(webhook::crypto::to_hex(hash));
-  const auto rows = query_list(session, callers_with_webhooks, "UNHEX(?)", keys, "");
+  const auto rows =
+      query_list(session, and_webhooks_too ? callers_with_webhooks : callers_alone, "UNHEX(?)", keys, "");
   std::map<std::string, Caller> found;  // by the hash's bytes
   for (const auto& row : rows) {
     Caller& caller = found
@@ -182,7 +196,7 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
                                                                row.integer("token_id"),
                                                                row.boolean("solo_lectura")})
                          .first->second;
-    if (!row.null("id")) caller.webhooks.push_back(read_webhook(row));
+    if (and_webhooks_too && !row.null("id")) caller.webhooks.push_back(read_webhook(row));
   }
   for (auto& [key, caller] : found) std::ranges::sort(caller.webhooks, {}, &Webhook::id);
   std::vector<std::optional<Caller>> result;
@@ -194,16 +208,15 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
   return result;
 }
 
-std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash) {
-  return std::move(find_callers(session, std::span(&token_hash, 1)).front());
+std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash, CallerWith with) {
+  return std::move(find_callers(session, std::span(&token_hash, 1), with).front());
 }
 
 std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
                                       const webhook::KeyRing& keys, unsigned max_per_hour) {
   const auto work = [&] {
-    const auto turn =
-        max_per_hour > 0 ? std::optional(take_registration_turn(session, webhook.entity)) : std::nullopt;
-    return register_in_turn(session, webhook, keys, max_per_hour, turn);
+    if (max_per_hour > 0) take_registration_turn(session, webhook.entity);
+    return register_in_turn(session, webhook, keys, max_per_hour);
   };
   return register_in_transaction(session, work).webhook;
 }
@@ -217,9 +230,9 @@ RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, 
   };
   const auto work = [&]() -> Turned {
     // Without a limit, too: the first one could commit between our looks at its key and at the slots.
-    const auto turn = take_registration_turn(session, webhook.entity);
+    take_registration_turn(session, webhook.entity);
     if (auto earlier = find_earlier(session, request, keys)) return {{std::move(earlier), {}}};
-    const auto made = register_in_turn(session, webhook, keys, max_per_hour, turn);
+    const auto made = register_in_turn(session, webhook, keys, max_per_hour);
     if (!made.webhook) return {{}, made.retry_after_s};
     auto text = answer(*made.webhook);
     remember_request(session, request, keys, made.webhook->id, text);

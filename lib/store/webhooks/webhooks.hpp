@@ -32,23 +32,27 @@ struct Webhook {
 /// From the columns that have their names, and those of webhook_ejecuciones.
 Webhook read_webhook(const Row& row);
 
-/// Who calls the API, with its webhooks (5 at most), ordered by id: everything that a request needs to know,
-/// in one round trip.
+/// Who calls the API: everything that a request needs to know, in one round trip.
 struct Caller {
   EntityId id;
   std::string name;
-  std::vector<Webhook> webhooks;
+  std::vector<Webhook> webhooks;  // if they were asked for; five at most, ordered by id
   TokenId token = 0;       // that it calls with
   bool read_only = false;  // that token
 };
 
 using TokenHash = webhook::crypto::Sha256;
 
+/// What is read of a caller besides who it is. Its webhooks are half of a look-up's cost.
+enum class CallerWith { webhooks, nothing_else };
+
 /// For each hash, in order, who has that token; nullopt: no such token, or it or its entity is expired,
 /// revoked or disabled.
-std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes);
+std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes,
+                                                CallerWith with = CallerWith::webhooks);
 /// The same for one.
-std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash);
+std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash,
+                                  CallerWith with = CallerWith::webhooks);
 
 struct NewWebhook {
   EntityId entity;
