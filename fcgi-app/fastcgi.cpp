@@ -48,15 +48,18 @@ void append_record(std::string& records, int type, int request_id, std::string_v
   records += content;
 }
 
-/// The whole answer: the text as FCGI_STDOUT, its end, and FCGI_END_REQUEST with status 0,
+/// The whole answer: header block and body as FCGI_STDOUT, its end, and FCGI_END_REQUEST with status 0,
 /// FCGI_REQUEST_COMPLETE.
-std::string to_records(int request_id, std::string_view text) {
+std::string to_records(int request_id, const Response& response) {
   constexpr std::size_t longest = 0xFFF8;  // a multiple of 8, as the specification advises
-  constexpr std::size_t others = 4 * FCGI_HEADER_LEN;
+  constexpr std::size_t others = 5 * FCGI_HEADER_LEN;
+  const auto header = header_block(response);
+  std::string_view body = response.body;
   std::string records;
-  records.reserve(text.size() + text.size() / longest * FCGI_HEADER_LEN + others);
-  for (; !text.empty(); text.remove_prefix(std::min(longest, text.size())))
-    append_record(records, FCGI_STDOUT, request_id, text.substr(0, longest));
+  records.reserve(header.size() + body.size() + body.size() / longest * FCGI_HEADER_LEN + others);
+  append_record(records, FCGI_STDOUT, request_id, header);
+  for (; !body.empty(); body.remove_prefix(std::min(longest, body.size())))
+    append_record(records, FCGI_STDOUT, request_id, body.substr(0, longest));
   append_record(records, FCGI_STDOUT, request_id, {});
   const std::string complete(sizeof(FCGI_EndRequestBody), '\0');
   append_record(records, FCGI_END_REQUEST, request_id, complete);
@@ -66,8 +69,8 @@ std::string to_records(int request_id, std::string_view text) {
 /// In one piece where the socket has room for it: libfcgi's own stream sends 8 KiB at a time, and the end on
 /// its own; nginx, which does not buffer, is woken for each piece, encrypts and sends it. What a peer that is
 /// gone or too slow does not take is dropped with its connection.
-void write_answer(const FCGX_Request& fcgi, std::string_view text) {
-  const std::string records = to_records(fcgi.requestId, text);
+void write_answer(const FCGX_Request& fcgi, const Response& response) {
+  const std::string records = to_records(fcgi.requestId, response);
   std::string_view left = records;
   while (!left.empty()) {
     const auto sent = ::send(fcgi.ipcFd, left.data(), left.size(), MSG_NOSIGNAL);
@@ -160,7 +163,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(co
       continue;
     }
     const Request request = read_request(fcgi);
-    write_answer(fcgi, to_cgi(respond(request)));
+    write_answer(fcgi, respond(request));
     finish(fcgi, request.body_state);
   }
 }

@@ -56,16 +56,14 @@ Response error_response(const HttpError& error) {
   return response;
 }
 
-std::string to_cgi(const Response& response) {
+std::string header_block(const Response& response) {
   std::string text = "Status: " + std::to_string(response.status) + ' ';
-  text.reserve(256 + response.body.size());
+  text.reserve(256);
   text += reason_phrase(response.status);
   text.append("\r\nContent-Type: ").append(response.content_type);
   text.append("\r\nContent-Length: ").append(std::to_string(response.body.size())).append("\r\n");
   for (const Header& header : response.headers) text += header.name + ": " + header.value + "\r\n";
-  text += "\r\n";
-  text += response.body;
-  return text;
+  return text += "\r\n";
 }
 
 }  // namespace api

@@ -16,8 +16,8 @@ Response json_response(int status, const webhook::json::Value& body);
 Response message_response(int status, std::string_view message);
 Response error_response(const HttpError& error);
 
-/// The header block and the body (RFC 3875 section 6: a Status line instead of HTTP's own). With its length:
+/// What comes before the body (RFC 3875 section 6: a Status line instead of HTTP's own). With its length:
 /// nginx need not frame it, and a client sees when it was cut off.
-std::string to_cgi(const Response& response);
+std::string header_block(const Response& response);
 
 }  // namespace api

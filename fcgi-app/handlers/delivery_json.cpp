@@ -6,10 +6,6 @@
 namespace api {
 namespace {
 
-std::optional<std::string> text_of(const std::optional<store::UtcTime>& time) {
-  return time ? std::optional(platform::format_iso8601(*time)) : std::nullopt;
-}
-
 bool is_shown(const std::string& address, const std::vector<platform::IpNetwork>& hidden) {
   const auto parsed = platform::IpAddress::parse(address);
   return parsed && webhook::may_be_shown(*parsed, hidden);
@@ -24,10 +20,10 @@ void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& 
   writer.member("prueba", delivery.test);
   writer.member("estado", delivery.state);
   writer.member("intentos", delivery.attempts);
-  writer.member("creada", platform::format_iso8601(delivery.created));
-  writer.member("entregada", text_of(delivery.delivered));
-  writer.member("terminada", text_of(delivery.ended));
-  writer.member("proximoIntento", text_of(delivery.next_attempt));
+  writer.member("creada", delivery.created);
+  writer.member("entregada", delivery.delivered);
+  writer.member("terminada", delivery.ended);
+  writer.member("proximoIntento", delivery.next_attempt);
   writer.member("ultimoEstado", delivery.last_status);
   writer.member("ultimoError", delivery.last_error);
 }
@@ -38,7 +34,7 @@ void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt,
   writer.begin_object();
   writer.member("numero", attempt.number);
   writer.member("tipo", attempt.kind);
-  writer.member("inicio", platform::format_iso8601(attempt.started));
+  writer.member("inicio", attempt.started);
   writer.member("duracionMs", attempt.duration_ms);
   writer.member("direccion", shown ? attempt.address : std::nullopt);
   writer.member("firmas", attempt.signatures);

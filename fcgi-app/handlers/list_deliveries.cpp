@@ -49,7 +49,8 @@ Response list_deliveries(const Call& call) {
   const auto question = question_of(id, query);
   const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;
   const auto page = store::read_log_page(call.session, own_webhook(call).id, filter, limit, before);
-  webhook::json::Writer writer;
+  constexpr std::size_t usual_delivery = 400;
+  webhook::json::Writer writer((page.deliveries.size() + 1) * usual_delivery);
   writer.begin_object();
   writer.name("entregas");
   writer.begin_array();

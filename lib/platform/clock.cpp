@@ -30,7 +30,7 @@ unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
 }
 
 /// Over the zeros that stand there, from the right; digits that do not fit are lost.
-void write_number(std::string& text, std::size_t at, std::size_t length, unsigned number) {
+void write_number(Iso8601Text& text, std::size_t at, std::size_t length, unsigned number) {
   for (std::size_t i = at + length; i-- > at; number /= 10) text[i] = static_cast<char>('0' + number % 10);
 }
 
@@ -47,11 +47,12 @@ MonotonicTime MonotonicClock::now() {
 
 MonotonicTime monotonic_now() { return MonotonicClock::now(); }
 
-std::string format_iso8601(UtcTime time) {
+Iso8601Text iso8601_text(UtcTime time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date{day};
   const std::chrono::hh_mm_ss<Milliseconds> clock{time - day};
-  std::string text = "0000-00-00T00:00:00.000Z";
+  Iso8601Text text = std::to_array({'0', '0', '0', '0', '-', '0', '0', '-', '0', '0', 'T', '0',
+                                    '0', ':', '0', '0', ':', '0', '0', '.', '0', '0', '0', 'Z'});
   write_number(text, 0, 4, static_cast<unsigned>(static_cast<int>(date.year())));
   write_number(text, 5, 2, static_cast<unsigned>(date.month()));
   write_number(text, 8, 2, static_cast<unsigned>(date.day()));
@@ -60,6 +61,11 @@ std::string format_iso8601(UtcTime time) {
   write_number(text, 17, 2, static_cast<unsigned>(clock.seconds().count()));
   write_number(text, 20, 3, static_cast<unsigned>(clock.subseconds().count()));
   return text;
+}
+
+std::string format_iso8601(UtcTime time) {
+  const auto text = iso8601_text(time);
+  return {text.begin(), text.end()};
 }
 
 std::optional<std::chrono::sys_days> parse_date(std::string_view text) {

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ MonotonicTime monotonic_now();
 
 /// `2026-11-20T10:00:00.000Z`. Of the years 0 to 9999, as the database has them.
 std::string format_iso8601(UtcTime time);
+/// The same, for who writes hundreds.
+using Iso8601Text = std::array<char, 24>;
+Iso8601Text iso8601_text(UtcTime time);
 
 /// `2026-11-20`, a day that exists; nullopt otherwise.
 std::optional<std::chrono::sys_days> parse_date(std::string_view text);

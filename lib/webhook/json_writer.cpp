@@ -3,18 +3,58 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+
 namespace webhook::json {
 
 namespace {
-rapidjson::SizeType size(std::string_view text) { return static_cast<rapidjson::SizeType>(text.size()); }
+
+/// RFC 8259, 7.
+bool needs_escape(char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\'; }
+
+bool needs_escape(std::string_view text) {
+  constexpr std::size_t block = 16;
+  // Of so many, without an early end, the compiler looks at all at once.
+  for (; text.size() >= block; text.remove_prefix(block)) {
+    unsigned char found = 0;
+    for (std::size_t i = 0; i < block; ++i) found |= static_cast<unsigned char>(needs_escape(text[i]));
+    if (found != 0) return true;
+  }
+  return std::ranges::any_of(text, [](char c) { return needs_escape(c); });
+}
+
+/// The library writes texts character by character; one without anything to escape, as nearly all are, is
+/// copied.
+class CopyingWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
+ public:
+  using rapidjson::Writer<rapidjson::StringBuffer>::Writer;
+
+  void text(std::string_view text) {
+    if (needs_escape(text))
+      String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+    else
+      plain_text(text);
+  }
+
+  void plain_text(std::string_view text) {
+    Prefix(rapidjson::kStringType);
+    char* to = os_->Push(text.size() + 2);
+    *to++ = '"';
+    to = std::ranges::copy(text, to).out;
+    *to = '"';
+  }
+};
+
 }  // namespace
 
 struct Writer::Impl {
-  rapidjson::StringBuffer buffer{nullptr, 4096};  // enough for most answers
-  rapidjson::Writer<rapidjson::StringBuffer> writer{buffer};
+  explicit Impl(std::size_t expected) : buffer(nullptr, expected) {}
+
+  rapidjson::StringBuffer buffer;
+  CopyingWriter writer{buffer};
 };
 
-Writer::Writer() : impl_(std::make_unique<Impl>()) {}
+Writer::Writer(std::size_t expected) : impl_(std::make_unique<Impl>(expected)) {}
 Writer::~Writer() = default;
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
@@ -23,11 +63,15 @@ void Writer::begin_object() { impl_->writer.StartObject(); }
 void Writer::end_object() { impl_->writer.EndObject(); }
 void Writer::begin_array() { impl_->writer.StartArray(); }
 void Writer::end_array() { impl_->writer.EndArray(); }
-void Writer::name(std::string_view name) { impl_->writer.Key(name.data(), size(name)); }
+void Writer::name(Name name) { impl_->writer.plain_text(name.text()); }
 
 void Writer::write(std::nullptr_t) { impl_->writer.Null(); }
 void Writer::write(std::int64_t number) { impl_->writer.Int64(number); }
-void Writer::write(std::string_view text) { impl_->writer.String(text.data(), size(text)); }
+void Writer::write(std::string_view text) { impl_->writer.text(text); }
+void Writer::write(platform::UtcTime time) {
+  const auto text = platform::iso8601_text(time);
+  impl_->writer.plain_text({text.data(), text.size()});
+}
 void Writer::write_bool(bool b) { impl_->writer.Bool(b); }
 
 void Writer::write(const Value& value) {
@@ -43,7 +87,10 @@ void Writer::write(const Value& value) {
     end_array();
   } else if (const auto* object = value.object()) {
     begin_object();
-    for (const auto& [name, member] : *object) this->member(name, member);
+    for (const auto& [name, member] : *object) {
+      impl_->writer.text(name);
+      write(member);
+    }
     end_object();
   } else {
     write(nullptr);

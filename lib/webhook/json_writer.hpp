@@ -2,21 +2,38 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "platform/clock.hpp"
 #include "webhook/json.hpp"
 
 namespace webhook::json {
+
+/// A member's name that stands in the program: seen to need no escape when that is compiled.
+class Name {
+ public:
+  template <std::size_t size>
+  consteval Name(const char (&name)[size]) : text_(name, size - 1) {  // NOLINT: converts, and of a literal
+    for (const char c : text_)
+      if (c < ' ' || c == '"' || c == '\\') throw "would have to be escaped";
+  }
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
 
 /// Compact, escaped as `dump` does. The caller sees to the structure: in an object a name before each value,
 /// and an end for each begin.
 class Writer {
  public:
-  Writer();
+  /// `expected`: so many bytes cost no second allocation.
+  explicit Writer(std::size_t expected = 4096);
   ~Writer();
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;
@@ -25,7 +42,7 @@ class Writer {
   void end_object();
   void begin_array();
   void end_array();
-  void name(std::string_view name);
+  void name(Name name);
 
   void write(std::nullptr_t);
   void write(std::same_as<bool> auto b) { write_bool(b); }
@@ -33,6 +50,7 @@ class Writer {
   void write(std::string_view text);
   void write(const std::string& text) { write(std::string_view(text)); }
   void write(const char* text) { write(std::string_view(text)); }
+  void write(platform::UtcTime time);  // as a text, in ISO 8601
   void write(const Value& value);
   template <class T>
   void write(const std::optional<T>& value) {
@@ -43,7 +61,7 @@ class Writer {
   }
 
   template <class T>
-  void member(std::string_view its_name, const T& value) {
+  void member(Name its_name, const T& value) {
     name(its_name);
     write(value);
   }

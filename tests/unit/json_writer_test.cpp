@@ -17,6 +17,8 @@ BOOST_AUTO_TEST_CASE(members_are_written_in_order_and_by_type) {
   writer.member("nulo", nullptr);
   writer.member("nada", std::optional<std::int64_t>());
   writer.member("algo", std::optional<std::string>("x"));
+  writer.member("instante", platform::UtcTime(platform::Milliseconds(1763632800123)));
+  writer.member("nunca", std::optional<platform::UtcTime>());
   writer.member("valor", Value(webhook::json::Number{"7.50"}));
   writer.name("lista");
   writer.begin_array();
@@ -28,7 +30,7 @@ BOOST_AUTO_TEST_CASE(members_are_written_in_order_and_by_type) {
   BOOST_TEST(
       writer.take() ==
       R"({"texto":"una \"cita\" y una \\","cadena":"ñ\n\u0001","entero":-9007199254740993,"cierto":true,)"
-      R"("nulo":null,"nada":null,"algo":"x","valor":7.50,"lista":[{},"y"]})");
+      R"("nulo":null,"nada":null,"algo":"x","instante":"2025-11-20T10:00:00.123Z","nunca":null,"valor":7.50,"lista":[{},"y"]})");
 }
 
 BOOST_AUTO_TEST_CASE(it_escapes_as_dump_does) {
@@ -36,6 +38,23 @@ BOOST_AUTO_TEST_CASE(it_escapes_as_dump_does) {
     Writer writer;
     writer.write(text);
     BOOST_TEST(writer.take() == webhook::json::dump(Value(text)));
+  }
+}
+
+// What needs no escape is copied: wherever the one character stands that does, it is seen.
+BOOST_AUTO_TEST_CASE(each_character_that_json_forbids_is_escaped_wherever_it_stands) {
+  for (int c = 0; c < 256; ++c) {
+    const auto character = static_cast<char>(c);
+    const bool escaped = c < ' ' || character == '"' || character == '\\';
+    for (std::size_t at = 0; at < 40; ++at) {
+      std::string text(40, 'a');
+      text[at] = character;
+      Writer writer;
+      writer.write(text);
+      const auto written = writer.take();
+      BOOST_TEST_REQUIRE((written == '"' + text + '"') != escaped);
+      if (c < 128) BOOST_TEST_REQUIRE(*webhook::json::parse(written).string() == text);
+    }
   }
 }
 

@@ -9,9 +9,21 @@ namespace {
 /// The second one, so that what is read of it is not the first one's.
 Row row_of(std::optional<std::string_view> value) {
   const auto result = std::make_shared<Result>(std::vector<std::string>{"id", "value"});
-  for (const auto& cell : {std::optional<std::string_view>("6"), {"before"}, {"7"}, value})
-    result->append(cell);
+  result->append("6");
+  result->append("before");
+  result->append("7");
+  if (value)
+    result->append(*value);
+  else
+    result->append(std::nullopt);
   return {result, 1};
+}
+
+/// Of a cell that was fetched as a number.
+Row row_of_number(std::int64_t value) {
+  const auto result = std::make_shared<Result>(std::vector<std::string>{"value"});
+  result->append(value);
+  return {result, 0};
 }
 
 auto says(std::string_view text) {
@@ -32,6 +44,20 @@ BOOST_AUTO_TEST_CASE(columns_are_read_by_name) {
   BOOST_TEST(row.optional_integer("value").value() == 1);
   BOOST_TEST(!row.null("value"));
   BOOST_TEST((row_of("1970-01-01 00:00:01.000").time("value") == UtcTime(std::chrono::seconds(1))));
+  BOOST_TEST((row_of("1001000").unix_time("value") == UtcTime(platform::Milliseconds(1001))));
+  BOOST_TEST((row_of("-1000").optional_unix_time("value") == UtcTime(platform::Milliseconds(-1))));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_fetched_as_a_number_is_read_as_what_is_asked_for) {
+  BOOST_TEST(row_of_number(-7).integer("value") == -7);
+  BOOST_TEST(row_of_number(-7).text("value") == "-7");
+  BOOST_TEST(row_of_number(-7).optional_text("value").value() == "-7");
+  BOOST_TEST(row_of_number(7).unsigned_integer("value") == 7U);
+  BOOST_TEST(!row_of_number(0).boolean("value"));
+  BOOST_TEST(!row_of_number(0).null("value"));
+  BOOST_TEST((row_of_number(1'001'000).optional_unix_time("value") == UtcTime(platform::Milliseconds(1001))));
+  BOOST_CHECK_EXCEPTION(row_of_number(-7).unsigned_integer("value"), std::runtime_error,
+                        says("column value is not the integer its reader expects: -7"));
 }
 
 BOOST_AUTO_TEST_CASE(null_is_nothing_or_an_error) {
@@ -40,6 +66,7 @@ BOOST_AUTO_TEST_CASE(null_is_nothing_or_an_error) {
   BOOST_TEST(!row.optional_text("value"));
   BOOST_TEST(!row.optional_integer("value"));
   BOOST_TEST(!row.optional_time("value"));
+  BOOST_TEST(!row.optional_unix_time("value"));
   const auto null = says("column value is NULL where its reader expects a value");
   BOOST_CHECK_EXCEPTION(row.text("value"), std::runtime_error, null);
   BOOST_CHECK_EXCEPTION(row.integer("value"), std::runtime_error, null);

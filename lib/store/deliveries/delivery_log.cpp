@@ -14,10 +14,11 @@ constexpr unsigned looked_at = 2000;
 constexpr unsigned shown_attempts = 100;
 
 constexpr std::string_view columns = R"sql(
-    e.id, e.estado, e.intentos, CAST(e.creada_en AS CHAR) AS creada_en, CAST(e.entregada_en AS CHAR) AS entregada_en,
-    CAST(e.terminada_en AS CHAR) AS terminada_en,
-    IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento, e.ultimo_estado,
-    e.ultimo_error)sql";
+    e.id, e.estado, e.intentos, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.creada_en) AS creada_en,
+    TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.entregada_en) AS entregada_en,
+    TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.terminada_en) AS terminada_en,
+    IF(e.estado = 'pendiente', TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.proximo_intento), NULL)
+      AS proximo_intento, e.ultimo_estado, e.ultimo_error)sql";
 constexpr std::string_view select = "SELECT";
 constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS prueba";
 
@@ -58,10 +59,10 @@ LoggedDelivery read_logged(const Row& row) {
                           row.boolean("prueba"),
                           row.text("estado"),
                           row.integer("intentos"),
-                          row.time("creada_en"),
-                          row.optional_time("entregada_en"),
-                          row.optional_time("terminada_en"),
-                          row.optional_time("proximo_intento"),
+                          row.unix_time("creada_en"),
+                          row.optional_unix_time("entregada_en"),
+                          row.optional_unix_time("terminada_en"),
+                          row.optional_unix_time("proximo_intento"),
                           row.optional_integer("ultimo_estado"),
                           row.text("ultimo_error")};
   if (delivery.state == "entregada" && !delivery.delivered) delivery.delivered = delivery.ended;

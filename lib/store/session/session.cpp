@@ -12,9 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <limits>
 #include <map>
 
 #include "platform/file.hpp"
@@ -71,58 +68,45 @@ std::vector<std::string> read_columns(sql::ResultSet& result) {
   return columns;
 }
 
-/// Whether it is fetched as a number: the connector's text of one costs a printf.
-enum class Fetched { text, integer, unsigned_integer };
-
-std::vector<Fetched> read_types(sql::ResultSet& result) {
+/// Which are fetched as numbers: the connector's text of one costs a printf. Not BIGINT UNSIGNED, of which
+/// an int64 does not hold all.
+std::vector<bool> read_which_are_integers(sql::ResultSet& result) {
   auto& meta = *result.getMetaData();
-  std::vector<Fetched> types(meta.getColumnCount(), Fetched::text);
-  for (unsigned i = 0; i < types.size(); ++i) {
+  std::vector<bool> integers(meta.getColumnCount());
+  for (unsigned i = 0; i < integers.size(); ++i) {
     switch (meta.getColumnType(i + 1)) {
       case sql::DataType::TINYINT:
       case sql::DataType::SMALLINT:
       case sql::DataType::MEDIUMINT:
       case sql::DataType::INTEGER:
+        integers[i] = true;
+        break;
       case sql::DataType::BIGINT:
-        types[i] = meta.isSigned(i + 1) ? Fetched::integer : Fetched::unsigned_integer;
+        integers[i] = meta.isSigned(i + 1);
         break;
       default:
         break;
     }
   }
-  return types;
+  return integers;
 }
 
-template <class T>
-void append_number(Result& to, T number) {
-  std::array<char, std::numeric_limits<T>::digits10 + 2> text;
-  const auto end = std::to_chars(text.begin(), text.end(), number).ptr;
-  to.append(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
-}
-
-void append_cell(Result& to, sql::ResultSet& from, unsigned column, Fetched type) {
+void append_cell(Result& to, sql::ResultSet& from, unsigned column, bool is_integer) {
   if (from.isNull(column)) return to.append(std::nullopt);
-  switch (type) {
-    case Fetched::integer:
-      return append_number(to, from.getInt64(column));
-    case Fetched::unsigned_integer:
-      return append_number(to, from.getUInt64(column));
-    case Fetched::text:
-      break;
-  }
+  if (is_integer) return to.append(std::int64_t{from.getInt64(column)});
   const sql::SQLString text = from.getString(column);
   to.append(std::string_view(text.c_str(), text.length()));
 }
 
 Rows read_rows(sql::ResultSet& from) {
   const auto result = std::make_shared<Result>(read_columns(from));
-  const auto types = read_types(from);
+  const auto integers = read_which_are_integers(from);
   result->reserve(from.rowsCount());
   Rows rows;
   rows.reserve(from.rowsCount());
   while (from.next()) {
     rows.emplace_back(result, rows.size());
-    for (unsigned i = 0; i < types.size(); ++i) append_cell(*result, from, i + 1, types[i]);
+    for (unsigned i = 0; i < integers.size(); ++i) append_cell(*result, from, i + 1, integers[i]);
   }
   return rows;
 }
