@@ -145,25 +145,32 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     assert installation.sql("SELECT COUNT(*) FROM apientidades.notificaciones_resultado WHERE entidad_id = 77") == [["1"]]
 
 
+def rights(installation, user):
+    """Of columns, tables and the database."""
+    where = f"table_schema = 'apientidades' AND grantee = CONCAT(QUOTE('{user}'), '@', QUOTE('localhost'))"
+    places = (("column_privileges", "CONCAT(table_name, '.', column_name)"), ("table_privileges", "table_name"), ("schema_privileges", "'*'"))
+    return sorted(installation.sql(" UNION ALL ".join(
+        f"SELECT privilege_type, {place}, is_grantable FROM information_schema.{table} WHERE {where}" for table, place in places)))
+
+
 def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, installation):
-    """Rights to a column, a table and the database, as an earlier version had them; those in another database are not ours."""
-    rights = " UNION ALL ".join(
-        f"SELECT privilege_type, {place} FROM information_schema.{table} WHERE table_schema = 'apientidades' AND grantee = "
-        "CONCAT(QUOTE('apientidades_api'), '@', QUOTE('localhost'))" for table, place in (
-            ("column_privileges", "CONCAT(table_name, '.', column_name)"), ("table_privileges", "table_name"), ("schema_privileges", "'*'")))
-    before = sorted(installation.sql(rights))
-    installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); GRANT SELECT (a) ON otra.t TO apientidades_api@localhost;"
-                     " GRANT SELECT (etiqueta), UPDATE (caduca) ON apientidades.tokens_acceso TO apientidades_api@localhost;"
-                     " GRANT SELECT ON apientidades.tokens_acceso TO apientidades_api@localhost;"
-                     " GRANT DELETE ON apientidades.* TO apientidades_api@localhost")
+    """As an earlier version may have had it; what is in another database is not ours."""
+    before = rights(installation, "apientidades_api")
+    user = "apientidades_api@localhost"
+    installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); CREATE TABLE apientidades.`mi-tabla` (`una columna` INT);"
+                     f" GRANT SELECT (a) ON otra.t TO {user};"
+                     f" GRANT SELECT (etiqueta), UPDATE (caduca) ON apientidades.tokens_acceso TO {user};"
+                     f" GRANT SELECT ON apientidades.tokens_acceso TO {user} WITH GRANT OPTION;"
+                     f" GRANT SELECT (`una columna`), DELETE ON apientidades.`mi-tabla` TO {user};"
+                     f" GRANT DELETE ON apientidades.* TO {user} WITH GRANT OPTION")
     try:
-        assert len(installation.sql(rights)) == len(before) + 4
+        assert len(rights(installation, "apientidades_api")) > len(before) + 3
         machine.run("apientidades-setup-database")
-        assert sorted(installation.sql(rights)) == before
+        assert rights(installation, "apientidades_api") == before
         assert installation.sql("SELECT COUNT(*) FROM information_schema.column_privileges WHERE table_schema = 'otra'") == [["1"]]
-        assert installation.sql("SELECT user FROM mysql.user WHERE user = 'apientidades_model'") == []
+        assert "stays" not in machine.run("apientidades-setup-database").stderr
     finally:
-        installation.sql("DROP DATABASE otra; REVOKE SELECT (a) ON otra.t FROM apientidades_api@localhost")
+        installation.sql(f"DROP DATABASE otra; REVOKE SELECT (a) ON otra.t FROM {user}; DROP TABLE apientidades.`mi-tabla`")
     installation.wait_working()
 
 

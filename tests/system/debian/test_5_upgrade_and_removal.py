@@ -60,6 +60,8 @@ def apt(machine, package) -> str:
 def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
     files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
     before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
+    # Rights that the version before had and this one has not.
+    installation.sql("GRANT SELECT (etiqueta), DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")
     with Load(installation) as load:
         apt(machine, next_package)
         load.goes_on()
@@ -70,6 +72,7 @@ def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, ne
     last = installation.admin("db", "status")[-1]
     assert "prueba" in last["nombre"] and last["aplicada"]
     assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
+    assert "etiqueta" not in (grants := str(installation.sql("SHOW GRANTS FOR apientidades_api@localhost"))) and "DELETE ON `apientidades`.`tokens" not in grants
 
 
 def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_package):
