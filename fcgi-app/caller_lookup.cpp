@@ -49,7 +49,7 @@ struct CallerLookup::Request {
 namespace {
 
 constexpr std::chrono::milliseconds rush(1);  // the last statement ended so short a time ago
-constexpr std::size_t enough = 8;             // more make little difference to what a statement costs each
+constexpr std::size_t enough = 8;             // go at once: to wait for more would cost more than it saves
 
 /// When requests come one upon another, a moment's wait makes fewer statements of them, and the processor
 /// time goes to those that are on their way here.

@@ -54,12 +54,15 @@ std::string to_records(int request_id, const Response& response) {
   constexpr std::size_t longest = 0xFFF8;  // a multiple of 8, as the specification advises
   constexpr std::size_t others = 5 * FCGI_HEADER_LEN;
   const auto header = header_block(response);
-  std::string_view body = response.body;
   std::string records;
-  records.reserve(header.size() + body.size() + body.size() / longest * FCGI_HEADER_LEN + others);
-  append_record(records, FCGI_STDOUT, request_id, header);
-  for (; !body.empty(); body.remove_prefix(std::min(longest, body.size())))
-    append_record(records, FCGI_STDOUT, request_id, body.substr(0, longest));
+  records.reserve(header.size() + response.body.size() + response.body.size() / longest * FCGI_HEADER_LEN +
+                  others);
+  const auto append = [&](std::string_view text) {
+    for (; !text.empty(); text.remove_prefix(std::min(longest, text.size())))
+      append_record(records, FCGI_STDOUT, request_id, text.substr(0, longest));
+  };
+  append(header);
+  append(response.body);
   append_record(records, FCGI_STDOUT, request_id, {});
   const std::string complete(sizeof(FCGI_EndRequestBody), '\0');
   append_record(records, FCGI_END_REQUEST, request_id, complete);

@@ -16,7 +16,8 @@ struct Route {
   std::string_view pattern;  // below base_path; `{id}` and the like stand for one non-empty segment each
   Handler handler;
   bool no_body = false;  // of a POST: whatever it carries is not looked at
-  store::CallerWith caller_with = store::CallerWith::webhooks;  // of what changes something: what it asks for
+  store::CallerWith caller_with =
+      store::CallerWith::webhooks;  // of one that writes: what is read of the caller
 };
 
 /// Where two patterns fit a path, the one that comes first is meant: literals before `{id}`.

@@ -9,10 +9,7 @@ namespace webhook::json {
 
 namespace {
 
-/// RFC 8259, 7.
-bool needs_escape(char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\'; }
-
-bool needs_escape(std::string_view text) {
+bool has_escapes(std::string_view text) {
   constexpr std::size_t block = 16;
   // Of so many, without an early end, the compiler looks at all at once.
   for (; text.size() >= block; text.remove_prefix(block)) {
@@ -30,7 +27,7 @@ class CopyingWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
   using rapidjson::Writer<rapidjson::StringBuffer>::Writer;
 
   void text(std::string_view text) {
-    if (needs_escape(text))
+    if (has_escapes(text))
       String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
     else
       plain_text(text);

@@ -14,13 +14,16 @@
 
 namespace webhook::json {
 
+/// RFC 8259, 7.
+constexpr bool needs_escape(char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\'; }
+
 /// A member's name that stands in the program: seen to need no escape when that is compiled.
 class Name {
  public:
   template <std::size_t size>
   consteval Name(const char (&name)[size]) : text_(name, size - 1) {  // NOLINT: converts, and of a literal
     for (const char c : text_)
-      if (c < ' ' || c == '"' || c == '\\') throw "would have to be escaped";
+      if (needs_escape(c)) throw "would have to be escaped";
   }
   std::string_view text() const { return text_; }
 

@@ -215,6 +215,24 @@ BOOST_AUTO_TEST_CASE(a_test_that_nobody_would_receive_is_404) {
   BOOST_TEST(inactive.status == 404);
 }
 
+BOOST_AUTO_TEST_CASE(who_registers_or_deletes_is_not_asked_for_other_webhooks) {
+  const auto asked_with = [](const Call& call) {
+    std::optional<store::CallerWith> asked;
+    const auto status = respond(call, [&](store::Session&, Hashes, store::CallerWith with) -> Callers {
+                          asked = with;
+                          return {std::nullopt};
+                        }).status;
+    BOOST_TEST(status == 401);
+    return asked.value();
+  };
+  using enum store::CallerWith;
+  BOOST_CHECK(asked_with(post("/webhooks", "{}")) == nothing_else);
+  BOOST_CHECK(asked_with({.method = "DELETE", .path = "/webhooks/1"}) == nothing_else);
+  BOOST_CHECK(asked_with({.path = "/webhooks"}) == webhooks);
+  BOOST_CHECK(asked_with({.method = "PATCH", .path = "/webhooks/1"}) == webhooks);
+  BOOST_CHECK(asked_with(post("/webhooks/test", "{}")) == webhooks);
+}
+
 BOOST_AUTO_TEST_CASE(while_the_database_is_away_503_and_when_to_come_back) {
   for (const auto find_callers : {no_database, in_conflict}) {
     const api::Response response = respond({}, find_callers);

@@ -40,12 +40,6 @@ UtcTime time_of(std::int64_t microseconds) {
 
 }  // namespace
 
-void Result::reserve(std::size_t rows) {
-  constexpr std::size_t usual_row = 64;
-  cells_.reserve(rows * columns_.size());
-  text_.reserve(rows * usual_row);
-}
-
 void Result::append(std::string_view text) {
   cells_.emplace_back(Place{text_.size(), text.size()});
   text_ += text;

@@ -22,7 +22,7 @@ class Result {
   /// The columns, as the SELECT calls them, in order.
   explicit Result(std::vector<std::string> columns) : columns_(std::move(columns)) {}
 
-  void reserve(std::size_t rows);
+  void reserve(std::size_t rows) { cells_.reserve(rows * columns_.size()); }
   // The next cell: NULL, a number, or a text.
   void append(std::nullopt_t) { cells_.emplace_back(); }
   void append(std::int64_t number) { cells_.emplace_back(number); }
