@@ -77,8 +77,8 @@ std::optional<store::Caller> CallerLookup::find(const store::TokenHash& hash) {
   return std::move(own.caller);
 }
 
-/// With the mutex held, as it is again at the end.
-void CallerLookup::ask_for_all(Request& own, std::unique_lock<std::mutex>& lock) {
+/// With the mutex held.
+void CallerLookup::ask_for_all(const Request& own, std::unique_lock<std::mutex>& lock) {
   const bool rushed = platform::monotonic_now() - last_end_ < rush;
   if (rushed && waiting_.size() < enough) let_others_come(lock);
   const auto batch = take();
@@ -86,7 +86,19 @@ void CallerLookup::ask_for_all(Request& own, std::unique_lock<std::mutex>& lock)
   const auto away = ask(batch.all());
   lock.lock();
   last_end_ = platform::monotonic_now();
-  finish(own, batch.all(), away);
+  std::vector<Request*> refused;
+  if (away) refused.swap(waiting_);
+  asking_ = !waiting_.empty();
+  Request* const next = asking_ ? waiting_.front() : nullptr;
+  // Who is woken may take the processor from us: not with the mutex held, for which all would wait.
+  lock.unlock();
+  if (next != nullptr) next->tell(Request::Told::its_turn);
+  for (Request* request : batch.all())
+    if (request != &own) request->tell(Request::Told::answered);
+  for (Request* request : refused) {
+    request->error = away;
+    request->tell(Request::Told::answered);
+  }
 }
 
 std::optional<store::Caller> CallerLookup::find_alone(store::Session& session, const store::TokenHash& hash,
@@ -146,21 +158,6 @@ void CallerLookup::answer(std::span<Request* const> asked) {
   for (const Request* request : asked) hashes.push_back(request->hash);
   auto callers = read(session_, hashes, store::CallerWith::webhooks);
   for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->caller = std::move(callers.at(i));
-}
-
-void CallerLookup::finish(const Request& own, std::span<Request* const> asked,
-                          const std::exception_ptr& away) {
-  for (Request* request : asked)
-    if (request != &own) request->tell(Request::Told::answered);
-  if (away) {
-    for (Request* request : waiting_) {
-      request->error = away;
-      request->tell(Request::Told::answered);
-    }
-    waiting_.clear();
-  }
-  asking_ = !waiting_.empty();
-  if (asking_) waiting_.front()->tell(Request::Told::its_turn);
 }
 
 }  // namespace api

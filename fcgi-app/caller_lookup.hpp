@@ -57,8 +57,7 @@ class CallerLookup {
   Batch take();
   std::exception_ptr ask(std::span<Request* const> asked);
   void answer(std::span<Request* const> asked);
-  void ask_for_all(Request& own, std::unique_lock<std::mutex>& lock);
-  void finish(const Request& own, std::span<Request* const> asked, const std::exception_ptr& away);
+  void ask_for_all(const Request& own, std::unique_lock<std::mutex>& lock);
 
   store::Session session_;  // of whose turn it is
   FindCallers find_callers_;
