@@ -37,8 +37,8 @@ struct Caller {
   EntityId id;
   std::string name;
   std::vector<Webhook> webhooks;  // if they were asked for; five at most, ordered by id
-  TokenId token = 0;       // that it calls with
-  bool read_only = false;  // that token
+  TokenId token = 0;              // that it calls with
+  bool read_only = false;         // that token
 };
 
 using TokenHash = webhook::crypto::Sha256;
