@@ -165,10 +165,13 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
                      f" GRANT DELETE ON apientidades.* TO {user} WITH GRANT OPTION")
     try:
         assert len(rights(installation, "apientidades_api")) > len(before) + 3
+        with_surplus = rights(installation, "apientidades_api")
         machine.run("apientidades-setup-database")
+        assert rights(installation, "apientidades_api") == with_surplus, "a version before may still run"
+        machine.run("apientidades-setup-database", "--withdraw")
         assert rights(installation, "apientidades_api") == before
         assert installation.sql("SELECT COUNT(*) FROM information_schema.column_privileges WHERE table_schema = 'otra'") == [["1"]]
-        assert "stays" not in machine.run("apientidades-setup-database").stderr
+        assert "stays" not in machine.run("apientidades-setup-database", "--withdraw").stderr
     finally:
         installation.sql(f"DROP DATABASE otra; REVOKE SELECT (a) ON otra.t FROM {user}; DROP TABLE apientidades.`mi-tabla`")
     installation.wait_working()
@@ -195,3 +198,6 @@ def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it
         assert refused.returncode == 1 and f"apientidades_{user} has not yet" in refused.stderr and column in refused.stderr
         machine.shell(setup)
     machine.run("apientidades-setup-database", "--upgrade")
+    installation.sql(f"GRANT SELECT (etiqueta) ON apientidades.tokens_acceso TO apientidades_api@'{ADDRESS}'")
+    machine.shell("MYSQL_PWD=contrasena apientidades-setup-database --user dba --withdraw")
+    assert "etiqueta" not in str(installation.sql(f"SHOW GRANTS FOR apientidades_api@'{ADDRESS}'"))

@@ -72,7 +72,8 @@ def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, ne
     last = installation.admin("db", "status")[-1]
     assert "prueba" in last["nombre"] and last["aplicada"]
     assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
-    assert "etiqueta" not in (grants := str(installation.sql("SHOW GRANTS FOR apientidades_api@localhost"))) and "DELETE ON `apientidades`.`tokens" not in grants
+    grants = str(installation.sql("SHOW GRANTS FOR apientidades_api@localhost"))
+    assert "etiqueta" not in grants and "DELETE ON `apientidades`.`tokens_acceso`" not in grants
 
 
 def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_package):
