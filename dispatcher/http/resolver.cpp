@@ -2,12 +2,11 @@
 
 #include <ares.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <list>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -21,8 +20,17 @@ namespace {
 using platform::Milliseconds;
 using platform::MonotonicTime;
 
-constexpr const char* configuration = "/etc/resolv.conf";
-constexpr int tries = 2;  // of each server; c-ares doubles its wait in the second round
+/// How a lookup asks each server: with EDNS, so that answers of more than 512 bytes need no TCP, and where
+/// nothing comes of that once more without, for servers and firewalls that drop what they do not know. c-ares
+/// doubles its wait for a second try.
+struct Round {
+  bool edns;
+  int tries;
+  int wait;  // for the first try, in fifths of the lookup's patience
+};
+constexpr std::array rounds{Round{true, 2, 1}, Round{false, 1, 2}};
+constexpr int fifths = 5;
+constexpr int edns_bytes = 1232;  // what passes every link in one piece (DNS flag day 2020)
 
 void require(int code) {
   if (code != ARES_SUCCESS) throw std::runtime_error(std::string("c-ares: ") + ares_strerror(code));
@@ -34,49 +42,29 @@ void initialise() {
   require(code);
 }
 
-/// Tells one content of a file from another.
-struct Stamp {
-  dev_t device = 0;
-  ino_t inode = 0;
-  off_t size = 0;
-  std::int64_t seconds = 0;
-  std::int64_t nanoseconds = 0;
-  bool operator==(const Stamp&) const = default;
-};
-
-Stamp stamp_of(const char* path) {
-  struct stat file;
-  if (::stat(path, &file) != 0) return {};
-  return {file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
-}
-
 struct ChannelDeleter {
   void operator()(ares_channel channel) const { ares_destroy(channel); }
 };
 using ChannelHandle = std::unique_ptr<std::remove_pointer_t<ares_channel>, ChannelDeleter>;
 
-/// How long a try of a server is waited for, in milliseconds.
-struct Waits {
-  int first;
-  int longest;
-};
-
-/// `watch` learns which sockets to poll.
-ChannelHandle open_channel(Waits waits, ares_sock_state_cb watch, void* watcher) {
+/// Reads /etc/resolv.conf. `wait`: for a server, in milliseconds; `watch` learns which sockets to poll.
+/// Throws std::runtime_error.
+ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_state_cb watch, void* watcher) {
   std::array<char, 3> files_then_dns{"fb"};
   ares_options options{};
-  options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
-  options.timeout = waits.first;
-  options.tries = tries;
+  options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | (round.edns ? ARES_FLAG_EDNS : 0);
+  options.ednspsz = edns_bytes;
+  options.timeout = static_cast<int>(std::max<std::int64_t>(wait, 1));
+  options.tries = round.tries;
   options.ndomains = 0;  // an entity's name must never be completed to one of our own network
   options.lookups = files_then_dns.data();
   options.sock_state_cb = watch;
   options.sock_state_cb_data = watcher;
-  int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS | ARES_OPT_LOOKUPS |
-              ARES_OPT_SOCK_STATE_CB;
+  int given = ARES_OPT_FLAGS | ARES_OPT_EDNSPSZ | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
+              ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_MAXTIMEOUTMS
   // From 1.31 on a server is waited for five times as long as it has taken of late, up to 5 s.
-  options.maxtimeout = waits.longest;
+  options.maxtimeout = options.timeout * round.tries;
   given |= ARES_OPT_MAXTIMEOUTMS;
 #endif
 #ifdef ARES_OPT_QUERY_CACHE
@@ -85,7 +73,7 @@ ChannelHandle open_channel(Waits waits, ares_sock_state_cb watch, void* watcher)
   given |= ARES_OPT_QUERY_CACHE;
 #endif
 #ifdef ARES_OPT_UDP_MAX_QUERIES
-  // From 1.20 on an answer that is no message fails one try of every query of the same socket.
+  // From 1.20 on an answer that is no message fails both questions, for IPv4 and IPv6, of the same socket.
   options.udp_max_queries = 1;
   given |= ARES_OPT_UDP_MAX_QUERIES;
 #endif
@@ -110,66 +98,23 @@ int count_servers(ares_channel channel) {
   return std::max(count, 1);
 }
 
-/// The configuration as it was read once, and the lookups that began with it.
-class Channel {
- public:
-  Channel(Milliseconds patience, Poller& poller) : poller_(poller), stamp_(stamp_of(configuration)) {
-    // Its servers must be known before the wait can be chosen that lets every try have its time.
-    const std::int64_t servers = count_servers(open_channel({1, 1}, nullptr, nullptr).get());
-    const auto part = [&](int parts) {
-      return static_cast<int>(std::max<std::int64_t>(patience.count() / (servers * parts), 1));
-    };
-    handle_ = open_channel({part((1 << tries) - 1), part(tries)}, &Channel::watch, this);
-  }
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
-
-  ares_channel handle() const { return handle_.get(); }
-  const Stamp& stamp() const { return stamp_; }
-
-  std::optional<Milliseconds> next_timeout() const {
-    timeval time{};
-    if (ares_timeout(handle_.get(), nullptr, &time) == nullptr) return std::nullopt;
-    // Rounded up: awake a moment too early there would be nothing to do, again and again.
-    return Milliseconds(time.tv_sec * 1000 + time.tv_usec / 1000 + 1);
-  }
-
-  bool process(const Poller::Event& event) {
-    if (!sockets_.contains(event.fd)) return false;
-    ares_process_fd(handle_.get(), event.read || event.error ? event.fd : ARES_SOCKET_BAD,
-                    event.write ? event.fd : ARES_SOCKET_BAD);
-    return true;
-  }
-
-  void process_overdue() { ares_process_fd(handle_.get(), ARES_SOCKET_BAD, ARES_SOCKET_BAD); }
-
- private:
-  static void watch(void* data, ares_socket_t fd, int readable, int writable) {
-    auto& self = *static_cast<Channel*>(data);
-    if (readable == 0 && writable == 0) {
-      self.sockets_.erase(fd);
-      self.poller_.forget(fd);
-      return;
-    }
-    try {
-      self.poller_.watch(fd, readable != 0, writable != 0);
-      self.sockets_.insert(fd);
-    } catch (const std::exception&) {  // no memory: not heard, the question times out
-    }
-  }
-
-  Poller& poller_;
-  Stamp stamp_;
-  std::set<int> sockets_;
-  ChannelHandle handle_;  // destroyed first: it tells `watch` of the sockets that it closes
-};
-
-/// The answer's addresses, in its order.
+/// The answer's addresses: its first one, and then the families in turn (RFC 8305 section 4), so that neither
+/// fills all the places.
 Addresses addresses_of(const ares_addrinfo& answer) {
+  std::array<Addresses, 2> families;
+  std::optional<bool> first;
+  for (const auto* node = answer.nodes; node != nullptr; node = node->ai_next) {
+    const auto address = platform::IpAddress::from_sockaddr(node->ai_addr);
+    if (!address) continue;
+    if (!first) first = address->v6;
+    families[address->v6 == *first ? 0 : 1].push_back(*address);
+  }
   Addresses result;
-  for (const auto* node = answer.nodes; node != nullptr && result.size() < Resolver::max_addresses;
-       node = node->ai_next) {
-    if (const auto address = platform::IpAddress::from_sockaddr(node->ai_addr)) result.push_back(*address);
+  for (std::size_t i = 0; result.size() < Resolver::max_addresses; ++i) {
+    if (i >= families[0].size() && i >= families[1].size()) break;
+    for (const auto& family : families) {
+      if (i < family.size() && result.size() < Resolver::max_addresses) result.push_back(family[i]);
+    }
   }
   return result;
 }
@@ -217,13 +162,14 @@ struct AnswerDeleter {
 
 }  // namespace
 
+/// A lookup has a channel of its own, so that questions for different names share nothing: in c-ares a TCP
+/// connection that a server closes, for one, spends a try of every question of the channel.
 class Resolver::Impl {
  public:
-  Impl(Milliseconds patience, Poller& poller) : patience_(patience), poller_(poller) {
-    initialise();
-    channels_.emplace_back(patience_, poller_);
+  Impl(Milliseconds patience, Poller& poller) : patience_(patience), poller_(poller) { initialise(); }
+  ~Impl() {
+    for (auto& [name, lookup] : under_way_) lookup.channel.reset();
   }
-  ~Impl() { channels_.clear(); }  // ends what is under way, while there is still where to write that down
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -232,62 +178,151 @@ class Resolver::Impl {
     return found != cache_.end() && now < found->second.expires ? &found->second.addresses : nullptr;
   }
 
+  void prefer(const std::string& name, const platform::IpAddress& address) {
+    const auto found = cache_.find(name);
+    if (found == cache_.end()) return;
+    auto& addresses = found->second.addresses;
+    const auto at = std::ranges::find(addresses, address);
+    if (at != addresses.end()) std::rotate(addresses.begin(), at, at + 1);
+  }
+
   void look_up(const std::string& name) {
-    const auto [query, inserted] = under_way_.try_emplace(name, Query{this, name});
+    const auto [found, inserted] = under_way_.try_emplace(name);
     if (!inserted) return;
-    ares_addrinfo_hints hints{};
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
-    ares_getaddrinfo(current_channel().handle(), name.c_str(), nullptr, &hints, &Impl::end, &query->second);
+    auto& lookup = found->second;
+    lookup.owner = this;
+    lookup.resolution.name = name;
+    ask(lookup);
+    finish_ended();
   }
 
   std::optional<Milliseconds> next_timeout() const {
     if (!finished_.empty()) return Milliseconds{0};
-    std::optional<Milliseconds> result;
-    for (const auto& channel : channels_) {
-      const auto timeout = channel.next_timeout();
-      if (timeout && (!result || *timeout < *result)) result = timeout;
-    }
-    return result;
+    if (due_.empty()) return std::nullopt;
+    const auto left = std::chrono::ceil<Milliseconds>(due_.begin()->first - platform::monotonic_now());
+    return std::max(left, Milliseconds{0});
   }
 
   bool process(const Poller::Event& event) {
-    return std::ranges::any_of(channels_, [&event](auto& channel) { return channel.process(event); });
+    const auto found = by_socket_.find(event.fd);
+    if (found == by_socket_.end()) return false;
+    auto& lookup = *found->second;
+    ares_process_fd(lookup.channel.get(), event.read || event.error ? event.fd : ARES_SOCKET_BAD,
+                    event.write ? event.fd : ARES_SOCKET_BAD);
+    schedule(lookup);
+    finish_ended();
+    return true;
   }
 
   void process_overdue() {
-    if (under_way_.empty()) return;
-    for (auto& channel : channels_) channel.process_overdue();
+    const auto now = platform::monotonic_now();
+    while (!due_.empty() && due_.begin()->first <= now) {
+      auto& lookup = *due_.begin()->second;
+      ares_process_fd(lookup.channel.get(), ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+      schedule(lookup);
+      finish_ended();
+    }
   }
 
   std::vector<Resolution> take_finished() { return std::exchange(finished_, {}); }
 
  private:
-  struct Query {
-    Impl* owner;
-    std::string name;
+  /// c-ares holds pointers to it.
+  struct Lookup {
+    Impl* owner = nullptr;
+    std::size_t round = 0;  // the next one
+    Resolution resolution;
+    bool definite = false;  // another round would not help
+    Milliseconds life{};
+    std::optional<MonotonicTime> due;  // its key in due_
+    ChannelHandle channel;
   };
   struct Cached {
     Addresses addresses;
     MonotonicTime expires;
   };
 
-  /// With the configuration of now. What began with another goes on with that one.
-  Channel& current_channel() {
-    if (stamp_of(configuration) != channels_.back().stamp()) channels_.emplace_back(patience_, poller_);
-    while (channels_.size() > 1 && !channels_.front().next_timeout()) channels_.pop_front();
-    return channels_.back();
+  /// The next round.
+  void ask(Lookup& lookup) {
+    const auto& round = rounds.at(lookup.round++);
+    const auto wait = patience_.count() * round.wait / fifths;
+    try {
+      lookup.channel = open_channel(round, wait, &watch, &lookup);
+      // Each server has its time.
+      if (const int servers = count_servers(lookup.channel.get()); servers > 1)
+        lookup.channel = open_channel(round, wait / servers, &watch, &lookup);
+    } catch (const std::exception&) {
+      lookup.resolution.servers = Resolution::Servers::not_asked;
+      lookup.definite = true;
+      ended_.push_back(&lookup);
+      return;
+    }
+    ares_addrinfo_hints hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    ares_getaddrinfo(lookup.channel.get(), lookup.resolution.name.c_str(), nullptr, &hints, &end, &lookup);
+    schedule(lookup);
   }
 
+  static void watch(void* data, ares_socket_t fd, int readable, int writable) {
+    auto& lookup = *static_cast<Lookup*>(data);
+    auto& self = *lookup.owner;
+    if (readable == 0 && writable == 0) {
+      self.by_socket_.erase(fd);
+      self.poller_.forget(fd);
+      return;
+    }
+    try {
+      self.poller_.watch(fd, readable != 0, writable != 0);
+      self.by_socket_[fd] = &lookup;
+    } catch (const std::exception&) {  // no memory: not heard, the question times out
+    }
+  }
+
+  /// Called within c-ares, where the channel must not be destroyed.
   static void end(void* data, int status, int /*timeouts*/, ares_addrinfo* result) {
+    if (status == ARES_EDESTRUCTION) return;
+    auto& lookup = *static_cast<Lookup*>(data);
     const std::unique_ptr<ares_addrinfo, AnswerDeleter> answer(result);
-    const auto& query = *static_cast<Query*>(data);
-    auto& self = *query.owner;
-    Resolution resolution{query.name, {}, servers_of(status, answer.get())};
-    if (status == ARES_SUCCESS && answer) resolution.addresses = addresses_of(*answer);
-    if (!resolution.addresses.empty()) self.remember(resolution, life_of(*answer));
-    self.under_way_.erase(resolution.name);
-    self.finished_.push_back(std::move(resolution));
+    if (status == ARES_SUCCESS && answer) {
+      lookup.resolution.addresses = addresses_of(*answer);
+      lookup.life = life_of(*answer);
+    }
+    lookup.resolution.servers = servers_of(status, answer.get());
+    lookup.definite = status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA;
+    lookup.owner->ended_.push_back(&lookup);
+  }
+
+  void finish_ended() {
+    for (auto* lookup : std::exchange(ended_, {})) {
+      if (!lookup->definite && lookup->round < rounds.size()) {
+        ask(*lookup);
+      } else {
+        finish(*lookup);
+      }
+    }
+    if (!ended_.empty()) finish_ended();  // of what ended as it was asked
+  }
+
+  void finish(Lookup& lookup) {
+    unschedule(lookup);
+    if (!lookup.resolution.addresses.empty()) remember(lookup.resolution, lookup.life);
+    finished_.push_back(std::move(lookup.resolution));
+    under_way_.erase(finished_.back().name);
+  }
+
+  void schedule(Lookup& lookup) {
+    unschedule(lookup);
+    timeval time{};
+    if (ares_timeout(lookup.channel.get(), nullptr, &time) == nullptr) return;
+    // Rounded up: awake a moment too early there would be nothing to do, again and again.
+    lookup.due = platform::monotonic_now() + Milliseconds(time.tv_sec * 1000 + time.tv_usec / 1000 + 1);
+    due_.emplace(*lookup.due, &lookup);
+  }
+
+  void unschedule(Lookup& lookup) {
+    if (lookup.due) due_.erase({*lookup.due, &lookup});
+    lookup.due.reset();
   }
 
   void remember(const Resolution& resolution, Milliseconds life) {
@@ -300,17 +335,21 @@ class Resolver::Impl {
 
   const Milliseconds patience_;
   Poller& poller_;
-  std::unordered_map<std::string, Query>
-      under_way_;  // c-ares holds pointers to its values, which do not move
   std::unordered_map<std::string, Cached> cache_;
   std::vector<Resolution> finished_;
-  std::list<Channel> channels_;  // the last one is the configuration's
+  std::vector<Lookup*> ended_;  // of under_way_: what c-ares has just reported
+  std::unordered_map<int, Lookup*> by_socket_;
+  std::set<std::pair<MonotonicTime, Lookup*>> due_;
+  std::unordered_map<std::string, Lookup> under_way_;
 };
 
 Resolver::Resolver(Milliseconds patience, Poller& poller) : impl_(std::make_unique<Impl>(patience, poller)) {}
 Resolver::~Resolver() = default;
 const Addresses* Resolver::cached(const std::string& name, MonotonicTime now) const {
   return impl_->cached(name, now);
+}
+void Resolver::prefer(const std::string& name, const platform::IpAddress& address) {
+  impl_->prefer(name, address);
 }
 void Resolver::look_up(const std::string& name) { impl_->look_up(name); }
 std::optional<Milliseconds> Resolver::next_timeout() const { return impl_->next_timeout(); }

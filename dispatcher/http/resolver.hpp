@@ -17,22 +17,23 @@
 
 namespace dispatcher {
 
-using Addresses = std::vector<platform::IpAddress>;  // the best first (RFC 6724)
+using Addresses = std::vector<platform::IpAddress>;  // in the order of RFC 6724 and RFC 8305, the best first
 
-/// A lookup that ended. No addresses: the name has none, or nobody answered in time.
+/// A lookup that ended. No addresses: the name has none, or none was found in time.
 struct Resolution {
   std::string name;
   Addresses addresses;
   enum class Servers {
-    nothing,   // to be told: /etc/hosts knew the name, or it cannot be asked for
-    silent,    // none answered, or all that did had failed or refused
-    answered,  // also: that there is no such name
+    nothing,    // to be told: /etc/hosts knew the name, or it cannot be asked for
+    silent,     // none answered, or all that did had failed or refused
+    answered,   // also: that there is no such name
+    not_asked,  // this host could not (descriptors, memory)
   };
   Servers servers = Servers::nothing;
 };
 
-/// /etc/hosts first, then the servers of /etc/resolv.conf, which is read again when it changes. Names are
-/// absolute: no search list. Not thread-safe.
+/// /etc/hosts first, then the servers of /etc/resolv.conf, both read for each lookup. Names are absolute: no
+/// search list. Not thread-safe.
 class Resolver {
  public:
   /// The system's limits of what an answer may ask of us.
@@ -52,6 +53,9 @@ class Resolver {
   /// What an answer said less than its time to live ago (kept within the limits above; failures are not
   /// kept); nullptr when there is none. Valid until the next call that is not const.
   const Addresses* cached(const std::string& name, platform::MonotonicTime now) const;
+
+  /// From now on this address of a cached name is the first, for as long as the answer may be believed.
+  void prefer(const std::string& name, const platform::IpAddress& address);
 
   /// Begins a lookup, unless that name's is under way. It ends in take_finished(), perhaps at once.
   void look_up(const std::string& name);

@@ -222,9 +222,10 @@ class Sender::Impl {
 
   void finish_lookup(const Job& job, Resolution::Servers servers) {
     using enum Check::Outcome;
-    const auto outcome = servers == Resolution::Servers::answered ? heard
-                         : servers == Resolution::Servers::silent ? silent
-                                                                  : nothing;
+    const auto outcome = servers == Resolution::Servers::answered    ? heard
+                         : servers == Resolution::Servers::silent    ? silent
+                         : servers == Resolution::Servers::not_asked ? not_asked
+                                                                     : nothing;
     checks_.put(
         {{Request::Purpose::lookup, job.request.host, outcome, job.since, platform::monotonic_now()}});
   }
@@ -242,7 +243,10 @@ class Sender::Impl {
         const auto webhook = job.request.delivery.webhook;
         const auto host = job.request.host;
         if (servers == Resolution::Servers::answered) job.name_answered = platform::monotonic_now();
-        if (addresses.empty()) {
+        if (servers == Resolution::Servers::not_asked) {
+          ended_.push_back(not_made(std::move(job)));
+          start(pools_.ended(host, webhook, true, platform::monotonic_now()));
+        } else if (addresses.empty()) {
           finish(unresolved(std::move(job), servers == Resolution::Servers::silent), host, false);
         } else if (outdated(job.request, platform::monotonic_now())) {
           // The name is known now: it is soon back.

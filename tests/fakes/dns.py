@@ -5,7 +5,8 @@ namespace's 127.0.0.1:53; what it answers is read from a JSON file at every ques
 
 `then` is what it answers from the next question for the same type on; a name that is not in the file does not exist, which
 may be believed for NEGATIVE_TTL seconds.
-Every question is written, a line each, to the log.
+Every question over UDP and every one that is answered over TCP is written, a line each, to the log: `name type`, and `tcp`,
+`edns` or `plain`.
 """
 from __future__ import annotations
 
@@ -29,6 +30,10 @@ FAULTS = {
     "noise": "answers bytes of any kind",
     "truncated": "says over UDP that the answer is truncated; over TCP it is whole",
     "truncated_stall": "the same, and over TCP it never comes",
+    "truncated_close": "the same, and over TCP the connection is closed instead",
+    "large": "truncated where the answer is longer than the question says that it may be (512 bytes, or EDNS)",
+    "drops_edns": "never answers a question with EDNS",
+    "formerr_edns": "answers FORMERR to a question with EDNS",
     "cut": "ends in the middle of a record",
     "wrong_id": "answers with another id",
     "wrong_name": "answers another question",
@@ -36,8 +41,8 @@ FAULTS = {
 }
 SLOW_S = 0.2
 NEGATIVE_TTL = 300
-A, CNAME, SOA, AAAA = 1, 5, 6, 28
-NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
+A, CNAME, SOA, AAAA, OPT = 1, 5, 6, 28, 41
+NOERROR, FORMERR, SERVFAIL, NXDOMAIN, REFUSED = 0, 1, 2, 3, 5
 
 
 def encode_name(name: str) -> bytes:
@@ -55,15 +60,26 @@ def read_question(message: bytes) -> tuple[str, int, bytes]:
     return ".".join(labels).lower(), kind, message[12:position + 5]
 
 
-def record(name: str, kind: int, ttl: int, data: bytes) -> bytes:
-    return encode_name(name) + struct.pack("!HHIH", kind, 1, ttl, len(data)) + data
+def edns_size(message: bytes, question: bytes) -> int:
+    """How long an answer over UDP may be; 0: the question is without EDNS."""
+    if message[10:12] == b"\0\0":
+        return 0
+    kind, size = struct.unpack("!HH", message[12 + len(question) + 1:][:4])
+    return size if kind == OPT else 0
 
 
-def records(name: str, kind: int, entry: dict) -> list[bytes]:
-    ttl, found, owner = entry.get("ttl", 60), [], name
+THE_QUESTIONS_NAME = b"\xc0\x0c"  # where it stands in the message (RFC 1035 section 4.1.4)
+
+
+def record(owner: bytes, kind: int, ttl: int, data: bytes) -> bytes:
+    return owner + struct.pack("!HHIH", kind, 1, ttl, len(data)) + data
+
+
+def records(kind: int, entry: dict) -> list[bytes]:
+    ttl, found, owner = entry.get("ttl", 60), [], THE_QUESTIONS_NAME
     if entry.get("cname"):
-        found.append(record(name, CNAME, ttl, encode_name(entry["cname"])))
-        owner = entry["cname"]
+        found.append(record(owner, CNAME, ttl, encode_name(entry["cname"])))
+        owner = encode_name(entry["cname"])
     for address in entry.get({A: "a", AAAA: "aaaa"}.get(kind, ""), []):
         found.append(record(owner, kind, ttl, ipaddress.ip_address(address).packed))
     return found
@@ -75,7 +91,7 @@ def header(id: bytes, flags: int, answers: int, rcode: int = NOERROR, authoritie
 
 def does_not_exist(id: bytes, question: bytes) -> bytes:
     start = encode_name("ns.example.com") + encode_name("admin.example.com")
-    authority = record("example.com", SOA, NEGATIVE_TTL, start + struct.pack("!IIIII", 1, 3600, 600, 86400, NEGATIVE_TTL))
+    authority = record(encode_name("example.com"), SOA, NEGATIVE_TTL, start + struct.pack("!IIIII", 1, 3600, 600, 86400, NEGATIVE_TTL))
     return header(id, 0, 0, NXDOMAIN, authorities=1) + question + authority
 
 
@@ -87,12 +103,18 @@ def answer(message: bytes, entry: dict | None, tcp: bool = False) -> bytes | Non
     fault = entry.get("fault", "")
     if fault and fault not in FAULTS:
         raise ValueError(f"unknown fault {fault!r}")
-    found = records(name, kind, entry)
+    found, edns = records(kind, entry), edns_size(message, question)
+    if fault == "drops_edns" and edns:
+        return None
+    if fault == "formerr_edns" and edns:
+        return header(id, 0, 0, FORMERR) + question
+    if fault == "large" and not tcp and len(header(id, 0, 0) + question + b"".join(found)) > max(edns, 512):
+        return header(id, 0x0200, 0) + question
     if fault == "stall" or (fault == "stall_aaaa" and kind == AAAA) or (fault == "truncated_stall" and tcp):
         return None
     if fault in ("servfail", "refused"):
         return header(id, 0, 0, SERVFAIL if fault == "servfail" else REFUSED) + question
-    if fault in ("truncated", "truncated_stall") and not tcp:
+    if fault in ("truncated", "truncated_stall", "truncated_close") and not tcp:
         return header(id, 0x0200, 0) + question
     if fault == "garbage":
         return id + b"\x81\x80" + b"\xff" * 40
@@ -116,10 +138,14 @@ class Zone:
     def __init__(self, path: Path, log: Path):
         self.path, self.log, self.asked, self.lock = path, log, {}, threading.Lock()
 
-    def entry(self, name: str, kind: int) -> dict | None:
+    def peek(self, message: bytes) -> dict | None:
+        """What is said of the name of a question that is not counted."""
+        return json.loads(self.path.read_text()).get(read_question(message)[0])
+
+    def entry(self, name: str, kind: int, how: str) -> dict | None:
         with self.lock:
             with self.log.open("a") as log:
-                log.write(f"{name} {kind}\n")
+                log.write(f"{name} {kind} {how}\n")
             zone = json.loads(self.path.read_text())
             turn = self.asked[name, kind] = self.asked.get((name, kind), 0) + 1
         entry = zone.get(name)
@@ -129,8 +155,8 @@ class Zone:
 
     def reply(self, message: bytes, send, tcp: bool = False):
         """`send` gets the answer, if there is one; perhaps later, from another thread."""
-        name, kind, _ = read_question(message)
-        entry = self.entry(name, kind)
+        name, kind, question = read_question(message)
+        entry = self.entry(name, kind, "tcp" if tcp else "edns" if edns_size(message, question) else "plain")
         if (reply := answer(message, entry, tcp)) is None:
             return
         if entry and entry.get("fault") == "slow":
@@ -154,6 +180,8 @@ def serve_connection(connection: socket.socket, zone: Zone):
     with connection, connection.makefile("rb") as stream:
         while len(size := stream.read(2)) == 2:
             message = stream.read(struct.unpack("!H", size)[0])
+            if (zone.peek(message) or {}).get("fault") == "truncated_close":
+                return
             zone.reply(message, lambda reply: connection.sendall(struct.pack("!H", len(reply)) + reply), tcp=True)
 
 
@@ -163,12 +191,14 @@ def main():
     parser.add_argument("log", type=Path)
     parser.add_argument("--address", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=53)
+    parser.add_argument("--udp", action="store_true", help="refuses TCP")
     arguments = parser.parse_args()
     zone = Zone(arguments.zone, arguments.log)
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind((arguments.address, arguments.port))
-    tcp = socket.create_server((arguments.address, arguments.port))
-    threading.Thread(target=serve_tcp, args=(tcp, zone), daemon=True).start()
+    if not arguments.udp:
+        tcp = socket.create_server((arguments.address, arguments.port))
+        threading.Thread(target=serve_tcp, args=(tcp, zone), daemon=True).start()
     print("ready", flush=True)
     serve_udp(udp, zone)
 

@@ -7,17 +7,15 @@ import ssl
 import threading
 import warnings
 
+from fakes.black_hole import fill
+
 
 @contextlib.contextmanager
 def black_hole():
-    """A port whose queue of connections is full: it drops who knocks, like a firewall."""
-    with socket.socket() as server, contextlib.ExitStack() as fillers:
-        server.bind(("127.0.0.1", 0))
-        server.listen(0)
-        for _ in range(3):
-            filler = fillers.enter_context(socket.socket())
-            filler.setblocking(False)
-            filler.connect_ex(server.getsockname())
+    with contextlib.ExitStack() as open_sockets:
+        server, *others = fill("127.0.0.1", 0)
+        for one in (server, *others):
+            open_sockets.enter_context(one)
         yield server.getsockname()[1]
 
 
@@ -82,8 +80,8 @@ def hang_up(connection):
 
 def https_server(certificate, change=lambda context: None):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
     change(context)
+    context.load_cert_chain(*certificate)
 
     def serve(connection):
         with context.wrap_socket(connection, server_side=True) as tls:
@@ -101,8 +99,14 @@ def only(version):
     return change
 
 
-def ask_for_a_certificate(authority):
+def at_any_level(context):
+    """With certificates that OpenSSL takes for too weak."""
+    context.set_ciphers("ALL:@SECLEVEL=0")
+
+
+def ask_for_a_certificate(authority, version):
     def change(context):
+        context.minimum_version = context.maximum_version = version
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(authority)
     return change

@@ -93,8 +93,14 @@ class Network:
 
     # Servers in it.
 
-    def start_dns(self) -> "Dns":
-        return Dns(self)
+    def start_dns(self, *options: str) -> "Dns":
+        return Dns(self, *options)
+
+    def start_black_hole(self, port: int, *addresses: str) -> subprocess.Popen:
+        """Addresses that drop who knocks, until it ends."""
+        process = self.start([sys.executable, FAKES / "black_hole.py", port, *addresses], stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"ready\n"
+        return process
 
     def start_receiver(self, cert, key, port, *addresses, close=True) -> "RemoteReceiver":
         return RemoteReceiver(self, cert, key, port, addresses, close)
@@ -109,11 +115,13 @@ def end(process):
 class Dns:
     """fakes/dns.py at 127.0.0.1:53."""
 
-    def __init__(self, network: Network):
-        self._zone, self._log, self._names = network.folder / "zone.json", network.folder / "questions", {}
+    def __init__(self, network: Network, *options: str):
+        folder = Path(tempfile.mkdtemp(dir=network.folder))
+        self._zone, self._log, self._names = folder / "zone.json", folder / "questions", {}
         self._log.touch()
         self.say({})
-        self._process = network.start([sys.executable, FAKES / "dns.py", self._zone, self._log], stdout=subprocess.PIPE)
+        self._process = network.start([sys.executable, FAKES / "dns.py", self._zone, self._log, *options],
+                                      stdout=subprocess.PIPE)
         assert self._process.stdout.readline() == b"ready\n"
 
     def freeze(self) -> None:
@@ -132,15 +140,19 @@ class Dns:
 
     def questions(self, name: str) -> list[int]:
         """The types asked for, in order."""
+        return [kind for kind, _ in self.questions_and_ways(name)]
+
+    def questions_and_ways(self, name: str) -> list[tuple[int, str]]:
+        """The same, with `edns`, `plain` (without it) or `tcp`."""
         asked = (line.split() for line in self._log.read_text().splitlines())
-        return [int(kind) for question, kind in asked if question == name]
+        return [(int(kind), way) for question, kind, way in asked if question == name]
 
 
 class RemoteReceiver:
     """fakes/receiver.py; with `close` every response closes its connection."""
 
     def __init__(self, network: Network, cert, key, port, addresses, close):
-        self.port, self._log = port, network.folder / f"requests-{port}"
+        self.port, self._log = port, network.folder / f"requests-{addresses[0]}-{port}"
         options = [option for address in addresses for option in ("--address", address)]
         with self._log.open("w") as log:
             process = network.start([sys.executable, FAKES / "receiver.py", "--cert", cert, "--key", key, "--port", port,

@@ -1,0 +1,69 @@
+"""A dispatcher in a network of its own: its only network is a loopback, and its only DNS server is ours. Its receivers are on
+addresses that it must take for public ones and, as a trap, on 127.0.0.1."""
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from support.actors import Entity
+from support.network import Network
+from support.stack import setting
+
+PUBLIC, OTHER_PUBLIC, NOBODY = "11.0.0.1", "11.0.0.2", "11.0.0.9"  # there is no route to NOBODY
+DENIED = "11.0.2.1"  # public, and ours
+MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
+SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # they drop who knocks at port 443
+REFUSING = "11.0.4.6"  # no port is open there
+WAKING = "11.0.4.7"  # what is there is for a test to say
+PUBLIC_V6, SILENT_V6 = "2600::1", "2600::2"
+HAS_V6 = Path("/proc/net/if_inet6").exists()
+
+
+@dataclass
+class World:
+    stack: object
+    network: Network
+    dns: object
+    receiver: object
+    dispatcher: object
+
+    def entity(self):
+        return Entity(self.stack, self.receiver)
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.dispatcher.pid}/task"))
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.dispatcher.pid}/fd"))
+
+
+@contextlib.contextmanager
+def open_world(stack):
+    """The stack's dispatcher makes way for it."""
+    arguments, environment = stack.command_of("dispatcher")
+    # Nor does it ask for names to find out whether it is us (test_outages.py): the questions are counted here.
+    environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
+                           delivery_allowed_networks="127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test")
+    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, *MOVING, *SILENT, REFUSING, WAKING)]
+    addresses += [PUBLIC_V6 + "/128", SILENT_V6 + "/128"] * HAS_V6
+    network = Network(addresses)
+    try:
+        dns = network.start_dns()
+        served = [PUBLIC, DENIED, "127.0.0.1"] + [PUBLIC_V6, "::1"] * HAS_V6
+        receiver = network.start_receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"], 443, *served)
+        stack.stop("dispatcher")
+        with open(network.folder / "dispatcher.log", "wb") as log:
+            dispatcher = network.start(arguments, env=environment, stdout=log, stderr=log)
+        yield World(stack, network, dns, receiver, dispatcher)
+        dispatcher.terminate()
+        assert dispatcher.wait(30) == 0
+    finally:
+        network.close()
+        stack.start("dispatcher")
+
+
+def host_of(hook) -> str:
+    return urlsplit(hook.url).hostname
