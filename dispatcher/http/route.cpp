@@ -39,8 +39,10 @@ Route route_of(const std::string& url, const std::vector<platform::HostOverride>
   return route;
 }
 
-std::string resolve_line(const Route& route, const Addresses& addresses) {
-  std::string line = route.host + ":" + route.port;
+std::string cache_key(const Route& route) { return route.host + ":" + route.port; }
+
+std::string resolve_line(const std::string& key, const Addresses& addresses) {
+  std::string line = key;
   char before = ':';
   for (const auto& address : addresses) {
     line += std::exchange(before, ',');
@@ -49,7 +51,7 @@ std::string resolve_line(const Route& route, const Addresses& addresses) {
   return line;
 }
 
-std::string forget_line(const Route& route) { return "-" + route.host + ":" + route.port; }
+std::string forget_line(const std::string& key) { return "-" + key; }
 
 const Route& Routes::of(const std::string& url) {
   if (const auto found = kept_.find(url); found != kept_.end()) return found->second;

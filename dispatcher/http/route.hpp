@@ -22,9 +22,11 @@ struct Route {
 /// An empty one for a text that is no URL: libcurl will say so.
 Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides);
 
-/// A line of CURLOPT_RESOLVE that adds the addresses, or takes the host's away.
-std::string resolve_line(const Route& route, const Addresses& addresses);
-std::string forget_line(const Route& route);
+/// `host:port`, as libcurl's DNS cache names it.
+std::string cache_key(const Route& route);
+/// A line of CURLOPT_RESOLVE that adds the addresses of a key, or takes them away.
+std::string resolve_line(const std::string& key, const Addresses& addresses);
+std::string forget_line(const std::string& key);
 
 /// Routes of the URLs in use: a URL is parsed once, not once a delivery.
 class Routes {

@@ -13,6 +13,7 @@
 
 #include "http/connection_pools.hpp"
 #include "http/descriptors.hpp"
+#include "http/dialler.hpp"
 #include "http/poller.hpp"
 #include "http/resolver.hpp"
 #include "http/route.hpp"
@@ -57,7 +58,8 @@ class Sender::Impl {
       : settings_(settings),
         attempts_(attempts),
         routes_(settings_.host_overrides),
-        resolver_(lookup_patience(settings_), poller_) {
+        resolver_(lookup_patience(settings_), poller_),
+        dialler_(settings_, poller_) {
     initialise_curl();
     transport_ = std::make_unique<Transport>(settings_.max_in_flight, poller_);
     thread_ = std::jthread([this](const std::stop_token& abandon) { run(abandon); });
@@ -95,25 +97,30 @@ class Sender::Impl {
       start_submitted();
       open_more();
       start_resolved();
+      start_dialled();
       transport_->process_overdue();
       finish_done();
+      dial();
       attempts_.put(std::exchange(ended_, {}));
       for (const auto& event : poller_.wait(longest_wait())) {
-        if (event.fd != submitted_.fd() && !resolver_.process(event)) transport_->process(event);
+        if (event.fd != submitted_.fd() && !resolver_.process(event) && !dialler_.process(event))
+          transport_->process(event);
       }
       resolver_.process_overdue();
+      dialler_.process_overdue(platform::monotonic_now());
     }
   }
 
   /// Requests to one host follow each other on its connections.
   static std::uint64_t key_of(const Transfer& transfer) { return std::hash<std::string>{}(transfer.host()); }
 
-  /// Until libcurl's timer, a pool or a lookup is due, at most a second.
+  /// Until libcurl's timer, a pool, a dial or a lookup is due, at most a second.
   platform::Milliseconds longest_wait() const {
     constexpr platform::Milliseconds longest{1000};
     auto next = platform::monotonic_now() + longest;
     if (const auto timer = transport_->next_timeout()) next = std::min(next, *timer);
     if (const auto overdue = pools_.next_overdue()) next = std::min(next, *overdue);
+    if (const auto dial = dialler_.next_timeout()) next = std::min(next, *dial);
     if (const auto lookup = resolver_.next_timeout())
       next = std::min(next, platform::monotonic_now() + *lookup);
     const auto wait = std::chrono::ceil<platform::Milliseconds>(next - platform::monotonic_now());
@@ -134,7 +141,7 @@ class Sender::Impl {
   /// all; nor, before it is needed, where it would drive out a kept one, which is then made again, and so on.
   void open_more() {
     using enum ConnectionPools::Need;
-    const bool room = sockets_ < connections_for(settings_.max_in_flight) / 4 * 3;
+    const bool room = connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3;
     std::optional<std::set<std::string_view>> connecting;  // one look at all, for all pools that ask
     auto overdue =
         pools_.overdue(platform::monotonic_now(), [&](const std::string& host, ConnectionPools::Need need) {
@@ -205,13 +212,12 @@ class Sender::Impl {
         checks_.put({{Request::Purpose::handshake, job.request.host, Check::Outcome::not_asked, job.since,
                       job.since}});
       else if (!prepare(*transfer, std::move(job), route, addresses))
-        finish_check(*transfer, CURLE_FAILED_INIT);
+        finish(*transfer, CURLE_FAILED_INIT);
     }
   }
 
-  void finish_check(Transfer& transfer, CURLcode code) {
+  void finish_check(const Attempt& attempt) {
     using enum Check::Outcome;
-    const auto attempt = end(transfer, code);
     const auto outcome = attempt.silence != delivery::Silence::none                      ? silent
                          : attempt.heard                                                 ? heard
                          : attempt.transport == delivery::TransportResult::local_failure ? not_asked
@@ -273,8 +279,14 @@ class Sender::Impl {
 
   /// False: this host could not; `transfer` holds the job all the same.
   bool prepare(Transfer& transfer, Job job, const Route& route, const Addresses& addresses) {
+    return add(transfer, [&] { transfer.begin(std::move(job), route, addresses); });
+  }
+
+  /// The same, for a transfer that `configure` makes ready.
+  template <class F>
+  bool add(Transfer& transfer, F&& configure) {
     try {
-      transfer.begin(std::move(job), route, addresses);
+      configure();
       return transport_->add(transfer.handle(), key_of(transfer));
     } catch (const std::exception&) {
       return false;
@@ -285,7 +297,7 @@ class Sender::Impl {
   Transfer* idle_transfer() {
     if (idle_.empty()) {
       try {
-        return transfers_.emplace_back(std::make_unique<Transfer>(settings_, sockets_)).get();
+        return transfers_.emplace_back(std::make_unique<Transfer>(settings_, connections_)).get();
       } catch (const std::exception&) {
         return nullptr;
       }
@@ -303,12 +315,47 @@ class Sender::Impl {
   void finish_done() {
     for (const auto& [handle, code] : transport_->take_ended()) {
       auto& transfer = Transfer::of(handle);
-      if (transfer.purpose() != Request::Purpose::deliver) {
-        finish_check(transfer, code);
+      if (transfer.needs_dial()) continue;
+      if (transfer.needs_fresh_connection(code) && add(transfer, [&] { transfer.begin_again(); })) continue;
+      finish(transfer, code);
+    }
+  }
+
+  void dial() {
+    for (auto* handle : std::exchange(connections_.to_dial, {})) {
+      auto& transfer = Transfer::of(handle);
+      transport_->remove(handle, key_of(transfer));
+      dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.addresses(),
+                    transfer.connect_deadline());
+    }
+  }
+
+  void start_dialled() {
+    for (auto& dialled : dialler_.take_ended()) {
+      auto& transfer = *static_cast<Transfer*>(dialled.caller);
+      if (dialled.socket.fd() < 0) {
+        const auto purpose = transfer.purpose();
+        idle_.push_back(&transfer);
+        finish(purpose, transfer.end_undialled(dialled), false);
         continue;
       }
-      const auto host = transfer.host();
-      finish(end(transfer, code), host, code == CURLE_OK);
+      resolver_.prefer(routes_.of(transfer.url()).name, *dialled.address);
+      if (!add(transfer, [&] { transfer.begin_on(std::move(dialled.socket), *dialled.address); }))
+        finish(transfer, CURLE_FAILED_INIT);
+    }
+  }
+
+  void finish(Transfer& transfer, CURLcode code) {
+    const auto purpose = transfer.purpose();
+    finish(purpose, end(transfer, code), code == CURLE_OK);
+  }
+
+  void finish(Request::Purpose purpose, Attempt attempt, bool kept) {
+    if (purpose == Request::Purpose::deliver) {
+      const auto host = attempt.host;
+      finish(std::move(attempt), host, kept);
+    } else {
+      finish_check(attempt);
     }
   }
 
@@ -334,8 +381,9 @@ class Sender::Impl {
   Poller poller_;
   Routes routes_;
   Resolver resolver_;
+  Dialler dialler_;
   std::unordered_map<std::string, std::vector<Job>> waiting_;  // for the addresses of a host, by its name
-  unsigned sockets_ = 0;                                       // open, in use or kept
+  Connections connections_;
   std::unique_ptr<Transport> transport_;  // closes its connections as it is destroyed, which counts above
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // of transfers_

@@ -1,15 +1,21 @@
 #include "http/transfer.hpp"
 
+#include <netinet/in.h>
+#include <openssl/x509_vfy.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
+#include "delivery/classify.hpp"
 #include "http/connection_pools.hpp"
 #include "http/request.hpp"
+#include "http/tls_connection.hpp"
 #include "platform/text.hpp"
 #include "webhook/address_policy.hpp"
 #include "webhook/target_url.hpp"
@@ -21,8 +27,19 @@ namespace {
 constexpr long receive_buffer =
     4096;  // bytes of each attempt in flight; answers are short, and their text unread
 
-/// Every candidate address of every name comes by here before it is dialled, whatever its spelling
-/// (docs/security.md).
+std::uint16_t port_of(const sockaddr* address) {
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  if (address->sa_family == AF_INET) {
+    std::memcpy(&v4, address, sizeof v4);
+    return ntohs(v4.sin_port);
+  }
+  std::memcpy(&v6, address, sizeof v6);
+  return ntohs(v6.sin6_port);
+}
+
+/// Every candidate address of every name comes by here, or by the dialler, before it is dialled, whatever its
+/// spelling (docs/security.md).
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
   const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
@@ -30,30 +47,56 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     progress.refused = true;  // libcurl reports it like a closed port
     return CURL_SOCKET_BAD;
   }
+  if (progress.several) {
+    // libcurl would now ask for the next address, the later the more there are.
+    if (!std::exchange(progress.needs_dial, true)) progress.connections->to_dial.push_back(progress.handle);
+    progress.port = port_of(&candidate->addr);
+    return CURL_SOCKET_BAD;
+  }
   progress.address = address;
-  const int fd = ::socket(candidate->family, candidate->socktype | SOCK_CLOEXEC, candidate->protocol);
-  // A family that this host does not have (EAFNOSUPPORT) is no failure: libcurl tries the next address.
-  if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
-    progress.local_failure = true;
-  if (fd < 0) return CURL_SOCKET_BAD;
-  ++*progress.sockets;
+  // Of a socket that is connected, the first connect() on Linux says so; libcurl goes on from there.
+  const int fd = progress.dialled.fd() >= 0
+                     ? progress.dialled.release()
+                     : ::socket(candidate->family, candidate->socktype | SOCK_CLOEXEC, candidate->protocol);
+  if (fd < 0) {
+    // A family that this host does not have (EAFNOSUPPORT) is no failure of ours.
+    if (is_shortage(errno)) progress.local_failure = true;
+    return CURL_SOCKET_BAD;
+  }
+  progress.opened = fd;
+  ++progress.connections->sockets;
   return fd;
 }
 
-int close_socket(void* sockets, curl_socket_t fd) {
-  --*static_cast<unsigned*>(sockets);
+int close_socket(void* connections, curl_socket_t fd) {
+  --static_cast<Connections*>(connections)->sockets;
   return ::close(fd);
 }
 
-/// Just before the request, also on a reused connection, for which open_socket is not asked.
+/// Just before the request, also on a reused connection, for which open_socket is not asked. libcurl closes
+/// the connection of what is aborted here.
 int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote_port*/, int /*local_port*/) {
   auto& progress = *static_cast<Progress*>(data);
-  progress.connected = true;
   progress.address = platform::IpAddress::parse(remote_ip);
-  if (progress.address && webhook::may_connect(*progress.address, progress.host, *progress.settings))
-    return CURL_PREREQFUNC_OK;
-  progress.refused = true;
-  return CURL_PREREQFUNC_ABORT;
+  if (!progress.address || !webhook::may_connect(*progress.address, progress.host, *progress.settings)) {
+    progress.refused = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  const int opened = std::exchange(progress.opened, -1);
+  const bool again = progress.connected;  // libcurl repeats what a kept connection did not answer
+  progress.kept = opened < 0;
+  if (progress.kept && (again || !is_quiet(progress.handle))) {
+    progress.stale = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  if (!progress.kept) remember_socket(progress.handle, opened);
+  progress.connected = true;
+  return CURL_PREREQFUNC_OK;
+}
+
+CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
+  note_wanted_certificate(context, &static_cast<Progress*>(data)->certificate_wanted);
+  return CURLE_OK;
 }
 
 /// libcurl is about to look a name up by itself, in a thread: it never needs to, and must not.
@@ -64,22 +107,21 @@ int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   return 1;
 }
 
-/// `HTTP/1.1 204 …` -> 204; 0 for anything else.
-int status_of(std::string_view line) {
-  const auto space = line.find(' ');
-  if (!line.starts_with("HTTP/") || space == std::string_view::npos) return 0;
-  const auto code = line.substr(space + 1, 3);
-  return platform::has_shape(code, "000") ? platform::parse_number<int>(code).value() : 0;
+/// Of the last status line that libcurl has read; 0 without one. No line is taken for one here: fields,
+/// folded lines and trailers come by read_header, too (RFC 9112 section 5).
+long status_of(CURL* handle) {
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  return status;
 }
 
-bool is_header(std::string_view line, std::string_view name) {
-  return line.size() > name.size() && line[name.size()] == ':' &&
-         platform::equal_ignoring_case(line.substr(0, name.size()), name);
-}
-
-/// Of a line with its end. A CR elsewhere counts as a blank, too (RFC 9110 section 5.5).
-std::string header_value(std::string_view line) {
-  return std::string(platform::trim(line.substr(line.find(':') + 1)));
+/// The values of a field of the final answer, without interim answers and trailers (RFC 9110 section 6.5.1).
+std::vector<std::string> fields_of(CURL* handle, const char* name) {
+  std::vector<std::string> values;
+  curl_header* header = nullptr;
+  for (std::size_t i = 0; curl_easy_header(handle, name, i, CURLH_HEADER, -1, &header) == CURLHE_OK; ++i)
+    values.emplace_back(platform::trim(header->value));
+  return values;
 }
 
 std::size_t read_header(char* text, std::size_t size, std::size_t count, void* data) {
@@ -91,13 +133,7 @@ std::size_t read_header(char* text, std::size_t size, std::size_t count, void* d
     progress.headers_too_long = true;
     return 0;
   }
-  if (const int status = status_of(line)) {
-    progress.status = status;
-  } else if (is_header(line, "Retry-After")) {
-    progress.retry_after = header_value(line);
-  } else if (line == "\r\n" || line == "\n") {
-    progress.answered = progress.status >= 200;
-  }
+  if (line == "\r\n" || line == "\n") progress.answered = status_of(progress.handle) >= 200;
   return line.size();
 }
 
@@ -109,11 +145,8 @@ std::size_t read_body(char* /*bytes*/, std::size_t size, std::size_t count, void
   return progress.body_bytes > progress.settings->max_response ? 0 : size * count;
 }
 
-/// The system itself says that there is no way to the receiver.
-bool is_no_route(long error, CURLcode code) {
-  if (code != CURLE_COULDNT_CONNECT && code != CURLE_SSL_CONNECT_ERROR && code != CURLE_SEND_ERROR &&
-      code != CURLE_RECV_ERROR)
-    return false;
+/// The errno by which the system itself says that there is no way to the receiver.
+bool is_no_route(long error) {
   switch (error) {
     case ENETUNREACH:
     case EHOSTUNREACH:
@@ -130,6 +163,12 @@ bool is_no_route(long error, CURLcode code) {
   }
 }
 
+/// Whether CURLINFO_OS_ERRNO tells of the transfer that ended so.
+bool is_of_the_system(CURLcode code) {
+  return code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SEND_ERROR ||
+         code == CURLE_RECV_ERROR;
+}
+
 template <class T>
 void set(CURL* handle, CURLoption option, T value) {
   if (const auto code = curl_easy_setopt(handle, option, value); code != CURLE_OK) {
@@ -137,17 +176,27 @@ void set(CURL* handle, CURLoption option, T value) {
   }
 }
 
-/// OpenSSL's X509_V_ERR_* numbers that tell the entity something it can mend.
+/// What the entity can mend.
 TransportResult certificate_ending(CURL* handle) {
-  constexpr long unspecified =
-      1;  // what libcurl begins with and leaves when the chain is good and the name is not
-  constexpr long not_yet_valid = 9;
-  constexpr long expired = 10;
   long verified = 0;
   curl_easy_getinfo(handle, CURLINFO_SSL_VERIFYRESULT, &verified);
-  if (verified == not_yet_valid || verified == expired) return TransportResult::tls_expired;
-  return verified == 0 || verified == unspecified ? TransportResult::tls_wrong_name
-                                                  : TransportResult::tls_untrusted;
+  switch (verified) {
+    case X509_V_OK:
+    case X509_V_ERR_UNSPECIFIED:  // libcurl begins with it, and leaves it when the chain is good and the name
+                                  // is not
+      return TransportResult::tls_wrong_name;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return TransportResult::tls_expired;
+    case X509_V_ERR_EE_KEY_TOO_SMALL:
+    case X509_V_ERR_CA_KEY_TOO_SMALL:
+    case X509_V_ERR_CA_MD_TOO_WEAK:
+      return TransportResult::tls_weak;
+    case X509_V_ERR_INVALID_PURPOSE:
+      return TransportResult::tls_wrong_purpose;
+    default:
+      return TransportResult::tls_untrusted;
+  }
 }
 
 /// Takes the delivery out of the job.
@@ -167,8 +216,8 @@ Attempt attempt_of(Job& job, TransportResult result) {
 
 }  // namespace
 
-Transfer::Transfer(const platform::DeliverySettings& settings, unsigned& sockets)
-    : settings_(settings), sockets_(sockets), names_(curl_share_init()), handle_(curl_easy_init()) {
+Transfer::Transfer(const platform::DeliverySettings& settings, Connections& connections)
+    : settings_(settings), connections_(connections), names_(curl_share_init()), handle_(curl_easy_init()) {
   if (!handle_ || !names_ ||
       curl_share_setopt(names_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) != CURLSHE_OK)
     throw std::runtime_error("libcurl cannot make a handle");
@@ -197,14 +246,61 @@ void Transfer::append(List& list, const std::string& line) {
 void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   job_ = std::move(job);
   progress_ = {};
+  progress_.handle = handle();
   progress_.settings = &settings_;
-  progress_.sockets = &sockets_;
+  progress_.connections = &connections_;
   const auto host = webhook::host_and_port(job_.request.url);
   progress_.host = webhook::host_name(host);
   progress_.literal = addresses.empty();
-  set_addresses(route, addresses);
+  progress_.several = addresses.size() > 1;
+  addresses_ = progress_.several ? addresses : Addresses{};
+  connecting_since_ = job_.since;
+  set_addresses(cache_key(route), addresses);
   set_request();
   set_time_outs();
+}
+
+void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
+  forget_progress();
+  progress_.several = false;
+  progress_.dialled = std::move(socket);
+  set_addresses(cached_, {address});
+  set(handle(), CURLOPT_FRESH_CONNECT, 1L);
+  set_time_outs();
+}
+
+void Transfer::begin_again() {
+  if (progress_.connected && !progress_.kept) {
+    // An answer that has come is lost with the write that meets the reset: this time it is read first.
+    expects_continue_ = true;
+    set_headers();
+  }
+  forget_progress();
+  connecting_since_ = platform::monotonic_now();
+  set(handle(), CURLOPT_FRESH_CONNECT, 1L);
+  set_time_outs();
+}
+
+/// Of what ended without a sign of the receiver.
+void Transfer::forget_progress() {
+  Progress progress;
+  progress.handle = handle();
+  progress.settings = &settings_;
+  progress.connections = &connections_;
+  progress.host = std::move(progress_.host);
+  progress.literal = progress_.literal;
+  progress.several = progress_.several;
+  progress_ = std::move(progress);
+}
+
+bool Transfer::needs_fresh_connection(CURLcode code) const {
+  if (progress_.stale) return true;
+  if (!progress_.connected) return false;
+  // What many servers send when an idle connection's time is over; it may meet the request on its way.
+  if (progress_.answered) return progress_.kept && status_of(handle()) == 408;
+  if (progress_.header_bytes > 0) return false;
+  if (!progress_.kept) return code == CURLE_SEND_ERROR && !expects_continue_;
+  return code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR;
 }
 
 void Transfer::set_protocol_options() {
@@ -232,6 +328,8 @@ void Transfer::set_tls_options() {
   set(handle(), CURLOPT_CAPATH, static_cast<char*>(nullptr));
   // Kept connections make them rare, and five sessions a handle, with their certificates, are memory.
   set(handle(), CURLOPT_SSL_SESSIONID_CACHE, 0L);
+  set(handle(), CURLOPT_SSL_CTX_FUNCTION, &prepare_tls);
+  set(handle(), CURLOPT_SSL_CTX_DATA, &progress_);
 }
 
 void Transfer::set_callbacks() {
@@ -240,7 +338,7 @@ void Transfer::set_callbacks() {
   set(handle(), CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   set(handle(), CURLOPT_OPENSOCKETDATA, &progress_);
   set(handle(), CURLOPT_CLOSESOCKETFUNCTION, &close_socket);
-  set(handle(), CURLOPT_CLOSESOCKETDATA, &sockets_);
+  set(handle(), CURLOPT_CLOSESOCKETDATA, &connections_);
   set(handle(), CURLOPT_PREREQFUNCTION, &before_request);
   set(handle(), CURLOPT_PREREQDATA, &progress_);
   set(handle(), CURLOPT_HEADERFUNCTION, &read_header);
@@ -249,13 +347,14 @@ void Transfer::set_callbacks() {
   set(handle(), CURLOPT_WRITEDATA, &progress_);
 }
 
-void Transfer::set_addresses(const Route& route, const Addresses& addresses) {
+/// In place of what the last request left in the handle's DNS cache.
+void Transfer::set_addresses(std::string key, const Addresses& addresses) {
   resolve_.reset();
-  if (!forget_.empty()) append(resolve_, forget_);
-  forget_.clear();
+  if (!cached_.empty()) append(resolve_, forget_line(cached_));
+  cached_.clear();
   if (!addresses.empty()) {
-    append(resolve_, resolve_line(route, addresses));
-    forget_ = forget_line(route);
+    append(resolve_, resolve_line(key, addresses));
+    cached_ = std::move(key);
   }
   set(handle(), CURLOPT_RESOLVE, resolve_.get());
 }
@@ -269,26 +368,43 @@ void Transfer::set_request() {
   if (handshake) return;
   set(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set(handle(), CURLOPT_POSTFIELDS, request.body.data());
+  expects_continue_ = false;
+  set_headers();
+}
+
+void Transfer::set_headers() {
+  const auto& request = job_.request;
   headers_.reset();
-  // No 100-continue: it costs a round trip, or a second with receivers that ignore it.
-  append(headers_, "Expect:");
+  // 100-continue costs a round trip, or a second with receivers that ignore it.
+  append(headers_, expects_continue_ ? "Expect: 100-continue" : "Expect:");
   for (const auto& header : headers_of(request, job_.started)) append(headers_, header);
   set(handle(), CURLOPT_HTTPHEADER, headers_.get());
 }
 
 void Transfer::set_time_outs() {
-  const auto spent = std::chrono::floor<platform::Milliseconds>(platform::monotonic_now() - job_.since);
-  const auto left = [spent](platform::Milliseconds whole) {
-    return static_cast<long>(std::max((whole - spent).count(), platform::Milliseconds::rep{1}));  // 0 is none
+  const auto now = platform::monotonic_now();
+  const auto left = [now](platform::MonotonicTime until) {
+    const auto milliseconds = std::chrono::ceil<platform::Milliseconds>(until - now).count();
+    return static_cast<long>(std::max(milliseconds, platform::Milliseconds::rep{1}));  // 0 is none
   };
-  set(handle(), CURLOPT_TIMEOUT_MS, left(settings_.timeout));
-  set(handle(), CURLOPT_CONNECTTIMEOUT_MS, left(settings_.connect_timeout));
+  set(handle(), CURLOPT_TIMEOUT_MS, left(job_.since + settings_.timeout));
+  set(handle(), CURLOPT_CONNECTTIMEOUT_MS, left(connect_deadline()));
+}
+
+/// Without the certificate that the receiver asked for, the handshake fails under TLS 1.2 and the first read
+/// under TLS 1.3. Others ask, and go on without it.
+bool Transfer::is_refused_certificate(CURLcode code) const {
+  if (!progress_.certificate_wanted || progress_.header_bytes > 0) return false;
+  long error = 0;
+  curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
+  return error != ECONNRESET && (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_RECV_ERROR);
 }
 
 TransportResult Transfer::transport_result_of(CURLcode code) const {
   if (progress_.answered) return TransportResult::answered;
   if (progress_.headers_too_long) return TransportResult::headers_too_long;
   if (progress_.local_failure) return TransportResult::local_failure;
+  if (is_refused_certificate(code)) return TransportResult::tls_client_wanted;
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT: {
       curl_off_t connected = 0;
@@ -332,7 +448,8 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   if (attempt.transport == address_refused || attempt.transport == local_failure) return;
   long error = 0;
   curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
-  const bool ended_silent = code == CURLE_OPERATION_TIMEDOUT || is_no_route(error, code);
+  const bool ended_silent =
+      code == CURLE_OPERATION_TIMEDOUT || (is_of_the_system(code) && is_no_route(error));
   if (!ended_silent || progress_.header_bytes > 0) {
     attempt.heard = ended_silent ? progress_.last_byte : attempt.ended;
     return;
@@ -348,10 +465,29 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
 Attempt Transfer::end(CURLcode code) {
   Attempt attempt = attempt_of(job_, transport_result_of(code));
   if (progress_.address) attempt.address = progress_.address->to_string();
-  attempt.status = progress_.status;
+  if (progress_.answered) attempt.status = static_cast<int>(status_of(handle()));
+  if (delivery::asks_to_wait(attempt)) attempt.retry_after = fields_of(handle(), "Retry-After");
   attempt.signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
-  attempt.retry_after = std::move(progress_.retry_after);
   note_signs_of_life(code, attempt);
+  job_ = {};
+  progress_.dialled = {};
+  return attempt;
+}
+
+Attempt Transfer::end_undialled(const Dialled& dialled) {
+  using enum TransportResult;
+  const auto result = !dialled.address        ? address_refused
+                      : dialled.timed_out     ? connection_timeout
+                      : dialled.local_failure ? local_failure
+                                              : connection_failed;
+  Attempt attempt = attempt_of(job_, result);
+  if (dialled.address) attempt.address = dialled.address->to_string();
+  const bool no_sign = dialled.timed_out || is_no_route(dialled.error);
+  if (dialled.heard) {
+    attempt.heard = dialled.heard;
+  } else if (result == connection_timeout || (result == connection_failed && no_sign)) {
+    attempt.silence = delivery::Silence::network;
+  }
   job_ = {};
   return attempt;
 }

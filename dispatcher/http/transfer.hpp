@@ -5,9 +5,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "http/attempt.hpp"
+#include "http/dialler.hpp"
 #include "http/route.hpp"
+#include "http/socket.hpp"
 #include "platform/config.hpp"
 
 namespace dispatcher {
@@ -20,38 +23,73 @@ struct Job {
   std::optional<platform::MonotonicTime> name_answered{};
 };
 
+/// What all transfers share.
+struct Connections {
+  unsigned sockets = 0;        // open, in use or kept
+  std::vector<CURL*> to_dial;  // transfers that want a new connection to one of several addresses
+};
+
 /// What the callbacks learn; they are given a pointer to it.
 struct Progress {
+  CURL* handle = nullptr;
   const platform::DeliverySettings* settings = nullptr;
-  unsigned* sockets = nullptr;
-  std::string host;  // of the request, without its port
-  std::string retry_after;
+  Connections* connections = nullptr;
+  std::string host;                            // of the request, without its port
   std::optional<platform::IpAddress> address;  // the last one dialled
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of either
-  int status = 0;                       // of the header block being read
+  Socket dialled;                       // to be used for the new connection
+  int opened = -1;                      // the socket of a new connection that has no request yet
+  std::uint16_t port = 0;               // of the addresses
+  bool several = false;                 // addresses, of which the dialler chooses one
   bool literal = false;                 // the URL names an address: there is nothing to look up
+  bool needs_dial = false;              // no kept connection was found
+  bool stale = false;                   // the kept connection could not be used
+  bool kept = false;                    // the request went on a connection that had served another one
   bool connected = false;               // a connection is ready for the request
   bool answered = false;                // the final header block (status 200 or more) is complete
   bool refused = false;                 // an address was not allowed
   bool local_failure = false;           // this host has no socket, or no memory, left
   bool headers_too_long = false;
+  bool certificate_wanted = false;  // by the receiver, of us
 };
 
 class Transfer {
  public:
-  /// `settings` and `sockets`, the count of open ones, outlive it and every connection. Throws
-  /// std::runtime_error.
-  Transfer(const platform::DeliverySettings& settings, unsigned& sockets);
+  /// `settings` and `connections` outlive it and every connection. Throws std::runtime_error.
+  Transfer(const platform::DeliverySettings& settings, Connections& connections);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Configures the handle for a request to those addresses (none: the URL's own); add it to the multi handle
-  /// then. Throws std::exception; end() takes the job back all the same.
+  // Each of the following configures the handle; add it to the multi handle then. They throw std::exception;
+  // end() takes the job back all the same.
+
+  /// For a request to those addresses (none: the URL's own).
   void begin(Job job, const Route& route, const Addresses& addresses);
-  /// After the handle was removed from the multi handle: what became of it.
+  /// After needs_dial().
+  void begin_on(Socket socket, const platform::IpAddress& address);
+  /// After needs_fresh_connection().
+  void begin_again();
+
+  // After the handle was removed from the multi handle.
+
+  /// It is among Connections::to_dial.
+  bool needs_dial() const { return progress_.needs_dial; }
+  /// A kept connection ended without an answer, which says nothing of the receiver; or the receiver reset a
+  /// fresh one before it had read the request, perhaps after an answer (docs/receivers.md).
+  bool needs_fresh_connection(CURLcode code) const;
+  /// What became of it.
   Attempt end(CURLcode code);
+  /// None of the addresses was connected.
+  Attempt end_undialled(const Dialled& dialled);
+
+  const std::string& url() const { return job_.request.url; }
+  const std::string& host_name() const { return progress_.host; }
+  const Addresses& addresses() const { return addresses_; }
+  std::uint16_t port() const { return progress_.port; }
+  /// When it has to be connected.
+  platform::MonotonicTime connect_deadline() const { return connecting_since_ + settings_.connect_timeout; }
 
   CURL* handle() const { return handle_.get(); }
   /// Of the request that is under way.
@@ -80,23 +118,30 @@ class Transfer {
   void set_protocol_options();
   void set_tls_options();
   void set_callbacks();
-  void set_addresses(const Route& route, const Addresses& addresses);
+  void set_addresses(std::string key, const Addresses& addresses);
   void set_request();
+  void set_headers();
   void set_time_outs();
+  void forget_progress();
+  bool is_refused_certificate(CURLcode code) const;
   TransportResult transport_result_of(CURLcode code) const;
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;
   static void append(List& list, const std::string& line);
 
   const platform::DeliverySettings& settings_;
-  unsigned& sockets_;
+  Connections& connections_;
   // A DNS cache of its own, with the one host of the request: nothing that others do changes where it goes,
   // and nothing is left behind.
   std::unique_ptr<CURLSH, ShareDeleter> names_;
   std::unique_ptr<CURL, HandleDeleter> handle_;
   List headers_;
   List resolve_;
-  std::string forget_;  // takes away the last request's host
+  std::string cached_;  // the key of the host that the DNS cache has; empty: none
   Job job_;
+  Addresses addresses_;  // for the dialler, where there are several
+  platform::MonotonicTime connecting_since_{};
+  bool expects_continue_ =
+      false;  // the body is not sent before the receiver asks for it, or a second is over
   Progress progress_;
 };
 

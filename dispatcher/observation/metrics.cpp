@@ -150,6 +150,9 @@ OutcomeClass outcome_class(const delivery::Attempt& attempt) {
     case TransportResult::tls_expired:
     case TransportResult::tls_untrusted:
     case TransportResult::tls_wrong_name:
+    case TransportResult::tls_weak:
+    case TransportResult::tls_wrong_purpose:
+    case TransportResult::tls_client_wanted:
     case TransportResult::tls_failed:
       return OutcomeClass::tls;
     case TransportResult::closed:

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "delivery/ids.hpp"
 #include "platform/clock.hpp"
@@ -76,6 +77,9 @@ enum class TransportResult {
   tls_expired,
   tls_untrusted,
   tls_wrong_name,
+  tls_weak,           // a key or a signature that is too short
+  tls_wrong_purpose,  // the certificate is not for servers
+  tls_client_wanted,  // the receiver wants a certificate of ours
   tls_failed,
   closed,  // before an answer
   headers_too_long,
@@ -94,12 +98,12 @@ struct Attempt {
   TransportResult transport = TransportResult::not_started;
   platform::UtcTime started{};
   platform::Milliseconds duration{};
-  std::optional<std::string> address;  // the IP dialled
-  int status = 0;                      // of `answered`
-  unsigned signatures = 0;             // of different secrets: 0 to 2
-  std::string retry_after;             // the header's value, empty when there was none
-  std::string url;                     // where it was sent
-  std::string host;                    // with its port
+  std::optional<std::string> address;    // the IP dialled
+  int status = 0;                        // of `answered`
+  unsigned signatures = 0;               // of different secrets: 0 to 2
+  std::vector<std::string> retry_after;  // the field's values, of 429 and 503
+  std::string url;                       // where it was sent
+  std::string host;                      // with its port
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};
   Silence silence = Silence::none;

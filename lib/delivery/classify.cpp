@@ -9,12 +9,17 @@ namespace delivery {
 
 namespace {
 
+/// Where the field was repeated, the latest of its times.
 std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
                                                   const platform::DeliverySettings& settings,
                                                   platform::UtcTime now) {
-  if (!asks_to_wait(attempt) || attempt.retry_after.empty()) return std::nullopt;
-  const auto wait = parse_retry_after(attempt.retry_after, now);
-  return wait ? std::optional(std::min(*wait, settings.retry_after_max)) : std::nullopt;
+  std::optional<platform::Milliseconds> longest;
+  if (!asks_to_wait(attempt)) return longest;
+  for (const auto& value : attempt.retry_after) {
+    const auto wait = parse_retry_after(value, now);
+    if (wait && (!longest || *wait > *longest)) longest = std::min(*wait, settings.retry_after_max);
+  }
+  return longest;
 }
 
 /// Whose result it is, and nothing yet of what happened.

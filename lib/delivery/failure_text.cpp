@@ -7,7 +7,7 @@ namespace {
 std::string answer_text(int status) {
   if (status >= 200 && status < 300) return {};
   const std::string text = "El receptor respondió " + std::to_string(status);
-  if (status >= 300 && status < 400)
+  if (status == 301 || status == 302 || status == 303 || status == 307 || status == 308)
     return text + " (redirección): no se siguen redirecciones; registre la URL definitiva";
   if (status == 410) return text + ": el webhook queda desactivado";
   return text + ": se espera un 2xx";
@@ -44,6 +44,18 @@ std::string failure_text(TransportResult result, int status, const platform::Del
              "con la cadena completa";
     case TransportResult::tls_wrong_name:
       return "El certificado TLS del receptor no corresponde al nombre de la URL";
+    case TransportResult::tls_weak:
+      return "El certificado TLS del receptor usa una clave o una firma demasiado débil: hace falta RSA de "
+             "2048 "
+             "bits o más, o curva elíptica, y SHA-256 o superior, en toda la cadena";
+    case TransportResult::tls_wrong_purpose:
+      return "El certificado TLS del receptor no está emitido para servidores (uso «serverAuth»): pida uno "
+             "de "
+             "servidor";
+    case TransportResult::tls_client_wanted:
+      return "El receptor exige un certificado de cliente (TLS mutuo), que el servicio no presenta: no lo "
+             "exija en "
+             "esta URL; verifique la firma de cada aviso";
     case TransportResult::tls_failed:
       return "No se pudo establecer TLS con el receptor: el puerto de la URL debe servir HTTPS con TLS 1.2 o "
              "posterior";

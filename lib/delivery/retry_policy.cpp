@@ -25,10 +25,17 @@ std::optional<UtcTime> parse_http_date(const std::string& text) {
   return UtcTime(std::chrono::seconds(std::min<std::int64_t>(seconds, most)));
 }
 
-Milliseconds parse_delay_seconds(std::string_view digits) {
+/// `120`, and `1.5`, which RFC 9110 does not have: rounded up.
+std::optional<Milliseconds> parse_delay_seconds(std::string_view value) {
+  const auto whole = value.substr(0, value.find('.'));
+  const auto fraction = value.substr(std::min(whole.size() + 1, value.size()));
+  const auto all_digits = [](std::string_view text) { return std::ranges::all_of(text, platform::is_digit); };
+  if (whole.empty() || !all_digits(whole) || !all_digits(fraction) || value.ends_with('.'))
+    return std::nullopt;
   constexpr std::int64_t most = Milliseconds::max().count() / 1000;
-  const auto seconds = platform::parse_number<std::int64_t>(digits);  // none: more than the type can count
-  return seconds && *seconds <= most ? std::chrono::seconds(*seconds) : Milliseconds::max();
+  const std::int64_t up = fraction.find_first_not_of('0') == std::string_view::npos ? 0 : 1;
+  const auto seconds = platform::parse_number<std::int64_t>(whole);  // none: more than the type can count
+  return seconds && *seconds <= most - up ? std::chrono::seconds(*seconds + up) : Milliseconds::max();
 }
 
 Milliseconds jittered(Milliseconds wait, double jitter, double chance) {
@@ -50,7 +57,7 @@ std::optional<Milliseconds> next_attempt(const RetryPolicy& policy, unsigned fai
 
 std::optional<Milliseconds> parse_retry_after(std::string_view value, UtcTime now) {
   if (value.empty()) return std::nullopt;
-  if (std::all_of(value.begin(), value.end(), platform::is_digit)) return parse_delay_seconds(value);
+  if (const auto delay = parse_delay_seconds(value)) return delay;
   const auto date = parse_http_date(std::string(value));
   if (!date) return std::nullopt;
   return std::max(*date - now, Milliseconds{});

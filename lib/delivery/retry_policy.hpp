@@ -26,9 +26,9 @@ std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, un
                                                    bool test_event, double chance,
                                                    std::optional<platform::Milliseconds> retry_after);
 
-/// The value of a Retry-After header (RFC 9110 section 10.2.3), seconds or a date as libcurl reads it (more
-/// forms than the RFC's), relative to `now`; a date in the past is 0; nullopt when it is neither; absurdly
-/// large values saturate.
+/// The value of a Retry-After header (RFC 9110 section 10.2.3), seconds, with decimals too, which are rounded
+/// up, or a date as libcurl reads it (more forms than the RFC's), relative to `now`; a date in the past is 0;
+/// nullopt when it is neither; absurdly large values saturate.
 std::optional<platform::Milliseconds> parse_retry_after(std::string_view value, platform::UtcTime now);
 
 }  // namespace delivery

@@ -30,6 +30,11 @@ UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible d
 CLOSED = "El receptor cerró la conexión sin responder: revise su servidor"
 NOT_HTTP = "La respuesta del receptor no es HTTP/1.1 válido"
 LONG_HEADERS = "La respuesta del receptor tiene cabeceras demasiado largas"
+WEAK = ("El certificado TLS del receptor usa una clave o una firma demasiado débil: hace falta RSA de 2048 bits o más, o "
+        "curva elíptica, y SHA-256 o superior, en toda la cadena")
+FOR_CLIENTS = "El certificado TLS del receptor no está emitido para servidores (uso «serverAuth»): pida uno de servidor"
+MUTUAL = ("El receptor exige un certificado de cliente (TLS mutuo), que el servicio no presenta: no lo exija en esta URL; "
+          "verifique la firma de cada aviso")
 NO_TLS = "No se pudo establecer TLS con el receptor: el puerto de la URL debe servir HTTPS con TLS 1.2 o posterior"
 UNTRUSTED = ("El certificado TLS del receptor no es de confianza: debe emitirlo una autoridad reconocida, con la cadena "
              "completa")
@@ -90,7 +95,8 @@ BROKEN = {
 }
 
 
-REDIRECTS = (300, 301, 302, 303, 304, 305, 307, 308)
+REDIRECTS = (301, 302, 303, 307, 308)
+NO_REDIRECTS = (300, 304, 305)  # though they are 3xx and may have a Location
 
 
 def redirect(status, url):
@@ -102,10 +108,10 @@ def redirect(status, url):
 def outcomes(stack, receiver):
     """name -> (the listing's entry, its delivery's state, its attempts, what became of the delivery that followed when
     the receiver had been mended)."""
-    cases = [*ENDLESS, *BROKEN, *REDIRECTS]
+    cases = [*ENDLESS, *BROKEN, *REDIRECTS, *NO_REDIRECTS]
     campaign = Campaign(stack, receiver, dict.fromkeys(cases, receiver.port))
     for name, (_, hook, _) in campaign.hooks.items():
-        receiver.behave(hook.path, redirect(name, hook.url) if name in REDIRECTS else {**ENDLESS, **BROKEN}[name][0])
+        receiver.behave(hook.path, redirect(name, hook.url) if isinstance(name, int) else {**ENDLESS, **BROKEN}[name][0])
     campaign.notify()
     listed = campaign.listed()
     ended, attempts = campaign.wait_ended(), campaign.attempts()
@@ -130,10 +136,12 @@ def test_it_ends_in_time_and_says_what_to_mend(outcomes, name):
     assert mended == ["entregada", "1"]
 
 
-@pytest.mark.parametrize("status", REDIRECTS)
+@pytest.mark.parametrize("status", [*REDIRECTS, *NO_REDIRECTS])
 def test_a_redirect_is_never_followed(outcomes, receiver, status):
     listed, _, attempts, _ = outcomes[status]
-    error = f"El receptor respondió {status} (redirección): no se siguen redirecciones; registre la URL definitiva"
+    error = f"El receptor respondió {status}"
+    error += (" (redirección): no se siguen redirecciones; registre la URL definitiva" if status in REDIRECTS
+              else ": se espera un 2xx")
     assert (listed["ultimoError"], listed["ultimoEstado"]) == (error, status)
     assert [a.status for a in attempts] == [status] * ATTEMPTS
     assert [r.path for r in receiver.requests() if r.path.endswith("/trampa")] == []
@@ -150,7 +158,11 @@ BEFORE_HTTP = {
     "hangs up": NO_TLS,
     "TLS 1.0": NO_TLS,
     "TLS 1.1": NO_TLS,
-    "a certificate of ours is wanted": None,
+    "a certificate of ours is wanted under TLS 1.2": MUTUAL,
+    "a certificate of ours is wanted under TLS 1.3": MUTUAL,
+    "RSA of 1024 bits": WEAK,
+    "signed with SHA-1": WEAK,
+    "for clients alone": FOR_CLIENTS,
     "expired": EXPIRED,
     "not yet valid": EXPIRED,
     "self-signed": UNTRUSTED,
@@ -170,6 +182,9 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
     early = issue(folder, authority, "early", "*.receptor.test", start="20480101000000Z")
     other = issue(folder, authority, "other", "otro.example.com")
     alike = issue(folder, authority, "alike", "*.sub.receptor.test")
+    short = issue(folder, authority, "short", "*.receptor.test", key=("rsa:1024",))
+    sha1 = issue(folder, authority, "sha1", "*.receptor.test", digest="sha1")
+    client = issue(folder, authority, "client", "*.receptor.test", usage="clientAuth")
     with contextlib.ExitStack() as servers:
         serve = servers.enter_context
         ports = {
@@ -181,7 +196,13 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
             "hangs up": serve(tcp.tcp_server(tcp.hang_up)),
             "TLS 1.0": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1))),
             "TLS 1.1": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1_1))),
-            "a certificate of ours is wanted": serve(tcp.https_server(valid, tcp.ask_for_a_certificate(ca))),
+            "a certificate of ours is wanted under TLS 1.2":
+                serve(tcp.https_server(valid, tcp.ask_for_a_certificate(ca, ssl.TLSVersion.TLSv1_2))),
+            "a certificate of ours is wanted under TLS 1.3":
+                serve(tcp.https_server(valid, tcp.ask_for_a_certificate(ca, ssl.TLSVersion.TLSv1_3))),
+            "RSA of 1024 bits": serve(tcp.https_server(short, tcp.at_any_level)),
+            "signed with SHA-1": serve(tcp.https_server(sha1, tcp.at_any_level)),
+            "for clients alone": serve(tcp.https_server(client)),
             "expired": serve(tcp.https_server(expired)),
             "not yet valid": serve(tcp.https_server(early)),
             "self-signed": untrusted_receiver.port,
@@ -224,7 +245,9 @@ RETRY_AFTER = {  # the header -> seconds until the next attempt, at least and at
     "negative": (lambda: "-60", -60, 1),
     "the past": (lambda: formatdate(0, usegmt=True), -60, 1),
     "garbage": (lambda: "mañana".encode().decode("latin-1"), -60, 1),
-    "a fraction": (lambda: "60.5", -60, 1),
+    "a fraction, rounded up": (lambda: "59.001", 55, 60),
+    "a fraction of nothing": (lambda: "60.0", 55, 60),
+    "a point without a fraction": (lambda: "60.", -60, 1),
     "a month that is none": (lambda: "Fri, 30 Fbr 2090 10:00:00 GMT", -60, 1),
     "a day that the month lacks": (lambda: "Fri, 31 Feb 2090 10:00:00 GMT", 86300, 86400),  # libcurl reads 3 March
     "empty": (lambda: "", -60, 1),

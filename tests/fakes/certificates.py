@@ -24,15 +24,21 @@ def openssl(*arguments) -> None:
     subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
 
-def issue(folder, authority: tuple, label: str, name: str, start="20200101000000Z", end="20490101000000Z"):
-    """A certificate for a DNS name and its key, by an authority's (certificate, key); ASN.1 times, in UTC."""
+ELLIPTIC = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+
+
+def issue(folder, authority: tuple, label: str, name: str, start="20200101000000Z", end="20490101000000Z", key=ELLIPTIC,
+          digest="sha256", usage=""):
+    """A certificate for a DNS name and its key, by an authority's (certificate, key); ASN.1 times, in UTC. `key` as for
+    openssl's -newkey; `usage`: its extended key usage."""
     folder = Path(folder)
-    certificate, key, request = (folder / f"{label}.{kind}" for kind in ("crt", "key", "csr"))
+    certificate, private, request = (folder / f"{label}.{kind}" for kind in ("crt", "key", "csr"))
     configuration = folder / "ca.conf"
     configuration.write_text(CONFIGURATION.format(folder=folder))
     (folder / "index").touch()
-    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", request,
-            "-subj", f"/CN={label}", "-addext", f"subjectAltName=DNS:{name}")
+    extended = ["-addext", f"extendedKeyUsage={usage}"] if usage else []
+    openssl("req", "-newkey", *key, "-nodes", "-keyout", private, "-out", request,
+            "-subj", f"/CN={label}", "-addext", f"subjectAltName=DNS:{name}", *extended)
     openssl("ca", "-batch", "-notext", "-config", configuration, "-cert", authority[0], "-keyfile", authority[1],
-            "-in", request, "-out", certificate, "-startdate", start, "-enddate", end)
-    return str(certificate), str(key)
+            "-in", request, "-out", certificate, "-startdate", start, "-enddate", end, "-md", digest)
+    return str(certificate), str(private)

@@ -43,7 +43,7 @@ Attempt ended(TransportResult result, unsigned failures = 0) {
 Attempt answered(int status, std::string retry_after = "", unsigned failures = 0) {
   auto attempt = ended(TransportResult::answered, failures);
   attempt.status = status;
-  attempt.retry_after = std::move(retry_after);
+  if (!retry_after.empty()) attempt.retry_after = {std::move(retry_after)};
   return attempt;
 }
 
@@ -146,8 +146,22 @@ BOOST_AUTO_TEST_CASE(retry_after_as_a_date) {
   BOOST_TEST(classified(answered(429, "Fri, 20 Nov 2020 10:02:00 GMT")).rest.count() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(of_several_retry_after_the_latest_counts) {
+  auto attempt = answered(503);
+  for (const auto& values : std::vector<std::vector<std::string>>{{"60", "120"},
+                                                                  {"120", "60"},
+                                                                  {"soon", "120"},
+                                                                  {"120", ""},
+                                                                  {"60", "Fri, 20 Nov 2026 10:02:00 GMT"}}) {
+    attempt.retry_after = values;
+    BOOST_TEST(wait_ms(attempt) == 120000, values.front());
+  }
+  attempt.retry_after = {"soon", "never"};
+  BOOST_TEST(wait_ms(attempt) == 5000);
+}
+
 BOOST_AUTO_TEST_CASE(a_malformed_retry_after_is_none) {
-  for (const auto* text : {"-1", "soon", "1.5", "120 "}) {
+  for (const auto* text : {"-1", "soon", "1.5s", "120 "}) {
     BOOST_TEST(wait_ms(answered(503, text)) == 5000, text);
     BOOST_TEST(classified(answered(429, text)).rest.count() == 5000, text);
   }

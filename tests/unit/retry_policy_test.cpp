@@ -97,6 +97,15 @@ BOOST_AUTO_TEST_CASE(seconds) {
   BOOST_TEST(asked_ms("9223372036854775") == 9223372036854775000);
 }
 
+BOOST_AUTO_TEST_CASE(decimals_are_rounded_up) {
+  BOOST_TEST(asked_ms("1.5") == 2000);
+  BOOST_TEST(asked_ms("1.0001") == 2000);
+  BOOST_TEST(asked_ms("1.0") == 1000);
+  BOOST_TEST(asked_ms("0.1") == 1000);
+  BOOST_TEST(asked_ms("9223372036854774.1") == 9223372036854775000);
+  BOOST_TEST(asked_ms("9223372036854775.1") == Milliseconds::max().count());
+}
+
 BOOST_AUTO_TEST_CASE(the_three_forms_of_a_date) {
   for (const auto* text :
        {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"}) {
@@ -128,10 +137,28 @@ BOOST_AUTO_TEST_CASE(every_name_of_a_month_and_a_day) {
 }
 
 BOOST_AUTO_TEST_CASE(malformed) {
-  for (const auto* text :
-       {"", " ", "-1", "+1", "1.5", "1 ", " 1", "1s", "0x10", "1e3", "١", "soon", "GMT",
-        "Dom, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",
-        "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 99 Nov 1994 08:49:37 GMT"}) {
+  for (const auto* text : {"",
+                           " ",
+                           "-1",
+                           "+1",
+                           "1.",
+                           ".5",
+                           "1.5.",
+                           "1.-5",
+                           "1,5",
+                           "1 ",
+                           " 1",
+                           "1s",
+                           "0x10",
+                           "1e3",
+                           "١",
+                           "soon",
+                           "GMT",
+                           "Dom, 06 Nov 1994 08:49:37 GMT",
+                           "Sun, 06 Nov 1994 24:00:00 GMT",
+                           "Sun, 06 Nov 1994 08:60:00 GMT",
+                           "Sun, 00 Nov 1994 08:49:37 GMT",
+                           "Sun, 99 Nov 1994 08:49:37 GMT"}) {
     BOOST_TEST(asked_ms(text) == -1, text);
   }
   BOOST_TEST(asked_ms(std::string_view("1\0", 2)) == -1);

@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_url_leads_nowhere) {
 
 BOOST_AUTO_TEST_CASE(lines_for_libcurl) {
   const auto route = route_of("https://a.example.com/", overrides);
-  BOOST_TEST(dispatcher::resolve_line(route, {ip("11.0.0.1"), ip("2600::1")}) ==
+  BOOST_TEST(dispatcher::resolve_line(dispatcher::cache_key(route), {ip("11.0.0.1"), ip("2600::1")}) ==
              "a.example.com:443:11.0.0.1,[2600::1]");
-  BOOST_TEST(dispatcher::forget_line(route) == "-a.example.com:443");
+  BOOST_TEST(dispatcher::forget_line(dispatcher::cache_key(route)) == "-a.example.com:443");
 }
 
 BOOST_AUTO_TEST_CASE(kept_routes_are_bounded) {

@@ -64,7 +64,7 @@ class Sending {
 
   /// Until libcurl has opened its socket.
   void start(Transfer& transfer, const std::string& url) {
-    const auto before = sockets;
+    const auto before = connections.sockets;
     Job job;
     job.request.url = url;
     job.request.body = "{}";
@@ -72,7 +72,7 @@ class Sending {
     job.since = platform::monotonic_now();
     transfer.begin(std::move(job), dispatcher::route_of(url, {}), {});
     BOOST_REQUIRE(transport_.add(transfer.handle(), 1));
-    go_on_until([&] { return sockets > before; }, [] {});
+    go_on_until([&] { return connections.sockets > before; }, [] {});
   }
 
   void finish(std::size_t count) {
@@ -83,7 +83,7 @@ class Sending {
   }
 
   const platform::DeliverySettings& settings() const { return settings_; }
-  unsigned sockets = 0;
+  dispatcher::Connections connections;
   std::map<const Transfer*, TransportResult> results;
 
  private:
@@ -113,9 +113,9 @@ BOOST_AUTO_TEST_SUITE(transport)
 BOOST_AUTO_TEST_CASE(a_socket_that_cannot_be_watched_costs_its_own_transfer_alone_and_blames_no_receiver) {
   const SilentPort silence;
   Sending sending;
-  Transfer before(sending.settings(), sending.sockets);
-  Transfer failing(sending.settings(), sending.sockets);
-  Transfer after(sending.settings(), sending.sockets);
+  Transfer before(sending.settings(), sending.connections);
+  Transfer failing(sending.settings(), sending.connections);
+  Transfer after(sending.settings(), sending.connections);
   sending.start(before, silence.url());
   {
     const Failure failure;

@@ -1,0 +1,195 @@
+#include "http/dialler.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "webhook/address_policy.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using platform::IpAddress;
+using platform::MonotonicTime;
+
+/// RFC 8305 section 5.
+constexpr std::chrono::milliseconds shortest_delay{10};
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+};
+
+SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
+  SocketAddress result;
+  if (address.v6) {
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, address.bytes.data(), sizeof v6.sin6_addr);
+    std::memcpy(&result.storage, &v6, sizeof v6);
+    result.length = sizeof v6;
+  } else {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&v4.sin_addr, address.bytes.data(), sizeof v4.sin_addr);
+    std::memcpy(&result.storage, &v4, sizeof v4);
+    result.length = sizeof v4;
+  }
+  return result;
+}
+
+void note_failure(Dialled& result, int error) {
+  result.error = error;
+  if (is_shortage(error)) result.local_failure = true;
+  // Said by the host itself, not on the way to it.
+  if (error == ECONNREFUSED || error == ECONNRESET) result.heard = platform::monotonic_now();
+}
+
+/// 0: connected; EINPROGRESS: still silent. Not a second connect(): libcurl's own is to be that one.
+int progress_of(int fd) {
+  pollfd ready{fd, POLLOUT, 0};
+  if (::poll(&ready, 1, 0) <= 0) return EINPROGRESS;
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+  if (error != 0) return error;
+  return (ready.revents & (POLLERR | POLLHUP)) != 0 ? ECONNRESET : 0;
+}
+
+}  // namespace
+
+Dialler::~Dialler() {
+  for (const auto& [fd, dial] : by_socket_) poller_.forget(fd);
+}
+
+void Dialler::dial(void* caller, const std::string& host, std::uint16_t port, Addresses addresses,
+                   MonotonicTime deadline) {
+  std::erase_if(addresses,
+                [&](const IpAddress& address) { return !webhook::may_connect(address, host, settings_); });
+  Dial dial;
+  dial.port = port;
+  dial.left.assign(addresses.begin(), addresses.end());
+  dial.deadline = deadline;
+  dial.result.caller = caller;
+  const auto added = dials_.insert(dials_.end(), std::move(dial));
+  begin_next(added, platform::monotonic_now());
+  end_if_done(added);
+}
+
+/// The next address that can be dialled at all: one that fails at once makes way for the one after it.
+void Dialler::begin_next(Dials::iterator dial, MonotonicTime now) {
+  while (!dial->left.empty()) {
+    const auto address = dial->left.front();
+    dial->left.pop_front();
+    if (!begin(dial, address)) continue;
+    // Half of the time is for the last one, and for its TLS handshake.
+    const auto share = (dial->deadline - now) / 2 / static_cast<int>(dial->left.size() + 1);
+    dial->next = now + std::clamp<MonotonicTime::duration>(share, shortest_delay, attempt_delay);
+    return;
+  }
+}
+
+/// False: it cannot be dialled, and the dial's result says why.
+bool Dialler::begin(Dials::iterator dial, const IpAddress& address) {
+  auto& result = dial->result;
+  result.address = address;
+  Socket socket(
+      ::socket(address.v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  const auto to = socket_address(address, dial->port);
+  if (socket.fd() < 0 ||
+      (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0 &&
+       errno != EINPROGRESS)) {
+    note_failure(result, errno);
+    return false;
+  }
+  try {
+    watch(dial, {std::move(socket), address});
+  } catch (const std::exception&) {  // no memory, or the poller's limit
+    result.local_failure = true;
+    return false;
+  }
+  return true;
+}
+
+void Dialler::watch(Dials::iterator dial, Candidate candidate) {
+  const int fd = candidate.socket.fd();
+  if (dial->silent.size() == sockets_per_dial) take(*dial, dial->silent.front().socket.fd());
+  dial->silent.push_back(std::move(candidate));
+  by_socket_.emplace(fd, dial);
+  poller_.watch(fd, false, true);
+}
+
+bool Dialler::process(const Poller::Event& event) {
+  const auto found = by_socket_.find(event.fd);
+  if (found == by_socket_.end()) return false;
+  const auto dial = found->second;
+  const int error = progress_of(event.fd);
+  if (error == EINPROGRESS) return true;
+  auto candidate = take(*dial, event.fd);
+  if (error == 0) {
+    dial->result.address = candidate.address;
+    dial->result.socket = std::move(candidate.socket);
+    end(dial);
+    return true;
+  }
+  note_failure(dial->result, error);
+  begin_next(dial, platform::monotonic_now());
+  end_if_done(dial);
+  return true;
+}
+
+void Dialler::process_overdue(MonotonicTime now) {
+  for (auto dial = dials_.begin(); dial != dials_.end();) {
+    const auto current = dial++;
+    if (now >= current->deadline) {
+      current->result.timed_out = true;
+      end(current);
+    } else if (!current->left.empty() && now >= current->next) {
+      begin_next(current, now);
+      end_if_done(current);
+    }
+  }
+}
+
+std::optional<MonotonicTime> Dialler::next_timeout() const {
+  if (!ended_.empty()) return MonotonicTime{};
+  std::optional<MonotonicTime> result;
+  for (const auto& dial : dials_) {
+    const auto at = dial.left.empty() ? dial.deadline : std::min(dial.next, dial.deadline);
+    if (!result || at < *result) result = at;
+  }
+  return result;
+}
+
+std::vector<Dialled> Dialler::take_ended() { return std::exchange(ended_, {}); }
+
+/// No longer watched.
+Dialler::Candidate Dialler::take(Dial& dial, int fd) {
+  poller_.forget(fd);
+  by_socket_.erase(fd);
+  const auto at = std::ranges::find(dial.silent, fd, [](const Candidate& one) { return one.socket.fd(); });
+  Candidate candidate = std::move(*at);
+  dial.silent.erase(at);
+  return candidate;
+}
+
+void Dialler::end_if_done(Dials::iterator dial) {
+  if (dial->silent.empty() && dial->left.empty()) end(dial);
+}
+
+void Dialler::end(Dials::iterator dial) {
+  while (!dial->silent.empty()) take(*dial, dial->silent.front().socket.fd());
+  ended_.push_back(std::move(dial->result));
+  dials_.erase(dial);
+}
+
+}  // namespace dispatcher

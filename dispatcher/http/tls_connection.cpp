@@ -1,0 +1,107 @@
+#include "http/tls_connection.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace dispatcher {
+
+namespace {
+
+/// Where an SSL object keeps the descriptor of its socket: libcurl's own BIO does not tell it.
+int socket_index() {
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
+/// nullptr: the handle has no TLS connection.
+SSL* tls_of(CURL* handle) {
+  const curl_tlssessioninfo* info = nullptr;
+  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || info == nullptr) return nullptr;
+  return info->backend == CURLSSLBACKEND_OPENSSL ? static_cast<SSL*>(info->internals) : nullptr;
+}
+
+/// Nothing is in the socket's buffer, and the connection is open.
+bool is_empty(int fd) {
+  char byte = 0;
+  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/// Has OpenSSL read from the socket itself while this lives. libcurl's BIO works only within libcurl's own
+/// calls.
+class DirectSocket {
+ public:
+  DirectSocket(SSL* tls, int fd) : tls_(tls), read_(SSL_get_rbio(tls)), write_(SSL_get_wbio(tls)) {
+    BIO* direct = BIO_new_socket(fd, BIO_NOCLOSE);
+    if (direct == nullptr) return;
+    made_ = true;
+    BIO_up_ref(read_);
+    BIO_up_ref(write_);
+    BIO_up_ref(direct);
+    SSL_set0_rbio(tls_, direct);
+    SSL_set0_wbio(tls_, direct);
+  }
+  ~DirectSocket() {
+    if (!made_) return;
+    SSL_set0_rbio(tls_, read_);
+    SSL_set0_wbio(tls_, write_);
+  }
+  DirectSocket(const DirectSocket&) = delete;
+  DirectSocket& operator=(const DirectSocket&) = delete;
+
+  bool made() const { return made_; }
+
+ private:
+  SSL* tls_;
+  BIO* read_;
+  BIO* write_;
+  bool made_ = false;
+};
+
+/// Reads what is there up to the first byte of data.
+bool holds_session_tickets_alone(SSL* tls, int fd) {
+  const DirectSocket direct(tls, fd);
+  if (!direct.made()) return false;
+  ERR_clear_error();
+  char byte = 0;
+  const int result = SSL_peek(tls, &byte, 1);
+  const bool quiet =
+      result <= 0 && SSL_get_error(tls, result) == SSL_ERROR_WANT_READ && SSL_is_init_finished(tls);
+  ERR_clear_error();
+  return quiet;
+}
+
+int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
+  if (auto* wanted = static_cast<bool*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(tls)))) *wanted = true;
+  return 0;
+}
+
+}  // namespace
+
+// One more than the descriptor: an SSL object without one has nullptr there, 0.
+void remember_socket(CURL* handle, int fd) {
+  if (SSL* tls = tls_of(handle))
+    SSL_set_ex_data(tls, socket_index(), reinterpret_cast<void*>(static_cast<std::intptr_t>(fd) + 1));
+}
+
+bool is_quiet(CURL* handle) {
+  SSL* tls = tls_of(handle);
+  if (tls == nullptr) return false;
+  const auto noted = reinterpret_cast<std::intptr_t>(SSL_get_ex_data(tls, socket_index()));
+  if (noted == 0) return false;
+  const int fd = static_cast<int>(noted - 1);
+  if (SSL_has_pending(tls) == 0 && is_empty(fd)) return true;
+  return holds_session_tickets_alone(tls, fd);
+}
+
+void note_wanted_certificate(void* tls_context, bool* wanted) {
+  auto* context = static_cast<SSL_CTX*>(tls_context);
+  SSL_CTX_set_app_data(context, wanted);
+  SSL_CTX_set_client_cert_cb(context, &offer_no_certificate);
+}
+
+}  // namespace dispatcher

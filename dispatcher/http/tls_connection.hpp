@@ -1,0 +1,24 @@
+// What OpenSSL knows of libcurl's TLS connections, and libcurl does not tell.
+#pragma once
+
+#include <curl/curl.h>
+
+namespace dispatcher {
+
+// The first two are for the pre-request callback (CURLOPT_PREREQFUNCTION), where the handle has its
+// connection.
+
+/// Notes the socket of a new connection, for is_quiet() to find.
+void remember_socket(CURL* handle, int fd);
+
+/// Whether a request may be sent on a kept connection: nothing has come over it since its last answer, and it
+/// is open. Bytes that arrive while no request is outstanding are no answer (RFC 9112 section 9.2), but
+/// libcurl 7.88 takes them for the next one's; 8.14 looks at the socket alone. A session ticket (TLS 1.3) is
+/// not data.
+bool is_quiet(CURL* handle);
+
+/// For CURLOPT_SSL_CTX_FUNCTION: `*wanted`, which outlives the handshake, becomes true when the receiver asks
+/// for a certificate of ours.
+void note_wanted_certificate(void* tls_context, bool* wanted);
+
+}  // namespace dispatcher

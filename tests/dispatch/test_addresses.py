@@ -1,0 +1,78 @@
+"""Names of several addresses, some of which are silent: the next one begins while the one before is silent (RFC 8305), all
+within the attempt. delivery.connect_timeout is 1 s here, lookup included."""
+import pytest
+
+from support.network import why_not
+from support.wait import wait_until
+from support.world import (HAS_V6, NOBODY, PUBLIC, PUBLIC_V6, REFUSING, SILENT, SILENT_V6, WAKING, host_of, open_world)
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
+
+TIMED_OUT = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: compruebe que es accesible desde Internet en el "
+             "puerto de la URL")
+UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
+NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
+
+ANSWERS = {  # what DNS says, in this order, and the error; none: it arrives, with its first attempt
+    "silent, good": ({"a": [SILENT[0], PUBLIC]}, ""),
+    "two silent, good": ({"a": [*SILENT[:2], PUBLIC]}, ""),
+    "five silent, good: each has its turn in time": ({"a": [*SILENT, PUBLIC]}, ""),
+    "refused, good": ({"a": [REFUSING, PUBLIC]}, ""),
+    "no route, good": ({"a": [NOBODY, PUBLIC]}, ""),
+    "silent, refused, good": ({"a": [SILENT[0], REFUSING, PUBLIC]}, ""),
+    "silent, no route, good": ({"a": [SILENT[0], NOBODY, PUBLIC]}, ""),
+    "silent, private, good": ({"a": [SILENT[0], "127.0.0.1", PUBLIC]}, ""),
+    "good, silent": ({"a": [PUBLIC, SILENT[0]]}, ""),
+    "all silent": ({"a": list(SILENT[:3])}, TIMED_OUT),
+    "silent and refused": ({"a": [SILENT[0], REFUSING]}, TIMED_OUT),
+    "all refused": ({"a": [REFUSING, NOBODY]}, UNREACHABLE),
+    "all private": ({"a": ["127.0.0.1", "10.0.0.1"]}, NOT_PUBLIC),
+}
+if HAS_V6:
+    ANSWERS |= {
+        "two AAAA, the first silent": ({"aaaa": [SILENT_V6, PUBLIC_V6]}, ""),
+        "silent AAAA, good A": ({"aaaa": [SILENT_V6], "a": [PUBLIC]}, ""),
+        "silent AAAA, silent A, good A": ({"aaaa": [SILENT_V6], "a": [SILENT[0], PUBLIC]}, ""),
+        "twenty AAAA without a route, good A": ({"aaaa": [f"2600:1::{n}" for n in range(1, 21)], "a": [PUBLIC]}, ""),
+    }
+
+
+@pytest.fixture(scope="module")
+def world(stack):
+    with open_world(stack) as opened:
+        holes = opened.network.start_black_hole(443, *SILENT, *[SILENT_V6] * HAS_V6)
+        yield opened
+        holes.terminate()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_next_address_begins_while_the_one_before_is_silent(world, name):
+    answer, error = ANSWERS[name]
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({host_of(hook): answer})
+    delivery = world.stack.delivery_id(entity.notify(), hook.id)
+    wait_until(lambda: world.stack.attempts(delivery), what="an attempt")
+    first = world.stack.attempts(delivery)[0]
+    assert (first["error"], first["estado_http"]) == (error, None if error else 200)
+    assert first["duracion_ms"] <= 1600
+    if not error:
+        assert first["direccion"] in (PUBLIC, PUBLIC_V6)
+
+
+def test_the_address_that_answered_is_the_first_one_from_then_on(world):
+    """For the answer's time to live: when the silent one comes back to life, it is not asked."""
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({host_of(hook): {"a": [WAKING, PUBLIC]}})
+    hole = world.network.start_black_hole(443, WAKING)
+    world.stack.wait_delivery(world.stack.delivery_id(entity.notify(), hook.id), "entregada")
+    hole.terminate()
+    hole.wait(10)
+    certificate = world.stack.env["RECEIVER_CERT"], world.stack.env["RECEIVER_KEY"]
+    awake = world.network.start_receiver(*certificate, 443, WAKING)
+    before = len(world.dns.questions(host_of(hook)))
+    delivery = world.stack.delivery_id(entity.notify(), hook.id)
+    world.stack.wait_delivery(delivery, "entregada")
+    assert world.stack.attempts(delivery)[0]["direccion"] == PUBLIC and not awake.requests()
+    assert len(world.dns.questions(host_of(hook))) == before, "the name was still known"

@@ -1,0 +1,55 @@
+// A TLS 1.3 server in this process, on loopback, for tests of the sender: it reads requests and writes the
+// bytes that it is told to. One thread for each connection.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct ssl_st;
+
+namespace fakes {
+
+/// A connection that was accepted, in the thread that serves it.
+class TlsConnection {
+ public:
+  TlsConnection(ssl_st* tls, int number) : tls_(tls), number_(number) {}
+
+  int number() const { return number_; }  // from 1, in the order in which they were made
+  /// Sends one TLS record. False: the other side has closed.
+  bool send(std::string_view bytes);
+  /// A session ticket, as a server may send at any time.
+  bool send_ticket();
+
+ private:
+  ssl_st* tls_;
+  int number_;
+};
+
+/// Serves until it is destroyed, with a certificate of its own for *.receptor.test.
+class TlsServer {
+ public:
+  /// Called once a request has been read, and again with `request` empty each time that the other side has
+  /// been silent for a moment; it returns false to close the connection.
+  using Script = std::function<bool(TlsConnection&, std::string_view request)>;
+
+  explicit TlsServer(Script script);
+  ~TlsServer();
+  TlsServer(const TlsServer&) = delete;
+  TlsServer& operator=(const TlsServer&) = delete;
+
+  int port() const;
+  /// A file with the certificate, for delivery.ca_file.
+  const std::string& ca_file() const;
+  /// Connections made so far.
+  int connections() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fakes

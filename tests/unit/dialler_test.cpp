@@ -1,0 +1,151 @@
+// Several addresses of one name, on loopback: 127.0.0.N, of which some listen.
+#include "http/dialler.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <boost/test/unit_test.hpp>
+#include <list>
+
+namespace {
+
+using namespace std::chrono_literals;
+using dispatcher::Addresses;
+using dispatcher::Dialled;
+using dispatcher::Dialler;
+using dispatcher::Socket;
+
+platform::IpAddress ip(const char* text) { return platform::IpAddress::parse(text).value(); }
+
+struct Fixture {
+  platform::DeliverySettings settings;
+  dispatcher::Poller poller;
+  std::uint16_t port = 0;
+  std::list<Socket> sockets;
+
+  Fixture() {
+    settings.allowed_networks = {{platform::IpNetwork::parse("127.0.0.0/8").value(), "*.example.com"}};
+  }
+
+  static sockaddr_in at(const char* address, std::uint16_t port) {
+    sockaddr_in result{};
+    result.sin_family = AF_INET;
+    result.sin_port = htons(port);
+    std::memcpy(&result.sin_addr, ip(address).bytes.data(), sizeof result.sin_addr);
+    return result;
+  }
+
+  /// From now on something listens there, at the port of all.
+  void listen(const char* address, int backlog = 8) {
+    auto& server = sockets.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    auto own = at(address, port);
+    socklen_t size = sizeof own;
+    auto* generic = reinterpret_cast<sockaddr*>(&own);
+    BOOST_REQUIRE(::bind(server.fd(), generic, size) == 0 && ::listen(server.fd(), backlog) == 0);
+    ::getsockname(server.fd(), generic, &size);
+    port = ntohs(own.sin_port);
+  }
+
+  /// It drops who knocks: its queue of connections is full.
+  void silence(const char* address) {
+    listen(address, 0);
+    for (int i = 0; i < 3; ++i) {
+      auto& filler = sockets.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      const auto to = at(address, port);
+      ::connect(filler.fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    }
+  }
+
+  Dialled dial(const Addresses& addresses, platform::Milliseconds patience = 10s) {
+    Dialler dialler(settings, poller);
+    dialler.dial(this, "a.example.com", port, addresses, platform::monotonic_now() + patience);
+    while (true) {
+      if (auto ended = dialler.take_ended(); !ended.empty()) {
+        BOOST_CHECK(!dialler.next_timeout());
+        return std::move(ended.front());
+      }
+      const auto left = dialler.next_timeout().value() - platform::monotonic_now();
+      const auto wait = std::max(std::chrono::ceil<platform::Milliseconds>(left), platform::Milliseconds{0});
+      for (const auto& event : poller.wait(wait)) BOOST_CHECK(dialler.process(event));
+      dialler.process_overdue(platform::monotonic_now());
+    }
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(dialler, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_first_that_is_connected_wins) {
+  listen("127.0.0.2");
+  listen("127.0.0.3");
+  const auto dialled = dial({ip("127.0.0.3"), ip("127.0.0.2")});
+  BOOST_CHECK(dialled.socket.fd() >= 0 && dialled.address == ip("127.0.0.3") && dialled.caller == this);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_one_is_not_waited_for) {
+  silence("127.0.0.4");
+  listen("127.0.0.5");
+  const auto dialled = dial({ip("127.0.0.4"), ip("127.0.0.5")});
+  BOOST_CHECK(dialled.socket.fd() >= 0 && dialled.address == ip("127.0.0.5") && !dialled.timed_out);
+}
+
+BOOST_AUTO_TEST_CASE(more_silent_ones_than_may_be_asked_together_each_have_their_turn) {
+  Addresses addresses;
+  for (const auto* silent : {"127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4", "127.0.1.5", "127.0.1.6"}) {
+    silence(silent);
+    addresses.push_back(ip(silent));
+  }
+  listen("127.0.1.7");
+  addresses.push_back(ip("127.0.1.7"));
+  const auto dialled = dial(addresses, 2s);
+  BOOST_CHECK(dialled.address == ip("127.0.1.7") && dialled.socket.fd() >= 0);
+}
+
+// The kernel's first connect() on a connected socket says that it is; libcurl's has to be that one.
+BOOST_AUTO_TEST_CASE(whoever_takes_the_socket_can_connect_it_once_more) {
+  listen("127.0.0.6");
+  const auto dialled = dial({ip("127.0.0.6")});
+  const auto to = at("127.0.0.6", port);
+  BOOST_CHECK_EQUAL(::connect(dialled.socket.fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+}
+
+BOOST_AUTO_TEST_CASE(all_refuse) {
+  listen("127.0.0.7");  // for a port that others do not have
+  const auto dialled = dial({ip("127.0.0.8"), ip("127.0.0.9")});
+  BOOST_CHECK(dialled.socket.fd() < 0 && dialled.address == ip("127.0.0.9") && dialled.heard);
+  BOOST_CHECK(!dialled.timed_out && dialled.error == ECONNREFUSED);
+}
+
+BOOST_AUTO_TEST_CASE(all_are_silent) {
+  silence("127.0.2.1");
+  silence("127.0.2.2");
+  const auto dialled = dial({ip("127.0.2.1"), ip("127.0.2.2")}, 100ms);
+  BOOST_CHECK(dialled.socket.fd() < 0 && dialled.timed_out && !dialled.heard);
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_may_not_be_dialled_is_passed_over) {
+  listen("127.0.0.10");
+  BOOST_CHECK(dial({ip("10.0.0.1"), ip("127.0.0.10")}).address == ip("127.0.0.10"));
+  const auto none = dial({ip("10.0.0.1"), ip("169.254.169.254")});
+  BOOST_CHECK(none.socket.fd() < 0 && !none.address);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_stalls_holds_up_no_other) {
+  silence("127.0.3.1");
+  listen("127.0.3.2");
+  Dialler dialler(settings, poller);
+  int stalled = 0;
+  int quick = 0;
+  const auto deadline = platform::monotonic_now() + 1min;
+  dialler.dial(&stalled, "a.example.com", port, {ip("127.0.3.1")}, deadline);
+  dialler.dial(&quick, "b.example.com", port, {ip("127.0.3.2")}, deadline);
+  std::vector<Dialled> ended;
+  while (ended.empty()) {
+    for (const auto& event : poller.wait(10s)) dialler.process(event);
+    ended = dialler.take_ended();
+  }
+  BOOST_CHECK(ended.size() == 1 && ended[0].caller == &quick);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
