@@ -3,7 +3,7 @@
 # .dev/fuzz/TARGET and is where the next run begins.
 
 FUZZ_PACKAGES=(clang libclang-rt-dev) # the second has libFuzzer
-FUZZ_TARGETS=(url json event_data config request)
+FUZZ_TARGETS=(url json event_data config request answer)
 FUZZ_FOLDER=$ROOT/.dev/fuzz
 FUZZ_MEMORY_MB=1024
 FUZZ_INPUT_SECONDS=5 # an input that takes longer is a failure
