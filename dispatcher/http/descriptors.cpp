@@ -17,7 +17,7 @@ constexpr unsigned others = 64;  // the database, the log, libcurl's own
 }  // namespace
 
 void require_descriptors(unsigned max_in_flight) {
-  const rlim_t needed = connections_for(max_in_flight) + others;
+  const rlim_t needed = connections_for(max_in_flight) + rlim_t{sockets_per_attempt} * max_in_flight + others;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
     throw std::system_error(errno, std::generic_category(), "getrlimit");
