@@ -107,8 +107,15 @@ int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   return 1;
 }
 
-/// Of the last status line that libcurl has read; 0 without one. No line is taken for one here: fields,
-/// folded lines and trailers come by read_header, too (RFC 9112 section 5).
+/// `HTTP/1.1 204 …`: libcurl takes any line that begins with `HTTP/` for one, of status 200 where it reads
+/// none.
+bool is_status_line(std::string_view line) {
+  constexpr std::string_view shape = "HTTP/0.0 000";
+  return line.size() > shape.size() && platform::has_shape(line.substr(0, shape.size()), shape) &&
+         std::string_view(" \r\n").find(line[shape.size()]) != std::string_view::npos;
+}
+
+/// The status of the last status line that libcurl has read; 0 without one.
 long status_of(CURL* handle) {
   long status = 0;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
@@ -133,7 +140,12 @@ std::size_t read_header(char* text, std::size_t size, std::size_t count, void* d
     progress.headers_too_long = true;
     return 0;
   }
-  if (line == "\r\n" || line == "\n") progress.answered = status_of(progress.handle) >= 200;
+  if (progress.answered) return line.size();  // a trailer
+  if (!std::exchange(progress.in_head, true)) progress.has_status = is_status_line(line);
+  if (line == "\r\n" || line == "\n") {
+    progress.answered = progress.has_status && status_of(progress.handle) >= 200;
+    progress.in_head = false;
+  }
   return line.size();
 }
 
@@ -217,12 +229,20 @@ Attempt attempt_of(Job& job, TransportResult result) {
 }  // namespace
 
 Transfer::Transfer(const platform::DeliverySettings& settings, Connections& connections)
-    : settings_(settings), connections_(connections), names_(curl_share_init()), handle_(curl_easy_init()) {
-  if (!handle_ || !names_ ||
-      curl_share_setopt(names_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) != CURLSHE_OK)
+    : settings_(settings), connections_(connections), names_(curl_share_init()) {
+  if (!names_ || curl_share_setopt(names_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) != CURLSHE_OK)
     throw std::runtime_error("libcurl cannot make a handle");
-  set(handle(), CURLOPT_PRIVATE, this);
-  set(handle(), CURLOPT_SHARE, names_.get());
+  renew_handle();
+}
+
+/// A handle serves one request, which costs 1 microsecond: 7.88 keeps a pointer to the last field of an
+/// answer beyond its end, and writes there when the next answer begins with a folded line.
+void Transfer::renew_handle() {
+  std::unique_ptr<CURL, HandleDeleter> handle(curl_easy_init());
+  if (!handle) throw std::runtime_error("libcurl cannot make a handle");
+  handle_ = std::move(handle);
+  set(this->handle(), CURLOPT_PRIVATE, this);
+  set(this->handle(), CURLOPT_SHARE, names_.get());
   set_protocol_options();
   set_tls_options();
   set_callbacks();
@@ -246,7 +266,6 @@ void Transfer::append(List& list, const std::string& line) {
 void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   job_ = std::move(job);
   progress_ = {};
-  progress_.handle = handle();
   progress_.settings = &settings_;
   progress_.connections = &connections_;
   const auto host = webhook::host_and_port(job_.request.url);
@@ -255,34 +274,30 @@ void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   progress_.several = addresses.size() > 1;
   addresses_ = progress_.several ? addresses : Addresses{};
   connecting_since_ = job_.since;
+  expects_continue_ = false;
+  renew_handle();
+  progress_.handle = handle();
   set_addresses(cache_key(route), addresses);
-  set_request();
-  set_time_outs();
+  set_request(job_.request.purpose == Request::Purpose::handshake);
 }
 
 void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
-  forget_progress();
+  begin_afresh();
   progress_.several = false;
   progress_.dialled = std::move(socket);
   set_addresses(cached_, {address});
-  set(handle(), CURLOPT_FRESH_CONNECT, 1L);
-  set_time_outs();
 }
 
 void Transfer::begin_again() {
-  if (progress_.connected && !progress_.kept) {
-    // An answer that has come is lost with the write that meets the reset: this time it is read first.
-    expects_continue_ = true;
-    set_headers();
-  }
-  forget_progress();
+  // An answer that has come is lost with the write that meets the reset: this time it is read first.
+  if (progress_.connected && !progress_.kept) expects_continue_ = true;
   connecting_since_ = platform::monotonic_now();
-  set(handle(), CURLOPT_FRESH_CONNECT, 1L);
-  set_time_outs();
+  begin_afresh();
 }
 
-/// Of what ended without a sign of the receiver.
-void Transfer::forget_progress() {
+/// The same request on a new connection, as if nothing had been tried before.
+void Transfer::begin_afresh() {
+  renew_handle();
   Progress progress;
   progress.handle = handle();
   progress.settings = &settings_;
@@ -291,6 +306,7 @@ void Transfer::forget_progress() {
   progress.literal = progress_.literal;
   progress.several = progress_.several;
   progress_ = std::move(progress);
+  set_request(true);
 }
 
 bool Transfer::needs_fresh_connection(CURLcode code) const {
@@ -359,21 +375,16 @@ void Transfer::set_addresses(std::string key, const Addresses& addresses) {
   set(handle(), CURLOPT_RESOLVE, resolve_.get());
 }
 
-void Transfer::set_request() {
+void Transfer::set_request(bool fresh_connection) {
   const auto& request = job_.request;
   const bool handshake = request.purpose == Request::Purpose::handshake;
   set(handle(), CURLOPT_URL, request.url.c_str());
   set(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
-  set(handle(), CURLOPT_FRESH_CONNECT, handshake ? 1L : 0L);
+  set(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);
+  set_time_outs();
   if (handshake) return;
   set(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set(handle(), CURLOPT_POSTFIELDS, request.body.data());
-  expects_continue_ = false;
-  set_headers();
-}
-
-void Transfer::set_headers() {
-  const auto& request = job_.request;
   headers_.reset();
   // 100-continue costs a round trip, or a second with receivers that ignore it.
   append(headers_, expects_continue_ ? "Expect: 100-continue" : "Expect:");
@@ -391,20 +402,16 @@ void Transfer::set_time_outs() {
   set(handle(), CURLOPT_CONNECTTIMEOUT_MS, left(connect_deadline()));
 }
 
-/// Without the certificate that the receiver asked for, the handshake fails under TLS 1.2 and the first read
-/// under TLS 1.3. Others ask, and go on without it.
-bool Transfer::is_refused_certificate(CURLcode code) const {
-  if (!progress_.certificate_wanted || progress_.header_bytes > 0) return false;
-  long error = 0;
-  curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
-  return error != ECONNRESET && (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_RECV_ERROR);
+/// Without the certificate that the receiver asked for, the handshake fails under TLS 1.2, and under TLS 1.3
+/// the connection ends after it. Others ask, and go on without it.
+bool Transfer::is_refused_certificate() const {
+  return progress_.certificate_wanted && progress_.header_bytes == 0;
 }
 
 TransportResult Transfer::transport_result_of(CURLcode code) const {
   if (progress_.answered) return TransportResult::answered;
   if (progress_.headers_too_long) return TransportResult::headers_too_long;
   if (progress_.local_failure) return TransportResult::local_failure;
-  if (is_refused_certificate(code)) return TransportResult::tls_client_wanted;
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT: {
       curl_off_t connected = 0;
@@ -431,12 +438,12 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
     case CURLE_PEER_FAILED_VERIFICATION:
       return certificate_ending(handle());
     case CURLE_SSL_CONNECT_ERROR:
-      return TransportResult::tls_failed;
+      return is_refused_certificate() ? TransportResult::tls_client_wanted : TransportResult::tls_failed;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
     case CURLE_PARTIAL_FILE:
-      return TransportResult::closed;
+      return is_refused_certificate() ? TransportResult::tls_client_wanted : TransportResult::closed;
     default:
       return TransportResult::bad_response;
   }

@@ -1,4 +1,4 @@
-// One POST on one libcurl easy handle, reused from attempt to attempt.
+// One POST by libcurl's easy interface.
 #pragma once
 
 #include <curl/curl.h>
@@ -48,6 +48,8 @@ struct Progress {
   bool stale = false;                   // the kept connection could not be used
   bool kept = false;                    // the request went on a connection that had served another one
   bool connected = false;               // a connection is ready for the request
+  bool in_head = false;                 // within the head of an answer, interim or final
+  bool has_status = false;              // that head began with a status line
   bool answered = false;                // the final header block (status 200 or more) is complete
   bool refused = false;                 // an address was not allowed
   bool local_failure = false;           // this host has no socket, or no memory, left
@@ -115,15 +117,15 @@ class Transfer {
   };
   using List = std::unique_ptr<curl_slist, ListDeleter>;
 
+  void renew_handle();
   void set_protocol_options();
   void set_tls_options();
   void set_callbacks();
   void set_addresses(std::string key, const Addresses& addresses);
-  void set_request();
-  void set_headers();
+  void set_request(bool fresh_connection);
   void set_time_outs();
-  void forget_progress();
-  bool is_refused_certificate(CURLcode code) const;
+  void begin_afresh();
+  bool is_refused_certificate() const;
   TransportResult transport_result_of(CURLcode code) const;
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;
   static void append(List& list, const std::string& line);

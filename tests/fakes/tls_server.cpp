@@ -11,6 +11,7 @@
 
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -101,6 +102,7 @@ class TlsServer::Impl {
  public:
   explicit Impl(Script script)
       : script_(std::move(script)), key_(EVP_EC_gen("P-256")), context_(SSL_CTX_new(TLS_server_method())) {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that the other side has closed
     require(key_ && context_, "TLS");
     const auto certificate = self_signed(key_.get());
     ca_file_ = write_certificate(certificate.get());

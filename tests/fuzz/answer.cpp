@@ -4,6 +4,7 @@
 // outstanding, 0xFD begins another TLS record.
 #include <poll.h>
 
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -129,10 +130,20 @@ platform::DeliverySettings settings_for(const fakes::TlsServer& server) {
 }
 
 struct Rig {
+  static constexpr int patience_ms = 30'000;
+
   Receiver receiver;
   platform::Mailbox<Attempt> attempts;
   dispatcher::Sender sender{settings_for(receiver.server()), attempts};
   unsigned inputs = 0;
+
+  void wait_for_attempt() const {
+    pollfd ended{attempts.fd(), POLLIN, 0};
+    int ready = -1;
+    do ready = ::poll(&ended, 1, patience_ms);
+    while (ready < 0 && errno == EINTR);  // libFuzzer's own clock
+    fuzz::require(ready == 1, "an attempt ends");
+  }
 
   Attempt send() {
     dispatcher::Request request;
@@ -145,8 +156,7 @@ struct Rig {
     std::vector<dispatcher::Request> requests;
     requests.push_back(std::move(request));
     sender.submit(std::move(requests));
-    pollfd ended{attempts.fd(), POLLIN, 0};
-    fuzz::require(::poll(&ended, 1, 4'800) == 1, "an attempt ends");
+    wait_for_attempt();
     auto taken = attempts.take();
     fuzz::require(taken.size() == 1, "each request comes back once");
     return std::move(taken.front());

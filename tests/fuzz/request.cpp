@@ -46,8 +46,13 @@ void check_route(const api::Request& request) {
                 "a route, or the methods that would have one");
   fuzz::require(match.route == nullptr || match.route->method == request.method,
                 "the route is of the method");
-  fuzz::require(match.pattern.ends_with("{id}") == !match.parameter.empty(), "an id where one belongs");
-  fuzz::require(match.parameter.find_first_of("/?") == std::string_view::npos, "an id is one segment");
+  const auto open_segments = std::ranges::count(match.pattern, '{');
+  for (std::size_t i = 0; i < match.parameters.size(); ++i) {
+    const auto parameter = match.parameters.at(i);
+    fuzz::require((static_cast<std::ptrdiff_t>(i) < open_segments) == !parameter.empty(),
+                  "an id where one belongs");
+    fuzz::require(parameter.find_first_of("/?") == std::string_view::npos, "an id is one segment");
+  }
 }
 
 void check_credentials(std::string_view authorization) {
