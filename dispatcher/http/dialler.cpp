@@ -48,8 +48,9 @@ SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
 }
 
 void note_failure(Dialled& result, int error) {
-  result.error = error;
   if (is_shortage(error)) result.local_failure = true;
+  // That there is no way counts where it is said of every address.
+  if (error != EAFNOSUPPORT && (result.error == 0 || !is_no_route(error))) result.error = error;
   // Said by the host itself, not on the way to it.
   if (error == ECONNREFUSED || error == ECONNRESET) result.heard = platform::monotonic_now();
 }
@@ -111,9 +112,11 @@ bool Dialler::begin(Dials::iterator dial, const IpAddress& address) {
     note_failure(result, errno);
     return false;
   }
+  const int fd = socket.fd();
   try {
     watch(dial, {std::move(socket), address});
   } catch (const std::exception&) {  // no memory, or the poller's limit
+    take(*dial, fd);
     result.local_failure = true;
     return false;
   }
@@ -176,8 +179,10 @@ std::vector<Dialled> Dialler::take_ended() { return std::exchange(ended_, {}); }
 Dialler::Candidate Dialler::take(Dial& dial, int fd) {
   poller_.forget(fd);
   by_socket_.erase(fd);
+  Candidate candidate;
   const auto at = std::ranges::find(dial.silent, fd, [](const Candidate& one) { return one.socket.fd(); });
-  Candidate candidate = std::move(*at);
+  if (at == dial.silent.end()) return candidate;
+  candidate = std::move(*at);
   dial.silent.erase(at);
   return candidate;
 }

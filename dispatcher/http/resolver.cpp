@@ -156,6 +156,17 @@ Milliseconds life_of(const ares_addrinfo& answer) {
   return std::max<Milliseconds>(std::chrono::seconds(seconds), Resolver::shortest_life);
 }
 
+/// c-ares 1.18 asks nothing with EDNS any more once a server has answered FORMERR, and takes the second
+/// FORMERR of a lookup, for the other family, as final.
+bool has_given_up_edns(ares_channel channel) {
+  ares_options options{};
+  int given = 0;
+  if (channel == nullptr || ares_save_options(channel, &options, &given) != ARES_SUCCESS) return false;
+  const bool given_up = (options.flags & ARES_FLAG_EDNS) == 0;
+  ares_destroy_options(&options);
+  return given_up;
+}
+
 struct AnswerDeleter {
   void operator()(ares_addrinfo* answer) const { ares_freeaddrinfo(answer); }
 };
@@ -295,7 +306,9 @@ class Resolver::Impl {
 
   void finish_ended() {
     for (auto* lookup : std::exchange(ended_, {})) {
-      if (!lookup->definite && lookup->round < rounds.size()) {
+      const auto& round = rounds.at(lookup->round - 1);
+      const bool definite = lookup->definite && !(round.edns && has_given_up_edns(lookup->channel.get()));
+      if (!definite && lookup->round < rounds.size()) {
         ask(*lookup);
       } else {
         finish(*lookup);

@@ -100,7 +100,7 @@ class Sender::Impl {
       start_dialled();
       transport_->process_overdue();
       finish_done();
-      dial();
+      resume_interrupted();
       attempts_.put(std::exchange(ended_, {}));
       for (const auto& event : poller_.wait(longest_wait())) {
         if (event.fd != submitted_.fd() && !resolver_.process(event) && !dialler_.process(event))
@@ -315,18 +315,21 @@ class Sender::Impl {
   void finish_done() {
     for (const auto& [handle, code] : transport_->take_ended()) {
       auto& transfer = Transfer::of(handle);
-      if (transfer.needs_dial()) continue;
+      if (transfer.interrupted()) continue;
       if (transfer.needs_fresh_connection(code) && add(transfer, [&] { transfer.begin_again(); })) continue;
       finish(transfer, code);
     }
   }
 
-  void dial() {
-    for (auto* handle : std::exchange(connections_.to_dial, {})) {
+  void resume_interrupted() {
+    for (auto* handle : std::exchange(connections_.interrupted, {})) {
       auto& transfer = Transfer::of(handle);
       transport_->remove(handle, key_of(transfer));
-      dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.addresses(),
-                    transfer.connect_deadline());
+      if (transfer.needs_dial())
+        dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.addresses(),
+                      transfer.connect_deadline());
+      else if (!add(transfer, [&] { transfer.begin_again(); }))
+        finish(transfer, CURLE_FAILED_INIT);
     }
   }
 

@@ -35,4 +35,22 @@ inline bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+/// The errno by which the system itself says that there is no way to the receiver.
+inline bool is_no_route(long error) {
+  switch (error) {
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EHOSTDOWN:
+    case ETIMEDOUT:
+    case EADDRNOTAVAIL:
+    case EPERM:   // its packet filter
+    case EACCES:  // a route that prohibits
+    case EINVAL:  // a route into nowhere
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace dispatcher

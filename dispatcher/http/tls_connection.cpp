@@ -69,8 +69,9 @@ bool holds_session_tickets_alone(SSL* tls, int fd) {
   ERR_clear_error();
   char byte = 0;
   const int result = SSL_peek(tls, &byte, 1);
-  const bool quiet =
-      result <= 0 && SSL_get_error(tls, result) == SSL_ERROR_WANT_READ && SSL_is_init_finished(tls);
+  // Part of a record may have come, of which the rest is still on its way.
+  const bool quiet = result <= 0 && SSL_get_error(tls, result) == SSL_ERROR_WANT_READ &&
+                     SSL_is_init_finished(tls) && SSL_has_pending(tls) == 0;
   ERR_clear_error();
   return quiet;
 }
@@ -84,8 +85,11 @@ int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
 
 // One more than the descriptor: an SSL object without one has nullptr there, 0.
 void remember_socket(CURL* handle, int fd) {
-  if (SSL* tls = tls_of(handle))
-    SSL_set_ex_data(tls, socket_index(), reinterpret_cast<void*>(static_cast<std::intptr_t>(fd) + 1));
+  SSL* tls = tls_of(handle);
+  if (tls == nullptr) return;
+  SSL_set_ex_data(tls, socket_index(), reinterpret_cast<void*>(static_cast<std::intptr_t>(fd) + 1));
+  SSL_CTX_set_app_data(SSL_get_SSL_CTX(tls),
+                       nullptr);  // the handshake is over, and `wanted` another's from now on
 }
 
 bool is_quiet(CURL* handle) {

@@ -8,7 +8,7 @@ namespace dispatcher {
 // The first two are for the pre-request callback (CURLOPT_PREREQFUNCTION), where the handle has its
 // connection.
 
-/// Notes the socket of a new connection, for is_quiet() to find.
+/// Notes the socket of a new connection, for is_quiet() to find; its handshake is over.
 void remember_socket(CURL* handle, int fd);
 
 /// Whether a request may be sent on a kept connection: nothing has come over it since its last answer, and it

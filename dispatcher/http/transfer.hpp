@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http/attempt.hpp"
+#include "http/callbacks.hpp"
 #include "http/dialler.hpp"
 #include "http/route.hpp"
 #include "http/socket.hpp"
@@ -23,42 +24,11 @@ struct Job {
   std::optional<platform::MonotonicTime> name_answered{};
 };
 
-/// What all transfers share.
-struct Connections {
-  unsigned sockets = 0;        // open, in use or kept
-  std::vector<CURL*> to_dial;  // transfers that want a new connection to one of several addresses
-};
-
-/// What the callbacks learn; they are given a pointer to it.
-struct Progress {
-  CURL* handle = nullptr;
-  const platform::DeliverySettings* settings = nullptr;
-  Connections* connections = nullptr;
-  std::string host;                            // of the request, without its port
-  std::optional<platform::IpAddress> address;  // the last one dialled
-  std::size_t header_bytes = 0;
-  std::size_t body_bytes = 0;
-  platform::MonotonicTime last_byte{};  // of either
-  Socket dialled;                       // to be used for the new connection
-  int opened = -1;                      // the socket of a new connection that has no request yet
-  std::uint16_t port = 0;               // of the addresses
-  bool several = false;                 // addresses, of which the dialler chooses one
-  bool literal = false;                 // the URL names an address: there is nothing to look up
-  bool needs_dial = false;              // no kept connection was found
-  bool stale = false;                   // the kept connection could not be used
-  bool kept = false;                    // the request went on a connection that had served another one
-  bool connected = false;               // a connection is ready for the request
-  bool in_head = false;                 // within the head of an answer, interim or final
-  bool has_status = false;              // that head began with a status line
-  bool answered = false;                // the final header block (status 200 or more) is complete
-  bool refused = false;                 // an address was not allowed
-  bool local_failure = false;           // this host has no socket, or no memory, left
-  bool headers_too_long = false;
-  bool certificate_wanted = false;  // by the receiver, of us
-};
-
 class Transfer {
  public:
+  /// After a kept connection that ended, and after a reset that met the body.
+  static constexpr unsigned most_repeats = 2;
+
   /// `settings` and `connections` outlive it and every connection. Throws std::runtime_error.
   Transfer(const platform::DeliverySettings& settings, Connections& connections);
   Transfer(const Transfer&) = delete;
@@ -76,7 +46,9 @@ class Transfer {
 
   // After the handle was removed from the multi handle.
 
-  /// It is among Connections::to_dial.
+  /// It is among Connections::interrupted: libcurl must not go on with it.
+  bool interrupted() const { return progress_.interrupted; }
+  /// A new connection is wanted to one of several addresses; otherwise what follows is begin_again().
   bool needs_dial() const { return progress_.needs_dial; }
   /// A kept connection ended without an answer, which says nothing of the receiver; or the receiver reset a
   /// fresh one before it had read the request, perhaps after an answer (docs/receivers.md).
@@ -87,11 +59,11 @@ class Transfer {
   Attempt end_undialled(const Dialled& dialled);
 
   const std::string& url() const { return job_.request.url; }
-  const std::string& host_name() const { return progress_.host; }
+  const std::string& host_name() const { return host_name_; }
   const Addresses& addresses() const { return addresses_; }
   std::uint16_t port() const { return progress_.port; }
   /// When it has to be connected.
-  platform::MonotonicTime connect_deadline() const { return connecting_since_ + settings_.connect_timeout; }
+  platform::MonotonicTime connect_deadline() const;
 
   CURL* handle() const { return handle_.get(); }
   /// Of the request that is under way.
@@ -120,11 +92,10 @@ class Transfer {
   void renew_handle();
   void set_protocol_options();
   void set_tls_options();
-  void set_callbacks();
   void set_addresses(std::string key, const Addresses& addresses);
   void set_request(bool fresh_connection);
   void set_time_outs();
-  void begin_afresh();
+  void begin_try();
   bool is_refused_certificate() const;
   TransportResult transport_result_of(CURLcode code) const;
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;
@@ -140,10 +111,13 @@ class Transfer {
   List resolve_;
   std::string cached_;  // the key of the host that the DNS cache has; empty: none
   Job job_;
-  Addresses addresses_;  // for the dialler, where there are several
+  std::string host_name_;  // of the request, without its port
+  Addresses addresses_;    // for the dialler, where there are several
+  unsigned repeats_ = 0;   // of the request, within the attempt
+  /// The body is not sent before the receiver asks for it, or a second is over.
+  bool expects_continue_ = false;
   platform::MonotonicTime connecting_since_{};
-  bool expects_continue_ =
-      false;  // the body is not sent before the receiver asks for it, or a second is over
+  platform::MonotonicTime began_{};  // the try under way
   Progress progress_;
 };
 

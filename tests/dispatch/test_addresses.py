@@ -4,7 +4,8 @@ import pytest
 
 from support.network import why_not
 from support.wait import wait_until
-from support.world import (HAS_V6, NOBODY, PUBLIC, PUBLIC_V6, REFUSING, SILENT, SILENT_V6, WAKING, host_of, open_world)
+from support.world import (HAS_V6, KEEPING, PUBLIC, PUBLIC_V6, REFUSING, SILENT, SILENT_V6, UNROUTED, WAKING, host_of,
+                           open_world)
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
@@ -18,14 +19,14 @@ ANSWERS = {  # what DNS says, in this order, and the error; none: it arrives, wi
     "two silent, good": ({"a": [*SILENT[:2], PUBLIC]}, ""),
     "five silent, good: each has its turn in time": ({"a": [*SILENT, PUBLIC]}, ""),
     "refused, good": ({"a": [REFUSING, PUBLIC]}, ""),
-    "no route, good": ({"a": [NOBODY, PUBLIC]}, ""),
+    "no route, good": ({"a": [UNROUTED, PUBLIC]}, ""),
     "silent, refused, good": ({"a": [SILENT[0], REFUSING, PUBLIC]}, ""),
-    "silent, no route, good": ({"a": [SILENT[0], NOBODY, PUBLIC]}, ""),
+    "silent, no route, good": ({"a": [SILENT[0], UNROUTED, PUBLIC]}, ""),
     "silent, private, good": ({"a": [SILENT[0], "127.0.0.1", PUBLIC]}, ""),
     "good, silent": ({"a": [PUBLIC, SILENT[0]]}, ""),
     "all silent": ({"a": list(SILENT[:3])}, TIMED_OUT),
     "silent and refused": ({"a": [SILENT[0], REFUSING]}, TIMED_OUT),
-    "all refused": ({"a": [REFUSING, NOBODY]}, UNREACHABLE),
+    "all refused": ({"a": [REFUSING, UNROUTED]}, UNREACHABLE),
     "all private": ({"a": ["127.0.0.1", "10.0.0.1"]}, NOT_PUBLIC),
 }
 if HAS_V6:
@@ -76,3 +77,21 @@ def test_the_address_that_answered_is_the_first_one_from_then_on(world):
     world.stack.wait_delivery(delivery, "entregada")
     assert world.stack.attempts(delivery)[0]["direccion"] == PUBLIC and not awake.requests()
     assert len(world.dns.questions(host_of(hook))) == before, "the name was still known"
+
+
+def test_a_kept_connection_that_ended_is_dialled_again(world):
+    """To several addresses, within the same attempt."""
+    certificate = world.stack.env["RECEIVER_CERT"], world.stack.env["RECEIVER_KEY"]
+    entity = world.entity()
+    hook = entity.register()
+    world.dns.say({host_of(hook): {"a": [SILENT[0], KEEPING]}})
+    first = world.network.start_receiver(*certificate, 443, KEEPING, close=False)
+    for _ in range(2):
+        world.stack.wait_delivery(world.stack.delivery_id(entity.notify(), hook.id), "entregada")
+    assert len({request["connection"] for request in first.requests()}) == 1, "it keeps its connection"
+    first.stop()
+    second = world.network.start_receiver(*certificate, 443, KEEPING, close=False)
+    delivery = world.stack.delivery_id(entity.notify(), hook.id)
+    world.stack.wait_delivery(delivery, "entregada")
+    assert [a["error"] for a in world.stack.attempts(delivery)] == [""]
+    assert len(second.requests()) == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.receiver import Behaviour
-from fakes.scripted import ScriptedReceiver
+from fakes.scripted import ScriptedReceiver, answer
 from support.actors import BASE, Entity
 from support.campaign import Campaign
 from support.stack import setting
@@ -75,4 +75,28 @@ def test_an_answer_counts_though_the_request_was_not_read(stack):
                  f" WHERE e.webhook_id = {hook.id} GROUP BY i.estado_http")
         wait_until(lambda: sum(int(n) for _, n in stack.sql(query)) >= count, 30, "an attempt of each")
         assert stack.sql(query) == [["413", str(count)]]
+        assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
+
+
+def test_a_417_is_an_answer(stack):
+    """A request that is reset under its body goes once more with Expect; libcurl would repeat it without, and so on."""
+    def script(connection, _number, fields):
+        if "expect" not in fields:
+            return False
+        connection.send(answer(417))
+
+    certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
+    with ScriptedReceiver(certificate, script) as receiver, stack.dispatcher_with(**setting(delivery_retry_schedule="1h")):
+        entity = Entity(stack, receiver)
+        hook = entity.register()
+        for _ in range(5):  # one may be sent whole before it is reset
+            id = stack.delivery_id(entity.notify(data={"evaluacionId": 1, "titulo": "x" * 60_000}), hook.id)
+            wait_until(lambda: stack.attempts(id), what="an attempt")
+            sent = [fields for fields in receiver.requests(hook.path) if fields["webhook-id"].endswith(f"_{id}")]
+            assert len(sent) <= 3
+            if any("expect" in fields for fields in sent):
+                assert stack.attempts(id)[0]["estado_http"] == 417
+                break
+        else:
+            raise AssertionError("no request was reset under its body")
         assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200

@@ -96,6 +96,24 @@ bool TlsConnection::send(std::string_view bytes) {
   return bytes.empty() || SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size())) > 0;
 }
 
+std::string TlsConnection::seal(std::string_view bytes) {
+  BIO* const socket = SSL_get_wbio(tls_);
+  BIO_up_ref(socket);
+  BIO* const memory = BIO_new(BIO_s_mem());
+  SSL_set0_wbio(tls_, memory);
+  send(bytes);
+  const char* text = nullptr;
+  const auto size = BIO_get_mem_data(memory, &text);
+  std::string record(text, static_cast<std::size_t>(size));
+  SSL_set0_wbio(tls_, socket);
+  return record;
+}
+
+bool TlsConnection::send_raw(std::string_view bytes) {
+  return ::send(SSL_get_fd(tls_), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
 bool TlsConnection::send_ticket() { return SSL_new_session_ticket(tls_) == 1 && SSL_do_handshake(tls_) == 1; }
 
 class TlsServer::Impl {

@@ -21,6 +21,9 @@ class TlsConnection {
   int number() const { return number_; }  // from 1, in the order in which they were made
   /// Sends one TLS record. False: the other side has closed.
   bool send(std::string_view bytes);
+  /// The TLS record that send() would send, and bytes as they are.
+  std::string seal(std::string_view bytes);
+  bool send_raw(std::string_view bytes);
   /// A session ticket, as a server may send at any time.
   bool send_ticket();
 

@@ -97,7 +97,7 @@ class Network:
         return Dns(self, *options)
 
     def start_black_hole(self, port: int, *addresses: str) -> subprocess.Popen:
-        """Addresses that drop who knocks, until it ends."""
+        """Addresses that drop connection attempts, until it ends."""
         process = self.start([sys.executable, FAKES / "black_hole.py", port, *addresses], stdout=subprocess.PIPE)
         assert process.stdout.readline() == b"ready\n"
         return process
@@ -155,9 +155,14 @@ class RemoteReceiver:
         self.port, self._log = port, network.folder / f"requests-{addresses[0]}-{port}"
         options = [option for address in addresses for option in ("--address", address)]
         with self._log.open("w") as log:
-            process = network.start([sys.executable, FAKES / "receiver.py", "--cert", cert, "--key", key, "--port", port,
+            self._process = network.start([sys.executable, FAKES / "receiver.py", "--cert", cert, "--key", key, "--port", port,
                                      *["--close"] * close, *options], stdout=log, stderr=subprocess.PIPE)
-        assert b"listening" in process.stderr.readline()
+        assert b"listening" in self._process.stderr.readline()
+
+    def stop(self) -> None:
+        """Its connections are closed."""
+        self._process.terminate()
+        self._process.wait(30)
 
     def requests(self, path: str | None = None) -> list[dict]:
         lines = self._log.read_text().splitlines(keepends=True)

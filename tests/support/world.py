@@ -12,13 +12,13 @@ from support.actors import Entity
 from support.network import Network
 from support.stack import setting
 
-PUBLIC, OTHER_PUBLIC, NOBODY = "11.0.0.1", "11.0.0.2", "11.0.0.9"  # there is no route to NOBODY
+PUBLIC, OTHER_PUBLIC, UNROUTED = "11.0.0.1", "11.0.0.2", "11.0.0.9"
 DENIED = "11.0.2.1"  # public, and ours
 MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
-SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # they drop who knocks at port 443
+SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # they drop connection attempts at port 443
 REFUSING = "11.0.4.6"  # no port is open there
-WAKING = "11.0.4.7"  # what is there is for a test to say
-PUBLIC_V6, SILENT_V6 = "2600::1", "2600::2"
+WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # what is there is for a test to say
+PUBLIC_V6, SILENT_V6, UNROUTED_V6 = "2600::1", "2600::2", "2600::9"
 HAS_V6 = Path("/proc/net/if_inet6").exists()
 
 
@@ -47,7 +47,7 @@ def open_world(stack):
     # Nor does it ask for names to find out whether it is us (test_outages.py): the questions are counted here.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
                            delivery_allowed_networks="127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test")
-    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, *MOVING, *SILENT, REFUSING, WAKING)]
+    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, *MOVING, *SILENT, REFUSING, WAKING, KEEPING)]
     addresses += [PUBLIC_V6 + "/128", SILENT_V6 + "/128"] * HAS_V6
     network = Network(addresses)
     try:

@@ -46,7 +46,7 @@ struct Fixture {
     port = ntohs(own.sin_port);
   }
 
-  /// It drops who knocks: its queue of connections is full.
+  /// It drops connection attempts: its queue of connections is full.
   void silence(const char* address) {
     listen(address, 0);
     for (int i = 0; i < 3; ++i) {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(more_silent_ones_than_may_be_asked_together_each_have_their
 }
 
 // The kernel's first connect() on a connected socket says that it is; libcurl's has to be that one.
-BOOST_AUTO_TEST_CASE(whoever_takes_the_socket_can_connect_it_once_more) {
+BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
   listen("127.0.0.6");
   const auto dialled = dial({ip("127.0.0.6")});
   const auto to = at("127.0.0.6", port);

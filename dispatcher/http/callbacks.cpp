@@ -1,0 +1,173 @@
+#include "http/callbacks.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "http/tls_connection.hpp"
+#include "platform/text.hpp"
+#include "webhook/address_policy.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+std::uint16_t port_of(const sockaddr* address) {
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  if (address->sa_family == AF_INET) {
+    std::memcpy(&v4, address, sizeof v4);
+    return ntohs(v4.sin_port);
+  }
+  std::memcpy(&v6, address, sizeof v6);
+  return ntohs(v6.sin6_port);
+}
+
+/// libcurl would try the next address now, the later the more there are.
+curl_socket_t interrupt(Progress& progress) {
+  if (!std::exchange(progress.interrupted, true))
+    progress.connections->interrupted.push_back(progress.handle);
+  return CURL_SOCKET_BAD;
+}
+
+/// Every candidate address of every name comes by here, or by the dialler, before it is dialled, whatever its
+/// spelling (docs/security.md).
+curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
+  auto& progress = *static_cast<Progress*>(data);
+  const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
+  if (!address || !webhook::may_connect(*address, progress.host, *progress.settings)) {
+    progress.refused = true;  // libcurl reports it like a closed port
+    return CURL_SOCKET_BAD;
+  }
+  if (progress.connected) {  // it repeats what a kept connection did not answer
+    progress.stale = true;
+    return interrupt(progress);
+  }
+  if (progress.several) {
+    progress.needs_dial = true;
+    progress.port = port_of(&candidate->addr);
+    return interrupt(progress);
+  }
+  progress.address = address;
+  // libcurl connects it as if it were not: the first connect() on a connected socket succeeds on Linux.
+  const int fd = progress.dialled.fd() >= 0
+                     ? progress.dialled.release()
+                     : ::socket(candidate->family, candidate->socktype | SOCK_CLOEXEC, candidate->protocol);
+  if (fd < 0) {
+    // A family that this host does not have (EAFNOSUPPORT) is no failure of ours.
+    if (is_shortage(errno)) progress.local_failure = true;
+    return CURL_SOCKET_BAD;
+  }
+  progress.opened = fd;
+  ++progress.connections->sockets;
+  return fd;
+}
+
+int close_socket(void* connections, curl_socket_t fd) {
+  --static_cast<Connections*>(connections)->sockets;
+  return ::close(fd);
+}
+
+/// Just before the request, also on a reused connection, for which open_socket is not asked. libcurl closes
+/// the connection of what is aborted here.
+int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote_port*/, int /*local_port*/) {
+  auto& progress = *static_cast<Progress*>(data);
+  if (progress.answered) return CURL_PREREQFUNC_ABORT;  // libcurl repeats after a 417
+  progress.address = platform::IpAddress::parse(remote_ip);
+  if (!progress.address || !webhook::may_connect(*progress.address, progress.host, *progress.settings)) {
+    progress.refused = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  const int opened = std::exchange(progress.opened, -1);
+  const bool again = progress.connected;  // libcurl repeats what a kept connection did not answer
+  progress.kept = opened < 0;
+  if (progress.kept && (again || !is_quiet(progress.handle))) {
+    progress.stale = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  if (!progress.kept) remember_socket(progress.handle, opened);
+  progress.connected = true;
+  return CURL_PREREQFUNC_OK;
+}
+
+CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
+  note_wanted_certificate(context, &static_cast<Progress*>(data)->certificate_wanted);
+  return CURLE_OK;
+}
+
+/// libcurl is about to look a name up by itself, in a thread: it never needs to, and must not.
+int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
+  auto& progress = *static_cast<Progress*>(data);
+  if (progress.literal) return 0;
+  progress.refused = true;
+  return 1;
+}
+
+/// `HTTP/1.1 204 …`: libcurl takes any line that begins with `HTTP/` for one, of status 200 where it reads
+/// none.
+bool is_status_line(std::string_view line) {
+  constexpr std::string_view shape = "HTTP/0.0 000";
+  return line.size() > shape.size() && platform::has_shape(line.substr(0, shape.size()), shape) &&
+         std::string_view(" \r\n").find(line[shape.size()]) != std::string_view::npos;
+}
+
+/// The status of the last status line that libcurl has read; 0 without one.
+long status_of(CURL* handle) {
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+std::size_t read_header(char* text, std::size_t size, std::size_t count, void* data) {
+  auto& progress = *static_cast<Progress*>(data);
+  const std::string_view line(text, size * count);
+  progress.header_bytes += line.size();
+  progress.last_byte = platform::monotonic_now();
+  if (progress.header_bytes > progress.settings->max_response) {
+    progress.headers_too_long = true;
+    return 0;
+  }
+  if (progress.answered) return line.size();  // a trailer
+  if (!std::exchange(progress.in_head, true)) progress.has_status = is_status_line(line);
+  if (line == "\r\n" || line == "\n") {
+    progress.status = static_cast<int>(status_of(progress.handle));
+    progress.answered = progress.has_status && progress.status >= 200;
+    progress.in_head = false;
+  }
+  return line.size();
+}
+
+/// The body is read only so that the connection can be kept; past the limit it is not worth that.
+std::size_t read_body(char* /*bytes*/, std::size_t size, std::size_t count, void* data) {
+  auto& progress = *static_cast<Progress*>(data);
+  progress.body_bytes += size * count;
+  progress.last_byte = platform::monotonic_now();
+  return progress.body_bytes > progress.settings->max_response ? 0 : size * count;
+}
+
+}  // namespace
+
+void set_callbacks(Progress& progress) {
+  CURL* handle = progress.handle;
+  set_option(handle, CURLOPT_RESOLVER_START_FUNCTION, &refuse_lookup);
+  set_option(handle, CURLOPT_RESOLVER_START_DATA, &progress);
+  set_option(handle, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
+  set_option(handle, CURLOPT_OPENSOCKETDATA, &progress);
+  set_option(handle, CURLOPT_CLOSESOCKETFUNCTION, &close_socket);
+  set_option(handle, CURLOPT_CLOSESOCKETDATA, progress.connections);
+  set_option(handle, CURLOPT_PREREQFUNCTION, &before_request);
+  set_option(handle, CURLOPT_PREREQDATA, &progress);
+  set_option(handle, CURLOPT_HEADERFUNCTION, &read_header);
+  set_option(handle, CURLOPT_HEADERDATA, &progress);
+  set_option(handle, CURLOPT_WRITEFUNCTION, &read_body);
+  set_option(handle, CURLOPT_WRITEDATA, &progress);
+  set_option(handle, CURLOPT_SSL_CTX_FUNCTION, &prepare_tls);
+  set_option(handle, CURLOPT_SSL_CTX_DATA, &progress);
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,177 @@
+// How a transfer ended: an Attempt.
+#include <openssl/x509_vfy.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "delivery/classify.hpp"
+#include "http/transfer.hpp"
+#include "platform/text.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+/// Whether CURLINFO_OS_ERRNO tells of the transfer that ended so.
+bool is_of_the_system(CURLcode code) {
+  return code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SEND_ERROR ||
+         code == CURLE_RECV_ERROR;
+}
+
+/// The values of a field of the final answer, without interim answers and trailers (RFC 9110 section 6.5.1).
+std::vector<std::string> fields_of(CURL* handle, const char* name) {
+  std::vector<std::string> values;
+  curl_header* header = nullptr;
+  for (std::size_t i = 0; curl_easy_header(handle, name, i, CURLH_HEADER, -1, &header) == CURLHE_OK; ++i)
+    values.emplace_back(platform::trim(header->value));
+  return values;
+}
+
+/// What the entity can mend.
+TransportResult certificate_ending(CURL* handle) {
+  long verified = 0;
+  curl_easy_getinfo(handle, CURLINFO_SSL_VERIFYRESULT, &verified);
+  switch (verified) {
+    case X509_V_OK:
+    case X509_V_ERR_UNSPECIFIED:  // libcurl begins with it, and leaves it when the chain is good and the name
+                                  // is not
+      return TransportResult::tls_wrong_name;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return TransportResult::tls_expired;
+    case X509_V_ERR_EE_KEY_TOO_SMALL:
+    case X509_V_ERR_CA_KEY_TOO_SMALL:
+    case X509_V_ERR_CA_MD_TOO_WEAK:
+      return TransportResult::tls_weak;
+    case X509_V_ERR_INVALID_PURPOSE:
+      return TransportResult::tls_wrong_purpose;
+    default:
+      return TransportResult::tls_untrusted;
+  }
+}
+
+/// Takes the delivery out of the job.
+Attempt attempt_of(Job& job, TransportResult result) {
+  Attempt attempt;
+  attempt.delivery = std::move(job.request.delivery);
+  attempt.transport = result;
+  attempt.started = job.started;
+  attempt.ended = platform::monotonic_now();
+  attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(attempt.ended - job.since);
+  attempt.url = std::move(job.request.url);
+  attempt.host = job.request.host;
+  attempt.lease_until = job.request.lease_until;
+  attempt.name_answered = job.name_answered;
+  return attempt;
+}
+
+}  // namespace
+
+/// Without the certificate that the receiver asked for, the handshake fails under TLS 1.2, and under TLS 1.3
+/// the connection ends after it. Others ask, and go on without it.
+bool Transfer::is_refused_certificate() const {
+  return progress_.certificate_wanted && progress_.header_bytes == 0;
+}
+
+TransportResult Transfer::transport_result_of(CURLcode code) const {
+  if (progress_.answered) return TransportResult::answered;
+  if (progress_.headers_too_long) return TransportResult::headers_too_long;
+  if (progress_.local_failure) return TransportResult::local_failure;
+  switch (code) {
+    case CURLE_OPERATION_TIMEDOUT: {
+      curl_off_t connected = 0;
+      curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &connected);
+      const auto elapsed = platform::monotonic_now() - job_.since;
+      return connected == 0 && elapsed < settings_.timeout ? TransportResult::connection_timeout
+                                                           : TransportResult::timeout;
+    }
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return TransportResult::name_unresolved;
+    case CURLE_ABORTED_BY_CALLBACK:
+      return progress_.refused ? TransportResult::address_refused : TransportResult::local_failure;
+    case CURLE_COULDNT_CONNECT:
+      return progress_.refused && !progress_.address ? TransportResult::address_refused
+                                                     : TransportResult::connection_failed;
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:  // a line of more than 100 KB
+#endif
+    case CURLE_OUT_OF_MEMORY:  // as is said of such a line before 8.6
+      return progress_.connected ? TransportResult::headers_too_long : TransportResult::local_failure;
+    case CURLE_FAILED_INIT:
+    case CURLE_SSL_CACERT_BADFILE:
+      return TransportResult::local_failure;
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return certificate_ending(handle());
+    case CURLE_SSL_CONNECT_ERROR:
+      return is_refused_certificate() ? TransportResult::tls_client_wanted : TransportResult::tls_failed;
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_PARTIAL_FILE:
+      return is_refused_certificate() ? TransportResult::tls_client_wanted : TransportResult::closed;
+    default:
+      return TransportResult::bad_response;
+  }
+}
+
+/// A connection alone is no sign of life: whatever is on the way may have made it.
+void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
+  using enum TransportResult;
+  if (attempt.transport == address_refused || attempt.transport == local_failure) return;
+  long error = 0;
+  curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
+  const bool ended_silent =
+      code == CURLE_OPERATION_TIMEDOUT || (is_of_the_system(code) && is_no_route(error));
+  if (!ended_silent || progress_.header_bytes > 0) {
+    attempt.heard = ended_silent ? progress_.last_byte : attempt.ended;
+    return;
+  }
+  attempt.silence = delivery::Silence::network;
+  curl_off_t handshake = 0;  // of this attempt; 0 on a kept connection
+  curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &handshake);
+  long connections = 0;
+  curl_easy_getinfo(handle(), CURLINFO_NUM_CONNECTS, &connections);
+  if (connections > 0 && handshake > 0) attempt.heard = began_ + std::chrono::microseconds(handshake);
+}
+
+Attempt Transfer::end(CURLcode code) {
+  Attempt attempt = attempt_of(job_, transport_result_of(code));
+  if (progress_.address) attempt.address = progress_.address->to_string();
+  if (progress_.answered) attempt.status = progress_.status;
+  if (delivery::asks_to_wait(attempt)) attempt.retry_after = fields_of(handle(), "Retry-After");
+  attempt.signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
+  note_signs_of_life(code, attempt);
+  job_ = {};
+  progress_.dialled = {};
+  return attempt;
+}
+
+Attempt Transfer::end_undialled(const Dialled& dialled) {
+  using enum TransportResult;
+  const auto result = dialled.local_failure                                        ? local_failure
+                      : !dialled.address                                           ? address_refused
+                      : !dialled.timed_out                                         ? connection_failed
+                      : platform::monotonic_now() < job_.since + settings_.timeout ? connection_timeout
+                                                                                   : timeout;
+  Attempt attempt = attempt_of(job_, result);
+  if (dialled.address) attempt.address = dialled.address->to_string();
+  if (dialled.heard) {
+    attempt.heard = dialled.heard;
+  } else if (dialled.timed_out || is_no_route(dialled.error)) {
+    attempt.silence = delivery::Silence::network;
+  }
+  job_ = {};
+  return attempt;
+}
+
+Attempt not_made(Job job) { return attempt_of(job, TransportResult::local_failure); }
+
+Attempt unresolved(Job job, bool unanswered) {
+  auto attempt = attempt_of(job, TransportResult::name_unresolved);
+  if (unanswered) attempt.silence = delivery::Silence::names;
+  return attempt;
+}
+
+}  // namespace dispatcher
