@@ -141,7 +141,7 @@ Resolution::Servers servers_of(int status, const ares_addrinfo* answer) {
     case ARES_EREFUSED:
     case ARES_ENOTIMP:
       return silent;
-    default:  // not asked, or no answer that can be read: whoever owns the name may be the cause
+    default:  // not asked, or no answer that can be read: the owner of the name may be the cause
       return nothing;
   }
 }

@@ -1,5 +1,5 @@
-// Names to addresses with c-ares: no threads, on its sockets in a Poller and in the time of whoever waits
-// there.
+// Names to addresses with c-ares: no threads, on its sockets in a Poller and in the time of the thread that
+// waits there.
 //
 // It promises: a lookup ends within its patience, whatever the servers do or do not answer, so that there are
 // never more of them than callers who wait; a stalled one holds up no other; with nothing under way there is

@@ -45,17 +45,14 @@ std::string failure_text(TransportResult result, int status, const platform::Del
     case TransportResult::tls_wrong_name:
       return "El certificado TLS del receptor no corresponde al nombre de la URL";
     case TransportResult::tls_weak:
-      return "El certificado TLS del receptor usa una clave o una firma demasiado débil: hace falta RSA de "
-             "2048 "
-             "bits o más, o curva elíptica, y SHA-256 o superior, en toda la cadena";
+      return "El certificado TLS del receptor usa una clave o una firma demasiado débil: "
+             "hace falta RSA de 2048 bits o más, o curva elíptica, y SHA-256 o superior, en toda la cadena";
     case TransportResult::tls_wrong_purpose:
-      return "El certificado TLS del receptor no está emitido para servidores (uso «serverAuth»): pida uno "
-             "de "
-             "servidor";
+      return "El certificado TLS del receptor no está emitido para servidores (uso «serverAuth»): "
+             "pida uno de servidor";
     case TransportResult::tls_client_wanted:
-      return "El receptor exige un certificado de cliente (TLS mutuo), que el servicio no presenta: no lo "
-             "exija en "
-             "esta URL; verifique la firma de cada aviso";
+      return "El receptor exige un certificado de cliente (TLS mutuo), que el servicio no presenta: "
+             "no lo exija en esta URL; verifique la firma de cada aviso";
     case TransportResult::tls_failed:
       return "No se pudo establecer TLS con el receptor: el puerto de la URL debe servir HTTPS con TLS 1.2 o "
              "posterior";
