@@ -35,15 +35,10 @@ curl_socket_t interrupt(Progress& progress) {
   return CURL_SOCKET_BAD;
 }
 
-/// Every candidate address of every name comes by here, or by the dialler, before it is dialled, whatever its
-/// spelling (docs/security.md).
+/// An address comes by here before it is dialled, whatever its spelling (docs/security.md); the addresses of
+/// a name that has several come by the dialler.
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
-  const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
-  if (!address || !webhook::may_connect(*address, progress.host, *progress.settings)) {
-    progress.refused = true;  // libcurl reports it like a closed port
-    return CURL_SOCKET_BAD;
-  }
   if (progress.connected) {  // it repeats what a kept connection did not answer
     progress.stale = true;
     return interrupt(progress);
@@ -52,6 +47,11 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     progress.needs_dial = true;
     progress.port = port_of(&candidate->addr);
     return interrupt(progress);
+  }
+  const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
+  if (!address || !webhook::may_connect(*address, progress.host, *progress.settings)) {
+    progress.refused = true;  // libcurl reports it like a closed port
+    return CURL_SOCKET_BAD;
   }
   progress.address = address;
   // libcurl connects it as if it were not: the first connect() on a connected socket succeeds on Linux.
