@@ -39,8 +39,8 @@ curl_socket_t interrupt(Progress& progress) {
 /// a name that has several come by the dialler.
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
-  if (progress.connected) {  // it repeats what a kept connection did not answer
-    progress.stale = true;
+  if (progress.connected) {  // it repeats what a kept connection did not answer, or a 417
+    progress.stale = !progress.answered;
     return interrupt(progress);
   }
   if (progress.several) {

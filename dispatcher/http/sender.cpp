@@ -316,8 +316,15 @@ class Sender::Impl {
     for (const auto& [handle, code] : transport_->take_ended()) {
       auto& transfer = Transfer::of(handle);
       if (transfer.interrupted()) continue;
-      if (transfer.needs_fresh_connection(code) && add(transfer, [&] { transfer.begin_again(); })) continue;
+      repeat_or_finish(transfer, code);
+    }
+  }
+
+  void repeat_or_finish(Transfer& transfer, CURLcode code) {
+    if (!transfer.needs_fresh_connection(code)) {
       finish(transfer, code);
+    } else if (!add(transfer, [&] { transfer.begin_again(); })) {
+      finish(transfer, CURLE_FAILED_INIT);
     }
   }
 
@@ -328,8 +335,8 @@ class Sender::Impl {
       if (transfer.needs_dial())
         dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.addresses(),
                       transfer.connect_deadline());
-      else if (!add(transfer, [&] { transfer.begin_again(); }))
-        finish(transfer, CURLE_FAILED_INIT);
+      else
+        repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
     }
   }
 

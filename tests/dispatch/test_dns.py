@@ -280,6 +280,7 @@ def test_a_name_that_needs_tcp_costs_the_others_nothing(world, tcp):
         world.network.use_dns("127.0.0.2")
         names = world.network.start_dns("--address", "127.0.0.2", "--udp")
     else:
+        world.network.use_dns("127.0.0.1")
         names = world.dns
     try:
         entity, others = world.entity(), [world.entity() for _ in range(2)]
