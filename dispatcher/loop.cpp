@@ -138,6 +138,7 @@ bool Loop::take_in() {
   bool busy = fan_out_first_ ? take_in("fan-out", &Intake::fan_out) : take_in("claim", &Intake::claim);
   busy = (fan_out_first_ ? take_in("claim", &Intake::claim) : take_in("fan-out", &Intake::fan_out)) || busy;
   busy = take_in("early claim", &Intake::claim_early) || busy;
+  busy = take_in("fan-out past locks", &Intake::fan_out_locked) || busy;
   return take_in("fan-out ahead", &Intake::fan_out_ahead) || busy;
 }
 
@@ -198,7 +199,9 @@ void Loop::report_back() {
 }
 
 Milliseconds Loop::until_next_look() const {
-  const auto wait = std::chrono::ceil<Milliseconds>(scanner_.next_look() - platform::monotonic_now());
+  auto next = scanner_.next_look();
+  if (const auto locked = intake_.next_locked()) next = std::min(next, *locked);
+  const auto wait = std::chrono::ceil<Milliseconds>(next - platform::monotonic_now());
   return std::clamp(wait, Milliseconds{1},
                     std::min(QueueScanner::longest_interval(settings_.poll_interval), watchdog_.interval()));
 }

@@ -16,6 +16,7 @@ CASES = {
     "deleted": "an entity with 400,000 deleted webhooks polls the API",
     "large": "3,200 rows of 64 KiB of 64 entities",
     "locked": "the rows of 30 webhooks, locked by a forgotten transaction",
+    "table_lock": "the evaluation system locks its whole table, again and again",
     "one_host": "a broadcast to 2,000 webhooks of one host",
     "replay": "a replay of 100,000 deliveries of one webhook",
     "black_holes": "ten webhooks that swallow everything, with 10,000 rows each (as in isolation)",

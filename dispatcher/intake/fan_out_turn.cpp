@@ -22,9 +22,10 @@ constexpr unsigned entities_ahead = 16;
 constexpr unsigned rows_ahead = 16;           // of each
 constexpr unsigned entities_with_large = 16;  // one row each: as many as make a batch of bytes_per_batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each may cost two transactions
-constexpr unsigned webhooks_per_entity = 5;   // docs/api.md
-constexpr auto locked_wait = 50ms;            // before a row that somebody holds is tried again
-constexpr auto longest_isolation = 50ms;      // of a batch: beyond that its entities are taken one by one
+constexpr unsigned rows_past_locks = 64;
+constexpr unsigned webhooks_per_entity = 5;  // docs/api.md
+constexpr auto locked_wait = 50ms;           // before a row that somebody holds is tried again
+constexpr auto longest_isolation = 50ms;     // of a batch: beyond that its entities are taken one by one
 
 struct Row {
   delivery::NotificationId id;
@@ -96,6 +97,7 @@ struct Intake::Batch {
   // What became of them.
   std::set<delivery::NotificationId> passed;  // done, left, refused, or somebody else's
   std::set<delivery::EntityId> busy, locked, put_off, refused;
+  std::set<delivery::EntityId> stopped;  // of those locked: by what only writing meets
 
   void note(ReadyEntities& entities) const;
 };
@@ -209,6 +211,7 @@ Intake::Batch Intake::read_batch(store::Session& session, const std::vector<stor
     for (const auto& notification : notifications) {
       batch.passed.insert(notification.id);
       batch.with_left.insert(notification.entity);
+      if (notification.fanned_out) locked_.fanned_out(notification.id, monotonic_now());
     }
   };
   leave(store::leave_quarantined(first));
@@ -226,6 +229,12 @@ Intake::Batch Intake::read_batch(store::Session& session, const std::vector<stor
 
 void Intake::fan_out(store::Session& session, QueueScanner& scanner, Batch batch, delivery::FairSlots& slots,
                      Ahead ahead, LeasedBatch& into) {
+  fan_out_batch(session, scanner, batch, slots, ahead, into);
+  batch.note(scanner.entities());
+}
+
+void Intake::fan_out_batch(store::Session& session, QueueScanner& scanner, Batch& batch,
+                           delivery::FairSlots& slots, Ahead ahead, LeasedBatch& into) {
   into.leased_at = monotonic_now();
   Turn turn{slots, ahead};
   store::isolate(
@@ -239,7 +248,10 @@ void Intake::fan_out(store::Session& session, QueueScanner& scanner, Batch batch
         batch.put_off.insert(notification.entity);
         blamed(session, scanner.entities(), notification, error);
       });
-  batch.note(scanner.entities());
+  for (const auto& notification : batch.judged) {
+    if (batch.stopped.contains(notification.entity) && !batch.passed.contains(notification.id))
+      locked_.found({notification.id, notification.entity}, monotonic_now());
+  }
   into.worked = into.worked || !batch.passed.empty();
 }
 
@@ -258,19 +270,28 @@ void Intake::take_part(store::Session& session, QueueScanner& scanner,
   };
   try {
     fan_out_part(session, scanner, without_waiting(part, batch.busy, batch.locked), batch, turn, into);
+  } catch (const store::DuplicateKey&) {  // fanned out past a lock since it was read
+    isolate_from_now();
+    halve(session, scanner, part, batch, turn, into);
   } catch (const store::Refused&) {
     isolate_from_now();
     throw;
   } catch (const store::LockTimeout&) {
     isolate_from_now();
-    if (part.size() == 1) {
-      batch.locked.insert(part.front().entity);
-      return;
-    }
-    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
-    take_part(session, scanner, {part.begin(), middle}, batch, turn, into);
-    take_part(session, scanner, {middle, part.end()}, batch, turn, into);
+    halve(session, scanner, part, batch, turn, into);
   }
+}
+
+void Intake::halve(store::Session& session, QueueScanner& scanner,
+                   const std::vector<JudgedNotification>& part, Batch& batch, Turn& turn, LeasedBatch& into) {
+  if (part.size() == 1) {
+    batch.locked.insert(part.front().entity);
+    batch.stopped.insert(part.front().entity);  // by a lock on an entry of an index, say
+    return;
+  }
+  const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+  take_part(session, scanner, {part.begin(), middle}, batch, turn, into);
+  take_part(session, scanner, {middle, part.end()}, batch, turn, into);
 }
 
 void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
@@ -290,7 +311,9 @@ void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
   });
   into.grants.add(std::move(*grants));
   for (const auto& notification : part) {
-    if (!held.contains(notification.id)) batch.passed.insert(notification.id);
+    if (held.contains(notification.id)) continue;
+    batch.passed.insert(notification.id);
+    locked_.found({notification.id, notification.entity}, monotonic_now());
   }
   for (const auto id : plan.fan_out.processed) batch.passed.insert(id);
   for (const auto& rejected : plan.fan_out.rejected) batch.passed.insert(rejected.id);
@@ -303,6 +326,93 @@ void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
   append_created(into, created, part, recipients, lease.token);
   report(plan.fan_out);
   quarantine_.passed(plan.fan_out);
+}
+
+void Intake::fan_out_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+                            LeasedBatch& into) {
+  finish_fanned_out(session);
+  const auto now = monotonic_now();
+  const auto locked = locked_.take_locked(now, rows_past_locks);
+  // One batch at a time: a second one would not know of the slots that the first one takes.
+  if (locked.empty()) return retry_locked(session, scanner, slots, into);
+  auto batch = read_batch(session, locked, Pick::ready, {});
+  std::erase_if(batch.judged, [&](const auto& one) { return scanner.entities().suspected(one.entity); });
+  into.leased_at = now;
+  store::isolate(
+      batch.judged,
+      [&](const std::vector<JudgedNotification>& part) {
+        take_part_past_locks(session, scanner, part, slots, into);
+      },
+      [&](const JudgedNotification& notification, const store::Refused& error) {
+        log_.info("a locked notification waits for its lock",
+                  {{"notification", notification.id}, {"error", error.what()}});
+      });
+}
+
+/// As those in turn, but that they tell nothing of the others of their entities.
+void Intake::retry_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+                          LeasedBatch& into) {
+  const auto retries = locked_.take_retries(monotonic_now(), rows_past_locks);
+  if (retries.empty()) return;
+  auto batch = read_batch(session, retries, Pick::ready, {});
+  try {
+    fan_out_batch(session, scanner, batch, slots, Ahead::yes, into);
+  } catch (...) {
+    locked_.end_retries();
+    throw;
+  }
+  locked_.end_retries();
+  for (const auto entity : batch.put_off) scanner.entities().suspect(entity);
+}
+
+/// What waits for another lock is found by halves.
+void Intake::take_part_past_locks(store::Session& session, QueueScanner& scanner,
+                                  const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
+                                  LeasedBatch& into) {
+  try {
+    fan_out_past_locks(session, scanner, part, slots, into);
+  } catch (const store::LockTimeout&) {
+    if (part.size() == 1) return locked_.found({part.front().id, part.front().entity}, monotonic_now());
+    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+    take_part_past_locks(session, scanner, {part.begin(), middle}, slots, into);
+    take_part_past_locks(session, scanner, {middle, part.end()}, slots, into);
+  }
+}
+
+void Intake::fan_out_past_locks(store::Session& session, QueueScanner& scanner,
+                                const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
+                                LeasedBatch& into) {
+  const auto lease = new_lease();
+  const auto ids = ids_of(part);
+  std::map<delivery::EntityId, store::Recipient> recipients;
+  FanOutPlan plan;
+  std::optional<delivery::Grants> grants;
+  const auto created = store::transaction(session, [&] {
+    recipients = store::load_recipients(session, entities_of(part));
+    grants.emplace(slots);
+    plan = plan_fan_out(part, {ids.begin(), ids.end()}, recipients, *grants, Ahead::yes);
+    return store::write_fan_out_past_locks(session, plan.fan_out, lease);
+  });
+  into.grants.add(std::move(*grants));
+  for (const auto& delivery : plan.fan_out.deliveries) {
+    locked_.fanned_out(delivery.notification, into.leased_at);
+    if (delivery.state == delivery::DeliveryState::pending)
+      scanner.webhooks().waits(delivery.webhook, into.leased_at);
+  }
+  append_created(into, created, part, recipients, lease.token);
+  into.worked = true;
+}
+
+void Intake::finish_fanned_out(store::Session& session) {
+  const auto now = monotonic_now();
+  const auto ids = locked_.take_unfinished(now, rows_per_batch);
+  if (ids.empty()) return;
+  store::isolate(
+      ids,
+      [&](const std::vector<delivery::NotificationId>& part) {
+        for (const auto id : store::finish_fan_out_past_locks(session, part)) locked_.fanned_out(id, now);
+      },
+      [](delivery::NotificationId, const store::Refused&) {});  // the list goes on saying that it is done
 }
 
 void Intake::blamed(store::Session& session, ReadyEntities& entities, const JudgedNotification& notification,

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "delivery/fair_slots.hpp"
 #include "intake/fan_out.hpp"
+#include "intake/locked_notifications.hpp"
 #include "intake/pacer.hpp"
 #include "intake/quarantine.hpp"
 #include "intake/queue_scanner.hpp"
@@ -63,6 +65,13 @@ class Intake {
   void fan_out_ahead(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
                      LeasedBatch& into);
 
+  /// Turns those into deliveries whose rows another session keeps locked, and marks them once it does not:
+  /// what any writer can do to its table keeps no notification waiting.
+  void fan_out_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+                      LeasedBatch& into);
+  /// When `fan_out_locked` has something to do.
+  std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
+
  private:
   store::Lease new_lease();
   std::vector<delivery::WebhookId> take_due(ReadyWebhooks& ready, delivery::FairSlots& slots);
@@ -78,13 +87,26 @@ class Intake {
                    std::vector<store::TakeRequest> requests);
   void fan_out(store::Session& session, QueueScanner& scanner, Batch batch, delivery::FairSlots& slots,
                Ahead ahead, LeasedBatch& into);
+  void fan_out_batch(store::Session& session, QueueScanner& scanner, Batch& batch, delivery::FairSlots& slots,
+                     Ahead ahead, LeasedBatch& into);
+  void retry_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+                    LeasedBatch& into);
   void take_part(store::Session& session, QueueScanner& scanner, const std::vector<JudgedNotification>& part,
                  Batch& batch, Turn& turn, LeasedBatch& into);
+  void halve(store::Session& session, QueueScanner& scanner, const std::vector<JudgedNotification>& part,
+             Batch& batch, Turn& turn, LeasedBatch& into);
   void fan_out_part(store::Session& session, QueueScanner& scanner,
                     const std::vector<JudgedNotification>& part, Batch& batch, Turn& turn, LeasedBatch& into);
   /// A notification that the database refuses alone. What comes behind it is passed on to delivery.
   void blamed(store::Session& session, ReadyEntities& entities, const JudgedNotification& notification,
               const store::Refused& error);
+  void take_part_past_locks(store::Session& session, QueueScanner& scanner,
+                            const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
+                            LeasedBatch& into);
+  void fan_out_past_locks(store::Session& session, QueueScanner& scanner,
+                          const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
+                          LeasedBatch& into);
+  void finish_fanned_out(store::Session& session);
   void report(const store::FanOut& fan_out) const;
   void report_left(std::string_view what, std::size_t count);
   void take(store::Leased leased, LeasedBatch& into) const;
@@ -97,6 +119,7 @@ class Intake {
   Pacer suspect_pacer_{10};
   Pacer large_pacer_{25};  // while there are others
   Quarantine quarantine_;
+  LockedNotifications locked_;
   bool turns_first_ = false;  // of the line and those that take turns, who gets the larger half
   std::deque<delivery::WebhookId> unidentified_;  // due, and not known yet whose they are
   platform::MonotonicTime next_left_report_{};

@@ -130,6 +130,11 @@ void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId 
   update_place(entity);
 }
 
+bool ReadyEntities::suspected(delivery::EntityId entity) const {
+  const auto found = entities_.find(entity);
+  return found != entities_.end() && found->second.suspect;
+}
+
 void ReadyEntities::finished(delivery::EntityId entity) {
   auto* entry = find(entity);
   if (entry == nullptr) return;

@@ -74,6 +74,7 @@ class ReadyEntities {
   void note_refused(delivery::EntityId entity);
   /// From now on it takes turns alone, until all of it has passed.
   void suspect(delivery::EntityId entity);
+  bool suspected(delivery::EntityId entity) const;
   /// Whether a batch had no room for its data: it takes turns with others like it, with one notification
   /// each.
   void note_large(delivery::EntityId entity, bool large);

@@ -148,6 +148,66 @@ def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was
     wait_until(lambda: delivered(stack, [hooks[0]])[0] >= 1, 15, "rows to be written and taken up again")
 
 
+def lock_the_whole_table(stack, lock: str):
+    """What the evaluation system's user may do with SELECT alone."""
+    if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
+        pytest.skip("MySQL allows it to nobody without UPDATE")
+    writer = stack.writer()
+    writer("START TRANSACTION")
+    writer(f"SELECT COUNT(*) FROM (SELECT id FROM notificaciones_pendientes {lock}) t")
+    return writer
+
+
+@pytest.mark.parametrize("lock", ["LOCK IN SHARE MODE", "FOR UPDATE"])
+def test_a_lock_on_its_row_keeps_no_notification_waiting(new_entity, receiver, stack, lock):
+    entities = [new_entity() for _ in range(3)]
+    hooks = [entity.register() for entity in entities]
+    stack.admin("queue", "pause")
+    ids = [entity.notify() for _ in range(4) for entity in entities]
+    among = f"id IN ({', '.join(map(str, ids))})"
+    pending = f"SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente' AND {among}"
+    writer = lock_the_whole_table(stack, lock)
+    try:
+        stack.admin("queue", "resume")
+        wait_until(lambda: delivered(stack, hooks) == [4, 4, 4], 15, "all to be delivered past the lock")
+        assert int(stack.value(pending)) == len(ids), "their rows cannot be changed"
+        assert {stack.notification(id)["estado"] for id in ids} == {"procesada"}
+        assert stack.value(f"SELECT COUNT(*) FROM notificaciones_resultado WHERE notificacion_{among}"
+                           " AND estado = 'procesada' AND entregadas = 1 AND ultimo_error IS NULL") == str(len(ids))
+        stack.dev("kill", "dispatcher", "-9")
+        stack.dev("start", "dispatcher")
+        later = new_entity()
+        writer("ROLLBACK")
+    finally:
+        writer.close()
+    wait_until(lambda: int(stack.value(pending)) == 0, 30, "their rows to be marked")
+    wait_until(lambda: int(stack.value("SELECT COUNT(*) FROM notificaciones_apartadas")) == 0, what="the list to be empty")
+    hook = later.register()
+    later.notify()
+    receiver.wait(hook.path, 1)
+    assert [len(receiver.requests(hook.path)) for hook in hooks] == [4, 4, 4], "nothing twice"
+
+
+def test_what_is_wrong_waits_for_the_lock(new_entity, receiver, stack):
+    entity = new_entity()
+    hook = entity.register()
+    stack.admin("queue", "pause")
+    wrong = entity.notify(data={"nada": 1})
+    right = entity.notify()
+    writer = lock_the_whole_table(stack, "LOCK IN SHARE MODE")
+    try:
+        stack.admin("queue", "resume")
+        receiver.wait(hook.path, 1)
+        assert stack.notification(wrong)["estado"] == "pendiente"
+        writer("ROLLBACK")
+    finally:
+        writer.close()
+    wait_until(lambda: stack.notification(wrong)["estado"] == "rechazada", 30, "it to be rejected")
+    wait_until(lambda: stack.value(f"SELECT estado FROM notificaciones_pendientes WHERE id = {right}") == "procesada",
+               30, "the other to be marked")
+    assert len(receiver.requests(hook.path)) == 1
+
+
 def test_a_long_queue_of_slow_answers_gets_connections(entity, receiver):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(delay=0.1))

@@ -49,7 +49,7 @@ constexpr std::string_view deleted_webhooks_after = R"sql(
 constexpr std::string_view quarantined_after = R"sql(
   SELECT notificacion_id AS id, TRUE AS otra,
     TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
-  FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ?
+  FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ? AND estado <> 'procesada'
   ORDER BY notificacion_id LIMIT ?)sql";
 
 // What was seen expired is judged again once it is locked: somebody may have replayed it meanwhile.

@@ -42,6 +42,8 @@ constexpr std::string_view read_notifications =
 constexpr std::string_view data_of_notifications =
     "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 
+constexpr std::string_view pending_among =
+    "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view lock_notifications =
     "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
@@ -50,10 +52,10 @@ constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP 
 constexpr std::string_view any_quarantined =
     "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
 constexpr std::string_view quarantined_among =
-    "SELECT notificacion_id AS id FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id "
-    "IN";
+    "SELECT notificacion_id AS id, estado = 'procesada' AS repartida FROM notificaciones_apartadas"
+    " FORCE INDEX (PRIMARY) WHERE notificacion_id IN";
 constexpr std::string_view by_this_version =
-    "AND (estado = 'cancelada' OR version = '" APIENTIDADES_VERSION "')";
+    "AND (estado <> 'rechazada' OR version = '" APIENTIDADES_VERSION "')";
 
 constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
@@ -105,6 +107,23 @@ constexpr std::string_view create_deliveries = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
     v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
 
+/// The foreign key would wait for the lock on the notification. Each server has its own way to do without it
+/// in one statement, and takes the other's for a comment.
+constexpr std::string_view create_deliveries_past_locks = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0, foreign_key_checks = 0 FOR */
+  INSERT /*+ SET_VAR(foreign_key_checks = OFF) */ INTO entregas
+    (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
+  SELECT j.n, j.w, j.v, FALSE, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
+    IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
+    v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
+constexpr std::string_view list_as_processed = R"sql(
+  INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
+  SELECT j.id, 'procesada', NULL, ?, UTC_TIMESTAMP(3)
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j)sql";
+constexpr std::string_view unlist_processed =
+    "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
+
 constexpr std::string_view first_created = "SELECT LAST_INSERT_ID() AS id";
 /// By a range of ids, which begins with the first that the INSERT made: with the limit, as many rows are read
 /// as it made, and what others inserted in between.
@@ -127,10 +146,14 @@ void mark_quarantined(Session& session, std::vector<PendingNotification>& notifi
   std::vector<NotificationId> ids;
   ids.reserve(notifications.size());
   for (const auto& notification : notifications) ids.push_back(notification.id);
-  std::set<NotificationId> quarantined;
+  std::map<NotificationId, bool> quarantined;
   for (const auto& row : query_ids(session, quarantined_among, ids, by_this_version))
-    quarantined.insert(row.integer("id"));
-  for (auto& notification : notifications) notification.quarantined = quarantined.contains(notification.id);
+    quarantined.emplace(row.integer("id"), row.boolean("repartida"));
+  for (auto& notification : notifications) {
+    const auto found = quarantined.find(notification.id);
+    notification.quarantined = found != quarantined.end();
+    notification.fanned_out = notification.quarantined && found->second;
+  }
 }
 
 /// Those that `which` picks; both keep their order.
@@ -156,14 +179,14 @@ void mark_processed(Session& session, const std::vector<NotificationId>& process
     throw Conflict(0, "a notification was taken by another dispatcher");
 }
 
-void insert_deliveries(Session& session, const std::vector<NewDelivery>& deliveries, const Lease& lease) {
+void insert_deliveries(Session& session, std::string_view statement,
+                       const std::vector<NewDelivery>& deliveries, const Lease& lease) {
   if (deliveries.empty()) return;
   json::Array rows;
   for (const auto& delivery : deliveries)
     rows.push_back(json::Array{delivery.notification, delivery.webhook, webhook::name(delivery.event),
                                name(delivery.state)});
-  session.update(create_deliveries, lease.token, std::int64_t{lease.duration.count()} * 1000,
-                 json::dump(rows));
+  session.update(statement, lease.token, std::int64_t{lease.duration.count()} * 1000, json::dump(rows));
 }
 
 std::vector<CreatedDelivery> read_leased(Session& session, const FanOut& fan_out, const Lease& lease) {
@@ -303,8 +326,35 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease) {
   reject(session, fan_out.rejected);
   mark_processed(session, fan_out.processed);
-  insert_deliveries(session, fan_out.deliveries, lease);
+  insert_deliveries(session, create_deliveries, fan_out.deliveries, lease);
   return read_leased(session, fan_out, lease);
+}
+
+std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
+                                                      const Lease& lease) {
+  std::set<NotificationId> listed;
+  for (const auto& delivery : fan_out.deliveries) listed.insert(delivery.notification);
+  if (listed.empty()) return {};
+  json::Array ids;
+  for (const auto id : listed) ids.emplace_back(id);
+  session.update(list_as_processed, APIENTIDADES_VERSION, json::dump(ids));
+  insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);
+  return read_leased(session, fan_out, lease);
+}
+
+std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
+                                                      const std::vector<NotificationId>& ids) {
+  transaction(session, [&] {
+    const auto free = lock_pending(session, ids);
+    if (free.empty()) return;
+    const std::vector<NotificationId> done(free.begin(), free.end());
+    mark_processed(session, done);
+    update_ids(session, unlist_processed, done, "");
+  });
+  std::vector<NotificationId> left;
+  for (const auto& row : query_ids(session, pending_among, ids, if_pending))
+    left.push_back(row.integer("id"));
+  return left;
 }
 
 }  // namespace store

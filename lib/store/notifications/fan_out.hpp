@@ -31,7 +31,8 @@ struct PendingNotification {
   std::uint64_t bytes;  // of its data
   std::optional<std::string> data;  // small ones come with the row, the others by read_data
   bool valid_key = true;
-  bool quarantined = false;  // by this version, or put away by the operator
+  bool quarantined = false;  // by this version, put away by the operator, or fanned out
+  bool fanned_out = false;   // past a lock on its row, which is still pendiente
 };
 
 struct TakeRequest {
@@ -100,5 +101,15 @@ struct CreatedDelivery {
 /// Writes the plan; returns the deliveries that were created leased, by id. Throws Conflict when a
 /// notification is no longer pending, Refused when the database refuses one of the rows for its content.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
+
+/// The same for notifications whose rows another session keeps locked
+/// (docs/delivery.md#locked-notifications): their rows stay pendiente, and a list says that they are
+/// procesada. What has no deliveries is left. Throws DuplicateKey when one of them has been fanned out.
+std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
+                                                      const Lease& lease);
+/// Marks those of them procesada in their own rows whose lock is gone, in a transaction of its own; returns
+/// the others that are pendiente.
+std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
+                                                      const std::vector<NotificationId>& ids);
 
 }  // namespace store

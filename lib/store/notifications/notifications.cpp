@@ -133,6 +133,7 @@ CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending
     cancel_pending(session, id, std::nullopt);
   } else {
     session.update(cancel_processed, id);
+    end_quarantine(session, id);
   }
   return result;
 }

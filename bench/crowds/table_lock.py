@@ -1,0 +1,52 @@
+"""The evaluation system's own user locks its whole table, as SELECT alone lets it on MariaDB."""
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from bench.crowds.stage import Stage, scaled
+from support.locks import in_background
+from support.sql import SqlSession
+
+OTHERS, PROCESSED = 20, 5_000
+OPEN, FREE = 0.4, 0.03  # seconds
+
+
+def run(options):
+    with Stage(options) as stage:
+        healthy = stage.healthy(stage.enroll(OTHERS))
+        entities = stage.enroll(OTHERS)
+
+        @contextlib.contextmanager
+        def crowd():
+            stage.service.write(scaled(PROCESSED, options), entities)
+            stage.service.wait_recorded(60)
+            stage.receiver.forget()
+            with lock(stage):
+                yield
+
+        return stage.in_turns(healthy, crowd), stage.facts
+
+
+@contextlib.contextmanager
+def lock(stage: Stage):
+    """Again and again, so that each time those rows are locked that have just been committed and not been taken up. While it is
+    open others' INSERTs wait (REPEATABLE READ locks the gaps), which is the evaluation system's own business."""
+    over = threading.Event()
+    locking = in_background(lock_again_and_again, stage.service.stack.writer(), over)
+    try:
+        yield
+    finally:
+        over.set()
+        locking.result()
+
+
+def lock_again_and_again(writer: SqlSession, over: threading.Event) -> None:
+    try:
+        while not over.wait(FREE):
+            writer("START TRANSACTION")
+            writer("SELECT COUNT(*) FROM (SELECT id FROM notificaciones_pendientes FOR UPDATE) t")
+            over.wait(OPEN)
+            writer("ROLLBACK")
+    finally:
+        writer.close()

@@ -1,0 +1,74 @@
+#include "intake/locked_notifications.hpp"
+
+#include <algorithm>
+
+namespace dispatcher {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto until_retry = 50ms;  // what another dispatcher takes to isolate a refused row
+constexpr auto until_past_lock = 15ms;
+constexpr auto between_finishes = 1s;
+constexpr std::size_t most_known = 10'000;
+
+}  // namespace
+
+void LockedNotifications::found(const store::NewNotification& notification, platform::MonotonicTime now) {
+  if (known_.size() >= most_known || !known_.insert(notification.id).second) return;
+  if (retrying_.contains(notification.id))
+    locked_.push_back({notification, now + until_past_lock});
+  else
+    retries_.push_back({notification, now + until_retry});
+}
+
+std::vector<store::NewNotification> LockedNotifications::take_retries(platform::MonotonicTime now,
+                                                                      std::size_t most) {
+  auto due = take(retries_, now, most);
+  for (const auto& notification : due) retrying_.insert(notification.id);
+  return due;
+}
+
+std::vector<store::NewNotification> LockedNotifications::take_locked(platform::MonotonicTime now,
+                                                                     std::size_t most) {
+  return take(locked_, now, most);
+}
+
+std::vector<store::NewNotification> LockedNotifications::take(Queue& queue, platform::MonotonicTime now,
+                                                              std::size_t most) {
+  std::vector<store::NewNotification> due;
+  while (!queue.empty() && queue.front().due <= now && due.size() < most) {
+    due.push_back(queue.front().notification);
+    known_.erase(due.back().id);
+    queue.pop_front();
+  }
+  return due;
+}
+
+void LockedNotifications::fanned_out(delivery::NotificationId id, platform::MonotonicTime now) {
+  if (unfinished_.empty()) next_finish_ = now + between_finishes;
+  if (unfinished_.size() < most_known) unfinished_.insert(id);
+}
+
+std::vector<delivery::NotificationId> LockedNotifications::take_unfinished(platform::MonotonicTime now,
+                                                                           std::size_t most) {
+  if (unfinished_.empty() || now < next_finish_) return {};
+  next_finish_ = now + between_finishes;
+  const auto end =
+      std::next(unfinished_.begin(), static_cast<std::ptrdiff_t>(std::min(most, unfinished_.size())));
+  std::vector<delivery::NotificationId> ids(unfinished_.begin(), end);
+  unfinished_.erase(unfinished_.begin(), end);
+  return ids;
+}
+
+std::optional<platform::MonotonicTime> LockedNotifications::next_due() const {
+  std::optional<platform::MonotonicTime> next;
+  const auto consider = [&next](platform::MonotonicTime due) { next = next ? std::min(*next, due) : due; };
+  if (!retries_.empty()) consider(retries_.front().due);
+  if (!locked_.empty()) consider(locked_.front().due);
+  if (!unfinished_.empty()) consider(next_finish_);
+  return next;
+}
+
+}  // namespace dispatcher
