@@ -17,16 +17,13 @@
 #include "platform/file.hpp"
 #include "platform/service_manager.hpp"
 #include "store/session/hosts.hpp"
+#include "store/session/session_settings.hpp"
 
 namespace store {
 
 namespace {
 
 constexpr int connect_timeout_s = 3;  // the connector's own default is none
-/// A host that goes in the middle of a transaction, without a word, leaves its rows locked until the server
-/// notices: by TCP's keepalive after two hours. Less than lock_wait_s, so that who waits for them gets them.
-/// MySQL has no such variable and does not read /*M! … */.
-constexpr const char* idle_transaction_limit = "/*M! idle_transaction_timeout = 4, */ ";
 
 sql::Driver& driver() {
   // The first call initialises the client library, which is not thread-safe; a local static is.
@@ -229,15 +226,12 @@ void Session::Impl::connect_to(const std::string& address) {
     map["sslEnforce"] = true;
     map["sslVerify"] = true;
   }
+  // Before the connector's own statements, which a server's limits would refuse.
+  map["preInit"] = sql::SQLString(session_settings(options.lock_wait_s));
   connection.reset(driver().connect(map));
   // The connector asks for REPEATABLE READ on every connect, whose gap locks would block the evaluation
   // system's inserts.
   execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
-  execute(std::string("SET SESSION ") + idle_transaction_limit +
-          "time_zone = '+00:00', sql_mode = "
-          "'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
-          "NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = " +
-          std::to_string(options.lock_wait_s));
   if (tls) require_tls();
   if (hosts.several()) require_member();
 }
