@@ -16,6 +16,7 @@
 
 #include "platform/file.hpp"
 #include "platform/service_manager.hpp"
+#include "store/session/authentication.hpp"
 #include "store/session/hosts.hpp"
 #include "store/session/session_settings.hpp"
 
@@ -221,6 +222,10 @@ void Session::Impl::connect_to(const std::string& address) {
     map["OPT_WRITE_TIMEOUT"] = timeout_s;
   }
   const bool tls = !settings.tls_ca.empty();
+  const OptionFile options_of_library(
+      "[client]\nrestricted-auth = " + accepted_authentication(tls || settings.hosts.empty()) + "\n");
+  map["readDefaultFile"] = sql::SQLString(options_of_library.path());
+  map["OPT_LOCAL_INFILE"] = 0;  // a server is given no file of this host
   if (tls) {
     map["sslCA"] = sql::SQLString(settings.tls_ca);
     map["sslEnforce"] = true;
