@@ -109,6 +109,12 @@ Rows read_rows(sql::ResultSet& from) {
   return rows;
 }
 
+std::string text_of(const sql::SQLException& error) {
+  return error.getErrorCode() == refused_authentication_code
+             ? "the server asks for the password in a way that is not accepted"
+             : error.what();
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -250,8 +256,9 @@ void Session::Impl::connect() {
       return;
     } catch (const sql::SQLException& error) {
       lose();
-      const auto text = std::string(error.what()) + " (" + address + ")";
-      if (left == 1) throw_database_error(error.getErrorCode(), error.getSQLState(), text);
+      const auto text = text_of(error) + " (" + address + ")";
+      // Whatever the server has against it, nothing is wrong with what was asked for.
+      if (left == 1) throw Unavailable(error.getErrorCode(), described_error(error.getErrorCode(), text));
       if (options.on_skipped) options.on_skipped(text);
     } catch (const Unavailable& error) {
       lose();
