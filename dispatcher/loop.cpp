@@ -70,7 +70,10 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       outages_(settings.delivery, log, metrics, sender_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
-  const auto check = [this] { store::peek_queue(session_); };
+  const auto check = [this] {
+    store::peek_queue(session_);
+    store::warn_of_server(session_, log_);
+  };
   const auto between = [&] {
     feed_watchdog();
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);

@@ -42,10 +42,12 @@ std::vector<Service> make_services(const platform::Settings& settings, const Sha
   return services;
 }
 
-/// Throws when the database is away, refuses the user, or has no schema.
-void try_database(store::Session& session) {
+/// Throws when the database is away, refuses the user, has no schema, or is set so that nothing can be
+/// written.
+void try_database(store::Session& session, const platform::Log& log) {
   session.connect();
   store::find_caller(session, {});  // nobody's token
+  store::warn_of_server(session, log);
 }
 
 /// Threads stop by the one way there is, also when one of them cannot go on: a pool that lost threads
@@ -148,7 +150,8 @@ void watch(const Workers& workers, const platform::Settings& settings, Shared& s
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   };
   auto session = make_session(settings, shared);
-  if (!store::wait_for_database([&] { try_database(session); }, between, stop, shared.log)) return;
+  if (!store::wait_for_database([&] { try_database(session, shared.log); }, between, stop, shared.log))
+    return;
   session.disconnect();
   StatusLine status(shared, settings.api.threads);
   Memory memory(shared.observation);

@@ -6,6 +6,7 @@
 #include "fcgi-app/response.hpp"
 #include "platform/text.hpp"
 #include "store/session/repeat_if_lost.hpp"
+#include "store/session/requirements.hpp"
 #include "webhook/access_token.hpp"
 #include "webhook/registration.hpp"
 
@@ -72,17 +73,27 @@ Response Service::respond(const Request& request) {
 /// Nothing but whether it works, the same for whoever asks.
 Response Service::respond_to_balancer(std::string_view method) {
   if (method != "GET" && method != "HEAD") return error_response(MethodNotAllowed("GET, HEAD"));
-  const bool good =
-      shared_.observation.health.good(platform::monotonic_now(), [this] { return database_answers(); });
+  const bool good = shared_.observation.health.good(platform::monotonic_now(),
+                                                    [this](Probe probe) { return database_works(probe); });
   return good ? message_response(200, "El servicio está disponible") : error_response(ServiceUnavailable());
 }
 
-bool Service::database_answers() {
+bool Service::database_works(Probe probe) {
   try {
-    callers_.find({});  // nobody's token
+    switch (probe) {
+      case Probe::requirements:
+        store::require_server(session_);
+        break;
+      case Probe::read:
+        callers_.find({});  // nobody's token
+        break;
+      case Probe::write:
+        store::try_write(session_);
+        break;
+    }
     return true;
   } catch (const std::exception& e) {
-    log_.warning("health check failed: the database does not answer", {{"error", e.what()}});
+    log_.warning("health check failed: the database cannot be used", {{"error", e.what()}});
     return false;
   }
 }

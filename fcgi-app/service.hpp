@@ -57,7 +57,7 @@ class Service {
 
   Response respond_to_client(const Request& request);
   Response respond_to_balancer(std::string_view method);
-  bool database_answers();
+  bool database_works(Probe probe);
   Response answer(AccessLogEntry& entry);
   Response perform(AccessLogEntry& entry);
   store::Caller authenticate(const AccessLogEntry& entry);

@@ -4,6 +4,7 @@
 
 #include "admin/commands.hpp"
 #include "platform/file.hpp"
+#include "store/session/requirements.hpp"
 #include "webhook/key_file.hpp"
 
 namespace admin {
@@ -58,10 +59,29 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
+/// What the database server lacks; nothing when it cannot be asked, which is told: this user may not read the
+/// password, or the server is not there yet.
+std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
+  std::vector<Problem> problems;
+  try {
+    for (const auto& [text, stops] : store::look_at_server(session)) {
+      if (stops)
+        problems.push_back({"database", "database: " + text});
+      else
+        note = "database: " + text;
+    }
+  } catch (const std::exception& e) {
+    note = std::string("the database server was not checked: ") + e.what();
+  }
+  return problems;
+}
+
 Result check(Context& context, const Arguments&) {
-  const auto problems = problems_of(context.config.settings);
+  auto problems = problems_of(context.config.settings);
   webhook::json::Array rows;
   Result result;
+  const bool of_server = problems.empty();
+  if (of_server) problems = problems_of_server(context.session, result.note);
   for (const auto& problem : problems) {
     rows.push_back(webhook::json::Object{{"clave", problem.key}, {"error", problem.text}});
     result.problems.push_back(problem.text);
@@ -69,9 +89,10 @@ Result check(Context& context, const Arguments&) {
   result.value = problems.empty() || context.output.json ? webhook::json::Value(std::move(rows)) : nullptr;
   if (problems.empty())
     result.text = "The configuration is good: " + std::to_string(context.config.values.size()) +
-                  " keys, and every file that it names can be read by this user.";
+                  " keys, and every file that it names can be read by this user." +
+                  (result.note.empty() ? " The database server is as it must be." : "");
   else
-    result.status = platform::exit_usage;
+    result.status = of_server ? platform::exit_failed : platform::exit_usage;
   return result;
 }
 
@@ -87,8 +108,10 @@ std::vector<Command> config_commands() {
        .example = "apientidades-admin config show --config /etc/apientidades/apientidades.conf",
        .run = show},
       {.words = "config check",
-       .summary = "Check every key, and the files that they name",
-       .details = "Run it as the user that a program runs as to see what that user may read.",
+       .summary = "Check every key, the files that they name, and the database server",
+       .details = "Run it as the user that a program runs as to see what that user may read.\n"
+                  "Of the server: its version, read-only or not, the format of its binary log, its clock.\n"
+                  "Exit status 2: the configuration; 1: the server. One that cannot be asked is only told.",
        .example = "apientidades-admin config check",
        .run = check},
   };

@@ -8,6 +8,7 @@
 #include "platform/config_keys.hpp"
 #include "platform/config_sources.hpp"
 #include "platform/file.hpp"
+#include "platform/ip.hpp"
 #include "platform/service_manager.hpp"
 #include "platform/text.hpp"
 
@@ -67,9 +68,27 @@ void require_verifiable_hosts(Config& config) {
         "name in /etc/hosts), for database.tls_ca to verify it");
 }
 
+/// `host`, `host:port` or `[v6]:port` of database.hosts is this machine's own loopback.
+bool is_on_this_machine(std::string_view host) {
+  if (is_loopback_address(host)) return true;
+  const auto name = host.substr(0, host.find(':'));
+  return name == "localhost" || (name.starts_with("127.") && IpAddress::parse(name));
+}
+
+/// Before anything is sent: a server asks for a password in the way that it chooses.
+void require_tls_to_others(Config& config) {
+  const auto& database = config.settings.database;
+  if (database.tls_ca.empty() && !std::ranges::all_of(database.hosts, is_on_this_machine))
+    throw_config_error(
+        shown(config, "database.hosts") +
+        " names another machine: set database.tls_ca, the authority of its certificate, for no "
+        "password to cross the network without TLS");
+}
+
 /// What no key can judge by itself.
 void check_together(Config& config) {
   require_verifiable_hosts(config);
+  require_tls_to_others(config);
   constexpr Milliseconds margin{10000};
   const auto& delivery = config.settings.delivery;
   if (delivery.lease < delivery.timeout + margin)

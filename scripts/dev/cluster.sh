@@ -38,7 +38,7 @@ use_cluster() {
   DB_CLIENT_HOSTS=(localhost 127.0.0.1)
   db_socket() { node_socket "$(first_node || printf db1)"; }
   start_database() { engine start; }
-  database_address() { printf 'hosts = %s\n' "$(node_addresses 1)"; }
+  database_address() { engine database_address; }
 }
 
 command_cluster() {

@@ -1,12 +1,20 @@
 # shellcheck shell=bash
 # A database server of the stack's own, MariaDB or MySQL, on a socket in a private folder; without network, unless
-# DEV_DB_PORT asks for a port of 127.0.0.1, over TLS.
+# DEV_DB_PORT asks for a port of 127.0.0.1, over TLS. DEV_DB_OPTIONS: options of the server, for tests.
 
 DB_USERS=(api dispatcher admin evaluacion)
 DB_CLIENT_HOSTS=(localhost) # where the programs connect from
 
 db_socket() { printf '%s/db.sock\n' "$(sockets_dir)"; }
-db_client() { mariadb --no-defaults --default-character-set=utf8mb4 --socket="$(db_socket)" --user=root "$@"; }
+# What the statements of this tool and of `./dev sql` rely on, whatever the server is set to.
+DB_SESSION="SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', character_set_client = utf8mb4,
+  character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, autocommit = 1, completion_type = 0,
+  sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615, sql_big_selects = 1
+  /*M! , max_statement_time = 0, tx_read_only = 0 */ /*!80000 , max_execution_time = 0, transaction_read_only = 0 */"
+db_client() { server_client --socket="$(db_socket)" --user=root "$@"; }
+server_client() {
+  mariadb --no-defaults --default-character-set=utf8mb4 --init-command="$DB_SESSION" --binary-mode --local-infile=0 "$@"
+}
 db_answers() { db_client -e 'SELECT 1' >/dev/null 2>&1; }
 
 start_database() { ensure db; }
@@ -32,7 +40,7 @@ install_database() {
   [[ $kind == mariadb ]] || install_mysql
 }
 
-DB_OPTIONS=() # further ones, of both servers
+read -ra DB_OPTIONS <<<"${DEV_DB_OPTIONS:-}" # further ones, of both servers
 
 start_db() {
   choose_server
@@ -130,9 +138,16 @@ db_client_hosts() {
 apply_grants() {
   local host
   for host in $(db_client_hosts); do
-    sed "s/'localhost'/'$host'/" "$ROOT/sql/grants/$1.sql" | db_client "$DB_NAME" ||
+    grants_for "$1" "$host" | db_client "$DB_NAME" ||
       die "could not apply sql/grants/$1.sql: see the line above"
   done
+}
+
+# grants_for USER HOST
+grants_for() {
+  local text
+  text=$(<"$ROOT/sql/grants/$1.sql") || return 1
+  printf '%s\n' "${text//"'localhost'"/"'$2'"}"
 }
 
 # secret_of FILE COMMAND…: the content of a file of secrets/, made by the command the first time.

@@ -17,6 +17,8 @@ galera_install() {
   rm -rf "$tools" && mv "$tools.new" "$tools"
 }
 
+galera_database_address() { printf 'hosts = %s\n' "$(node_addresses 1)"; }
+
 # galera_status NODE NAME: a status variable of Galera's; nothing when the node does not answer.
 galera_status() {
   node_client "$1" -N -B -e "SHOW GLOBAL STATUS LIKE 'wsrep_$2'" 2>/dev/null | cut -f2

@@ -8,6 +8,11 @@ GROUP_MAJORITY="SELECT SUM(member_state = 'ONLINE') * 2 > COUNT(*) AND SUM(membe
 
 group_replication_install() { install_mysql; }
 
+# MySQL is told a password over TLS alone, also on loopback.
+group_replication_database_address() {
+  printf 'hosts = %s\ntls_ca = %s\n' "$(node_addresses 1 | sed 's/127\.0\.0\.1/localhost/g')" "$DEV_DIR/certs/ca.pem"
+}
+
 group_replication_node_answers() { [[ $(node_client "$1" -N -B -e "$GROUP_MAJORITY" 2>/dev/null) == 1 ]]; }
 
 cut_file() { printf '%s\n' "$DEV_DIR/cluster/$1.cut"; }
@@ -23,12 +28,16 @@ group_replication_rejoin() {
 configure_group_replication() {
   local node=$1 group
   group=$(node_ports "$node" | cut -d ' ' -f 2)
+  make_certificates
   write_node_configuration "$node" <<CONF
 server-id = ${node#db}
 report-host = 127.0.0.1
 gtid-mode = ON
 enforce-gtid-consistency = ON
 super-read-only = ON
+ssl-ca = $DEV_DIR/certs/ca.pem
+ssl-cert = $DEV_DIR/certs/database.pem
+ssl-key = $DEV_DIR/certs/database.key
 plugin-load-add = group_replication.so
 group-replication-group-name = $GROUP_NAME
 group-replication-start-on-boot = OFF

@@ -7,7 +7,7 @@ NODE_SECONDS=180 # to recover, to join and, if it must, to take a copy of everyt
 
 cluster_kind() { cat "$DEV_DIR/cluster/kind" 2>/dev/null; }
 
-# engine FUNCTION [ARGUMENTS]: install, start (all nodes), start_node, node_answers, cut, rejoin.
+# engine FUNCTION [ARGUMENTS]: database_address, install, start (all nodes), start_node, node_answers, cut, rejoin.
 engine() {
   local kind
   kind=$(cluster_kind) || die "there is no cluster in $DEV_DIR: ./dev cluster --help"
@@ -18,7 +18,7 @@ node_socket() { printf '%s/%s.sock\n' "$(sockets_dir)" "$1"; }
 node_client() {
   local node=$1
   shift
-  mariadb --no-defaults --default-character-set=utf8mb4 --connect-timeout=3 --socket="$(node_socket "$node")" --user=root "$@"
+  server_client --connect-timeout=3 --socket="$(node_socket "$node")" --user=root "$@"
 }
 
 # Whether it is part of the cluster's majority and takes work.

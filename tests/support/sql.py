@@ -8,6 +8,10 @@ import re
 import subprocess
 
 NULL = "NULL"
+# What statements here rely on, also where a test has set the server otherwise.
+SESSION = ("SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615,"
+           " sql_big_selects = 1, autocommit = 1, completion_type = 0 /*M! , max_statement_time = 0, tx_read_only = 0 */"
+           " /*!80000 , max_execution_time = 0, transaction_read_only = 0 */")
 GONE = (2006, 2013, 2026)  # the connection to the server is lost, or was; 2026: under TLS, which MySQL's socket has, too
 
 
@@ -28,6 +32,7 @@ class SqlSession:
         self._client = subprocess.Popen(
             ["mariadb", "--no-defaults", "--protocol=socket", f"--socket={socket}", f"--user={user}", "--batch",
              "--skip-column-names", "--unbuffered", "--force", "--skip-reconnect", "--default-character-set=utf8mb4",
+             f"--init-command={SESSION}",
              database],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
             env={**os.environ, "MYSQL_PWD": password})

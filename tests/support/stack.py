@@ -32,7 +32,7 @@ def free_port() -> int:
 
 def clean_environment(**variables: str) -> dict:
     """The process's, without what would steer the stack from outside, and with these."""
-    steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT", "DEV_DB_PORT", "DEV_DB_ADDRESS")
+    steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT", "DEV_DB_PORT", "DEV_DB_ADDRESS", "DEV_DB_OPTIONS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, **variables}
 

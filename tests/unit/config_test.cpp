@@ -277,6 +277,20 @@ BOOST_AUTO_TEST_CASE(a_verified_server_is_named_as_its_certificate_does) {
   BOOST_CHECK_NO_THROW(load({.file = "[database]\nhosts = 127.0.0.1\n"}));
 }
 
+BOOST_AUTO_TEST_CASE(another_machine_is_reached_by_tls_alone) {
+  for (const auto* hosts :
+       {"db1", "10.0.0.5:3307", "[fd00::5]:3306", "localhost, db1", "127.0.0.1.example.org",
+        "localhost.example.org", "[::1:1]", "[::ffff:127.0.0.1]"}) {
+    const auto message = config_failure({.file = "[database]\nhosts = " + std::string(hosts) + "\n"});
+    BOOST_TEST(message.starts_with("database.hosts = " + std::string(hosts) + " ("), message);
+    BOOST_TEST(contains(message, "set database.tls_ca"), message);
+    BOOST_CHECK_NO_THROW(
+        load({.file = "[database]\nhosts = " + std::string(hosts) + "\ntls_ca = /ca.pem\n"}));
+  }
+  for (const auto* hosts : {"localhost", "localhost:3307", "127.0.0.1", "127.8.9.10:3307", "[::1]:3306"})
+    BOOST_CHECK_NO_THROW(load({.file = "[database]\nhosts = " + std::string(hosts) + "\n"}));
+}
+
 BOOST_AUTO_TEST_CASE(the_lease_outlasts_the_attempt) {
   BOOST_TEST(config_failure({.file = "[delivery]\nlease = 24s\n"}).starts_with("delivery.lease = 24s ("));
   BOOST_TEST(

@@ -145,12 +145,13 @@ BOOST_AUTO_TEST_CASE(database_names) {
 }
 
 BOOST_AUTO_TEST_CASE(database_hosts) {
-  const auto hosts = given("database.hosts", "db1, DB-2.example.org:3307 ,10.0.0.5,[fd00::5]:3306,[::1]");
+  const auto hosts = load({.arguments = {"--database.tls_ca=/ca.pem", "--database.hosts",
+                                         "db1, DB-2.example.org:3307 ,10.0.0.5,[fd00::5]:3306,[fd00::6]"}});
   BOOST_TEST(
-      hosts.settings.database.hosts ==
-          (std::vector<std::string>{"db1", "DB-2.example.org:3307", "10.0.0.5", "[fd00::5]:3306", "[::1]"}),
+      hosts.settings.database.hosts == (std::vector<std::string>{"db1", "DB-2.example.org:3307", "10.0.0.5",
+                                                                 "[fd00::5]:3306", "[fd00::6]"}),
       boost::test_tools::per_element());
-  accepts("database.hosts", {"", "a:1", "a:65535"});
+  accepts("database.hosts", {"", "localhost:1", "localhost:65535", "[::1]"});
   refuses("database.hosts",
           {"a,,b", ",",         "a:",      "a:0",        "a:65536", "a:x",          ":3306",
            "a b",  "user@a",    "tcp://a", "a/b",        "::1",     "fd00::5:3306", "[::1",

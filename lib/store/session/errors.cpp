@@ -7,11 +7,18 @@ namespace store {
 
 namespace {
 
+/// The connection is gone, or no more of them are to be had. 1820, 1862: a password that has expired.
+constexpr std::array connection_codes = {1040, 1053, 1129, 1158, 1159, 1160, 1161, 1184,
+                                         1203, 1226, 1820, 1862, 1927, 2002, 2003, 2005,
+                                         2006, 2013, 2014, 2026, 2055, 3168, 3169, 4031};
 /// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
 /// 3798, 3799: the same of Group Replication.
-constexpr std::array unavailable_codes = {1040, 1047, 1053, 1129, 1180, 1203, 1226, 1290, 1836,
-                                          1927, 2002, 2003, 2005, 2006, 2013, 2014, 2026, 2055,
-                                          3032, 3100, 3796, 3797, 3798, 3799, 4031};
+constexpr std::array cluster_codes = {1047, 1180, 3032, 3100, 3796, 3797, 3798, 3799};
+/// The server takes no writes: read-only (1290, 1792, 1836, 1874), a full disk (1021, 1026, 1030, 1114,
+/// 3675), no memory or threads left (1037, 1038, 1041, 1135, 1206, 1637), a binary log that cannot hold the
+/// statement (1197, 1534, 1598, 1665).
+constexpr std::array no_write_codes = {1021, 1026, 1030, 1037, 1038, 1041, 1114, 1135, 1197, 1206,
+                                       1290, 1534, 1598, 1637, 1665, 1792, 1836, 1874, 3675};
 /// The queue's conflicts, and certification failures of clusters (1213 at any statement, COMMIT included;
 /// 3101): the whole transaction may be run again.
 constexpr std::array conflict_codes = {1020, 1213, 3101};
@@ -19,6 +26,8 @@ constexpr std::array conflict_codes = {1020, 1213, 3101};
 constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
 constexpr int lock_timeout_code = 1205;
+/// KILL QUERY, and statements that took longer than the operator lets them.
+constexpr std::array interrupted_codes = {1317, 1969, 3024};
 constexpr int duplicate_key_code = 1062;
 /// Of a row's content, though their SQLSTATE (HY000, 01000) says nothing: 3819 is MySQL's of a CHECK.
 constexpr std::array content_codes = {1265, 1366, 3819};
@@ -34,6 +43,29 @@ std::string_view remedy(int code) {
     case 1045:
     case 1698:
       return " (check database.user and database.password_file: apientidades-admin config show)";
+    case refused_authentication_code:
+      return " (the database's user must have a password by mysql_native_password or ed25519, or with "
+             "database.tls_ca or the socket by caching_sha2_password)";
+    case 1820:
+    case 1862:
+    case 3118:
+    case 3955:
+    case 4151:
+      return " (unlock the database's user and set its password again: apientidades-setup-database)";
+    case 1021:
+    case 1026:
+    case 1030:
+    case 1114:
+    case 3675:
+      return " (is the database server's disk full?)";
+    case 1290:
+    case 1792:
+    case 1836:
+    case 1874:
+      return " (the server takes no writes: SET GLOBAL read_only = OFF, or name the primary in "
+             "database.hosts)";
+    case 1665:
+      return " (SET GLOBAL binlog_format = 'ROW', and in the server's option file)";
     case 1049:
       return " (create the database, or check database.name: apientidades-admin config show)";
     case 1054:
@@ -61,14 +93,20 @@ bool is_of_content(int code, std::string_view state) {
 }  // namespace
 
 bool is_unavailable(int code, std::string_view message) {
-  return contains(unavailable_codes, code) && !is_conflict(code, message);
+  return (contains(connection_codes, code) || contains(cluster_codes, code) ||
+          contains(no_write_codes, code)) &&
+         !is_conflict(code, message);
+}
+
+std::string described_error(int code, const std::string& message) {
+  return "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
 }
 
 void throw_database_error(int code, std::string_view state, const std::string& message) {
-  const std::string text =
-      "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
+  const std::string text = described_error(code, message);
   if (is_unavailable(code, message)) throw Unavailable(code, text);
   if (code == lock_timeout_code) throw LockTimeout(code, text);
+  if (contains(interrupted_codes, code)) throw Interrupted(code, text);
   if (is_conflict(code, message)) throw Conflict(code, text);
   if (code == duplicate_key_code) throw DuplicateKey(code, text);
   if (is_of_content(code, state)) throw Refused(code, text);

@@ -16,17 +16,15 @@
 
 #include "platform/file.hpp"
 #include "platform/service_manager.hpp"
+#include "store/session/authentication.hpp"
 #include "store/session/hosts.hpp"
+#include "store/session/session_settings.hpp"
 
 namespace store {
 
 namespace {
 
 constexpr int connect_timeout_s = 3;  // the connector's own default is none
-/// A host that goes in the middle of a transaction, without a word, leaves its rows locked until the server
-/// notices: by TCP's keepalive after two hours. Less than lock_wait_s, so that who waits for them gets them.
-/// MySQL has no such variable and does not read /*M! … */.
-constexpr const char* idle_transaction_limit = "/*M! idle_transaction_timeout = 4, */ ";
 
 sql::Driver& driver() {
   // The first call initialises the client library, which is not thread-safe; a local static is.
@@ -109,6 +107,12 @@ Rows read_rows(sql::ResultSet& from) {
     for (unsigned i = 0; i < integers.size(); ++i) append_cell(*result, from, i + 1, integers[i]);
   }
   return rows;
+}
+
+std::string text_of(const sql::SQLException& error) {
+  return error.getErrorCode() == refused_authentication_code
+             ? "the server asks for the password in a way that is not accepted"
+             : error.what();
 }
 
 }  // namespace
@@ -224,20 +228,21 @@ void Session::Impl::connect_to(const std::string& address) {
     map["OPT_WRITE_TIMEOUT"] = timeout_s;
   }
   const bool tls = !settings.tls_ca.empty();
+  const OptionFile options_of_library(
+      "[client]\nrestricted-auth = " + accepted_authentication(tls || settings.hosts.empty()) + "\n");
+  map["readDefaultFile"] = sql::SQLString(options_of_library.path());
+  map["OPT_LOCAL_INFILE"] = 0;  // a server is given no file of this host
   if (tls) {
     map["sslCA"] = sql::SQLString(settings.tls_ca);
     map["sslEnforce"] = true;
     map["sslVerify"] = true;
   }
+  // Before the connector's own statements, which a server's limits would refuse.
+  map["preInit"] = sql::SQLString(session_settings(options.lock_wait_s));
   connection.reset(driver().connect(map));
   // The connector asks for REPEATABLE READ on every connect, whose gap locks would block the evaluation
   // system's inserts.
   execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
-  execute(std::string("SET SESSION ") + idle_transaction_limit +
-          "time_zone = '+00:00', sql_mode = "
-          "'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
-          "NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = " +
-          std::to_string(options.lock_wait_s));
   if (tls) require_tls();
   if (hosts.several()) require_member();
 }
@@ -251,8 +256,9 @@ void Session::Impl::connect() {
       return;
     } catch (const sql::SQLException& error) {
       lose();
-      const auto text = std::string(error.what()) + " (" + address + ")";
-      if (left == 1) throw_database_error(error.getErrorCode(), error.getSQLState(), text);
+      const auto text = text_of(error) + " (" + address + ")";
+      // Whatever the server has against it, nothing is wrong with what was asked for.
+      if (left == 1) throw Unavailable(error.getErrorCode(), described_error(error.getErrorCode(), text));
       if (options.on_skipped) options.on_skipped(text);
     } catch (const Unavailable& error) {
       lose();

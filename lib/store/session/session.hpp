@@ -41,8 +41,7 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// Connects if it is not connected. Throws Unavailable (or DatabaseError: wrong password, no such
-  /// database).
+  /// Connects if it is not connected. Throws Unavailable: also of a wrong password, or no such database.
   void connect();
 
   /// Prepared once per connection and SQL text. All throw Unavailable, Conflict, Refused (DuplicateKey) or
@@ -79,8 +78,9 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times, but for a LockTimeout.
-/// Any other exception rolls back. COMMIT is a statement: Connection::commit() hides errors.
+/// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times, but for a LockTimeout
+/// or an Interrupted. Any other exception rolls back. COMMIT is a statement: Connection::commit() hides
+/// errors.
 template <class F>
 auto transaction(Session& session, F&& body);
 

@@ -40,6 +40,8 @@ auto transaction(Session& session, F&& body) {
       return detail::attempt_transaction(session, body);
     } catch (const LockTimeout&) {
       throw;
+    } catch (const Interrupted&) {
+      throw;
     } catch (const Conflict&) {
       if (attempt == detail::max_attempts) throw;
       detail::back_off(attempt);

@@ -5,9 +5,14 @@
 
 #include "platform/service_manager.hpp"
 #include "platform/text.hpp"
+#include "store/session/requirements.hpp"
 #include "store/session/session.hpp"
 
 namespace store {
+
+void warn_of_server(Session& session, const platform::Log& log) {
+  for (const auto& warning : require_server(session)) log.warning("database server", {{"warning", warning}});
+}
 
 bool wait_for_database(const std::function<void()>& check, const std::function<void()>& between,
                        const platform::StopSignal& stop, const platform::Log& log) {
