@@ -175,11 +175,11 @@ std::vector<ConfigKey> limit_keys() {
           "pending_test_deliveries", "50",
           "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
           &LimitSettings::pending_test_deliveries),
-      limit_key("registrations", "0",
+      limit_key("registrations", "60",
                 "registrations and changes of webhooks by one entity in an hour; all may come at once, and "
                 "deleting gives none back",
                 &LimitSettings::registrations),
-      limit_key("replayed", "0", "deliveries that one entity may ask to be replayed in any 24 hours",
+      limit_key("replayed", "10000", "deliveries that one entity may ask to be replayed in any 24 hours",
                 &LimitSettings::replayed),
   };
 }

@@ -50,12 +50,12 @@ def test_the_manual_of_the_operators_program_has_every_command(stack):
     assert re.findall(r"^\.TP\n\.B ([a-z]+(?: [a-z]+)*)\n(.*)$", text, re.M) == commands
 
 
-def test_the_configuration_that_is_installed_only_adds_metrics_and_the_limits_of_registrations_and_replays(stack):
+def test_the_configuration_that_is_installed_only_adds_metrics(stack):
     shown = subprocess.run([stack.command_of("dispatcher")[0][0].replace("dispatcher", "admin"), "config", "show", "--json",
                             "--config", ROOT / "packaging/apientidades.conf"], capture_output=True, text=True, timeout=20)
     assert shown.returncode == 0, shown
     given = {key["clave"]: key["valor"] for key in json.loads(shown.stdout) if key["origen"] != "default"}
-    assert given == {"limits.registrations": "60", "limits.replayed": "10000", "metrics.listen": "127.0.0.1:9464"}
+    assert given == {"metrics.listen": "127.0.0.1:9464"}
 
 
 def test_the_id_of_a_key_that_the_package_makes_is_of_that_key_alone():
