@@ -110,6 +110,13 @@ std::vector<ConfigKey> delivery_keys() {
       {{"delivery.denied_networks", "", "networks (203.0.113.0/24), comma-separated",
         "addresses that are never dialled, public or allowed as they may be: this site's own"},
        [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
+      {{"delivery.source_addresses", "",
+        "addresses of this host, or networks (203.0.113.7/32), comma-separated",
+        "where POSTs come from, as entities are told: the first address of each family is sent from, a "
+        "network "
+        "is only told; a family that is not named is not used; empty: as the system chooses, and nothing is "
+        "told"},
+       [](Settings& s, Text t) { s.delivery.source_addresses = read_source_addresses(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
         "address dialled for a host name, the first pattern that matches; a pattern may begin with *. (one "
         "or more "

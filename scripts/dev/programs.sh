@@ -78,7 +78,7 @@ run_admin() {
   executable=$(program apientidades-admin) || exit 1
   # By default both are where a package puts them.
   [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations"
-  [[ "$*" != "nginx limits"* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
+  [[ "$*" != "nginx "* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
   as_user admin "$executable" --config "$DEV_DIR/apientidades.conf" "$@"
 }
 
