@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "webhook/utf8.hpp"
+#include "admin/display_width.hpp"
 
 namespace admin {
 
@@ -61,20 +61,6 @@ std::string csv_cells(const json::Object& row, TextOf&& text_of) {
   return line + "\r\n";
 }
 
-std::size_t width(const std::string& text) { return webhook::count_characters(text).value_or(text.size()); }
-
-/// The first `limit` characters, the last of them an ellipsis, of a longer text.
-std::string cut(const std::string& text, std::size_t limit) {
-  if (width(text) <= limit) return text;
-  std::size_t characters = 0;
-  std::size_t end = 0;
-  for (; end < text.size(); ++end) {
-    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0U) != 0x80U;
-    if (begins && characters++ == limit - 1) break;
-  }
-  return text.substr(0, end) + "…";
-}
-
 std::string cell(const json::Value& value);
 
 std::string joined(const json::Array& values) {
@@ -102,13 +88,13 @@ using Grid = std::vector<std::vector<std::string>>;
 std::string align(const Grid& grid, const std::vector<bool>& right) {
   std::vector<std::size_t> widths(right.size());
   for (const auto& row : grid) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
   }
   std::string result;
   for (const auto& row : grid) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - width(row[i]), ' ');
+      const std::string padding(widths[i] - display_width(row[i]), ' ');
       if (i > 0) line += gap;
       line += right[i] ? padding + row[i] : row[i] + padding;
     }
@@ -144,7 +130,7 @@ std::string render_table(const json::Array& rows, std::optional<std::size_t> cel
       const auto* value = row.find(names[i].first);
       const json::Value shown = value ? *value : json::Value();
       const auto text = cell(shown);
-      line.push_back(cell_limit ? cut(text, *cell_limit) : text);
+      line.push_back(cell_limit ? cut_to_width(text, *cell_limit) : text);
     }
   }
   return align(grid, right);

@@ -1,5 +1,7 @@
 #include "admin/run.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <ostream>
 
@@ -100,6 +102,11 @@ int failed(const Output& output, const std::string& message, int status) {
   return status;
 }
 
+int unwritten(const Output& output) {
+  platform::end_if_broken_pipe(STDOUT_FILENO);  // `… | head`: there is nothing to tell
+  return failed(output, "standard output could not be written", exit_failed);
+}
+
 }  // namespace
 
 Request find_command(const std::vector<std::string>& words) {
@@ -123,7 +130,7 @@ int run(const std::vector<std::string>& arguments, const std::vector<std::string
       line.help = true;
     }
     const int status = run_line(line, environment, output);
-    if (!output.out.flush()) return failed(output, "standard output could not be written", exit_failed);
+    if (!output.out.flush()) return unwritten(output);
     return status;
   } catch (const UsageError& e) {
     return failed(output, e.what(), exit_usage);

@@ -66,7 +66,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       scanner_(settings.delivery, static_cast<std::int64_t>(std::random_device{}() % 1000)),
       intake_(settings.delivery, log, metrics),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
-      sender_(settings.delivery, attempts_),
+      sender_(settings.delivery, attempts_, settings.database.hosts),
       outages_(settings.delivery, log, metrics, sender_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {

@@ -1,5 +1,6 @@
 // apientidades-dispatcher: delivers the notifications that the evaluation system writes.
 #include "http/descriptors.hpp"
+#include "http/source.hpp"
 #include "loop.hpp"
 #include "observation/observation.hpp"
 #include "platform/program.hpp"
@@ -16,6 +17,7 @@ platform::Settings prepare(platform::Settings settings) {
   if (settings.delivery.ca_file.empty()) settings.delivery.ca_file = system_ca_bundle;
   platform::require_certificates("delivery.ca_file", settings.delivery.ca_file);
   dispatcher::require_descriptors(settings.delivery.max_in_flight);
+  dispatcher::require_source_addresses(settings.delivery);
   return settings;
 }
 

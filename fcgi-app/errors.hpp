@@ -60,8 +60,20 @@ struct Conflict : HttpError {
 };
 
 struct PreconditionFailed : HttpError {
-  PreconditionFailed()
-      : HttpError(412, "El webhook ha cambiado desde la versión que indica If-Match: vuelva a consultarlo") {}
+  static PreconditionFailed another_version() {
+    return PreconditionFailed(
+        "El webhook ha cambiado desde la versión que indica If-Match: vuelva a consultarlo");
+  }
+  static PreconditionFailed excluded_version() {
+    return PreconditionFailed("El webhook está en la versión que excluye If-None-Match");
+  }
+  static PreconditionFailed not_supported(const std::string& header) {
+    return PreconditionFailed("Esta petición no admite condiciones en " + header +
+                              ": no se ha hecho nada; envíela sin esa cabecera");
+  }
+
+ private:
+  explicit PreconditionFailed(const std::string& message) : HttpError(412, message) {}
 };
 
 /// RFC 9110 section 15.5.21.
@@ -81,12 +93,17 @@ struct UnsupportedMediaType : HttpError {
     return {
         "El cuerpo debe enviarse con la cabecera Content-Type: application/merge-patch+json o "
         "application/json",
-        "application/merge-patch+json, application/json"};
+        {{"Accept-Patch", "application/merge-patch+json, application/json"}}};
+  }
+  /// RFC 9110 section 15.5.16.
+  static UnsupportedMediaType of_coding() {
+    return {"El cuerpo debe enviarse sin comprimir: sin Content-Encoding, o con identity",
+            {{"Accept-Encoding", "identity"}}};
   }
 
  private:
-  UnsupportedMediaType(const std::string& message, const std::string& accepted)
-      : HttpError(415, message, {{"Accept-Patch", accepted}}) {}
+  UnsupportedMediaType(const std::string& message, std::vector<Header> headers)
+      : HttpError(415, message, std::move(headers)) {}
 };
 
 /// RFC 6585 section 4.

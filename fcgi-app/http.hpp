@@ -20,6 +20,15 @@ enum class BodyState {
 /// What a request is for. nginx says so, by the location that it came through; a client cannot.
 enum class Purpose { api, health, metrics };
 
+/// RFC 9110 section 13.1, of a request that changes something: each header's lines joined; nullopt when there
+/// was none.
+struct Preconditions {
+  std::optional<std::string> if_match{};
+  std::optional<std::string> if_none_match{};
+  std::optional<std::string> if_unmodified_since{};
+  bool any() const { return if_match || if_none_match || if_unmodified_since; }
+};
+
 /// The views belong to the FastCGI request and die with it.
 struct Request {
   std::string_view id;             // nginx's $request_id, for the log
@@ -32,7 +41,8 @@ struct Request {
   Purpose purpose = Purpose::api;
   /// All of their lines, joined as RFC 9110 section 5.3 says; nullopt when there was none.
   std::optional<std::string> idempotency_key{};
-  std::optional<std::string> if_match{};
+  Preconditions preconditions{};
+  std::optional<std::string> content_encoding{};
 };
 
 struct Header {

@@ -48,8 +48,8 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
-/// A site of an earlier version passes no headers here, only what nginx makes of this one, `made`: with nginx
-/// 1.22 its first line, and nothing of an empty one.
+/// The files of an earlier version's nginx pass no headers here, only what nginx makes of this one, `made`:
+/// with nginx 1.22 its first line, and nothing of an empty one.
 std::optional<std::string> whole_header(Parameters parameters, std::string_view name, std::string_view made) {
   auto lines = join_parameters(parameters, name);
   return lines ? lines : join_parameters(parameters, made);
@@ -66,7 +66,10 @@ Request read_head(Parameters parameters) {
   request.authorization = find_parameter(parameters, "HTTP_AUTHORIZATION");
   request.content_type = find_parameter(parameters, "CONTENT_TYPE");
   request.idempotency_key = whole_header(parameters, "HTTP_IDEMPOTENCY_KEY", "IDEMPOTENCY_KEY");
-  request.if_match = whole_header(parameters, "HTTP_IF_MATCH", "IF_MATCH");
+  request.preconditions = {whole_header(parameters, "HTTP_IF_MATCH", "IF_MATCH"),
+                           join_parameters(parameters, "HTTP_IF_NONE_MATCH"),
+                           join_parameters(parameters, "HTTP_IF_UNMODIFIED_SINCE")};
+  request.content_encoding = join_parameters(parameters, "HTTP_CONTENT_ENCODING");
   return request;
 }
 

@@ -18,6 +18,7 @@ struct Route {
   bool no_body = false;  // of a POST: whatever it carries is not looked at
   store::CallerWith caller_with =
       store::CallerWith::webhooks;  // of one that writes: what is read of the caller
+  bool has_etag = false;            // of one that writes: its handler honours If-Match and If-None-Match
 };
 
 /// Where two patterns fit a path, the one that comes first is meant: literals before `{id}`.

@@ -33,6 +33,30 @@ std::string_view query_of(std::string_view target) {
 /// It changes nothing, so it may be done again (RFC 9110 section 9.2.1).
 bool is_read(const Route& route) { return route.method == "GET"; }
 
+void require_readable_body(const Request& request, const Route& route) {
+  const bool patches = route.method == "PATCH";
+  if (!patches && route.method != "PUT" && (route.method != "POST" || route.no_body)) return;
+  if (!is_json(request.content_type)) {
+    if (!patches) throw UnsupportedMediaType();
+    if (!is_merge_patch(request.content_type)) throw UnsupportedMediaType::of_patch();
+  }
+  if (!request.content_encoding) return;
+  const auto coding = platform::trim(*request.content_encoding, platform::http_white_space);
+  if (!coding.empty() && !platform::equal_ignoring_case(coding, "identity"))
+    throw UnsupportedMediaType::of_coding();
+}
+
+/// A change is made on its conditions or not at all. What only looks answers whatever they say. Without a
+/// date of modification, If-Unmodified-Since counts only where If-Match overrides it (RFC 9110
+/// section 13.1.4).
+void require_supported(const Preconditions& conditions, const Route& route) {
+  if (is_read(route)) return;
+  if (conditions.if_match && !route.has_etag) throw PreconditionFailed::not_supported("If-Match");
+  if (conditions.if_none_match && !route.has_etag) throw PreconditionFailed::not_supported("If-None-Match");
+  if (conditions.if_unmodified_since && !conditions.if_match)
+    throw PreconditionFailed::not_supported("If-Unmodified-Since");
+}
+
 bool is_type(std::string_view content_type, std::string_view type) {
   const auto bare = content_type.substr(0, content_type.find(';'));
   return platform::equal_ignoring_case(platform::trim(bare, platform::http_white_space), type);
@@ -139,10 +163,8 @@ Response Service::perform(AccessLogEntry& entry) {
   entry.entity = caller.id;
   const Route& route = require_route(entry.match);
   if (caller.read_only && !is_read(route)) throw ReadOnlyToken();
-  const bool carries_json = (route.method == "POST" && !route.no_body) || route.method == "PUT";
-  if (carries_json && !is_json(request.content_type)) throw UnsupportedMediaType();
-  if (route.method == "PATCH" && !is_json(request.content_type) && !is_merge_patch(request.content_type))
-    throw UnsupportedMediaType::of_patch();
+  require_readable_body(request, route);
+  require_supported(request.preconditions, route);
   const auto keys = shared_.keys.current();
   const Call call{caller,
                   entry.match.parameters,
@@ -153,7 +175,7 @@ Response Service::perform(AccessLogEntry& entry) {
                   shared_.overrides,
                   shared_.limits,
                   shared_.disable_after,
-                  request.if_match,
+                  request.preconditions,
                   request.idempotency_key,
                   shared_.hidden_networks};
   if (!is_read(route)) return route.handler(call);

@@ -1,4 +1,4 @@
-// nginx limits
+// nginx limits, nginx origins
 
 #include <filesystem>
 #include <fstream>
@@ -20,6 +20,9 @@ void replace_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(aside, std::ios::binary | std::ios::trunc);
   if (!(file << text).flush()) throw std::runtime_error(path.string() + " could not be written");
   file.close();
+  using std::filesystem::perms;
+  std::filesystem::permissions(
+      aside, perms::owner_read | perms::owner_write | perms::group_read | perms::others_read);
   std::filesystem::rename(aside, path);
 }
 
@@ -35,6 +38,20 @@ Result limits(Context& context, const Arguments& arguments) {
               " written. They are in force after: nginx -t && systemctl reload nginx"};
 }
 
+webhook::json::Object origins_of(const platform::DeliverySettings& settings) {
+  webhook::json::Array networks;
+  for (const auto& source : settings.source_addresses) networks.emplace_back(source.network.to_string());
+  return {{"origenes", std::move(networks)}};
+}
+
+Result origins(Context& context, const Arguments& arguments) {
+  const std::filesystem::path folder = arguments.text("folder").value_or(std::string(snippets));
+  const auto file = folder / "apientidades-origenes.json";
+  replace_file(file, webhook::json::dump(origins_of(context.config.settings.delivery)) + '\n');
+  return {webhook::json::Object{{"ficheros", webhook::json::Array{file.string()}}},
+          file.string() + " written: it is what /apientidades/origenes.json answers from now on"};
+}
+
 }  // namespace
 
 std::vector<Command> nginx_commands() {
@@ -45,6 +62,12 @@ std::vector<Command> nginx_commands() {
        .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
        .example = "apientidades-admin nginx limits",
        .run = limits},
+      {.words = "nginx origins",
+       .summary = "Write delivery.source_addresses for entities, as origenes.json",
+       .details = "Run it again whenever delivery.source_addresses changes. Needs no database.",
+       .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
+       .example = "apientidades-admin nginx origins",
+       .run = origins},
   };
 }
 

@@ -9,9 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "http/source.hpp"
 #include "http/tls_connection.hpp"
 #include "platform/text.hpp"
 #include "webhook/address_policy.hpp"
+#include "webhook/refused_ports.hpp"
 
 namespace dispatcher {
 
@@ -43,9 +45,14 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     progress.stale = !progress.answered;
     return interrupt(progress);
   }
+  const auto port = port_of(&candidate->addr);
+  if (webhook::is_refused_port(port)) {
+    progress.port_refused = true;
+    return CURL_SOCKET_BAD;
+  }
   if (progress.several) {
     progress.needs_dial = true;
-    progress.port = port_of(&candidate->addr);
+    progress.port = port;
     return interrupt(progress);
   }
   const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
@@ -57,7 +64,7 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
   // libcurl connects it as if it were not: the first connect() on a connected socket succeeds on Linux.
   const int fd = progress.dialled.fd() >= 0
                      ? progress.dialled.release()
-                     : ::socket(candidate->family, candidate->socktype | SOCK_CLOEXEC, candidate->protocol);
+                     : open_source_socket(*progress.settings, candidate->family).release();
   if (fd < 0) {
     // A family that this host does not have (EAFNOSUPPORT) is no failure of ours.
     if (is_shortage(errno)) progress.local_failure = true;

@@ -46,6 +46,7 @@ struct Progress {
   bool has_status = false;              // that head began with a status line
   bool answered = false;                // the final header block (status 200 or more) is complete
   bool refused = false;                 // an address was not allowed
+  bool port_refused = false;            // it is another protocol's
   bool local_failure = false;           // this host has no socket, or no memory, left
   bool headers_too_long = false;
   bool certificate_wanted = false;  // by the receiver, of us

@@ -1,16 +1,15 @@
 #include "http/dialler.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "http/source.hpp"
 #include "webhook/address_policy.hpp"
+#include "webhook/refused_ports.hpp"
 
 namespace dispatcher {
 
@@ -21,31 +20,6 @@ using platform::MonotonicTime;
 
 /// RFC 8305 section 5.
 constexpr std::chrono::milliseconds shortest_delay{10};
-
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
-};
-
-SocketAddress socket_address(const IpAddress& address, std::uint16_t port) {
-  SocketAddress result;
-  if (address.v6) {
-    sockaddr_in6 v6{};
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    std::memcpy(&v6.sin6_addr, address.bytes.data(), sizeof v6.sin6_addr);
-    std::memcpy(&result.storage, &v6, sizeof v6);
-    result.length = sizeof v6;
-  } else {
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-    std::memcpy(&v4.sin_addr, address.bytes.data(), sizeof v4.sin_addr);
-    std::memcpy(&result.storage, &v4, sizeof v4);
-    result.length = sizeof v4;
-  }
-  return result;
-}
 
 void note_failure(Dialled& result, int error) {
   if (is_shortage(error)) result.local_failure = true;
@@ -74,8 +48,9 @@ Dialler::~Dialler() {
 
 void Dialler::dial(void* caller, const std::string& host, std::uint16_t port, Addresses addresses,
                    MonotonicTime deadline) {
-  std::erase_if(addresses,
-                [&](const IpAddress& address) { return !webhook::may_connect(address, host, settings_); });
+  std::erase_if(addresses, [&](const IpAddress& address) {
+    return webhook::is_refused_port(port) || !webhook::may_connect(address, host, settings_);
+  });
   Dial dial;
   dial.port = port;
   dial.left.assign(addresses.begin(), addresses.end());
@@ -103,12 +78,9 @@ void Dialler::begin_next(Dials::iterator dial, MonotonicTime now) {
 bool Dialler::begin(Dials::iterator dial, const IpAddress& address) {
   auto& result = dial->result;
   result.address = address;
-  Socket socket(
-      ::socket(address.v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  auto socket = open_source_socket(settings_, address.v6 ? AF_INET6 : AF_INET);
   const auto to = socket_address(address, dial->port);
-  if (socket.fd() < 0 ||
-      (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0 &&
-       errno != EINPROGRESS)) {
+  if (socket.fd() < 0 || (::connect(socket.fd(), to.get(), to.length) != 0 && errno != EINPROGRESS)) {
     note_failure(result, errno);
     return false;
   }

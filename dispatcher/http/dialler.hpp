@@ -2,8 +2,8 @@
 // silent, and the first that is connected wins. libcurl leaves a silent address for another one of its family
 // only after half of the time, and 7.88, driven by events, never does.
 //
-// It promises: no address is dialled that may_connect refuses; a dial ends by its deadline; one that stalls
-// holds up no other.
+// It promises: no address is dialled that may_connect refuses, and no port that is_refused_port names; a dial
+// ends by its deadline; one that stalls holds up no other.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ inline constexpr std::size_t sockets_per_dial = 4;
 struct Dialled {
   void* caller = nullptr;
   Socket socket;                                 // connected; none: `address` is the last one tried
-  std::optional<platform::IpAddress> address;    // none: all are refused by may_connect
+  std::optional<platform::IpAddress> address;    // none: all are refused
   bool local_failure = false;                    // this host has no socket, or no memory, left
   bool timed_out = false;                        // the last addresses were silent until the deadline
   int error = 0;                                 // errno of the last one that failed

@@ -14,6 +14,7 @@
 #include "http/connection_pools.hpp"
 #include "http/descriptors.hpp"
 #include "http/dialler.hpp"
+#include "http/own_addresses.hpp"
 #include "http/poller.hpp"
 #include "http/resolver.hpp"
 #include "http/route.hpp"
@@ -54,13 +55,16 @@ Attempt not_started(Request request) {
 
 class Sender::Impl {
  public:
-  Impl(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts)
+  Impl(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
+       const std::vector<std::string>& database_hosts)
       : settings_(settings),
+        own_addresses_(database_hosts),
         attempts_(attempts),
         routes_(settings_.host_overrides),
         resolver_(lookup_patience(settings_), poller_),
         dialler_(settings_, poller_) {
     initialise_curl();
+    learn_own_addresses();
     transport_ = std::make_unique<Transport>(settings_.max_in_flight, poller_);
     thread_ = std::jthread([this](const std::stop_token& abandon) { run(abandon); });
   }
@@ -94,6 +98,7 @@ class Sender::Impl {
     poller_.watch(submitted_.fd(), true, false);
     while (!abandon.stop_requested()) {
       heartbeat_.beat();
+      learn_own_addresses();
       start_submitted();
       open_more();
       start_resolved();
@@ -109,6 +114,10 @@ class Sender::Impl {
       resolver_.process_overdue();
       dialler_.process_overdue(platform::monotonic_now());
     }
+  }
+
+  void learn_own_addresses() {
+    if (auto found = own_addresses_.take()) settings_.own_addresses = std::move(*found);
   }
 
   /// Requests to one host follow each other on its connections.
@@ -381,7 +390,8 @@ class Sender::Impl {
     start(pools_.ended(host, webhook, kept, platform::monotonic_now()));
   }
 
-  const platform::DeliverySettings settings_;
+  platform::DeliverySettings settings_;  // of which own_addresses alone changes
+  OwnAddresses own_addresses_;
   platform::Mailbox<Attempt>& attempts_;
   platform::Mailbox<Request> submitted_;
   platform::Mailbox<Check> checks_;
@@ -402,8 +412,9 @@ class Sender::Impl {
   std::jthread thread_;         // last: it uses the rest
 };
 
-Sender::Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts)
-    : impl_(std::make_unique<Impl>(settings, attempts)) {}
+Sender::Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
+               const std::vector<std::string>& database_hosts)
+    : impl_(std::make_unique<Impl>(settings, attempts, database_hosts)) {}
 Sender::~Sender() = default;
 void Sender::submit(std::vector<Request> requests) {
   if (!requests.empty()) impl_->submit(std::move(requests));

@@ -2,8 +2,8 @@
 // here.
 //
 // It promises: an attempt ends within delivery.timeout, DNS included; no address is dialled that may_connect
-// refuses, on new and on reused connections; redirects and proxies are never followed; memory per response is
-// bounded.
+// refuses, and no port of another protocol, on new and on reused connections; redirects and proxies are never
+// followed; memory per response is bounded.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,10 @@ namespace dispatcher {
 
 class Sender {
  public:
-  /// Starts the thread. `attempts` outlives the sender. Throws std::runtime_error when libcurl or the CA file
-  /// fails.
-  Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts);
+  /// Starts the thread. `attempts` outlives the sender; `database_hosts` are dialled for no webhook. Throws
+  /// std::runtime_error when libcurl or the CA file fails.
+  Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
+         const std::vector<std::string>& database_hosts = {});
   /// Abandons what is in flight.
   ~Sender();
   Sender(const Sender&) = delete;

@@ -92,6 +92,7 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
     case CURLE_ABORTED_BY_CALLBACK:
       return progress_.refused ? TransportResult::address_refused : TransportResult::local_failure;
     case CURLE_COULDNT_CONNECT:
+      if (progress_.port_refused) return TransportResult::port_refused;
       return progress_.refused && !progress_.address ? TransportResult::address_refused
                                                      : TransportResult::connection_failed;
 #if LIBCURL_VERSION_NUM >= 0x080600
@@ -119,7 +120,9 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
 /// A connection alone is no sign of life: whatever is on the way may have made it.
 void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   using enum TransportResult;
-  if (attempt.transport == address_refused || attempt.transport == local_failure) return;
+  if (attempt.transport == address_refused || attempt.transport == port_refused ||
+      attempt.transport == local_failure)
+    return;
   long error = 0;
   curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
   const bool ended_silent =

@@ -139,6 +139,7 @@ OutcomeClass outcome_class(const delivery::Attempt& attempt) {
     case TransportResult::local_failure:
       return OutcomeClass::local;
     case TransportResult::address_refused:
+    case TransportResult::port_refused:
       return OutcomeClass::address;
     case TransportResult::name_unresolved:
       return OutcomeClass::name;

@@ -11,7 +11,7 @@ namespace {
 
 store::ChangedWebhook change(const Call& call, store::WebhookId id, webhook::WebhookPatch patch) {
   const auto expected = [&](const store::WebhookDetail& now) {
-    return is_expected(call.if_match, etag_of(now));
+    return hold(call.preconditions, etag_of(now));
   };
   return within_change_limit(call, [&](unsigned limit) {
     return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
@@ -35,7 +35,7 @@ Response change_webhook(const Call& call) {
     case store::WebhookChanged::operator_disabled:
       throw Conflict("El operador ha desactivado el webhook y solo él puede reactivarlo");
     case store::WebhookChanged::unexpected:
-      throw PreconditionFailed();
+      throw unmet(call.preconditions);
   }
   return detail_response(changed.now.value(), changed.streak);
 }

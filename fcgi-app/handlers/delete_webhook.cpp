@@ -9,11 +9,11 @@ namespace {
 
 bool remove(const Call& call, store::WebhookId id) {
   const store::Author author{call.caller.id, call.caller.token};
-  if (!call.if_match) return store::delete_webhook(call.session, author, id);
+  if (!call.preconditions.any()) return store::delete_webhook(call.session, author, id);
   const auto removed = store::delete_expected_webhook(
       call.session, author, id,
-      [&](const store::WebhookDetail& now) { return is_expected(call.if_match, etag_of(now)); });
-  if (removed == store::WebhookChanged::unexpected) throw PreconditionFailed();
+      [&](const store::WebhookDetail& now) { return hold(call.preconditions, etag_of(now)); });
+  if (removed == store::WebhookChanged::unexpected) throw unmet(call.preconditions);
   return removed == store::WebhookChanged::done;
 }
 

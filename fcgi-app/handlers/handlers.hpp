@@ -30,7 +30,7 @@ struct Call {
   const std::vector<platform::HostOverride>& overrides;
   const platform::LimitSettings& limits;
   platform::Milliseconds disable_after;                     // delivery.disable_after
-  const std::optional<std::string>& if_match;               // as of Request
+  const Preconditions& preconditions;                       // as of Request
   const std::optional<std::string>& idempotency_key;        // likewise
   const std::vector<platform::IpNetwork>& hidden_networks;  // whose addresses no entity is shown
 };

@@ -8,18 +8,33 @@
 
 namespace api {
 
-std::string etag_of(const store::WebhookDetail& detail) { return '"' + store::version_of(detail) + '"'; }
+namespace {
 
-bool is_expected(const std::optional<std::string>& if_match, std::string_view etag) {
-  if (!if_match) return true;
-  auto tags = platform::trim(*if_match, platform::http_white_space);
+/// `weakly`: `W/"x"` names "x", too (RFC 9110 section 8.8.3.2).
+bool names(std::string_view header, std::string_view etag, bool weakly) {
+  auto tags = platform::trim(header, platform::http_white_space);
   if (tags == "*") return true;
   while (!tags.empty()) {  // our tags have no comma
     const auto end = std::min(tags.find(','), tags.size());
-    if (platform::trim(tags.substr(0, end), platform::http_white_space) == etag) return true;
+    auto tag = platform::trim(tags.substr(0, end), platform::http_white_space);
+    if (weakly && tag.starts_with("W/")) tag.remove_prefix(2);
+    if (tag == etag) return true;
     tags.remove_prefix(std::min(end + 1, tags.size()));
   }
   return false;
+}
+
+}  // namespace
+
+std::string etag_of(const store::WebhookDetail& detail) { return '"' + store::version_of(detail) + '"'; }
+
+bool hold(const Preconditions& conditions, std::string_view etag) {
+  if (conditions.if_match && !names(*conditions.if_match, etag, false)) return false;
+  return !conditions.if_none_match || !names(*conditions.if_none_match, etag, true);
+}
+
+PreconditionFailed unmet(const Preconditions& conditions) {
+  return conditions.if_match ? PreconditionFailed::another_version() : PreconditionFailed::excluded_version();
 }
 
 Response detail_response(const store::WebhookDetail& detail,

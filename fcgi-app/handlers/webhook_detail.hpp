@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "store/webhooks/changes.hpp"
 
@@ -13,9 +14,12 @@ namespace api {
 /// Strong (RFC 9110 section 8.8.3), with its quotes: store::version_of.
 std::string etag_of(const store::WebhookDetail& detail);
 
-/// Whether If-Match names that version (RFC 9110 section 13.1.1): `*`, or a list with it; an empty list names
-/// none. Absent it names every one.
-bool is_expected(const std::optional<std::string>& if_match, std::string_view etag);
+/// Whether the conditions hold of a webhook in that version (RFC 9110 sections 13.1.1 and 13.1.2): a header
+/// names it by `*`, or by a list with it; an empty list names none.
+bool hold(const Preconditions& conditions, std::string_view etag);
+
+/// What is said where they do not.
+PreconditionFailed unmet(const Preconditions& conditions);
 
 /// 200, with its ETag.
 Response detail_response(const store::WebhookDetail& detail,

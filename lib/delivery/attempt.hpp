@@ -70,6 +70,7 @@ enum class TransportResult {
   not_started,    // the lease no longer covers the time-out, or the service is stopping: no attempt was made
   local_failure,  // this host's fault (descriptors, memory): no attempt of the receiver's
   address_refused,  // no address of the host may be dialled
+  port_refused,     // it is another protocol's
   name_unresolved,
   connection_failed,
   connection_timeout,

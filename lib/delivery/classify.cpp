@@ -63,7 +63,7 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
     result.url = attempt.url;
     return result;
   }
-  result.error = failure_text(attempt.transport, attempt.status, settings);
+  result.error = failure_text(attempt.transport, attempt.status, settings, attempt.host);
   if (result.error.empty()) {
     result.state = DeliveryState::delivered;
     return result;

@@ -15,7 +15,8 @@ std::string answer_text(int status) {
 
 }  // namespace
 
-std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings) {
+std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
+                         std::string_view host) {
   switch (result) {
     case TransportResult::answered:
       return answer_text(status);
@@ -25,6 +26,10 @@ std::string failure_text(TransportResult result, int status, const platform::Del
     case TransportResult::address_refused:
       return "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde "
              "Internet";
+    case TransportResult::port_refused:
+      return "La URL del webhook usa un puerto que no se admite, el " +
+             std::string(host.substr(host.rfind(':') + 1)) +
+             ", por ser de otro protocolo: cámbiela por una en el 443, u otro";
     case TransportResult::name_unresolved:
       return "No se pudo resolver el nombre del receptor: revise la URL y el DNS";
     case TransportResult::connection_failed:

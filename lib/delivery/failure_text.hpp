@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "delivery/attempt.hpp"
 #include "platform/config.hpp"
@@ -10,7 +11,9 @@
 namespace delivery {
 
 /// Empty for a 2xx. At most 500 characters.
-std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings);
+/// `host`, with its port, is where it was sent.
+std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
+                         std::string_view host = {});
 
 /// Of a delivery that an outage of our own delays.
 std::string outage_text(Silence silence);

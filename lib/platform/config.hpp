@@ -52,6 +52,13 @@ struct AllowedNetwork {
   std::string pattern;  // of the host names for which it is open; empty: those of host_overrides alone
 };
 
+/// Where POSTs come from: an address of this host, to which sockets are bound, or what is only told to
+/// entities.
+struct SourceAddress {
+  IpNetwork network;
+  bool bound = false;
+};
+
 struct DeliverySettings {
   Milliseconds poll_interval{50};
   unsigned max_in_flight = 512;
@@ -67,6 +74,9 @@ struct DeliverySettings {
   Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
   std::vector<AllowedNetwork> allowed_networks;
   std::vector<IpNetwork> denied_networks;
+  std::vector<SourceAddress> source_addresses;  // empty: as the system chooses
+  std::vector<IpNetwork>
+      own_addresses;  // no key: this host's and the database's, as the dispatcher finds them
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never
@@ -81,7 +91,8 @@ struct RetentionSettings {
   Milliseconds audit{};
 };
 
-/// 0: no limit. All but the last two are nginx's, which learns them by `apientidades-admin nginx limits`.
+/// 0: no limit; the keys' defaults are others. All but the last three are nginx's, which learns them by
+/// `apientidades-admin nginx limits`.
 struct LimitSettings {
   unsigned requests_per_address = 0;             // a minute
   unsigned concurrent_requests_per_address = 0;  // at once

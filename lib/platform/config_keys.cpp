@@ -110,6 +110,13 @@ std::vector<ConfigKey> delivery_keys() {
       {{"delivery.denied_networks", "", "networks (203.0.113.0/24), comma-separated",
         "addresses that are never dialled, public or allowed as they may be: this site's own"},
        [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
+      {{"delivery.source_addresses", "",
+        "addresses of this host, or networks (203.0.113.7/32), comma-separated",
+        "where POSTs come from, as entities are told: the first address of each family is sent from, a "
+        "network "
+        "is only told; a family that is not named is not used; empty: as the system chooses, and nothing is "
+        "told"},
+       [](Settings& s, Text t) { s.delivery.source_addresses = read_source_addresses(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
         "address dialled for a host name, the first pattern that matches; a pattern may begin with *. (one "
         "or more "
@@ -175,11 +182,11 @@ std::vector<ConfigKey> limit_keys() {
           "pending_test_deliveries", "50",
           "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
           &LimitSettings::pending_test_deliveries),
-      limit_key("registrations", "0",
+      limit_key("registrations", "60",
                 "registrations and changes of webhooks by one entity in an hour; all may come at once, and "
                 "deleting gives none back",
                 &LimitSettings::registrations),
-      limit_key("replayed", "0", "deliveries that one entity may ask to be replayed in any 24 hours",
+      limit_key("replayed", "10000", "deliveries that one entity may ask to be replayed in any 24 hours",
                 &LimitSettings::replayed),
   };
 }

@@ -152,6 +152,17 @@ std::vector<IpNetwork> read_networks(const std::string& text) {
   return result;
 }
 
+/// One that is written with a prefix is not bound, even if it is of one address.
+std::vector<SourceAddress> read_source_addresses(const std::string& text) {
+  std::vector<SourceAddress> result;
+  for (const auto& item : read_list(text)) {
+    const auto network = IpNetwork::parse(item);
+    if (!network || network->base == IpAddress{network->base.v6, {}}) refuse();
+    result.push_back({*network, item.find('/') == std::string::npos});
+  }
+  return result;
+}
+
 std::vector<AllowedNetwork> read_allowed_networks(const std::string& text) {
   std::vector<AllowedNetwork> result;
   for (const auto& item : read_list(text)) {

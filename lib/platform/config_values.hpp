@@ -22,6 +22,7 @@ std::vector<std::string> read_list(const std::string& text);  // comma-separated
 std::vector<std::string> read_hosts(const std::string& text);
 std::string read_loopback_listener(const std::string& text);  // address:port
 std::vector<IpNetwork> read_networks(const std::string& text);
+std::vector<SourceAddress> read_source_addresses(const std::string& text);
 std::vector<AllowedNetwork> read_allowed_networks(const std::string& text);
 std::vector<HostOverride> read_overrides(const std::string& text);
 

@@ -1,7 +1,9 @@
 #include "platform/program.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <utility>
@@ -123,6 +125,18 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
   } catch (const std::exception& error) {
     return fail(program, error, exit_failed);
   }
+}
+
+/// The client library of the database ignores the signal, as a parent process may.
+void end_if_broken_pipe(int fd) {
+  pollfd state{fd, POLLOUT, 0};
+  if (::poll(&state, 1, 0) <= 0 || (state.revents & POLLERR) == 0) return;
+  std::signal(SIGPIPE, SIG_DFL);
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  ::sigaddset(&blocked, SIGPIPE);
+  ::pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);
+  std::raise(SIGPIPE);
 }
 
 }  // namespace platform

@@ -27,4 +27,7 @@ inline constexpr int exit_usage = 2;
 int run_daemon(int argc, const char* const* argv, const std::string& summary,
                const std::function<int(const Config&)>& body);
 
+/// Ends the process as SIGPIPE does, if nobody reads what it writes to that descriptor any more.
+void end_if_broken_pipe(int fd);
+
 }  // namespace platform

@@ -154,7 +154,7 @@ bool may_connect(const IpAddress& address, std::string_view host,
     });
   };
   if (std::ranges::any_of(settings.denied_networks, within)) return false;
-  return is_public_address(address) ||
+  return (is_public_address(address) && std::ranges::none_of(settings.own_addresses, within)) ||
          std::ranges::any_of(settings.allowed_networks, [&](const platform::AllowedNetwork& allowed) {
            return within(allowed.network) && open_for_host(allowed);
          });

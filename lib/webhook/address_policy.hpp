@@ -19,7 +19,8 @@ bool is_public_address(const platform::IpAddress& address);
 bool host_matches(std::string_view pattern, std::string_view host);
 
 /// The connect-time check (docs/security.md) of an address that the name `host`, without a port, led to:
-/// outside `denied_networks`; public, or within one of `allowed_networks` that is open for that name.
+/// outside `denied_networks`; public and none of `own_addresses`, or within one of `allowed_networks` that is
+/// open for that name.
 bool may_connect(const platform::IpAddress& address, std::string_view host,
                  const platform::DeliverySettings& settings);
 

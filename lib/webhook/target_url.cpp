@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <memory>
 #include <new>
 #include <optional>
 
 #include "platform/text.hpp"
 #include "webhook/address_policy.hpp"
+#include "webhook/refused_ports.hpp"
 #include "webhook/utf8.hpp"
 
 namespace webhook {
@@ -46,6 +48,10 @@ constexpr const char* bad_ipv4 =
     "url: un host que acaba en un número se toma por una dirección IPv4; escríbala como cuatro números "
     "decimales de 0 a 255, sin ceros a la izquierda, o use un nombre de dominio público";
 constexpr const char* bad_port = "url: el puerto debe ser un número de 1 a 65535";
+constexpr const char* refused_port =
+    "url: el puerto es de otro protocolo (correo, bases de datos…) y no se admite; use el 443, u otro";
+constexpr const char* bad_encoding =
+    "url: tras cada % debe haber dos cifras hexadecimales; si es el propio carácter, escriba %25";
 constexpr const char* not_public =
     "url: no puede apuntar a una dirección local, privada o reservada; use un nombre de dominio público";
 static_assert(max_url_characters == 2000, "two messages say it");
@@ -63,6 +69,16 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 bool is_unwelcome(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\\'; }
+
+/// RFC 3986 section 2.1.
+bool is_percent_encoded(std::string_view text) {
+  const auto is_hex = [&](std::size_t at) {
+    return at < text.size() && std::isxdigit(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (auto at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1))
+    if (!is_hex(at + 1) || !is_hex(at + 2)) return false;
+  return true;
+}
 
 /// A URL cut where RFC 3986 cuts it.
 struct Parts {
@@ -95,6 +111,7 @@ Parts split(std::string_view url) {
   require(std::none_of(rest.begin(), rest.end(), is_unwelcome), bad_characters);
   require(is_ascii(tail), not_ascii);
   require(tail.find('#') == std::string_view::npos, fragment);
+  require(is_percent_encoded(tail), bad_encoding);
   require(authority.find('@') == std::string_view::npos, credentials);
   const auto bracket = authority.find(']');
   const auto colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
@@ -226,7 +243,9 @@ TargetUrl judge(std::string_view url, const std::vector<HostOverride>& overrides
   const std::string text = std::string(scheme) + parts.host + parts.port + parts.tail;
   require_length(text, too_long_stored);
   const Dialled dial = dialled(text);
-  return {text, judge_host(parts.host, address, dial.host, overrides), dial.port};
+  auto host = judge_host(parts.host, address, dial.host, overrides);
+  require(!is_refused_port(dial.port), refused_port);
+  return {text, std::move(host), dial.port};
 }
 
 }  // namespace

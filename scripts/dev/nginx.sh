@@ -50,6 +50,7 @@ render_nginx() {
     substitute_paths "$1" <"$file" >"$folder/${file##*/}"
   done
   run_admin nginx limits --folder "$folder" >/dev/null || die "the limits could not be written: see the line above"
+  run_admin nginx origins --folder "$folder" >/dev/null || die "the origins could not be written: see the line above"
   main_nginx_conf >"$folder/nginx.conf"
 }
 

@@ -26,6 +26,8 @@ concurrent_requests_per_address = 0
 requests_per_token = 0
 test_requests_per_token = 0
 pending_test_deliveries = 0
+registrations = 0
+replayed = 0
 
 [metrics]
 api_file = $DEV_DIR/run/api-metrics
@@ -76,7 +78,7 @@ run_admin() {
   executable=$(program apientidades-admin) || exit 1
   # By default both are where a package puts them.
   [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations"
-  [[ "$*" != "nginx limits"* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
+  [[ "$*" != "nginx "* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
   as_user admin "$executable" --config "$DEV_DIR/apientidades.conf" "$@"
 }
 

@@ -131,7 +131,7 @@ def test_an_internal_network_is_open_for_the_names_that_match_its_pattern_alone(
 
 def test_an_internal_port_is_the_same_open_and_closed(world):
     entity = world.entity()
-    hooks = [entity.register(), entity.register(port=1)]
+    hooks = [entity.register(), entity.register(port=2)]
     world.dns.say({host_of(hook): {"a": ["127.0.0.1"]} for hook in hooks})
     entity.notify()
     told = [outcome(world, entity, hook) for hook in hooks]

@@ -29,7 +29,7 @@ def failed_tasks(stack) -> int:
 def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
     """More than it takes to believe that all are refused, and the first ones in line."""
     entities = [new_entity() for _ in range(6)]
-    hooks = [entity.register(["evaluacion.abierta"], port=1) for entity in entities for _ in range(5)]
+    hooks = [entity.register(["evaluacion.abierta"], port=2) for entity in entities for _ in range(5)]
     other = new_entity()
     good = other.register(["evaluacion.cerrada"])
     ids = ",".join(str(hook.id) for hook in hooks)
@@ -43,7 +43,7 @@ def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver
 
 
 def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
-    hook, other = entity.register(["evaluacion.abierta"], port=1), entity.register(["evaluacion.cerrada"])
+    hook, other = entity.register(["evaluacion.abierta"], port=2), entity.register(["evaluacion.cerrada"])
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
         poison = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)  # nobody listens on port 1
         wait_until(lambda: "cannot be recorded" in stack.dev("logs", "dispatcher").stdout, what="the refusal")

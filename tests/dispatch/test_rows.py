@@ -1,11 +1,13 @@
 """The evaluation system's one table: what it may do, what fails at once, what is rejected later."""
 import contextlib
 import json
+import re
 
 import pytest
 
 from support.actors import BASE, DATA, fresh_id
-from support.sql import SqlError
+from support.sql import SqlError, insert
+from support.stack import ROOT
 
 TABLE = "notificaciones_pendientes"
 CHECK = (4025, 3819)  # a constraint that fails, on MariaDB and on MySQL
@@ -232,3 +234,25 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
     row = stack.wait_notification(entity.notify("evaluacion.abierta", data), "rechazada")
     assert row["error"]
     assert entity.notify() > row["id"]
+
+
+def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_what_does_not_fit(entity, stack):
+    """And without it neither: that is why."""
+    block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
+    text = insert("notificaciones_pendientes", entidad_id=entity.id, evento="incidencia.cerrada", datos='{"incidenciaId": 1, "titulo": "ñ🎓"}')
+    misspelt = text.replace(f"({entity.id},", f"('{entity.id}a',")
+    assert misspelt != text
+    stored = "; SELECT datos FROM notificaciones_pendientes WHERE id = LAST_INSERT_ID()"
+    careless = stack.writer()
+    with contextlib.closing(careless):
+        careless("SET NAMES latin1")
+        careless("SET SESSION sql_mode = ''")
+        careless(misspelt)
+        assert "ñ" not in stack.value(f"SELECT datos FROM notificaciones_pendientes WHERE entidad_id = {entity.id} ORDER BY id DESC LIMIT 1")
+        for statement in re.sub("--.*", "", block).split(";"):
+            if statement.strip():
+                careless(statement)
+        assert careless(text + stored) == [['{"incidenciaId": 1, "titulo": "ñ🎓"}']]
+        with pytest.raises(SqlError) as refused:
+            careless(misspelt)
+        assert refused.value.code in (1265, 1366)

@@ -62,6 +62,7 @@ class Request:
     connection: int
     sni: str | None
     local_address: str
+    peer_address: str
     method: str
     path: str
     headers: dict
@@ -255,6 +256,7 @@ class Receiver:
             connection=connection,
             sni=getattr(tls, "sni", None),
             local_address=writer.get_extra_info("sockname")[0],
+            peer_address=writer.get_extra_info("peername")[0],
             method=method,
             path=path,
             headers=headers,

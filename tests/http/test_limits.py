@@ -156,7 +156,7 @@ def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
 
 
 @pytest.mark.parametrize("key", ["requests_per_address", "concurrent_requests_per_address", "requests_per_token",
-                                 "test_requests_per_token", "pending_test_deliveries", "registrations"])
+                                 "test_requests_per_token", "pending_test_deliveries", "registrations", "replayed"])
 def test_a_limit_that_is_none_is_named(stack, key):
     for value in ("-1", "1000001", "many", "5/s", ""):
         result = stack.dev("admin", "config", "check", check=False, **setting(**{f"limits_{key}": value}))

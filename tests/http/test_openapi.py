@@ -2,7 +2,9 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ from support.actors import BASE, DATA
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "web" / "openapi.json"
 DOCUMENT = json.loads(FILE.read_text())
-TOOLS = Path(os.environ.get("OPENAPI_TOOLS", ROOT / ".dev" / "openapi-tools"))
+TOOLS = Path(os.environ.get("OPENAPI_TOOLS", ROOT / "build" / "openapi-tools"))
+PINS = ROOT / "tests" / "openapi"
 METHODS = {"get", "put", "post", "delete", "patch"}
 TYPES = {"int": "integer", "string": "string", "number": "number", "date": "date", "date-time": "date-time"}
 
@@ -23,6 +26,32 @@ def tool(name: str, program: str) -> Path:
         missing = pytest.fail if os.environ.get("OPENAPI_REQUIRED") else pytest.skip
         missing(f"{name} could not be installed: {TOOLS}/{name}/log")
     return found
+
+
+def run(program: Path, *arguments, files, timeout: int) -> subprocess.CompletedProcess:
+    """In a folder of its own with copies of `files`; as nobody where we are root, unless the checkout is closed to others."""
+    closed = not all(folder.stat().st_mode & 0o001 for folder in program.parents)
+    who = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 and not closed else {}
+    with tempfile.TemporaryDirectory() as folder:
+        for file in files:
+            Path(shutil.copy(file, folder)).chmod(0o644)
+        if who:
+            shutil.chown(folder, "nobody")
+        environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        environment |= {"HOME": folder, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+        return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=folder, env=environment, **who)
+
+
+def test_its_tools_are_pinned_by_hash_and_their_registry_is_not():
+    lines = re.sub(r" \\\n +", " ", (PINS / "requirements.txt").read_text()).splitlines()
+    wheels = [line for line in lines if not line.startswith("#")]
+    assert len(wheels) > 20 and all(re.fullmatch(r"[\w-]+==[\w.]+( --hash=sha256:[0-9a-f]{64})+", line) for line in wheels)
+    lock = json.loads((PINS / "redocly" / "package-lock.json").read_text())
+    packages = [package for path, package in lock["packages"].items() if path]
+    assert len(packages) > 100 and all(package["integrity"].startswith("sha512-") for package in packages)
+    assert "resolved" not in {key for package in packages for key in package}
+    script = (ROOT / "scripts" / "dev" / "openapi.sh").read_text()
+    assert "--require-hashes" in script and "npm ci --ignore-scripts" in script and "npm install" not in script
 
 
 def test_a_tool_that_is_missing_skips_its_tests_or_fails_them(monkeypatch):
@@ -104,8 +133,7 @@ def test_its_messages_are_those_of_the_manual():
 
 def test_a_linter_finds_nothing():
     program = tool("redocly", "node_modules/.bin/redocly")
-    found = subprocess.run([program, "lint", "--max-problems", "20", FILE], capture_output=True, text=True, timeout=120, cwd=TOOLS,
-                           env=os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
+    found = run(program, "lint", "--max-problems", "20", FILE.name, files=[FILE], timeout=120)
     output = found.stdout + found.stderr
     assert found.returncode == 0 and "warning" not in output.replace("npm warn", ""), output
 
@@ -117,12 +145,11 @@ def test_everything_that_it_allows_is_answered_as_it_says(entity, stack):
     entity.notify()
     examples = 500 if os.environ.get("TEST_LONG") else 60
     base = stack.env["BASE_URL"]
-    found = subprocess.run(
-        [program, "--config-file", ROOT / "tests" / "openapi" / "schemathesis.toml", "run", f"{base}/apientidades/openapi.json",
-         "--url", f"{base}/apientidades/v1", "--header", f"Authorization: Bearer {entity.token}", "--tls-verify", stack.env["CA_CERT"],
-         "--exclude-checks", "positive_data_acceptance", "--max-examples", str(examples), "--seed", "1", "--no-color"],
-        capture_output=True, text=True, timeout=600, cwd=stack.folder,
-        env={name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")})
+    config, certificate = PINS / "schemathesis.toml", Path(stack.env["CA_CERT"])
+    found = run(program, "--config-file", config.name, "run", f"{base}/apientidades/openapi.json", "--url", f"{base}/apientidades/v1",
+                "--header", f"Authorization: Bearer {entity.token}", "--tls-verify", certificate.name,
+                "--exclude-checks", "positive_data_acceptance", "--max-examples", examples, "--seed", "1", "--no-color",
+                files=[config, certificate], timeout=600)
     assert found.returncode == 0, found.stdout[-6000:] + found.stderr
     tested, selected = re.search(r"Selected: (\d+)/\d+\n +Tested: (\d+)", found.stdout).groups()
     assert tested == selected == str(sum(method in METHODS for item in DOCUMENT["paths"].values() for method in item)), found.stdout

@@ -117,6 +117,19 @@ def test_media_types_that_are_json(entity, media_type):
     assert entity.api("POST", BASE, json_body=GOOD, headers={"Content-Type": media_type}).status == 201
 
 
+@pytest.mark.parametrize("method, path", [("POST", "/webhooks"), ("POST", "/webhooks/test"), ("PATCH", "/webhooks/1"), ("PUT", "/webhooks/1/secreto"),
+                                          ("POST", "/webhooks/1/reenvios")])
+def test_a_body_in_a_coding(entity, method, path):
+    def status(coding):
+        return entity.api(method, BASE.removesuffix("/webhooks") + path, json_body={}, headers={"Content-Encoding": coding})
+
+    for coding in ("gzip", "br", "identity, gzip"):
+        refused = status(coding)
+        assert (refused.status, refused.message) == (415, "El cuerpo debe enviarse sin comprimir: sin Content-Encoding, o con identity")
+        assert refused.headers["accept-encoding"] == "identity"
+    assert status("identity").status in (400, 404)
+
+
 def test_body_of_64_kib_and_of_a_byte_more(entity):
     assert entity.api("POST", BASE, body=padded(LIMIT)).status == 201
     response = entity.api("POST", BASE, body=padded(LIMIT + 1))

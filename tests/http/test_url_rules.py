@@ -45,6 +45,7 @@ FORMS = [
     "https://example.com:0/", "https://example.com:65536/", "https://example.com:99999999999/",
     "https://example.com:-1/", "https://example.com:abc/", "https://example.com:+443/", "https://[::1",
     "https://::1/", "https://[example.com]/", "https://[]/", "https://[1.2.3.4]/", "https://exa%00mple.com/",
+    "https://example.com:22/", "https://example.com:3306/x", "https://[2606:4700::1111]:6379/", "https://example.com/%zz",
     "https://example.com%2f@127.0.0.1/", "https://127.0.0.1%23.example.com/", "https://example.com%0d%0a/",
 ]
 BAD = [f"https://{host}/" for host in IPV4 + IPV6 + NAMES] + FORMS

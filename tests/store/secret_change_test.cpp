@@ -2,6 +2,7 @@
 #include "store/webhooks/secret_change.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <set>
 
 #include "delivery_support.hpp"
 #include "store/webhooks/changes.hpp"
@@ -63,6 +64,24 @@ struct SecretFixture : DeliveryFixture {
   }
 };
 using Texts = std::vector<std::string>;
+
+std::string version(Session& session, WebhookId id) {
+  return version_of(find_detail(session, 3, id).value());
+}
+
+/// k2 seals, k1 still opens.
+const webhook::KeyRing& newer_keys() {
+  static const auto ring = webhook::KeyRing::parse(
+      "k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\nk1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+  return ring;
+}
+
+/// The other way round.
+const webhook::KeyRing& keys_again() {
+  static const auto ring = webhook::KeyRing::parse(
+      "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\nk2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\n");
+  return ring;
+}
 
 }  // namespace
 
@@ -209,14 +228,45 @@ BOOST_AUTO_TEST_CASE(both_are_sealed_again_under_another_key) {
   BOOST_CHECK(set_alone("uno", 24h).result == SecretChanged::grace_running);  // the one before is another
 }
 
+BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
+  const auto id = webhook.id;
+  const auto without_date = [&] { session.update("UPDATE webhooks SET fecha_modificacion = NULL"); };
+  std::set<std::string> seen{version(session, id)};
+  for (const auto& secret : {"dos", "tres", "cuatro"}) {  // in b, over it, in a
+    const auto before = version(session, id);
+    BOOST_CHECK_EQUAL(reencrypt(session, newer_keys()).secrets, std::uint64_t(kept()));
+    BOOST_CHECK_EQUAL(version(session, id), before);
+    // By a key that is current now and by the one before: each time all is sealed again.
+    BOOST_CHECK_EQUAL(reencrypt(session, keys_again()).secrets, std::uint64_t(kept()));
+    BOOST_CHECK_EQUAL(version(session, id), before);
+    set(secret, std::string(secret) == "dos" ? 1h : 0s);
+    without_date();  // two changes may share a millisecond
+    BOOST_CHECK(seen.insert(version(session, id)).second);
+  }
+}
+
+/// It knows of the fingerprint alone.
+BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
+  reencrypt(session, newer_keys());
+  const auto before = version(session, webhook.id);
+  const auto sealed = keys().seal(webhook.id, "dos");
+  session.update(
+      "UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_huella = ? WHERE id = ?",
+      sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
+      secret_fingerprint(keys(), webhook.id, "dos"), webhook.id);
+  BOOST_CHECK(version(session, webhook.id) != before);
+}
+
 /// Of a webhook from before there were fingerprints.
 BOOST_AUTO_TEST_CASE(a_missing_fingerprint_is_made) {
   session.update("UPDATE webhooks SET secreto_huella = NULL");
+  const auto unnamed = version(session, webhook.id);
   BOOST_CHECK_EQUAL(reencrypt(session, keys()).secrets, 1U);
   BOOST_CHECK_EQUAL(reencrypt(session, keys()).secrets, 0U);
   const auto before = audited();
   BOOST_CHECK(set("uno").result == SecretChanged::done);
   BOOST_CHECK_EQUAL(audited(), before);
+  BOOST_CHECK_EQUAL(version(session, webhook.id), unnamed);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

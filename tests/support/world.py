@@ -18,6 +18,9 @@ MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
 SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # they drop connection attempts at port 443
 REFUSING = "11.0.4.6"  # no port is open there
 WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # what is there is for a test to say
+OWN = "12.0.0.1"  # public, and this host's
+# All of them are, there being no other: these stand for others'.
+ALLOWED = "11.0.0.0/16@*.receptor.test, 2600::/16@*.receptor.test"
 PUBLIC_V6, SILENT_V6, UNROUTED_V6 = "2600::1", "2600::2", "2600::9"
 HAS_V6 = Path("/proc/net/if_inet6").exists()
 
@@ -41,18 +44,18 @@ class World:
 
 
 @contextlib.contextmanager
-def open_world(stack):
+def open_world(stack, **settings):
     """The stack's dispatcher makes way for it."""
     arguments, environment = stack.command_of("dispatcher")
     # Nor does it ask for names to find out whether it is us (test_outages.py): the questions are counted here.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
-                           delivery_allowed_networks="127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test")
-    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, *MOVING, *SILENT, REFUSING, WAKING, KEEPING)]
+                           delivery_allowed_networks=f"127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test, {ALLOWED}") | settings
+    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, OWN, *MOVING, *SILENT, REFUSING, WAKING, KEEPING)]
     addresses += [PUBLIC_V6 + "/128", SILENT_V6 + "/128"] * HAS_V6
     network = Network(addresses)
     try:
         dns = network.start_dns()
-        served = [PUBLIC, DENIED, "127.0.0.1"] + [PUBLIC_V6, "::1"] * HAS_V6
+        served = [PUBLIC, DENIED, OWN, "127.0.0.1"] + [PUBLIC_V6, "::1"] * HAS_V6
         receiver = network.start_receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"], 443, *served)
         stack.stop("dispatcher")
         with open(network.folder / "dispatcher.log", "wb") as log:

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from support.installation import manual
@@ -50,12 +51,12 @@ def test_the_manual_of_the_operators_program_has_every_command(stack):
     assert re.findall(r"^\.TP\n\.B ([a-z]+(?: [a-z]+)*)\n(.*)$", text, re.M) == commands
 
 
-def test_the_configuration_that_is_installed_only_adds_metrics_and_the_limits_of_registrations_and_replays(stack):
+def test_the_configuration_that_is_installed_only_adds_metrics(stack):
     shown = subprocess.run([stack.command_of("dispatcher")[0][0].replace("dispatcher", "admin"), "config", "show", "--json",
                             "--config", ROOT / "packaging/apientidades.conf"], capture_output=True, text=True, timeout=20)
     assert shown.returncode == 0, shown
     given = {key["clave"]: key["valor"] for key in json.loads(shown.stdout) if key["origen"] != "default"}
-    assert given == {"limits.registrations": "60", "limits.replayed": "10000", "metrics.listen": "127.0.0.1:9464"}
+    assert given == {"metrics.listen": "127.0.0.1:9464"}
 
 
 def test_the_id_of_a_key_that_the_package_makes_is_of_that_key_alone():
@@ -76,3 +77,40 @@ def test_every_file_below_etc_is_a_configuration_file():
 def test_the_readme_installs_as_the_manual_does():
     readme = (ROOT / "README.md").read_text()
     assert "\n".join(manual("Install")) in readme
+
+
+def run_script(folder: Path, name: str, *arguments) -> list[str]:
+    """What a script of the package says, on a system that is a folder, where every command of Debian's succeeds."""
+    commands = folder / "bin"
+    if not commands.exists():
+        commands.mkdir()
+        for stub in ("deb-systemd-invoke", "deb-systemd-helper", "systemd-sysusers", "systemd-tmpfiles", "apientidades-admin", "chown",
+                     "apientidades-setup-database", "nginx"):
+            (commands / stub).write_text("#!/bin/sh\n")
+            (commands / stub).chmod(0o755)
+        (commands / "systemctl").write_text("#!/bin/sh\ncase $1 in list-units) echo unit.service loaded active running;; esac\n")
+        (commands / "systemctl").chmod(0o755)
+        for made in ("etc/apientidades/tls", "etc/nginx/snippets", "run/systemd/system", "var/backups", "var/log/nginx"):
+            (folder / made).mkdir(parents=True)
+    text = re.sub(r"(?<=[\s=])/(etc|run|var)/", rf"{folder}/\1/", (ROOT / "packaging/deb" / name).read_text())
+    done = subprocess.run(["sh", "-c", text, name, *arguments], capture_output=True, text=True, timeout=30,
+                          env={"PATH": f"{commands}:/usr/bin:/bin"})
+    assert done.returncode == 0, done
+    return (done.stdout + done.stderr).splitlines()
+
+
+def test_the_scripts_of_the_package_say_what_runs_what_is_removed_and_what_stays(tmp_path):
+    run_script(tmp_path, "preinst", "install")
+    installed = run_script(tmp_path, "postinst", "configure", "")
+    assert len(installed) == 1 and "are started, now and at every boot" in installed[0] and "apientidades-setup-database" in installed[0]
+    upgraded = run_script(tmp_path, "postinst", "configure", "0.1.0")
+    assert upgraded == ["apientidades: unit.service runs this version now"] * 2
+    assert run_script(tmp_path, "prerm", "upgrade") == []
+    assert ["stopping the pool and the dispatcher" in line for line in run_script(tmp_path, "prerm", "remove")] == [True]
+    removed = run_script(tmp_path, "postrm", "remove")
+    assert len(removed) == 1 and "nothing of it runs" in removed[0] and "the database stay" in removed[0]
+    keys = (tmp_path / "etc/apientidades/secrets.keys").read_text()
+    purged = "\n".join(run_script(tmp_path, "postrm", "purge"))
+    assert "The database stays" in purged and "apientidades-secrets.keys" in purged
+    assert (tmp_path / "var/backups/apientidades-secrets.keys").read_text() == keys
+    assert run_script(tmp_path, "postrm", "upgrade") == []

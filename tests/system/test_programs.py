@@ -225,3 +225,28 @@ def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):
     logs = "".join(f.read_text(errors="replace") for f in Path(stack.folder, "log").iterdir())
     assert [secret for secret in secrets if secret in logs] == []
     assert os.stat(stack.env["SECRETS_DIR"]).st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("arguments", [["entity", "list"], ["entity", "list", "--json"], ["config", "show"], ["--help"],
+                                       ["report", "--event", "evaluacion.abierta", "--since", "1d", "--csv"]])
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "SIGPIPE is ignored"])
+def test_an_output_that_nobody_reads_ends_the_operators_program_in_silence(programs, entity, arguments, ignored):
+    """`… | head`: the shell sees 141."""
+    command, environment = programs["apientidades-admin"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ended = subprocess.run([*command, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
+                               timeout=30, preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignored else signal.SIG_DFL),
+                               restore_signals=False)
+    finally:
+        os.close(writer)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGPIPE, "")
+
+
+def test_an_output_that_is_full_is_said(programs):
+    command, environment = programs["apientidades-admin"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run([*command, "config", "show"], env=environment, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
+                               timeout=30)
+    assert (ended.returncode, ended.stderr) == (1, "apientidades-admin: standard output could not be written\n")

@@ -158,6 +158,19 @@ BOOST_AUTO_TEST_CASE(what_is_denied_is_dialled_for_nobody) {
     BOOST_TEST(opens(settings, text), text);
 }
 
+// A site's public addresses lead behind its own packet filter.
+BOOST_AUTO_TEST_CASE(what_is_ours_is_dialled_where_it_is_allowed_alone) {
+  auto settings = allowing({{network("8.8.8.0/24"), "uno.example"}});
+  settings.own_addresses = {network("8.8.8.8"), network("8.8.4.4"), network("2600::1")};
+  for (const auto* text : {"8.8.8.8", "8.8.4.4", "64:ff9b::8.8.4.4", "2600::1"})
+    BOOST_TEST(!opens(settings, text), text);
+  for (const auto* text : {"8.8.8.9", "64:ff9b::8.8.4.5", "2600::2"}) BOOST_TEST(opens(settings, text), text);
+  BOOST_TEST(opens(settings, "8.8.8.8", "uno.example"));
+  BOOST_TEST(!opens(settings, "8.8.4.4", "uno.example"));
+  settings.denied_networks = {network("8.8.8.8")};
+  BOOST_TEST(!opens(settings, "8.8.8.8", "uno.example"));
+}
+
 BOOST_AUTO_TEST_CASE(a_carrier_is_judged_by_what_it_carries) {
   const auto settings = allowing({{network("127.0.0.1/32"), ""}});
   for (const auto* text : {"127.0.0.1", "::ffff:127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1",

@@ -26,6 +26,29 @@ BOOST_AUTO_TEST_CASE(a_table_is_aligned_by_characters_with_numbers_to_the_right)
              "1234  x       no      fallos\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_column_is_as_wide_as_it_is_shown) {
+  const Value rows =
+      Array{Object{{"nombre", "東京大学"}, {"z", "a"}}, Object{{"nombre", "e\u0301te\u0301"}, {"z", "b"}},
+            Object{{"nombre", "🎓 x"}, {"z", "c"}}, Object{{"nombre", "nombres"}, {"z", "d"}}};
+  BOOST_TEST(people(rows) ==
+             "nombre    z\n"
+             "東京大学  a\n"
+             "e\u0301te\u0301       b\n"
+             "🎓 x      c\n"
+             "nombres   d\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_never_leaves_half_of_a_character_nor_goes_beyond_its_columns) {
+  const auto cut = [](const std::string& text, std::size_t limit) {
+    return people(Array{Object{{"n", text}}}, limit).substr(2);
+  };
+  BOOST_TEST(cut("東京大学", 8) == "東京大学\n");
+  BOOST_TEST(cut("東京大学", 7) == "東京大…\n");
+  BOOST_TEST(cut("東京大学", 6) == "東京…\n");
+  BOOST_TEST(cut("abcdee\u0301", 6) == "abcdee\u0301\n");
+  BOOST_TEST(cut("abcdee\u0301f", 6) == "abcde…\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_column_of_nothing_stays_at_the_left_and_gaps_among_numbers_at_the_right) {
   const Value rows = Array{Object{{"estado", nullptr}, {"ultimo", nullptr}, {"z", "z"}},
                            Object{{"estado", nullptr}, {"ultimo", 200}, {"z", "z"}}};

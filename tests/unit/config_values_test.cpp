@@ -174,6 +174,17 @@ BOOST_AUTO_TEST_CASE(allowed_networks) {
            "10.0.0.0/8@a.example.org@b.example.org"});
 }
 
+BOOST_AUTO_TEST_CASE(source_addresses) {
+  const auto sources = given("delivery.source_addresses", "203.0.113.7, 203.0.113.8/32,2001:db8::/48")
+                           .settings.delivery.source_addresses;
+  BOOST_REQUIRE(sources.size() == 3U);
+  BOOST_TEST((sources[0].bound && !sources[1].bound && !sources[2].bound));
+  BOOST_TEST(sources[0].network.to_string() == "203.0.113.7/32");
+  BOOST_TEST(sources[2].network.to_string() == "2001:db8::/48");
+  refuses("delivery.source_addresses",
+          {"203.0.113.7/24", "example.org", "0.0.0.0", "::", "0.0.0.0/0", "::/0", "1.2.3.4:5"});
+}
+
 BOOST_AUTO_TEST_CASE(denied_networks) {
   const auto settings = given("delivery.denied_networks", "8.8.8.0/24, 2001:4860::/32").settings.delivery;
   BOOST_REQUIRE(settings.denied_networks.size() == 2U);

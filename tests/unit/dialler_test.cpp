@@ -6,6 +6,9 @@
 
 #include <boost/test/unit_test.hpp>
 #include <list>
+#include <string>
+
+#include "http/source.hpp"
 
 namespace {
 
@@ -146,6 +149,50 @@ BOOST_AUTO_TEST_CASE(one_that_stalls_holds_up_no_other) {
     ended = dialler.take_ended();
   }
   BOOST_CHECK(ended.size() == 1 && ended[0].caller == &quick);
+}
+
+BOOST_AUTO_TEST_CASE(a_port_of_another_protocol_is_not_dialled) {
+  port = 6379;
+  const auto dialled = dial({ip("127.0.0.2"), ip("127.0.0.3")});
+  BOOST_CHECK(dialled.socket.fd() < 0 && !dialled.address);
+}
+
+std::string source_of(const Socket& socket) {
+  sockaddr_in own{};
+  socklen_t size = sizeof own;
+  ::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&own), &size);
+  return platform::IpAddress::from_sockaddr(reinterpret_cast<const sockaddr*>(&own))->to_string();
+}
+
+BOOST_AUTO_TEST_CASE(it_dials_from_the_first_source_of_the_family) {
+  listen("127.0.0.2");
+  const auto one = [](const char* text, bool bound) {
+    return platform::SourceAddress{platform::IpNetwork::parse(text).value(), bound};
+  };
+  settings.source_addresses = {one("::1", true), one("127.0.0.0/8", false), one("127.0.0.7", true),
+                               one("127.0.0.8", true)};
+  BOOST_TEST(source_of(dial({ip("127.0.0.2")}).socket) == "127.0.0.7");
+  settings.source_addresses = {one("127.0.0.0/8", false)};  // it is told, and no more
+  BOOST_TEST(source_of(dial({ip("127.0.0.2")}).socket) == "127.0.0.1");
+  settings.source_addresses = {one("::1", true)};
+  const auto no_family = dial({ip("127.0.0.2")});
+  BOOST_CHECK(no_family.socket.fd() < 0 && !no_family.local_failure && no_family.error == 0);
+  settings.source_addresses = {one("11.9.9.9", true)};  // it has gone from this host
+  BOOST_CHECK(dial({ip("127.0.0.2")}).local_failure);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_is_none_of_this_host_is_named) {
+  settings.source_addresses = {{platform::IpNetwork::parse("127.0.0.7").value(), true},
+                               {platform::IpNetwork::parse("11.9.9.9/32").value(), false}};
+  BOOST_CHECK_NO_THROW(dispatcher::require_source_addresses(settings));
+  settings.source_addresses.push_back({platform::IpNetwork::parse("11.9.9.9").value(), true});
+  BOOST_CHECK_EXCEPTION(
+      dispatcher::require_source_addresses(settings), platform::ConfigError,
+      [](const platform::ConfigError& error) {
+        const std::string text = error.what();
+        return text.starts_with("delivery.source_addresses: nothing can be sent from 11.9.9.9 on") &&
+               text.find('\n') == std::string::npos;
+      });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,21 +10,15 @@ namespace dispatcher_support {
 /// Every way an attempt can end without an answer. A test asserts that none is missing.
 inline const std::vector<delivery::TransportResult>& results_without_answer() {
   using delivery::TransportResult;
-  static const std::vector<TransportResult> results{TransportResult::address_refused,
-                                                    TransportResult::name_unresolved,
-                                                    TransportResult::connection_failed,
-                                                    TransportResult::connection_timeout,
-                                                    TransportResult::timeout,
-                                                    TransportResult::tls_expired,
-                                                    TransportResult::tls_untrusted,
-                                                    TransportResult::tls_wrong_name,
-                                                    TransportResult::tls_weak,
-                                                    TransportResult::tls_wrong_purpose,
-                                                    TransportResult::tls_client_wanted,
-                                                    TransportResult::tls_failed,
-                                                    TransportResult::closed,
-                                                    TransportResult::headers_too_long,
-                                                    TransportResult::bad_response};
+  static const std::vector<TransportResult> results{
+      TransportResult::address_refused,    TransportResult::port_refused,
+      TransportResult::name_unresolved,    TransportResult::connection_failed,
+      TransportResult::connection_timeout, TransportResult::timeout,
+      TransportResult::tls_expired,        TransportResult::tls_untrusted,
+      TransportResult::tls_wrong_name,     TransportResult::tls_weak,
+      TransportResult::tls_wrong_purpose,  TransportResult::tls_client_wanted,
+      TransportResult::tls_failed,         TransportResult::closed,
+      TransportResult::headers_too_long,   TransportResult::bad_response};
   return results;
 }
 

@@ -90,4 +90,11 @@ BOOST_AUTO_TEST_CASE(a_refused_address_has_one_text_without_any_detail) {
   BOOST_TEST(text.find_first_of("0123456789") == std::string::npos, text);
 }
 
+BOOST_AUTO_TEST_CASE(a_refused_port_is_named) {
+  for (const auto* host : {"receptor.example:25", "[2001:db8::25]:25"}) {
+    const auto text = failure_text(TransportResult::port_refused, 0, settings, host);
+    BOOST_TEST(text.find("usa un puerto que no se admite, el 25,") != std::string::npos, text);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

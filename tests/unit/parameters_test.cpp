@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
   const auto if_match = [](const std::vector<const char*>& parameters) {
     auto list = parameters;
     list.push_back(nullptr);
-    return read_head(list.data()).if_match.value_or("none");
+    return read_head(list.data()).preconditions.if_match.value_or("none");
   };
   BOOST_TEST(if_match({"REQUEST_METHOD=PATCH"}) == "none");
   BOOST_TEST(if_match({"HTTP_IF_MATCH="}) == "");

@@ -54,6 +54,8 @@ struct Call {
   std::string content_type = {};
   std::string body = {};
   api::BodyState body_state = api::BodyState::complete;
+  api::Preconditions preconditions = {};
+  std::optional<std::string> content_encoding = {};
 };
 
 api::Response respond(const Call& call, const api::CallerLookup::FindCallers& find_callers = stub) {
@@ -67,8 +69,15 @@ api::Response respond(const Call& call, const api::CallerLookup::FindCallers& fi
   api::CallerLookup callers(store::Session({}, {"nobody"}), find_callers);
   api::Service service(shared, callers, store::Session({}, {"nobody"}));
   const std::string target = std::string(api::base_path) + call.path;
-  return service.respond(
-      {"req-1", call.method, target, call.authorization, call.content_type, call.body, call.body_state});
+  return service.respond({.id = "req-1",
+                          .method = call.method,
+                          .target = target,
+                          .authorization = call.authorization,
+                          .content_type = call.content_type,
+                          .body = call.body,
+                          .body_state = call.body_state,
+                          .preconditions = call.preconditions,
+                          .content_encoding = call.content_encoding});
 }
 
 Call post(const std::string& path, const std::string& body,
@@ -248,6 +257,60 @@ BOOST_AUTO_TEST_CASE(anything_else_is_500_that_says_nothing_of_the_inside) {
   const api::Response response = respond({}, broken);
   BOOST_TEST(response.status == 500);
   BOOST_TEST(message(response) == "Error interno del servicio");
+}
+
+// RFC 9110 section 8.4.
+BOOST_AUTO_TEST_CASE(a_body_in_a_coding_is_415) {
+  for (const auto* coding : {"gzip", "br", "identity, gzip", "identity, identity", "x", "gzip, "}) {
+    auto call = post("/webhooks/test", "{}");
+    call.content_encoding = coding;
+    const auto response = respond(call);
+    BOOST_TEST(response.status == 415, coding);
+    BOOST_TEST(header(response, "Accept-Encoding") == "identity");
+    call.method = "PATCH";
+    call.path = "/webhooks/1";
+    BOOST_TEST(respond(call).status == 415, coding);
+    call.method = "DELETE";  // its body is not looked at
+    BOOST_TEST(respond(call).status != 415, coding);
+  }
+  for (const auto* none : {"identity", " IDENTITY ", ""}) {
+    auto call = post("/webhooks/test", "{}");
+    call.content_encoding = none;
+    BOOST_TEST(respond(call).status == 400, none);
+  }
+}
+
+// RFC 9110 section 13.1.
+BOOST_AUTO_TEST_CASE(no_route_makes_a_change_without_the_conditions_that_it_came_with) {
+  const auto status = [](const api::Route& route, const api::Preconditions& conditions) {
+    Call call{.method = std::string(route.method),
+              .path = std::string(route.pattern),
+              .content_type = "application/json",
+              .body = "[]"};
+    for (auto at = call.path.find('{'); at != std::string::npos; at = call.path.find('{'))
+      call.path.replace(at, call.path.find('}') - at + 1, "1");
+    call.preconditions = conditions;
+    return respond(call).status;
+  };
+  const auto* date = "Fri, 20 Nov 2026 10:00:00 GMT";
+  std::size_t changing = 0;
+  for (const api::Route& route : api::routes()) {
+    BOOST_TEST_CONTEXT(route.method << ' ' << route.pattern) {
+      if (route.method == "GET") {
+        BOOST_TEST(status(route, {R"("x")", "*", date}) != 412);
+        continue;
+      }
+      ++changing;
+      BOOST_TEST(status(route, {}) != 412);
+      for (const auto* named : {"", "*", R"("x")"}) {
+        BOOST_TEST((status(route, {.if_match = named}) == 412) == !route.has_etag);
+        BOOST_TEST((status(route, {.if_none_match = named}) == 412) == !route.has_etag);
+      }
+      BOOST_TEST(status(route, {.if_unmodified_since = date}) == 412);
+      BOOST_TEST((status(route, {.if_match = "*", .if_unmodified_since = date}) == 412) == !route.has_etag);
+    }
+  }
+  BOOST_TEST(changing > 5U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

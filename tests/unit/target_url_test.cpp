@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(ports) {
     BOOST_TEST(rejected_saying("https://example.com:" + std::string(port) + "/", "puerto"), port);
     BOOST_TEST(rejected_saying("https://[2606:4700::1111]:" + std::string(port) + "/", "puerto"), port);
   }
-  BOOST_TEST(dialled("https://example.com:1/") == "example.com:1");
+  BOOST_TEST(dialled("https://example.com:2/") == "example.com:2");
   BOOST_TEST(dialled("https://example.com:0443/") == "example.com:443");
 }
 
@@ -375,6 +375,29 @@ BOOST_AUTO_TEST_CASE(the_first_override_that_matches) {
   BOOST_TEST(find_override("example.com", list) == nullptr);
   BOOST_TEST(find_override(".example.com", list) == nullptr);
   BOOST_TEST(find_override("", list) == nullptr);
+}
+
+// The Fetch standard's bad ports, and databases'.
+BOOST_AUTO_TEST_CASE(ports_of_other_protocols) {
+  for (const auto* port : {"1",    "22",   "25",   "0025", "53",   "110",   "143",   "445",  "465",
+                           "587",  "993",  "1433", "1521", "2049", "3306",  "3389",  "5060", "5432",
+                           "6000", "6379", "6666", "6697", "9042", "10080", "11211", "27017"}) {
+    BOOST_TEST(rejected_saying("https://example.com:" + std::string(port) + "/", "otro protocolo"), port);
+    BOOST_TEST(rejected_saying("https://[2606:4700::1111]:" + std::string(port) + "/", "otro protocolo"),
+               port);
+    BOOST_TEST(rejected_saying("https://127.0.0.1:" + std::string(port) + "/", "privada"), port);
+  }
+  for (const auto* port : {"80", "443", "2443", "3000", "4443", "5000", "6001", "8000", "8080", "8443",
+                           "9443", "10443", "32768", "33060", "50000", "65535"})
+    BOOST_TEST(dialled("https://example.com:" + std::string(port) + "/") ==
+               "example.com:" + std::string(port));
+}
+
+BOOST_AUTO_TEST_CASE(a_percent_sign_is_followed_by_two_digits) {
+  for (const auto* tail : {"/%zz", "/%", "/%4", "/a%2", "/%4g", "/?%", "?a=%zz", "/%%20", "/%20%", "/%u00e1"})
+    BOOST_TEST(rejected_saying("https://example.com" + std::string(tail), "dos cifras hexadecimales"), tail);
+  for (const auto* tail : {"/%25", "/%c3%B1", "?%00", "/%20%20"})
+    BOOST_TEST(dialled("https://example.com" + std::string(tail)) == "example.com:443");
 }
 
 BOOST_AUTO_TEST_CASE(what_requests_to_a_url_share_is_its_host_and_port) {

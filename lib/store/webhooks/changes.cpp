@@ -19,7 +19,8 @@ constexpr std::string_view detail_of_webhook = R"sql(
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
     COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
-    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion, w.secreto_huella
+    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion,
+    IF(w.version_huella = w.secreto_huella, w.version_secreto, w.secreto_huella) AS version_secreto
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.entidad_id = ? AND w.plaza IS NOT NULL)sql";
 constexpr std::string_view lock_webhook = R"sql(
@@ -113,7 +114,7 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
   const auto& row = rows.front();
   return WebhookDetail{read_webhook(row), row.boolean("tiene_secreto"),
                        row.optional_time("fecha_modificacion"), row.optional_time("anterior_hasta"),
-                       row.optional_text("secreto_huella")};
+                       row.optional_text("version_secreto")};
 }
 
 std::string version_of(const WebhookDetail& detail) {

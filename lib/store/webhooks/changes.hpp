@@ -18,7 +18,7 @@ struct WebhookDetail {
   bool has_secret;
   std::optional<UtcTime> modified;        // by its entity
   std::optional<UtcTime> previous_until;  // the grace of the secret before the current one, while it runs
-  std::optional<std::string> secret_version{};  // another one with another secret, of which it tells nothing
+  std::optional<std::string> secret_version{};  // another one with another secret, whichever key seals it
 };
 /// Of the entity's, not deleted; else nullopt.
 std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, WebhookId id);

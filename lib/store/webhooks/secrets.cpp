@@ -31,14 +31,21 @@ constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
-// Guarded by what was read. The fingerprint is the current secret's: its key goes away with the other's.
+// Guarded by what was read. The fingerprint is the current secret's: its key goes away with the other's. What
+// the ETag says of that secret stays as it was. Assignments run from left to right.
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
-    secreto_huella = IF(secreto_vigente = 'a' OR secreto_b_clave IS NULL, ?, secreto_huella)
+    version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,
+      IF(version_huella = secreto_huella, version_secreto, COALESCE(secreto_huella, ''))),
+    secreto_huella = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, secreto_huella, ?),
+    version_huella = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_huella, secreto_huella)
   WHERE id = ? AND secreto_sellado = UNHEX(?))sql";
 constexpr std::string_view replace_b_secret = R"sql(
   UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?),
-    secreto_huella = IF(secreto_vigente = 'b', ?, secreto_huella)
+    version_secreto = IF(secreto_vigente = 'a', version_secreto,
+      IF(version_huella = secreto_huella, version_secreto, COALESCE(secreto_huella, ''))),
+    secreto_huella = IF(secreto_vigente = 'a', secreto_huella, ?),
+    version_huella = IF(secreto_vigente = 'a', version_huella, secreto_huella)
   WHERE id = ? AND secreto_b_sellado = UNHEX(?))sql";
 constexpr std::string_view replace_test_data = R"sql(
   UPDATE notificaciones_pendientes SET datos = ? WHERE id = ? AND datos = ?)sql";

@@ -83,7 +83,8 @@ constexpr std::string_view set_secret = R"sql(
 constexpr std::string_view free_slot_and_forget_secret = R"sql(
   UPDATE webhooks
   SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, secreto_sellado = NULL,
-    secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_huella = NULL, secreto_anterior_hasta = NULL
+    secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_huella = NULL,
+    version_secreto = NULL, version_huella = NULL, secreto_anterior_hasta = NULL
   WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL)sql";
 
 constexpr std::string_view disable = R"sql(

@@ -144,7 +144,9 @@ def test_the_tables_wait_for_a_backup_and_root_is_told_whose_it_is(machine, inst
 
 
 def test_removed_it_stops_and_what_is_the_sites_stays(machine, installation):
-    machine.run("apt-get", "-q", "-y", "remove", "apientidades", timeout=300)
+    removed = machine.run("apt-get", "-q", "-y", "remove", "apientidades", timeout=300)
+    said = removed.stdout + removed.stderr
+    assert "stopping the pool and the dispatcher" in said and "nothing of it runs any more" in said
     machine.shell("! pgrep -f /usr/bin/apientidades; test -s /etc/apientidades/secrets.keys; nginx -tq")
     assert machine.shell("ls /usr/bin/apientidades* /lib/systemd/system/apientidades* 2>/dev/null || true") == ""
     assert installation.api("GET", "/apientidades/v1/webhooks").status == 502
@@ -165,6 +167,7 @@ def test_purged_nothing_is_left_but_certificates_the_database_and_its_keys(machi
     assert machine.shell(LEFT) == "/etc/apientidades"
     certificates = machine.shell("find /etc/apientidades ! -type d").splitlines()
     assert sorted(certificates) == ["/etc/apientidades/tls/fullchain.pem", "/etc/apientidades/tls/privkey.pem"], "the site's own"
+    assert "The database stays" in purged.stdout + purged.stderr
     assert all(file in purged.stdout + purged.stderr for file in certificates)
     assert machine.shell("cat /var/backups/apientidades-secrets.keys") == keys
     assert installation.sql("SELECT COUNT(*) FROM entidades")[0][0] != "0"

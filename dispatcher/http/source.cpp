@@ -1,0 +1,82 @@
+#include "http/source.hpp"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace dispatcher {
+
+namespace {
+
+using platform::SourceAddress;
+
+/// Its port is chosen as it connects, so that one address serves as many connections as there are receivers
+/// times ports.
+bool bind_source(int fd, const platform::IpAddress& address) {
+  constexpr int yes = 1;
+  const auto from = socket_address(address, 0);
+  return ::setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes) == 0 &&
+         ::bind(fd, from.get(), from.length) == 0;
+}
+
+Socket open_socket(int family) {
+  return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+}
+
+}  // namespace
+
+SocketAddress socket_address(const platform::IpAddress& address, std::uint16_t port) {
+  SocketAddress result;
+  if (address.v6) {
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, address.bytes.data(), sizeof v6.sin6_addr);
+    std::memcpy(&result.storage, &v6, sizeof v6);
+    result.length = sizeof v6;
+  } else {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&v4.sin_addr, address.bytes.data(), sizeof v4.sin_addr);
+    std::memcpy(&result.storage, &v4, sizeof v4);
+    result.length = sizeof v4;
+  }
+  return result;
+}
+
+Socket open_source_socket(const platform::DeliverySettings& settings, int family) {
+  const auto& sources = settings.source_addresses;
+  const auto of_family = [family](const SourceAddress& source) {
+    return source.network.base.v6 == (family == AF_INET6);
+  };
+  if (!sources.empty() && std::ranges::none_of(sources, of_family)) {
+    errno = EAFNOSUPPORT;
+    return {};
+  }
+  Socket socket = open_socket(family);
+  const auto bound = std::ranges::find_if(
+      sources, [&](const SourceAddress& source) { return source.bound && of_family(source); });
+  if (socket.fd() < 0 || bound == sources.end() || bind_source(socket.fd(), bound->network.base))
+    return socket;
+  errno = ENOBUFS;  // whatever it is, it is a shortage of this host's, and no receiver's fault
+  return {};
+}
+
+void require_source_addresses(const platform::DeliverySettings& settings) {
+  for (const auto& source : settings.source_addresses) {
+    if (!source.bound) continue;
+    const Socket socket = open_socket(source.network.base.v6 ? AF_INET6 : AF_INET);
+    if (socket.fd() >= 0 && bind_source(socket.fd(), source.network.base)) continue;
+    const auto address = source.network.base.to_string();
+    throw platform::ConfigError("delivery.source_addresses: nothing can be sent from " + address +
+                                " on this host (" + std::generic_category().message(errno) +
+                                "): name one of `ip address`, or " + source.network.to_string() +
+                                " if that is what others see of it");
+  }
+}
+
+}  // namespace dispatcher
