@@ -1,10 +1,11 @@
-// webhook list|show|disable|enable
+// webhook list|show|disable|enable|urls|lift
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
 #include "delivery/ids.hpp"
+#include "store/webhooks/disabled_urls.hpp"
 #include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
 
@@ -90,14 +91,66 @@ Result show(Context& context, const Arguments& arguments) {
   return {to_row(find(context.session, arguments.required_id()))};
 }
 
+/// Active webhooks of the entity that go to the same target under another id: they are not disabled with it.
+std::string others_beside(store::Session& session, const store::Webhook& hook) {
+  std::string others;
+  store::ListFilter filter;
+  filter.entity = hook.entity;
+  for (const auto& other : store::list_webhooks(session, filter)) {
+    if (other.id != hook.id && other.active && store::is_disabled({hook.url}, other.url))
+      others += "webhook " + std::to_string(other.id) +
+                " of the entity goes to the same URL and is active: `webhook disable " +
+                std::to_string(other.id) + "` holds its deliveries, too. ";
+  }
+  return others;
+}
+
+/// A URL that it went to when it was disabled stays so.
+std::string left_disabled(store::Session& session, const store::Webhook& hook) {
+  std::string left;
+  store::ListFilter filter;
+  filter.webhook = hook.id;
+  for (const auto& url : store::list_disabled_urls(session, filter))
+    left += "where it went before stays disabled: `webhook lift --entity " + std::to_string(url.entity) +
+            " --url '" + url.url + "'` lifts that. ";
+  return left;
+}
+
+webhook::json::Object to_row(const store::DisabledUrl& url) {
+  return {{"entidad_id", url.entity},
+          {"url", url.url},
+          {"webhook_id", url.webhook},
+          {"desactivada_en", time_value(url.since)}};
+}
+
+Result urls(Context& context, const Arguments& arguments) {
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  return list_result(store::list_disabled_urls(context.session, one_more(filter)), filter,
+                     [](const store::DisabledUrl& url) { return to_row(url); });
+}
+
+Result lift(Context& context, const Arguments& arguments) {
+  const auto entity = arguments.required_id("entity");
+  const auto url = arguments.text("url").value();
+  const auto lifted = store::lift_disabled_url(context.session, entity, url);
+  if (lifted == 0)
+    throw Failure("no such URL is disabled for entity " + std::to_string(entity) +
+                  ": `webhook urls --entity " + std::to_string(entity) + "` lists those that are");
+  return {webhook::json::Object{{"entidad_id", entity}, {"url", url}},
+          "Entity " + std::to_string(entity) +
+              " may use the URL again; webhooks that are inactive stay so until `webhook enable`."};
+}
+
 Result disable(Context& context, const Arguments& arguments) {
   const auto before = find(context.session, arguments.required_id());
   store::disable_webhook(context.session, before.id, store::disabled_by_operator);
   const auto after = find(context.session, before.id);
   const std::string done = before.active ? " is inactive now" : " was inactive already";
-  return {to_row(after), name_of(after) + done + " (" + after.inactive_reason.value_or("") +
-                             "): its deliveries are held until `webhook enable " + std::to_string(after.id) +
-                             "`."};
+  Result result{to_row(after), name_of(after) + done + " (" + after.inactive_reason.value_or("") +
+                                   "): its deliveries are held until `webhook enable " +
+                                   std::to_string(after.id) + "`."};
+  result.note = others_beside(context.session, after);
+  return result;
 }
 
 Result enable(Context& context, const Arguments& arguments) {
@@ -109,9 +162,11 @@ Result enable(Context& context, const Arguments& arguments) {
   const auto cancelled = done ? done->cancelled : 0;
   row.emplace_back("entregas_liberadas", static_cast<std::int64_t>(released));
   row.emplace_back("entregas_canceladas", static_cast<std::int64_t>(cancelled));
-  return {std::move(row), name_of(after) + (before.active ? " was active already" : " is active now") + "; " +
-                              "deliveries released: " + std::to_string(released) +
-                              ", cancelled: " + std::to_string(cancelled) + "."};
+  Result result{std::move(row), name_of(after) + (before.active ? " was active already" : " is active now") +
+                                    "; " + "deliveries released: " + std::to_string(released) +
+                                    ", cancelled: " + std::to_string(cancelled) + "."};
+  result.note = left_disabled(context.session, after);
+  return result;
 }
 
 }  // namespace
@@ -143,7 +198,10 @@ std::vector<Command> webhook_commands() {
        .run = show},
       {.words = "webhook disable",
        .summary = "Hold the deliveries of a webhook until `webhook enable`",
-       .details = "What is being sent at this moment ends. The entity sees activo: false.",
+       .details =
+           "What is being sent at this moment ends. The entity sees activo: false. It cannot be evaded: the "
+           "entity's\nwebhooks that are registered with its URL, however it is spelt, are inactive until it "
+           "is lifted.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin webhook disable 3",
        .run = disable},
@@ -153,6 +211,20 @@ std::vector<Command> webhook_commands() {
                    .options = {{"discard", "", "cancel what was held or waits, instead of sending it"}}},
        .example = "apientidades-admin webhook enable 3 --discard",
        .run = enable},
+      {.words = "webhook urls",
+       .summary =
+           "List the URLs that `webhook disable` has disabled for an entity, whatever became of the webhook",
+       .options = {.options = {entity_filter, webhook_filter, since_filter, limit_filter}},
+       .example = "apientidades-admin webhook urls --entity 7",
+       .run = urls},
+      {.words = "webhook lift",
+       .summary =
+           "Let an entity use a URL again that `webhook disable` has disabled, once its webhook is gone",
+       .details = "`webhook enable` does it for the URL of a webhook that is there.",
+       .options = {.options = {{"entity", "N", "whose URL it is", true},
+                               {"url", "URL", "as `webhook urls` shows it, or another spelling", true}}},
+       .example = "apientidades-admin webhook lift --entity 7 --url https://hooks.example.com/avisos",
+       .run = lift},
   };
 }
 
