@@ -85,11 +85,13 @@ std::vector<Command> config_commands() {
            "Later ones win: default, the file, the environment (APIENTIDADES_<SECTION>_<KEY>), the command\n"
            "line. Secrets are in files of their own: only their paths are shown.",
        .example = "apientidades-admin config show --config /etc/apientidades/apientidades.conf",
+       .recorded = Recorded::never,
        .run = show},
       {.words = "config check",
        .summary = "Check every key, and the files that they name",
        .details = "Run it as the user that a program runs as to see what that user may read.",
        .example = "apientidades-admin config check",
+       .recorded = Recorded::never,
        .run = check},
   };
 }

@@ -195,15 +195,18 @@ std::vector<Command> queue_commands() {
            "set. With --watch and --json: one object to a line.",
        .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"}}},
        .example = "apientidades-admin queue status --watch",
+       .recorded = Recorded::never,
        .run = status},
       {.words = "queue pause",
        .summary = "Stop all sending at once (emergency stop); what is in flight ends",
        .details = "The API and the evaluation system go on; what they write waits.",
        .example = "apientidades-admin queue pause",
+       .recorded = Recorded::before,
        .run = pause},
       {.words = "queue resume",
        .summary = "Start sending again",
        .example = "apientidades-admin queue resume",
+       .recorded = Recorded::before,
        .run = resume},
       {.words = "queue clock accept",
        .summary = "Believe the database's clock after a jump forward: retention goes on by it",
@@ -211,6 +214,7 @@ std::vector<Command> queue_commands() {
            "Until then nothing is purged. A clock that was set wrong is set right instead: then nothing "
            "is to be accepted.",
        .example = "apientidades-admin queue clock accept",
+       .recorded = Recorded::in_transaction,
        .run = accept_clock},
   };
 }

@@ -68,6 +68,8 @@ BOOST_AUTO_TEST_CASE(the_commands_are_those_of_the_contract) {
   for (const auto& command : admin::all_commands()) table.emplace(command.words);
   BOOST_TEST((table == contract));
   BOOST_TEST(table.size() == admin::all_commands().size());
+  for (const auto& command : admin::all_commands())
+    BOOST_TEST((command.recorded != admin::Recorded::undeclared), command.words);
 }
 
 BOOST_AUTO_TEST_CASE(every_command_teaches_itself_with_an_example_that_works) {

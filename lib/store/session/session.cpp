@@ -238,6 +238,7 @@ void Session::Impl::connect_to(const std::string& address) {
           "'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
           "NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = " +
           std::to_string(options.lock_wait_s));
+  if (options.read_only) execute("SET SESSION TRANSACTION READ ONLY");
   if (tls) require_tls();
   if (hosts.several()) require_member();
 }
