@@ -1,13 +1,19 @@
-// webhook list|show|disable|enable|urls|lift
+// webhook list|show|explain|disable|enable|urls|lift
+
+#include <array>
+#include <cstdio>
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
+#include "admin/explanation.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
 #include "delivery/ids.hpp"
+#include "platform/file.hpp"
 #include "store/webhooks/disabled_urls.hpp"
 #include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
+#include "webhook/key_file.hpp"
 
 namespace admin {
 
@@ -85,6 +91,86 @@ Result list(Context& context, const Arguments& arguments) {
   const auto hooks = filter.state ? in_state(context.session, filter)
                                   : store::list_webhooks(context.session, one_more(filter));
   return list_result(hooks, filter, to_row);
+}
+
+/// To a tenth.
+std::string rounded(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", number);
+  return text.data();
+}
+
+/// Those who may see the database may not all read the keys.
+std::optional<std::vector<std::string>> keys_in_file(const Context& context) {
+  try {
+    return webhook::read_key_file(context.config.settings.secrets.key_file).ids();
+  } catch (const platform::FileError&) {
+    return std::nullopt;
+  }
+}
+
+Facts facts_of(Context& context, delivery::WebhookId id) {
+  auto& session = context.session;
+  auto hook = find(session, id);
+  auto backlog = store::find_backlog(session, id);
+  if (!backlog) hook = find(session, id);  // deleted meanwhile: says so
+  return {std::move(hook),
+          std::move(backlog).value(),
+          store::read_pauses(session),
+          store::list_running_outages(session),
+          store::list_in_flight(session),
+          keys_in_file(context)};
+}
+
+std::string counted(std::int64_t count) {
+  return std::to_string(count) + (count == store::WebhookBacklog::most_counted ? " or more" : "");
+}
+
+std::string describe(const Facts& facts, const std::vector<Cause>& causes, const Ceiling& ceiling) {
+  const auto& backlog = facts.backlog;
+  std::string text = name_of(facts.webhook) + ": due " + counted(backlog.due) +
+                     (backlog.oldest_due ? " since " + platform::format_iso8601(*backlog.oldest_due) : "") +
+                     ", later " + counted(backlog.later) + ", held " + counted(backlog.held) +
+                     ", in flight " + std::to_string(in_flight_to(facts)) + ".\n";
+  if (causes.empty()) text += "Nothing waits, and nothing keeps what comes.\n";
+  for (const auto& cause : causes)
+    text += "- " + cause.name + (cause.until ? " until " + platform::format_iso8601(*cause.until) : "") +
+            ": " + cause.text + '\n';
+  text += "At most " + std::to_string(ceiling.at_once) + " at once, by each dispatcher of this configuration";
+  if (ceiling.per_second)
+    text += "; its latest attempts took " + std::to_string(*ceiling.each_ms) + " ms: at most " +
+            rounded(*ceiling.per_second) + " a second";
+  return text + ".\n";
+}
+
+Result explain(Context& context, const Arguments& arguments) {
+  const auto facts = facts_of(context, arguments.required_id());
+  const auto& settings = context.config.settings.delivery;
+  const auto causes = causes_of(facts, settings);
+  const auto ceiling = ceiling_of(facts, settings);
+  webhook::json::Array rows;
+  for (const auto& cause : causes)
+    rows.emplace_back(webhook::json::Object{
+        {"causa", cause.name}, {"hasta", time_value(cause.until)}, {"detalle", cause.text}});
+  const auto& backlog = facts.backlog;
+  return {webhook::json::Object{
+              {"id", facts.webhook.id},
+              {"entidad_id", facts.webhook.entity},
+              {"activo", facts.webhook.active},
+              {"motivo", facts.webhook.inactive_reason},
+              {"vencidas", backlog.due},
+              {"mas_antigua", time_value(backlog.oldest_due)},
+              {"futuras", backlog.later},
+              {"proximo_intento", time_value(backlog.next_attempt)},
+              {"retenidas", backlog.held},
+              {"en_curso", in_flight_to(facts)},
+              {"causas", std::move(rows)},
+              {"tope_a_la_vez", std::int64_t{ceiling.at_once}},
+              {"duracion_ms", ceiling.each_ms},
+              {"tope_por_segundo",
+               ceiling.per_second ? webhook::json::Value(webhook::json::Number{rounded(*ceiling.per_second)})
+                                  : nullptr}},
+          describe(facts, causes, ceiling)};
 }
 
 Result show(Context& context, const Arguments& arguments) {
@@ -198,6 +284,19 @@ std::vector<Command> webhook_commands() {
        .example = "apientidades-admin webhook show 3",
        .recorded = Recorded::never,
        .run = show},
+      {.words = "webhook explain",
+       .summary =
+           "Explain why what waits for a webhook waits, until when, and how much can be sent to it at most",
+       .details = "causa: sin_despachador, corte, cola_pausada, pausa, entidad_desactivada, inactivo, "
+                  "secreto_ilegible, "
+                  "descanso (after a\n429), reintento (its schedule), adelanto (a probe before that), sondeo "
+                  "(one at a time after a "
+                  "failure),\nlimite_webhook, limite_host, limite_total, retenida, turno (its fair share). "
+                  "Counts end at 10000.",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin webhook explain 3",
+       .recorded = Recorded::never,
+       .run = explain},
       {.words = "webhook disable",
        .summary = "Hold the deliveries of a webhook until `webhook enable`",
        .details =

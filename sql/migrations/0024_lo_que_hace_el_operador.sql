@@ -14,3 +14,14 @@ SET @auditoria_del_operador = IF(
 PREPARE auditoria_del_operador FROM @auditoria_del_operador;
 EXECUTE auditoria_del_operador;
 DEALLOCATE PREPARE auditoria_del_operador;
+
+-- What is not sent while the rest is: `apientidades-admin queue pause` with an entity, a webhook or a host. A dispatcher reads it
+-- with control_envio. Nothing references it.
+CREATE TABLE IF NOT EXISTS pausas_envio (
+  tipo   ENUM('entidad', 'webhook', 'host') CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  objeto VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,  -- an id, or a host's name in lower case
+  desde  DATETIME(3)  NOT NULL DEFAULT (UTC_TIMESTAMP(3)),
+  hasta  DATETIME(3)  NULL,                                            -- NULL: until the operator says so
+  motivo VARCHAR(200) NOT NULL DEFAULT '',
+  PRIMARY KEY (tipo, objeto)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -71,7 +71,7 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
     lines = {
         "db migrate": ["--migrations", ROOT / "sql/migrations"], "db status": ["--migrations", ROOT / "sql/migrations"],
         "entity add": ["--id", entity.id, "--name", "Otra"], "entity list": [], "entity disable": [entity.id], "entity enable": [entity.id],
-        "webhook list": [], "webhook show": [hook.id], "webhook urls": [], "webhook disable": [hook.id], "webhook enable": [hook.id],
+        "webhook list": [], "webhook show": [hook.id], "webhook urls": [], "webhook explain": [hook.id], "webhook disable": [hook.id], "webhook enable": [hook.id],
         "webhook lift": ["--entity", entity.id, "--url", gone.url],
         "notification list": [], "notification show": [rejected[0]], "notification retry": [rejected[0]], "notification discard": [rejected[1]],
         "delivery list": [], "delivery show": [delivery], "queue pause": [], "queue status": [],

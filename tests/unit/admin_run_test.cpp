@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(the_commands_are_those_of_the_contract) {
       "delivery retry",       "queue status",        "queue pause",       "queue resume",
       "queue clock accept",   "secrets reencrypt",   "secrets status",    "config show",
       "config check",         "nginx limits",        "audit list",        "report",
-      "replay list",          "replay cancel",       "webhook urls",      "webhook lift"};
+      "replay list",          "replay cancel",       "webhook urls",      "webhook lift",
+      "webhook explain"};
   std::set<std::string> table;
   for (const auto& command : admin::all_commands()) table.emplace(command.words);
   BOOST_TEST((table == contract));
