@@ -34,6 +34,7 @@ class Arguments {
   Arguments(std::map<std::string, std::string, std::less<>> values, bool id_is_a_word)
       : values_(std::move(values)), id_is_a_word_(id_is_a_word) {}
 
+  const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
   bool has(std::string_view name) const { return values_.contains(name); }
   std::optional<std::string> text(std::string_view name) const;
   /// Between the limits, both included.

@@ -92,6 +92,7 @@ std::vector<Line> lines_of(const QueueSight& now, const std::optional<QueueSight
   } else {
     lines.push_back({"sending", Tone::good});
   }
+  for (const auto& pause : now.pauses) lines.push_back({describe_pause(pause), Tone::warning});
   lines.push_back({});
   const double seconds = before ? std::chrono::duration<double>(now.at - before->at).count() : 0;
   for (const auto& [name, field, tone] : numbers) {
@@ -109,6 +110,19 @@ std::vector<Line> lines_of(const QueueSight& now, const std::optional<QueueSight
 }
 
 }  // namespace
+
+std::string selector_of(const store::Pause& pause) {
+  const bool entity = pause.what == store::Paused::entity;
+  return "--" + std::string(entity ? "entity" : store::name(pause.what)) + ' ' + pause.object;
+}
+
+std::string describe_pause(const store::Pause& pause) {
+  const bool entity = pause.what == store::Paused::entity;
+  return "paused: " + std::string(entity ? "entity" : store::name(pause.what)) + ' ' + pause.object +
+         (pause.until ? " until " + platform::format_iso8601(*pause.until) : "") +
+         (pause.reason.empty() ? "" : " (" + pause.reason + ")") + ": `queue resume " + selector_of(pause) +
+         '`';
+}
 
 std::string describe_age(std::int64_t seconds) {
   std::array<char, 48> text{};

@@ -8,6 +8,7 @@
 
 #include "platform/clock.hpp"
 #include "store/backlog/outages.hpp"
+#include "store/backlog/pauses.hpp"
 #include "store/backlog/queue.hpp"
 
 namespace admin {
@@ -22,12 +23,19 @@ struct QueueSight {
   store::QueueStatus status;
   platform::MonotonicTime at;
   std::vector<store::RunningOutage> outages{};
+  std::vector<store::Pause> pauses{};
 };
 
 /// The whole screen, drawn over what was there: from the top, each line erased to its end, and all below.
 /// Numbers change per second since `before`; none at the first look.
 std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& before, std::string_view time,
                        const Screen& screen);
+
+/// `paused: host hooks.example.com until 2026-… (why): apientidades-admin queue resume --host …`
+std::string describe_pause(const store::Pause& pause);
+
+/// The option of `queue pause` and `queue resume`, with its value.
+std::string selector_of(const store::Pause& pause);
 
 /// `4 s`, `3 min 20 s`, `5 h 02 min`, `3 d 4 h`.
 std::string describe_age(std::int64_t seconds);

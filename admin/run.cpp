@@ -8,6 +8,7 @@
 #include "admin/command_line.hpp"
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
+#include "admin/recorded.hpp"
 #include "admin/suggestion.hpp"
 #include "admin/usage.hpp"
 #include "platform/file.hpp"
@@ -62,11 +63,13 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
                      " --help)");
   }
   const auto config = platform::load_config(line.config_file, line.settings, environment);
-  store::Session session(config.settings.database, {.program_user = std::string(database_user),
-                                                    .read_timeout_s = read_timeout_s,
-                                                    .failover_s = read_timeout_s});
+  store::Session session(config.settings.database,
+                         {.program_user = std::string(database_user),
+                          .read_timeout_s = read_timeout_s,
+                          .failover_s = read_timeout_s,
+                          .read_only = request.command.recorded == Recorded::never});
   Context context{config, session, output};
-  const auto result = request.command.run(context, arguments);
+  const auto result = run_recorded(request.command, context, arguments, describe_operator(environment));
   print(output, result);
   return result.status;
 }

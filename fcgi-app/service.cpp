@@ -126,7 +126,7 @@ Response Service::respond_to_client(const Request& request) {
   Observation& seen = shared_.observation;
   ++seen.busy;
   const auto start = platform::monotonic_now();
-  AccessLogEntry entry{request, match_route(request.method, request.target), std::nullopt};
+  AccessLogEntry entry{request, match_route(request.method, request.target), std::nullopt, std::nullopt};
   Response response = answer(entry);
   const auto duration =
       std::chrono::duration_cast<std::chrono::microseconds>(platform::monotonic_now() - start);
@@ -161,6 +161,7 @@ Response Service::perform(AccessLogEntry& entry) {
   require_body(request.body_state);
   const store::Caller caller = authenticate(entry);
   entry.entity = caller.id;
+  entry.token = caller.token;
   const Route& route = require_route(entry.match);
   if (caller.read_only && !is_read(route)) throw ReadOnlyToken();
   require_readable_body(request, route);
@@ -205,6 +206,7 @@ void Service::log_access(const AccessLogEntry& entry, int status, std::chrono::m
                         {"route", route.empty() ? "-" : route},
                         {"status", status},
                         {"entity", entry.entity ? std::to_string(*entry.entity) : "-"},
+                        {"token_id", entry.token ? std::to_string(*entry.token) : "-"},
                         {"duration_us", duration.count()}});
 }
 

@@ -53,6 +53,7 @@ class Service {
     const Request& request;
     Match match;
     std::optional<delivery::EntityId> entity;
+    std::optional<store::TokenId> token;
   };
 
   Response respond_to_client(const Request& request);

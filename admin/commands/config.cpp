@@ -106,6 +106,7 @@ std::vector<Command> config_commands() {
            "Later ones win: default, the file, the environment (APIENTIDADES_<SECTION>_<KEY>), the command\n"
            "line. Secrets are in files of their own: only their paths are shown.",
        .example = "apientidades-admin config show --config /etc/apientidades/apientidades.conf",
+       .recorded = Recorded::never,
        .run = show},
       {.words = "config check",
        .summary = "Check every key, the files that they name, and the database server",
@@ -113,6 +114,7 @@ std::vector<Command> config_commands() {
                   "Of the server: its version, read-only or not, the format of its binary log, its clock.\n"
                   "Exit status 2: the configuration; 1: the server. One that cannot be asked is only told.",
        .example = "apientidades-admin config check",
+       .recorded = Recorded::never,
        .run = check},
   };
 }

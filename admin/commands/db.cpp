@@ -73,11 +73,13 @@ std::vector<Command> db_commands() {
            "that they go on in between; after the last try the table is as it was, and the status 1.",
        .options = {.options = {migrations_option, tries_option}},
        .example = "apientidades-admin db migrate",
+       .recorded = Recorded::after,
        .run = migrate},
       {.words = "db status",
        .summary = "List the migrations and when each was applied",
        .options = {.options = {migrations_option}},
        .example = "apientidades-admin db status",
+       .recorded = Recorded::never,
        .run = status},
   };
 }

@@ -125,11 +125,13 @@ std::vector<Command> delivery_commands() {
                                since_filter,
                                limit_filter}},
        .example = "apientidades-admin delivery list --webhook 3 --state fallida",
+       .recorded = Recorded::never,
        .run = list},
       {.words = "delivery show",
        .summary = "Show one delivery with the evidence of every attempt (historial)",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin delivery show 108",
+       .recorded = Recorded::never,
        .run = show},
       {.words = "delivery retry",
        .summary = "Send a delivery again, or all that failed at a webhook",
@@ -141,6 +143,7 @@ std::vector<Command> delivery_commands() {
                                {"since", "T",
                                 "2026-11-20, 2026-11-20T10:00:00Z, or 2h: the last two hours"}}},
        .example = "apientidades-admin delivery retry --webhook 3 --since 2d",
+       .recorded = Recorded::before,
        .run = retry},
   };
 }

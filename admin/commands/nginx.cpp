@@ -61,6 +61,7 @@ std::vector<Command> nginx_commands() {
        .details = "Run it again, and reload nginx, whenever limits.* changes. Needs no database.",
        .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
        .example = "apientidades-admin nginx limits",
+       .recorded = Recorded::never,
        .run = limits},
       {.words = "nginx origins",
        .summary = "Write delivery.source_addresses for entities, as origenes.json",

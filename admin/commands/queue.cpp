@@ -8,12 +8,17 @@
 #include <ostream>
 
 #include "admin/commands.hpp"
+#include "admin/errors.hpp"
 #include "admin/queue_screen.hpp"
 #include "admin/render.hpp"
 #include "platform/stop_signal.hpp"
 #include "store/backlog/outages.hpp"
+#include "store/backlog/pauses.hpp"
 #include "store/backlog/queue.hpp"
+#include "store/entities/entities.hpp"
 #include "store/maintenance/clock_watch.hpp"
+#include "store/webhooks/webhooks.hpp"
+#include "webhook/target_url.hpp"
 
 namespace admin {
 
@@ -40,15 +45,34 @@ webhook::json::Value to_row(const store::RunningOutage& outage) {
                                {"entregas", outage.deliveries}};
 }
 
-using Outages = std::vector<store::RunningOutage>;
+webhook::json::Object to_row(const store::Pause& pause) {
+  return {{"tipo", store::name(pause.what)},
+          {"objeto", pause.object},
+          {"hasta", time_value(pause.until)},
+          {"motivo", pause.reason},
+          {"desde", time_value(pause.since)}};
+}
 
-webhook::json::Object to_row(const store::QueueStatus& status, const Outages& outages) {
+using Outages = std::vector<store::RunningOutage>;
+using PausedParts = std::vector<store::Pause>;
+
+webhook::json::Object to_row(const store::QueueStatus& status, const Outages& outages,
+                             const PausedParts& pauses) {
   auto row = to_row(status);
   webhook::json::Array rows;
   for (const auto& outage : outages) rows.push_back(to_row(outage));
   row.emplace_back("cortes", std::move(rows));
   row.emplace_back("salto_reloj_s", status.clock_jump_s);
+  webhook::json::Array paused;
+  for (const auto& pause : pauses) paused.emplace_back(to_row(pause));
+  row.emplace_back("pausas", std::move(paused));
   return row;
+}
+
+std::string describe(const PausedParts& pauses) {
+  std::string text;
+  for (const auto& pause : pauses) text += describe_pause(pause) + '\n';
+  return text.empty() ? text : text + '\n';
 }
 
 /// A line for each: first of all, nothing else matters as much.
@@ -81,18 +105,20 @@ std::string hints(const store::QueueStatus& status) {
   return text;
 }
 
-Result to_result(const store::QueueStatus& status, const Outages& outages) {
+Result to_result(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
   auto text = describe(outages) + describe_clock(status) + std::string(status.paused ? paused : "") +
-              render_people(to_row(status), std::nullopt);
+              describe(pauses) + render_people(to_row(status), std::nullopt);
   if (const auto more = hints(status); !more.empty()) text += '\n' + more;
-  return {to_row(status, outages), std::move(text)};
+  return {to_row(status, outages, pauses), std::move(text)};
 }
 
 /// One line, for logs: `2026-… notificaciones_pendientes=0 …`
-std::string log_line(const store::QueueStatus& status, const Outages& outages) {
+std::string log_line(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
   auto text = platform::format_iso8601(platform::utc_now());
   for (const auto& [name, value] : to_row(status)) text += " " + name + "=" + webhook::json::dump(value);
   for (const auto& outage : outages) text += " corte_" + outage.kind + "=" + outage.dispatcher;
+  for (const auto& pause : pauses)
+    text += " pausa_" + std::string(store::name(pause.what)) + "=" + pause.object;
   return text;
 }
 
@@ -118,7 +144,8 @@ Screen screen_of_terminal() {
 
 void print_watched(const Output& output, const QueueSight& now, const std::optional<QueueSight>& before) {
   if (output.json || !output.terminal) {
-    print(output, {to_row(now.status, now.outages), log_line(now.status, now.outages)});
+    print(output,
+          {to_row(now.status, now.outages, now.pauses), log_line(now.status, now.outages, now.pauses)});
     return;
   }
   const auto screen = screen_of_terminal();
@@ -135,7 +162,8 @@ Result watch(Context& context) {
     const auto start = platform::monotonic_now();
     try {
       const QueueSight now{store::queue_status(context.session), start,
-                           store::list_running_outages(context.session)};
+                           store::list_running_outages(context.session),
+                           store::read_pauses(context.session).parts};
       print_watched(context.output, now, before);
       before = now;
     } catch (const store::Unavailable& error) {
@@ -152,7 +180,8 @@ Result watch(Context& context) {
 
 Result status(Context& context, const Arguments& arguments) {
   if (arguments.has("watch")) return watch(context);
-  return to_result(store::queue_status(context.session), store::list_running_outages(context.session));
+  return to_result(store::queue_status(context.session), store::list_running_outages(context.session),
+                   store::read_pauses(context.session).parts);
 }
 
 Result set_paused(Context& context, bool paused) {
@@ -174,8 +203,84 @@ Result accept_clock(Context& context, const Arguments&) {
                             " further on: retention goes on by it."};
 }
 
-Result pause(Context& context, const Arguments&) { return set_paused(context, true); }
-Result resume(Context& context, const Arguments&) { return set_paused(context, false); }
+constexpr platform::Milliseconds shortest_pause{1000};
+constexpr platform::Milliseconds longest_pause = std::chrono::hours(24 * 365);
+constexpr std::size_t longest_host = 253;
+constexpr std::size_t longest_reason = 200;
+
+/// As URLs have it: without a port, in lower case.
+std::string checked_host(const std::string& typed) {
+  auto host = std::string(webhook::host_name(webhook::host_and_port(typed)));
+  if (host.ends_with('.')) host.pop_back();
+  const bool plain = std::ranges::all_of(host, [](char c) { return c > ' ' && c < '\x7f' && c != '/'; });
+  if (host.empty() || host.size() > longest_host || !plain)
+    throw UsageError("--host must be the name or the address of a host, without a port: hooks.example.com");
+  return host;
+}
+
+/// Which part of the queue the line names; none: the whole.
+std::optional<store::Pause> named_part(const Arguments& arguments) {
+  const auto entity = arguments.id("entity");
+  const auto webhook = arguments.id("webhook");
+  const auto host = arguments.line("host", longest_host);
+  if (int{entity.has_value()} + int{webhook.has_value()} + int{host.has_value()} > 1)
+    throw UsageError("only one of --entity, --webhook and --host: each is paused and resumed by itself");
+  if (entity) return store::Pause{store::Paused::entity, std::to_string(*entity), {}, {}, {}, {}};
+  if (webhook) return store::Pause{store::Paused::webhook, std::to_string(*webhook), {}, {}, {}, {}};
+  if (host) return store::Pause{store::Paused::host, checked_host(*host), {}, {}, {}, {}};
+  return std::nullopt;
+}
+
+void require_there(store::Session& session, const store::Pause& part) {
+  if (part.what == store::Paused::webhook && !store::find_webhook(session, std::stoll(part.object)))
+    throw Failure("there is no webhook " + part.object + ": `webhook list` shows them");
+  if (part.what != store::Paused::entity) return;
+  const auto entities = store::list_entities(session);
+  if (std::ranges::find(entities, std::stoll(part.object), &store::Entity::id) == entities.end())
+    throw Failure("there is no entity " + part.object + ": `entity list` shows them");
+}
+
+std::optional<store::Pause> find_pause(store::Session& session, const store::Pause& part) {
+  const auto pauses = store::read_pauses(session).parts;
+  const auto found = std::ranges::find_if(pauses, [&](const store::Pause& pause) {
+    return pause.what == part.what && pause.object == part.object;
+  });
+  return found == pauses.end() ? std::nullopt : std::optional(*found);
+}
+
+Result pause(Context& context, const Arguments& arguments) {
+  const auto part = named_part(arguments);
+  const auto length = arguments.duration("for", shortest_pause, longest_pause);
+  const auto reason = arguments.line("reason", longest_reason, true).value_or("");
+  if (!part) {
+    if (length || arguments.has("reason"))
+      throw UsageError(
+          "--for and --reason go with --entity, --webhook or --host: the stop of all sending ends by "
+          "`queue resume` alone");
+    return set_paused(context, true);
+  }
+  require_there(context.session, *part);
+  store::pause_part(context.session, part->what, part->object, length, reason);
+  const auto made = find_pause(context.session, *part).value_or(*part);
+  return {to_row(made), describe_pause(made) + " ends that. What is in flight ends, nothing is lost."};
+}
+
+Result resume(Context& context, const Arguments& arguments) {
+  const auto part = named_part(arguments);
+  if (!part) {
+    auto result = set_paused(context, false);
+    for (const auto& pause : store::read_pauses(context.session).parts)
+      result.note += (result.note.empty() ? "" : "; ") + describe_pause(pause);
+    return result;
+  }
+  const bool was = store::resume_part(context.session, part->what, part->object);
+  return {to_row(*part),
+          "Sending to " + selector_of(*part).substr(2) + (was ? " goes on." : " was not paused.")};
+}
+
+constexpr Option paused_entity{"entity", "N", "that entity alone"};
+constexpr Option paused_webhook{"webhook", "N", "that webhook alone"};
+constexpr Option paused_host{"host", "HOST", "all webhooks whose URLs have that host, whatever the port"};
 
 }  // namespace
 
@@ -189,21 +294,35 @@ std::vector<Command> queue_commands() {
            "webhook that rests after a 429 apart).\n"
            "cortes: outages of this service itself (red: nobody answers; dns: no name server does), as "
            "each dispatcher\nsees them: what they delay is sent when they are over, and counts as no "
-           "failure.\n"
+           "failure. pausas: what `queue pause` has stopped by itself, and until when.\n"
            "With --watch: on a terminal, what changes per second since the last look; colours unless "
            "NO_COLOR is\n"
            "set. With --watch and --json: one object to a line.",
        .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"}}},
        .example = "apientidades-admin queue status --watch",
+       .recorded = Recorded::never,
        .run = status},
       {.words = "queue pause",
-       .summary = "Stop all sending at once (emergency stop); what is in flight ends",
-       .details = "The API and the evaluation system go on; what they write waits.",
-       .example = "apientidades-admin queue pause",
+       .summary = "Stop all sending at once (emergency stop), or to one entity, webhook or host; what is in "
+                  "flight ends",
+       .details = "The API and the evaluation system go on; what they write waits, and loses no attempt of "
+                  "its schedule.\n"
+                  "A pause of a part is shown by `queue status` and `webhook explain`.",
+       .options = {.options = {paused_entity,
+                               paused_webhook,
+                               paused_host,
+                               {"for", "DURATION", "ends by itself then: 30m, 2h (default: `queue resume`)"},
+                               {"reason", "TEXT", "what `queue status` tells others, up to 200 characters"}}},
+       .example =
+           "apientidades-admin queue pause --host hooks.example.com --for 2h --reason 'their maintenance'",
+       .recorded = Recorded::before,
        .run = pause},
       {.words = "queue resume",
-       .summary = "Start sending again",
+       .summary =
+           "Start sending again, to all but what is paused by itself; or to that entity, webhook or host",
+       .options = {.options = {paused_entity, paused_webhook, paused_host}},
        .example = "apientidades-admin queue resume",
+       .recorded = Recorded::before,
        .run = resume},
       {.words = "queue clock accept",
        .summary = "Believe the database's clock after a jump forward: retention goes on by it",
@@ -211,6 +330,7 @@ std::vector<Command> queue_commands() {
            "Until then nothing is purged. A clock that was set wrong is set right instead: then nothing "
            "is to be accepted.",
        .example = "apientidades-admin queue clock accept",
+       .recorded = Recorded::in_transaction,
        .run = accept_clock},
   };
 }

@@ -54,11 +54,13 @@ std::vector<Command> replay_commands() {
                                since_filter,
                                limit_filter}},
        .example = "apientidades-admin replay list --state en_curso",
+       .recorded = Recorded::never,
        .run = list},
       {.words = "replay cancel",
        .summary = "Stop a replay: what has been sent again goes on, nothing more is",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin replay cancel 5",
+       .recorded = Recorded::in_transaction,
        .run = cancel},
   };
 }

@@ -114,6 +114,7 @@ std::vector<Command> report_commands() {
                                {"until", "T", "and before then"},
                                {"csv", "", "comma-separated (RFC 4180), for a spreadsheet"}}},
        .example = "apientidades-admin report --event evaluacion.abierta --since 2d --csv",
+       .recorded = Recorded::never,
        .run = report},
   };
 }

@@ -80,6 +80,7 @@ std::vector<Command> secrets_commands() {
            "A key that is not actual and seals 0 can be removed from the file, once every process of the\n"
            "pool has reloaded: one that has not seals new secrets with it.",
        .example = "apientidades-admin secrets status",
+       .recorded = Recorded::never,
        .run = status},
       {.words = "secrets reencrypt",
        .summary = "Seal every secret again under the current key, while the service runs",
@@ -89,6 +90,7 @@ std::vector<Command> secrets_commands() {
            "reload again. In another order deliveries are held until the dispatcher has the key. It can be\n"
            "cut short and run again.",
        .example = "apientidades-admin secrets reencrypt",
+       .recorded = Recorded::before,
        .run = reencrypt},
   };
 }

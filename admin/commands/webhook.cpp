@@ -1,12 +1,19 @@
-// webhook list|show|disable|enable
+// webhook list|show|explain|disable|enable|urls|lift
+
+#include <array>
+#include <cstdio>
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
+#include "admin/explanation.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
 #include "delivery/ids.hpp"
+#include "platform/file.hpp"
+#include "store/webhooks/disabled_urls.hpp"
 #include "store/webhooks/failing.hpp"
 #include "store/webhooks/webhooks.hpp"
+#include "webhook/key_file.hpp"
 
 namespace admin {
 
@@ -86,8 +93,138 @@ Result list(Context& context, const Arguments& arguments) {
   return list_result(hooks, filter, to_row);
 }
 
+/// To a tenth.
+std::string rounded(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", number);
+  return text.data();
+}
+
+/// Those who may see the database may not all read the keys.
+std::optional<std::vector<std::string>> keys_in_file(const Context& context) {
+  try {
+    return webhook::read_key_file(context.config.settings.secrets.key_file).ids();
+  } catch (const platform::FileError&) {
+    return std::nullopt;
+  }
+}
+
+Facts facts_of(Context& context, delivery::WebhookId id) {
+  auto& session = context.session;
+  auto hook = find(session, id);
+  auto backlog = store::find_backlog(session, id);
+  if (!backlog) hook = find(session, id);  // deleted meanwhile: says so
+  return {std::move(hook),
+          std::move(backlog).value(),
+          store::read_pauses(session),
+          store::list_running_outages(session),
+          store::list_in_flight(session),
+          keys_in_file(context)};
+}
+
+std::string counted(std::int64_t count) {
+  return std::to_string(count) + (count == store::WebhookBacklog::most_counted ? " or more" : "");
+}
+
+std::string describe(const Facts& facts, const std::vector<Cause>& causes, const Ceiling& ceiling) {
+  const auto& backlog = facts.backlog;
+  std::string text = name_of(facts.webhook) + ": due " + counted(backlog.due) +
+                     (backlog.oldest_due ? " since " + platform::format_iso8601(*backlog.oldest_due) : "") +
+                     ", later " + counted(backlog.later) + ", held " + counted(backlog.held) +
+                     ", in flight " + std::to_string(in_flight_to(facts)) + ".\n";
+  if (causes.empty()) text += "Nothing waits, and nothing keeps what comes.\n";
+  for (const auto& cause : causes)
+    text += "- " + cause.name + (cause.until ? " until " + platform::format_iso8601(*cause.until) : "") +
+            ": " + cause.text + '\n';
+  text += "At most " + std::to_string(ceiling.at_once) + " at once, by each dispatcher of this configuration";
+  if (ceiling.per_second)
+    text += "; its latest attempts took " + std::to_string(*ceiling.each_ms) + " ms: at most " +
+            rounded(*ceiling.per_second) + " a second";
+  return text + ".\n";
+}
+
+Result explain(Context& context, const Arguments& arguments) {
+  const auto facts = facts_of(context, arguments.required_id());
+  const auto& settings = context.config.settings.delivery;
+  const auto causes = causes_of(facts, settings);
+  const auto ceiling = ceiling_of(facts, settings);
+  webhook::json::Array rows;
+  for (const auto& cause : causes)
+    rows.emplace_back(webhook::json::Object{
+        {"causa", cause.name}, {"hasta", time_value(cause.until)}, {"detalle", cause.text}});
+  const auto& backlog = facts.backlog;
+  return {webhook::json::Object{
+              {"id", facts.webhook.id},
+              {"entidad_id", facts.webhook.entity},
+              {"activo", facts.webhook.active},
+              {"motivo", facts.webhook.inactive_reason},
+              {"vencidas", backlog.due},
+              {"mas_antigua", time_value(backlog.oldest_due)},
+              {"futuras", backlog.later},
+              {"proximo_intento", time_value(backlog.next_attempt)},
+              {"retenidas", backlog.held},
+              {"en_curso", in_flight_to(facts)},
+              {"causas", std::move(rows)},
+              {"tope_a_la_vez", std::int64_t{ceiling.at_once}},
+              {"duracion_ms", ceiling.each_ms},
+              {"tope_por_segundo",
+               ceiling.per_second ? webhook::json::Value(webhook::json::Number{rounded(*ceiling.per_second)})
+                                  : nullptr}},
+          describe(facts, causes, ceiling)};
+}
+
 Result show(Context& context, const Arguments& arguments) {
   return {to_row(find(context.session, arguments.required_id()))};
+}
+
+/// Active webhooks of the entity that go to the same target under another id: they are not disabled with it.
+std::string others_beside(store::Session& session, const store::Webhook& hook) {
+  std::string others;
+  store::ListFilter filter;
+  filter.entity = hook.entity;
+  for (const auto& other : store::list_webhooks(session, filter)) {
+    if (other.id != hook.id && other.active && store::is_disabled({hook.url}, other.url))
+      others += "webhook " + std::to_string(other.id) +
+                " of the entity goes to the same URL and is active: `webhook disable " +
+                std::to_string(other.id) + "` holds its deliveries, too. ";
+  }
+  return others;
+}
+
+/// A URL that it went to when it was disabled stays so.
+std::string left_disabled(store::Session& session, const store::Webhook& hook) {
+  std::string left;
+  store::ListFilter filter;
+  filter.webhook = hook.id;
+  for (const auto& url : store::list_disabled_urls(session, filter))
+    left += "where it went before stays disabled: `webhook lift --entity " + std::to_string(url.entity) +
+            " --url '" + url.url + "'` lifts that. ";
+  return left;
+}
+
+webhook::json::Object to_row(const store::DisabledUrl& url) {
+  return {{"entidad_id", url.entity},
+          {"url", url.url},
+          {"webhook_id", url.webhook},
+          {"desactivada_en", time_value(url.since)}};
+}
+
+Result urls(Context& context, const Arguments& arguments) {
+  const auto filter = read_filter(arguments, states, platform::utc_now());
+  return list_result(store::list_disabled_urls(context.session, one_more(filter)), filter,
+                     [](const store::DisabledUrl& url) { return to_row(url); });
+}
+
+Result lift(Context& context, const Arguments& arguments) {
+  const auto entity = arguments.required_id("entity");
+  const auto url = arguments.text("url").value();
+  const auto lifted = store::lift_disabled_url(context.session, entity, url);
+  if (lifted == 0)
+    throw Failure("no such URL is disabled for entity " + std::to_string(entity) +
+                  ": `webhook urls --entity " + std::to_string(entity) + "` lists those that are");
+  return {webhook::json::Object{{"entidad_id", entity}, {"url", url}},
+          "Entity " + std::to_string(entity) +
+              " may use the URL again; webhooks that are inactive stay so until `webhook enable`."};
 }
 
 Result disable(Context& context, const Arguments& arguments) {
@@ -95,9 +232,11 @@ Result disable(Context& context, const Arguments& arguments) {
   store::disable_webhook(context.session, before.id, store::disabled_by_operator);
   const auto after = find(context.session, before.id);
   const std::string done = before.active ? " is inactive now" : " was inactive already";
-  return {to_row(after), name_of(after) + done + " (" + after.inactive_reason.value_or("") +
-                             "): its deliveries are held until `webhook enable " + std::to_string(after.id) +
-                             "`."};
+  Result result{to_row(after), name_of(after) + done + " (" + after.inactive_reason.value_or("") +
+                                   "): its deliveries are held until `webhook enable " +
+                                   std::to_string(after.id) + "`."};
+  result.note = others_beside(context.session, after);
+  return result;
 }
 
 Result enable(Context& context, const Arguments& arguments) {
@@ -109,9 +248,11 @@ Result enable(Context& context, const Arguments& arguments) {
   const auto cancelled = done ? done->cancelled : 0;
   row.emplace_back("entregas_liberadas", static_cast<std::int64_t>(released));
   row.emplace_back("entregas_canceladas", static_cast<std::int64_t>(cancelled));
-  return {std::move(row), name_of(after) + (before.active ? " was active already" : " is active now") + "; " +
-                              "deliveries released: " + std::to_string(released) +
-                              ", cancelled: " + std::to_string(cancelled) + "."};
+  Result result{std::move(row), name_of(after) + (before.active ? " was active already" : " is active now") +
+                                    "; " + "deliveries released: " + std::to_string(released) +
+                                    ", cancelled: " + std::to_string(cancelled) + "."};
+  result.note = left_disabled(context.session, after);
+  return result;
 }
 
 }  // namespace
@@ -135,24 +276,60 @@ std::vector<Command> webhook_commands() {
                                since_filter,
                                limit_filter}},
        .example = "apientidades-admin webhook list --state inactivo",
+       .recorded = Recorded::never,
        .run = list},
       {.words = "webhook show",
        .summary = "Show one webhook",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin webhook show 3",
+       .recorded = Recorded::never,
        .run = show},
+      {.words = "webhook explain",
+       .summary =
+           "Explain why what waits for a webhook waits, until when, and how much can be sent to it at most",
+       .details = "causa: sin_despachador, corte, cola_pausada, pausa, entidad_desactivada, inactivo, "
+                  "secreto_ilegible, "
+                  "descanso (after a\n429), reintento (its schedule), adelanto (a probe before that), sondeo "
+                  "(one at a time after a "
+                  "failure),\nlimite_webhook, limite_host, limite_total, retenida, turno (its fair share). "
+                  "Counts end at 10000.",
+       .options = {.id = IdWord::required},
+       .example = "apientidades-admin webhook explain 3",
+       .recorded = Recorded::never,
+       .run = explain},
       {.words = "webhook disable",
        .summary = "Hold the deliveries of a webhook until `webhook enable`",
-       .details = "What is being sent at this moment ends. The entity sees activo: false.",
+       .details =
+           "What is being sent at this moment ends. The entity sees activo: false. It cannot be evaded: the "
+           "entity's\nwebhooks that are registered with its URL, however it is spelt, are inactive until it "
+           "is lifted.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin webhook disable 3",
+       .recorded = Recorded::in_transaction,
        .run = disable},
       {.words = "webhook enable",
        .summary = "Make a webhook active again and send what was held, or cancel it",
        .options = {.id = IdWord::required,
                    .options = {{"discard", "", "cancel what was held or waits, instead of sending it"}}},
        .example = "apientidades-admin webhook enable 3 --discard",
+       .recorded = Recorded::before,
        .run = enable},
+      {.words = "webhook urls",
+       .summary =
+           "List the URLs that `webhook disable` has disabled for an entity, whatever became of the webhook",
+       .options = {.options = {entity_filter, webhook_filter, since_filter, limit_filter}},
+       .example = "apientidades-admin webhook urls --entity 7",
+       .recorded = Recorded::never,
+       .run = urls},
+      {.words = "webhook lift",
+       .summary =
+           "Let an entity use a URL again that `webhook disable` has disabled, once its webhook is gone",
+       .details = "`webhook enable` does it for the URL of a webhook that is there.",
+       .options = {.options = {{"entity", "N", "whose URL it is", true},
+                               {"url", "URL", "as `webhook urls` shows it, or another spelling", true}}},
+       .example = "apientidades-admin webhook lift --entity 7 --url https://hooks.example.com/avisos",
+       .recorded = Recorded::in_transaction,
+       .run = lift},
   };
 }
 

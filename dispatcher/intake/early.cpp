@@ -47,10 +47,12 @@ std::vector<delivery::WebhookId> ids_of(const std::vector<store::EarlyWebhook>& 
 
 /// What became of them since they were found. Those that may be tried stay in `webhooks`.
 std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
-    store::Session& session, EarlyWebhooks& early, std::vector<store::EarlyWebhook>& webhooks) {
+    store::Session& session, QueueScanner& scanner, std::vector<store::EarlyWebhook>& webhooks) {
+  auto& early = scanner.early();
+  auto loaded = store::load_receiving(session, ids_of(webhooks));
+  rest_paused(scanner.paused_parts(), loaded);
   std::map<delivery::WebhookId, store::ReceivingWebhook> receiving;
-  for (auto& webhook : store::load_receiving(session, ids_of(webhooks)))
-    receiving.emplace(webhook.target.webhook, std::move(webhook));
+  for (auto& webhook : loaded) receiving.emplace(webhook.target.webhook, std::move(webhook));
   std::vector<store::EarlyChange> ended;
   std::erase_if(webhooks, [&](const store::EarlyWebhook& webhook) {
     const auto found = receiving.find(webhook.id);
@@ -80,15 +82,16 @@ void Intake::claim_early(store::Session& session, QueueScanner& scanner, deliver
                          LeasedBatch& into) {
   if (slots.full()) return;
   into.leased_at = monotonic_now();
-  claim_recovering(session, scanner.early(), into);
-  claim_probes(session, scanner.early(), into);
+  claim_recovering(session, scanner, into);
+  claim_probes(session, scanner, into);
 }
 
-void Intake::claim_recovering(store::Session& session, EarlyWebhooks& early, LeasedBatch& into) {
+void Intake::claim_recovering(store::Session& session, QueueScanner& scanner, LeasedBatch& into) {
+  auto& early = scanner.early();
   auto webhooks = early.next(webhooks_at_once, monotonic_now());
   if (webhooks.empty()) return;
   const Asked asked(early, webhooks);
-  const auto receiving = keep_receiving(session, early, webhooks);
+  const auto receiving = keep_receiving(session, scanner, webhooks);
   std::map<delivery::WebhookId, store::EarlyWebhook> requested;
   std::vector<store::EarlyRequest> requests;
   for (const auto& webhook : webhooks) {
@@ -114,12 +117,13 @@ void Intake::claim_recovering(store::Session& session, EarlyWebhooks& early, Lea
   store::change_early(session, done);
 }
 
-void Intake::claim_probes(store::Session& session, EarlyWebhooks& early, LeasedBatch& into) {
+void Intake::claim_probes(store::Session& session, QueueScanner& scanner, LeasedBatch& into) {
+  auto& early = scanner.early();
   if (settings_.probe_interval.count() == 0) return;
   auto webhooks = early.next_probes(webhooks_at_once, monotonic_now());
   if (webhooks.empty()) return;
   const Asked asked(early, webhooks);
-  const auto receiving = keep_receiving(session, early, webhooks);
+  const auto receiving = keep_receiving(session, scanner, webhooks);
   std::erase_if(webhooks, [&](const store::EarlyWebhook& webhook) {
     if (into.grants.take_new(destination_of(receiving.at(webhook.id)))) return false;
     early.postpone(webhook.id, monotonic_now() + no_slot_wait);

@@ -40,6 +40,16 @@ std::vector<delivery::NotificationId> ids_of(const Notifications& notifications)
   return ids;
 }
 
+void rest_paused(const PausedParts& paused, std::map<delivery::EntityId, store::Recipient>& recipients) {
+  const auto now = monotonic_now();
+  for (auto& [entity, recipient] : recipients) {
+    for (auto& subscriber : recipient.webhooks) {
+      const auto& [webhook, url, secret, previous] = subscriber.target;
+      if (paused.left(entity, webhook, url, now).count() > 0) subscriber.resting = true;
+    }
+  }
+}
+
 std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification>& notifications) {
   std::set<delivery::EntityId> entities;
   for (const auto& notification : notifications) entities.insert(notification.entity);
@@ -305,6 +315,7 @@ void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
   const auto created = store::transaction(session, [&] {
     held = store::lock_pending(session, ids_of(part));
     recipients = store::load_recipients(session, entities_of(part));
+    rest_paused(scanner.paused_parts(), recipients);
     grants.emplace(turn.slots);
     plan = plan_fan_out(part, held, recipients, *grants, turn.ahead);
     return store::write_fan_out(session, plan.fan_out, lease);

@@ -78,6 +78,16 @@ std::vector<store::ClaimRequest> plan_claims(const delivery::FairSlots::Candidat
 
 }  // namespace
 
+void rest_paused(PausedParts& paused, std::vector<store::ReceivingWebhook>& receiving) {
+  const auto now = monotonic_now();
+  for (auto& webhook : receiving) {
+    const auto left = paused.left(webhook.entity, webhook.target.webhook, webhook.target.url, now);
+    if (left.count() <= 0) continue;
+    webhook.rest = std::max(webhook.rest, left);
+    paused.put_off(webhook.target.webhook);
+  }
+}
+
 Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics)
     : settings_(settings),
       log_(log),
@@ -108,6 +118,7 @@ void Intake::claim(store::Session& session, QueueScanner& scanner, delivery::Fai
   candidates.webhooks.insert(candidates.webhooks.end(), unidentified.begin(), unidentified.end());
   if (candidates.webhooks.empty()) return;
   auto receiving = store::load_receiving(session, candidates.webhooks);
+  rest_paused(scanner.paused_parts(), receiving);
   unidentified_.erase(unidentified_.begin(),
                       unidentified_.begin() + static_cast<std::ptrdiff_t>(unidentified.size()));
   into.worked = quarantine_who_cannot(ready, slots, candidates.webhooks, receiving) || !unidentified_.empty();

@@ -39,6 +39,9 @@ struct LeasedBatch {
   bool worked = false;                  // something was done, even if there is nothing to send
 };
 
+/// What is paused rests until that ends.
+void rest_paused(PausedParts& paused, std::vector<store::ReceivingWebhook>& receiving);
+
 class Intake {
  public:
   /// `metrics` outlives it.
@@ -77,8 +80,8 @@ class Intake {
   std::vector<delivery::WebhookId> take_due(ReadyWebhooks& ready, delivery::FairSlots& slots);
   void claim_part(store::Session& session, ReadyWebhooks& ready, delivery::FairSlots& slots,
                   const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
-  void claim_recovering(store::Session& session, EarlyWebhooks& early, LeasedBatch& into);
-  void claim_probes(store::Session& session, EarlyWebhooks& early, LeasedBatch& into);
+  void claim_recovering(store::Session& session, QueueScanner& scanner, LeasedBatch& into);
+  void claim_probes(store::Session& session, QueueScanner& scanner, LeasedBatch& into);
   /// A batch of the fan-out, in one transaction or, where the database refuses some of it, in several.
   using Pick = ReadyEntities::Pick;
   struct Batch;

@@ -1,9 +1,10 @@
 #include "intake/queue_scanner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "schedule/id_ranges.hpp"
-#include "store/backlog/queue.hpp"
+#include "store/backlog/pauses.hpp"
 
 namespace dispatcher {
 
@@ -126,7 +127,12 @@ Milliseconds QueueScanner::interval(bool new_ones, MonotonicTime now) const {
 }
 
 void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
-  paused_ = store::is_paused(session);
+  auto pauses = store::read_pauses(session);
+  paused_ = pauses.everything;
+  for (const auto webhook : paused_parts_.update(std::move(pauses.parts), now)) {
+    webhooks_.postpone(webhook, now);
+    early_.postpone(webhook, now);
+  }
   next_pause_check_ = now + pause_interval;
 }
 

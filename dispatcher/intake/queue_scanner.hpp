@@ -10,6 +10,7 @@
 #include "intake/pacer.hpp"
 #include "platform/config.hpp"
 #include "schedule/early_webhooks.hpp"
+#include "schedule/paused_parts.hpp"
 #include "schedule/ready_entities.hpp"
 #include "schedule/ready_webhooks.hpp"
 #include "store/backlog/queue_scan.hpp"
@@ -34,6 +35,7 @@ class QueueScanner {
   platform::MonotonicTime next_look() const { return pacer_.next(); }
 
   bool paused() const { return paused_; }
+  PausedParts& paused_parts() { return paused_parts_; }
   ReadyEntities& entities() { return entities_; }
   ReadyWebhooks& webhooks() { return webhooks_; }
   EarlyWebhooks& early() { return early_; }
@@ -62,6 +64,7 @@ class QueueScanner {
   bool missed_some_ = true;
   bool search_covers_missed_ = false;
   bool paused_ = true;  // until it has looked
+  PausedParts paused_parts_;
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;
   EarlyWebhooks early_;

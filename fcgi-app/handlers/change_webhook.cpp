@@ -34,6 +34,8 @@ Response change_webhook(const Call& call) {
       throw no_such_webhook();
     case store::WebhookChanged::operator_disabled:
       throw Conflict("El operador ha desactivado el webhook y solo él puede reactivarlo");
+    case store::WebhookChanged::url_disabled:
+      throw Conflict("url: el operador la ha desactivado para la entidad y solo él puede reactivarla");
     case store::WebhookChanged::unexpected:
       throw unmet(call.preconditions);
   }

@@ -119,6 +119,21 @@ std::vector<std::string> journal_fields(LogLevel level, std::string_view message
   return result;
 }
 
+namespace {
+/// False: it could not be handed over.
+bool send_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  auto texts = journal_fields(level, message, fields);
+  std::vector<iovec> parts;
+  parts.reserve(texts.size());
+  for (auto& text : texts) parts.push_back({text.data(), text.size()});
+  return sd_journal_sendv(parts.data(), static_cast<int>(parts.size())) == 0;
+}
+}  // namespace
+
+void write_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  send_to_journal(level, message, fields);
+}
+
 Log::Log(LogLevel minimum) : logger_(make_logger(spdlog_level(minimum))), journal_(stderr_is_journal()) {}
 
 Log Log::with_own_lock() const {
@@ -127,14 +142,9 @@ Log Log::with_own_lock() const {
   return own;
 }
 
-/// False: it could not be handed over.
 bool Log::write_to_journal(LogLevel level, std::string_view message,
                            std::initializer_list<LogField> fields) const {
-  auto texts = journal_fields(level, message, fields);
-  std::vector<iovec> parts;
-  parts.reserve(texts.size());
-  for (auto& text : texts) parts.push_back({text.data(), text.size()});
-  return sd_journal_sendv(parts.data(), static_cast<int>(parts.size())) == 0;
+  return send_to_journal(level, message, fields);
 }
 
 void Log::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) const {

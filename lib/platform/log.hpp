@@ -52,6 +52,10 @@ class Log {
   bool journal_;  // standard error is the journal
 };
 
+/// An entry of its own in the journal, wherever standard error goes: what a person did, for example. Nothing
+/// happens where there is no journal.
+void write_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
+
 /// `message key=value …`, as written after the level. Pure, for tests.
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields);
 

@@ -248,6 +248,59 @@ TargetUrl judge(std::string_view url, const std::vector<HostOverride>& overrides
   return {text, std::move(host), dial.port};
 }
 
+int hex_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  const char letter = static_cast<char>(c | 0x20);
+  return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+bool is_unreserved(char c) {
+  return platform::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
+/// A server decodes the path before it looks for it; these would read as something else.
+bool is_plain_in_path(char c) {
+  return c > ' ' && c < '\x7f' && c != '?' && c != '#' && c != '%' && c != '\\';
+}
+
+/// What stands for itself is decoded, and the digits of what stays encoded are upper case.
+std::string decode(std::string_view text, bool (*stands_for_itself)(char)) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const int high = text[at] == '%' && at + 2 < text.size() ? hex_digit(text[at + 1]) : -1;
+    const int low = high >= 0 ? hex_digit(text[at + 2]) : -1;
+    if (low < 0) {
+      result += text[at];
+      continue;
+    }
+    const char decoded = static_cast<char>(high * 16 + low);
+    if (stands_for_itself(decoded))
+      result += decoded;
+    else
+      (result += '%').append({digits[static_cast<std::size_t>(high)], digits[static_cast<std::size_t>(low)]});
+    at += 2;
+  }
+  return result;
+}
+
+/// Without dot segments and empty ones.
+std::string plain_path(std::string_view path) {
+  const std::string decoded = decode(path, is_plain_in_path);
+  std::vector<std::string_view> segments;
+  bool ends_in_slash = true;
+  for (std::string_view rest = decoded; !rest.empty();) {
+    const auto end = std::min(rest.find('/'), rest.size());
+    const auto segment = rest.substr(0, end);
+    ends_in_slash = end < rest.size() || segment.empty() || segment == "." || segment == "..";
+    if (segment == ".." && !segments.empty()) segments.pop_back();
+    if (!segment.empty() && segment != "." && segment != "..") segments.push_back(segment);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::string result;
+  for (const auto segment : segments) result.append("/").append(segment);
+  return ends_in_slash || result.empty() ? result + '/' : result;
+}
+
 }  // namespace
 
 std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
@@ -277,6 +330,22 @@ std::string host_and_port(std::string_view stored_url) {
   const bool names_port =
       result.find(':', address_end == std::string::npos ? 0 : address_end) != std::string::npos;
   return names_port ? result : result + ":443";
+}
+
+std::string comparable_url(std::string_view stored_url) {
+  auto authority = host_and_port(stored_url);
+  auto host = std::string(host_name(authority));
+  const auto port =
+      platform::parse_number<std::uint32_t>(authority.substr(authority.rfind(':') + 1)).value_or(0);
+  if (const auto address = IpAddress::parse(host)) host = address->to_string();
+  if (host.ends_with('.')) host.pop_back();
+  std::string_view tail = stored_url;
+  if (tail.starts_with(scheme)) tail.remove_prefix(scheme.size());
+  tail.remove_prefix(std::min(tail.find_first_of(host_end), tail.size()));
+  const auto query = std::min(tail.find('?'), tail.size());
+  auto result = host + ' ' + std::to_string(port) + ' ' + plain_path(tail.substr(0, query));
+  if (query + 1 < tail.size()) result += '?' + decode(tail.substr(query + 1), is_unreserved);
+  return result;
 }
 
 }  // namespace webhook

@@ -34,6 +34,10 @@ std::string host_and_port(std::string_view stored_url);
 /// Of such a text: the name, or the address without brackets. A view of it.
 std::string_view host_name(std::string_view host_and_port);
 
+/// One spelling for all URLs, as they are stored, that end at the same target (RFC 3986, 6.2.2 and 6.2.3;
+/// what servers commonly take for the same path, too). To compare: never dialled, never shown.
+std::string comparable_url(std::string_view stored_url);
+
 /// The override that covers a host (case-insensitive; the first that matches), or nullptr.
 const platform::HostOverride* find_override(std::string_view host,
                                             const std::vector<platform::HostOverride>& overrides);

@@ -1,2 +1,26 @@
--- apientidades-admin: migrations and every operation of the operator, within this one database.
-GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW ON * TO 'apientidades_admin'@'localhost';
+-- apientidades-admin: migrations and every operation of the operator, within this one database. What is in the audit it can
+-- neither change nor remove (retention does, as the dispatcher): a right to all tables cannot be taken back for one of them, so
+-- each has its own. With CREATE, a right to a table that is still to be made can be granted.
+GRANT SELECT, INSERT, CREATE, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW ON * TO 'apientidades_admin'@'localhost';
+GRANT CREATE, DROP ON notificaciones_resultado TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON altas_webhook TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON cambios_webhook TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON claves_idempotencia TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON control_envio TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON cortes_envio TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON entidades TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON entregas TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON intentos_entrega TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON migraciones TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON notificaciones_apartadas TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON notificaciones_pendientes TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON pausas_envio TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON pruebas_pendientes TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON reenvios TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON reenvios_entregas TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON reloj_visto TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON tokens_acceso TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON turnos_prueba TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON urls_desactivadas TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON webhook_ejecuciones TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON webhooks TO 'apientidades_admin'@'localhost';

@@ -10,6 +10,7 @@ GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta, f
               secreto_b_sellado, secreto_vigente, secreto_huella, version_secreto, version_huella, secreto_anterior_hasta,
               fecha_modificacion, fecha_baja)
   ON webhooks TO 'apientidades_api'@'localhost';
+GRANT SELECT (entidad_id, url) ON urls_desactivadas TO 'apientidades_api'@'localhost';
 GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos, fallos_desde, fallos_ultimo)
   ON webhook_ejecuciones TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, evento, datos, estado, origen, ocurrida_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)

@@ -207,7 +207,7 @@ def test_every_change_is_on_record_with_its_token(entity, stack):
     patch(entity, hook, {"eventos": EVENTS[:2]})
     assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
     token = stack.admin("token", "list", "--entity", entity.id)[0]["id"]
-    entries = stack.admin("audit", "list", "--entity", entity.id)
+    entries = [e for e in stack.admin("audit", "list", "--entity", entity.id) if not e["operador"]]
     assert [(e["accion"], e["objeto"], e["token_id"]) for e in entries] == [
         (what, f"webhook {hook.id}", token) for what in ("alta", "cambio", "baja")]
     assert json.loads(entries[1]["detalle"]) == {"eventos": {"antes": EVENTS[:1], "ahora": EVENTS[:2]}}
@@ -231,3 +231,27 @@ def test_many_changes_in_an_hour_are_too_many(entity, stack):
     finally:
         stack.stop("fcgi")
         stack.start("fcgi")
+
+
+def test_what_the_operator_disabled_stays_so_whatever_becomes_of_the_webhook(entity, stack):
+    hook, other = entity.register(EVENTS[:1]), entity.register(EVENTS[:1])
+    name = hook.url.removeprefix("https://")
+    host, path = name.split("/")
+    spellings = [hook.url, f"https://{host.upper()}/{path}", f"https://{host}//{path}", f"https://{host}/x/..//%{ord(path[0]):x}{path[1:]}",
+                 f"https://{host.replace(':', '.:')}/{path}", f"{hook.url}?"]
+    stack.admin("webhook", "disable", hook.id)
+    assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
+    for url in spellings:
+        created = entity.api("POST", BASE, json_body={"url": url, "eventos": EVENTS[:1]})
+        assert created.status == 201 and created.json()["activo"] is False, url
+        again = f"{BASE}/{created.json()['id']}"
+        assert entity.api("GET", again).json()["motivo"] == "operador", "the entity reads why"
+        assert entity.api("PATCH", again, json_body={"activo": True}).status == 409
+        assert entity.api("DELETE", again).status == 200
+        refused = patch(entity, other, {"url": url})
+        assert (refused.status, refused.message) == (409, "url: el operador la ha desactivado para la entidad y solo él puede reactivarla"), url
+    assert seen(entity, other).json()["url"] == other.url
+    listed = [row for row in stack.admin("webhook", "urls", "--entity", entity.id)]
+    assert [row["url"] for row in listed] == [hook.url]
+    stack.admin("webhook", "lift", "--entity", entity.id, "--url", spellings[-1])
+    assert patch(entity, other, {"url": hook.url}).json()["activo"] is True

@@ -130,7 +130,7 @@ def test_the_same_while_it_is_pending_and_one_range_at_a_time(entity, receiver, 
     assert progress(entity, hook, number, "DELETE")["estado"] == "cancelado"
     assert progress(entity, hook, number, "DELETE")["estado"] == "cancelado"
     accepted(replay_all(entity, hook))
-    entries = entity.stack.admin("audit", "list", "--entity", entity.id)
+    entries = [e for e in entity.stack.admin("audit", "list", "--entity", entity.id) if not e["operador"]]
     assert [e["accion"] for e in entries] == ["alta"] + ["reenvio"] * 4
     assert json.loads(entries[1]["detalle"])["entrega"] == delivered["id"]
     listed = entity.stack.admin("replay", "list", "--entity", entity.id)

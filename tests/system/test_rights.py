@@ -49,6 +49,11 @@ FORBIDDEN = {
         " VALUES (1, 1, 1, 'pendiente', NOW(), NOW())",
     ],
 }
+FORBIDDEN_TO_ADMIN = [
+    "UPDATE auditoria SET detalle = ''", "DELETE FROM auditoria", "TRUNCATE TABLE auditoria", "DROP TABLE auditoria",
+    "REPLACE INTO auditoria (id, accion, detalle) VALUES (1, 'x', '{}')", "ALTER TABLE auditoria RENAME TO otra",
+    "INSERT INTO auditoria (id, accion, detalle) VALUES (1, 'x', '{}') ON DUPLICATE KEY UPDATE detalle = ''",
+    "SET GLOBAL max_connections = 1", "SELECT * FROM mysql.user", "GRANT DELETE ON auditoria TO 'apientidades_admin'@'localhost'"]
 OF_NOBODY = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE webhooks ADD mia INT",
              "SELECT * FROM mysql.global_priv", "SET GLOBAL max_connections = 1",
              "GRANT SELECT ON *.* TO 'apientidades_api'@'localhost'",
@@ -56,7 +61,8 @@ OF_NOBODY = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE web
 
 
 @pytest.mark.parametrize("user, statement", [
-    (user, statement) for user in FORBIDDEN for statement in FORBIDDEN[user] + OF_NOBODY])
+    (user, statement) for user in FORBIDDEN for statement in FORBIDDEN[user] + OF_NOBODY] + [
+    ("admin", statement) for statement in FORBIDDEN_TO_ADMIN])
 def test_a_program_may_do_no_more_than_its_work(stack, user, statement):
     password = Path(stack.env["SECRETS_DIR"], f"{user}.password").read_text().strip()
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], f"apientidades_{user}", password)
@@ -66,3 +72,13 @@ def test_a_program_may_do_no_more_than_its_work(stack, user, statement):
         assert caught.value.code in DENIED + (1045,), caught.value
     finally:
         session.close()
+
+
+def test_the_operator_may_change_every_table_but_the_audit(stack):
+    """A migration that makes a table is granted in sql/grants/admin.sql."""
+    tables = {row[0] for row in stack.sql("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+                                          " AND table_type = 'BASE TABLE'")}
+    changed = {row[0] for row in stack.sql(
+        "SELECT table_name FROM information_schema.table_privileges WHERE table_schema = DATABASE() AND privilege_type = 'DELETE'"
+        " AND grantee = \"'apientidades_admin'@'localhost'\"")}
+    assert tables - changed == {"auditoria"} and changed <= tables

@@ -409,4 +409,38 @@ BOOST_AUTO_TEST_CASE(what_requests_to_a_url_share_is_its_host_and_port) {
   BOOST_TEST(webhook::host_and_port("https://[2001:db8::1]:8443/") == "[2001:db8::1]:8443");
 }
 
+BOOST_AUTO_TEST_CASE(spellings_of_one_target_compare_equal) {
+  const auto same = [](std::string_view one, std::string_view other) {
+    return webhook::comparable_url(one) == webhook::comparable_url(other);
+  };
+  const std::string_view url = "https://hooks.example.com/avisos/uno?clave=a%20b";
+  for (const std::string_view other : {"https://HOOKS.example.com/avisos/uno?clave=a%20b",
+                                       "https://hooks.example.com:443/avisos/uno?clave=a%20b",
+                                       "https://hooks.example.com:0443/avisos/uno?clave=a%20b",
+                                       "https://hooks.example.com./avisos/uno?clave=a%20b",
+                                       "https://hooks.example.com/%61visos/un%6f?clave=a%20b",
+                                       "https://hooks.example.com/%61visos%2Funo?clave=a%20b",
+                                       "https://hooks.example.com//avisos/./uno?clave=a%20b",
+                                       "https://hooks.example.com/x/../avisos/uno?clave=a%20b",
+                                       "https://hooks.example.com/x/%2e%2E/avisos/uno?clave=a%20b",
+                                       "https://hooks.example.com/../avisos/uno?clave=a%20b",
+                                       "https://hooks.example.com/avisos/uno?%63lave=a%20b"})
+    BOOST_TEST(same(url, other), other);
+  for (const std::string_view other :
+       {"https://hooks.example.com/avisos/Uno?clave=a%20b",
+        "https://hooks.example.com:8443/avisos/uno?clave=a%20b",
+        "https://hooks.example.com/avisos/uno/?clave=a%20b",
+        "https://hooks.example.com/avisos/uno?clave=a%26b", "https://hooks.example.com/avisos/uno",
+        "https://a.hooks.example.com/avisos/uno?clave=a%20b",
+        "https://hooks.example.com/avisos/uno%3Fclave=a%20b"})
+    BOOST_TEST(!same(url, other), other);
+  BOOST_TEST(same("https://hooks.example.com", "https://hooks.example.com/?"));
+  BOOST_TEST(same("https://hooks.example.com/a/", "https://hooks.example.com/a/b/.."));
+  BOOST_TEST(same("https://hooks.example.com/%c3%a1", "https://hooks.example.com/%C3%A1"));
+  BOOST_TEST(!same("https://hooks.example.com/%c3%a1", "https://hooks.example.com/%C3%A0"));
+  BOOST_TEST(same("https://[2001:DB8::1]/", "https://[2001:db8:0::1]:443"));
+  BOOST_TEST(!same("https://hooks.example.com/%", "https://hooks.example.com/%2"));
+  BOOST_TEST(!same("https://hooks.example.com/%2541", "https://hooks.example.com/A"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

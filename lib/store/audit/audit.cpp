@@ -9,10 +9,14 @@ namespace {
 constexpr std::string_view insert_entry = R"sql(
   INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle) VALUES (?, ?, ?, ?, ?))sql";
 
+constexpr std::string_view insert_operator_entry = R"sql(
+  INSERT INTO auditoria (entidad_id, operador, accion, objeto, webhook_id, detalle)
+  VALUES (COALESCE(?, (SELECT entidad_id FROM webhooks WHERE id = ?)), ?, ?, ?, ?, ?))sql";
+
 /// The newest that fit a filter, oldest first.
 constexpr std::string_view filtered_entries = R"sql(
   SELECT * FROM (
-    SELECT id, CAST(ocurrida_en AS CHAR) AS ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle
+    SELECT id, CAST(ocurrida_en AS CHAR) AS ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle, operador, objeto
     FROM auditoria
     WHERE (? IS NULL OR entidad_id = ?) AND (? IS NULL OR webhook_id = ?) AND (? IS NULL OR ocurrida_en >= ?)
     ORDER BY id DESC LIMIT ?) newest
@@ -51,13 +55,19 @@ void note_change(Session& session, const Author& author, AuditedAction action, W
   session.update(insert_entry, author.entity, author.token, name(action), webhook, detail);
 }
 
+void note_operator_action(Session& session, const OperatorAction& action) {
+  session.update(insert_operator_entry, action.entity, action.webhook, action.who, action.action,
+                 action.object, action.webhook, action.detail);
+}
+
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter) {
   std::vector<AuditEntry> result;
   for (const auto& row : session.query(filtered_entries, filter.entity, filter.entity, filter.webhook,
                                        filter.webhook, filter.since, filter.since, filter.limit)) {
-    result.push_back({row.integer("id"), row.time("ocurrida_en"), row.integer("entidad_id"),
+    result.push_back({row.integer("id"), row.time("ocurrida_en"), row.optional_integer("entidad_id"),
                       row.optional_integer("token_id"), row.text("accion"),
-                      row.optional_integer("webhook_id"), row.text("detalle")});
+                      row.optional_integer("webhook_id"), row.text("detalle"), row.optional_text("operador"),
+                      row.optional_text("objeto")});
   }
   return result;
 }

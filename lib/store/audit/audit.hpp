@@ -23,14 +23,27 @@ enum class AuditedAction { registered, changed, secret_changed, deleted, replaye
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail);
 
+/// What the operator does, by apientidades-admin.
+struct OperatorAction {
+  std::string who;     // login, uid and host
+  std::string action;  // the words of the command
+  std::string object;  // `token 3`
+  std::optional<EntityId> entity{};
+  std::optional<WebhookId> webhook{};  // whose entity is noted where that is not given
+  std::string detail;                  // JSON: what was typed
+};
+void note_operator_action(Session& session, const OperatorAction& action);
+
 struct AuditEntry {
   std::int64_t id;
   UtcTime at;
-  EntityId entity;
+  std::optional<EntityId> entity;  // none: the operator's, of no entity
   std::optional<TokenId> token;
-  std::string action;  // alta, cambio, secreto, baja, reenvio
+  std::string action;  // alta, cambio, secreto, baja, reenvio; or the operator's command
   std::optional<WebhookId> webhook;
   std::string detail;
+  std::optional<std::string> operator_name;  // none: it came through the API
+  std::optional<std::string> object;         // of the operator's
 };
 /// Of `filter`: entity, webhook, since and limit.
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter);

@@ -243,6 +243,7 @@ void Session::Impl::connect_to(const std::string& address) {
   // The connector asks for REPEATABLE READ on every connect, whose gap locks would block the evaluation
   // system's inserts.
   execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+  if (options.read_only) execute("SET SESSION TRANSACTION READ ONLY");
   if (tls) require_tls();
   if (hosts.several()) require_member();
 }

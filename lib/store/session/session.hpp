@@ -22,11 +22,16 @@ struct SessionOptions {
   /// Takes the place of a longer read_timeout_s (but for 0) when there are several servers: one that is
   /// silent for so long is away. More than the 5 s to 6 s for which a cluster stands still when a node dies.
   int failover_s = 7;
+  bool read_only = false;  // the server refuses what would change a row (error 1792)
   /// Told of every error but DuplicateKey, before it is thrown, on the session's thread. Must not throw.
   std::function<void(const DatabaseError&)> on_error{};
   /// Told, of several servers, of each that cannot be used before the next one is tried. Must not throw.
   std::function<void(const std::string& error)> on_skipped{};
 };
+
+namespace detail {
+class OpenTransaction;
+}
 
 /// One connection, used by one thread at a time. It connects at first use and, after a loss, again at the
 /// next one. Every connection is UTC, READ COMMITTED, strict and utf8mb4; with tls_ca, verified TLS or an
@@ -74,13 +79,15 @@ class Session {
   void disconnect() noexcept;
 
  private:
+  friend class detail::OpenTransaction;
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  bool in_transaction_ = false;
 };
 
 /// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times, but for a LockTimeout
-/// or an Interrupted. Any other exception rolls back. COMMIT is a statement: Connection::commit() hides
-/// errors.
+/// or an Interrupted. Any other exception rolls back. Within another one it is a part of that, which commits
+/// or repeats the whole. COMMIT is a statement: Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);
 

@@ -9,6 +9,19 @@
 namespace store {
 
 namespace detail {
+/// While it lives, transactions of the session are parts of this one.
+class OpenTransaction {
+ public:
+  explicit OpenTransaction(Session& session) : session_(session) { session_.in_transaction_ = true; }
+  ~OpenTransaction() { session_.in_transaction_ = false; }
+  OpenTransaction(const OpenTransaction&) = delete;
+  OpenTransaction& operator=(const OpenTransaction&) = delete;
+  static bool runs(const Session& session) { return session.in_transaction_; }
+
+ private:
+  Session& session_;
+};
+
 void rollback(Session& session) noexcept;
 /// Waits a little, longer and at random each time, so that those in conflict do not meet again.
 void back_off(unsigned attempt);
@@ -17,6 +30,7 @@ inline constexpr unsigned max_attempts = 5;
 template <class F>
 auto attempt_transaction(Session& session, F& body) {
   session.execute("START TRANSACTION");
+  const OpenTransaction open(session);
   try {
     if constexpr (std::is_void_v<decltype(body())>) {
       body();
@@ -35,6 +49,7 @@ auto attempt_transaction(Session& session, F& body) {
 
 template <class F>
 auto transaction(Session& session, F&& body) {
+  if (detail::OpenTransaction::runs(session)) return body();
   for (unsigned attempt = 1;; ++attempt) {
     try {
       return detail::attempt_transaction(session, body);

@@ -3,10 +3,12 @@
 #include <string_view>
 #include <utility>
 
+#include "store/webhooks/disabled_urls.hpp"
 #include "store/webhooks/registration_quota.hpp"
 #include "webhook/crypto.hpp"
 #include "webhook/event_names.hpp"
 #include "webhook/json.hpp"
+#include "webhook/target_url.hpp"
 
 namespace store {
 
@@ -70,6 +72,15 @@ void write_change(Session& session, const Author& author, const Webhook& before,
   note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
 }
 
+/// Whether it would start sending to a URL that the operator has disabled. What goes on to where it went may.
+bool leads_to_disabled_url(Session& session, const Webhook& before, const WebhookChange& change) {
+  if (before.inactive_reason == disabled_by_operator) return false;  // and it stays so
+  const bool moves =
+      change.url && webhook::comparable_url(*change.url) != webhook::comparable_url(before.url);
+  const bool activates = change.active.value_or(false) && !before.active;
+  return (moves || activates) && is_disabled_url(session, before.entity, change.url.value_or(before.url));
+}
+
 struct Turned {
   ChangedWebhook changed;
   std::optional<unsigned> retry_after_s{};
@@ -93,6 +104,7 @@ Turned change_in_turn(Session& session, const Author& author, WebhookId id, cons
   const auto& before = found->webhook;
   if (change.active.value_or(false) && before.inactive_reason == disabled_by_operator)
     return {{WebhookChanged::operator_disabled}};
+  if (leads_to_disabled_url(session, before, change)) return {{WebhookChanged::url_disabled}};
   if (!expected(*found)) return {{WebhookChanged::unexpected}};
   const auto after = changed(before, change);
   const auto ended =

@@ -42,6 +42,7 @@ enum class WebhookChanged {
   not_found,          // not the entity's, or deleted
   unexpected,         // `expected` said no
   operator_disabled,  // only the operator may enable it
+  url_disabled,       // likewise the URL that it would be sent to
 };
 
 struct ChangedWebhook {

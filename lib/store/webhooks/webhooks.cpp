@@ -1,6 +1,7 @@
 #include "store/webhooks/webhooks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "store/session/batches.hpp"
 #include "store/session/rows_by_key.hpp"
 #include "store/session/sql_text.hpp"
+#include "store/webhooks/disabled_urls.hpp"
 #include "store/webhooks/registration_quota.hpp"
 #include "store/webhooks/secret_change.hpp"
 #include "webhook/event_names.hpp"
@@ -73,9 +75,12 @@ constexpr std::string_view webhook_just_inserted = R"sql(
     NULL AS ultima_ejecucion, NULL AS ultimo_estado, NULL AS ultimo_error
   FROM webhooks WHERE id = LAST_INSERT_ID())sql";
 
+/// And which URLs its operator has disabled, in the same round trip.
 constexpr std::string_view taken_slots = R"sql(
-  SELECT plaza FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
-  WHERE entidad_id = ? AND plaza BETWEEN 1 AND 5)sql";
+  SELECT plaza, NULL AS url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
+  WHERE entidad_id = ? AND plaza BETWEEN 1 AND 5
+  UNION ALL
+  SELECT NULL, url FROM urls_desactivadas WHERE entidad_id = ?)sql";
 constexpr std::string_view insert_webhook = R"sql(
   INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?))sql";
 constexpr std::string_view set_secret = R"sql(
@@ -107,19 +112,30 @@ constexpr std::string_view release_some_held = R"sql(
 constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
-/// The lowest of the five slots that is free; nullopt when none is.
-std::optional<int> free_slot(Session& session, EntityId entity) {
-  const auto taken = session.query(taken_slots, entity);
-  for (int slot = 1; slot <= 5; ++slot) {
-    if (std::ranges::none_of(taken, [&](const Row& row) { return row.integer("plaza") == slot; }))
-      return slot;
+struct Room {
+  std::optional<int> slot;                 // the lowest of the five that is free
+  std::vector<std::string> disabled_urls;  // of the entity, by the operator
+};
+Room find_room(Session& session, EntityId entity) {
+  Room room;
+  std::array<bool, 5> taken{};
+  for (const auto& row : session.query(taken_slots, entity, entity)) {
+    if (const auto slot = row.optional_integer("plaza"))
+      taken.at(static_cast<std::size_t>(*slot - 1)) = true;
+    else
+      room.disabled_urls.push_back(row.text("url"));
   }
-  return std::nullopt;
+  const auto free = std::ranges::find(taken, false);
+  if (free != taken.end()) room.slot = static_cast<int>(free - taken.begin()) + 1;
+  return room;
 }
 
-Webhook insert_into_slot(Session& session, const NewWebhook& webhook, int slot,
+/// Inactive from the start where the operator has disabled its URL.
+Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room& room,
                          const webhook::KeyRing& keys) {
-  session.update(insert_webhook, webhook.entity, slot, webhook.url, webhook.events.joined());
+  session.update(insert_webhook, webhook.entity, room.slot.value(), webhook.url, webhook.events.joined());
+  if (is_disabled(room.disabled_urls, webhook.url))
+    session.update(disable, disabled_by_operator, session.last_insert_id(), disabled_by_operator);
   auto made = read_webhook(session.query(webhook_just_inserted).at(0));
   if (webhook.secret) {
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
@@ -127,9 +143,10 @@ Webhook insert_into_slot(Session& session, const NewWebhook& webhook, int slot,
     session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
                    secret_fingerprint(keys, made.id, *webhook.secret), made.id);
   }
+  webhook::json::Object detail{{"url", made.url}, {"eventos", webhook::event_names(made.events)}};
+  if (!made.active) detail.emplace_back("motivo", made.inactive_reason);
   note_change(session, {webhook.entity, webhook.token}, AuditedAction::registered, made.id,
-              webhook::json::dump(
-                  webhook::json::Object{{"url", made.url}, {"eventos", webhook::event_names(made.events)}}));
+              webhook::json::dump(std::move(detail)));
   return made;
 }
 
@@ -142,13 +159,13 @@ struct Registered {
 /// With a limit, in a turn that was taken.
 Registered register_in_turn(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                             unsigned max_per_hour) {
-  const auto slot = free_slot(session, webhook.entity);
-  if (!slot) return {};
+  const auto room = find_room(session, webhook.entity);
+  if (!room.slot) return {};
   if (max_per_hour > 0) {
     // Committed: a first turn that is rolled back has all who wait for it deadlock.
     if (const auto wait = count_registration(session, webhook.entity, max_per_hour)) return {{}, wait};
   }
-  return {insert_into_slot(session, webhook, *slot, keys), {}};
+  return {insert_into_room(session, webhook, room, keys), {}};
 }
 
 /// What the transaction `work` returns; it says `retry_after_s` where the limit is reached.
@@ -270,12 +287,16 @@ std::optional<Webhook> find_webhook(Session& session, WebhookId id) {
 }
 
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason) {
-  session.update(disable, reason, id, reason);
+  transaction(session, [&] {
+    session.update(disable, reason, id, reason);
+    if (reason == disabled_by_operator) note_disabled_url(session, id);
+  });
   return !session.query(webhook_exists, id).empty();
 }
 
 std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard) {
-  if (!find_webhook(session, id)) return std::nullopt;
+  const auto webhook = find_webhook(session, id);
+  if (!webhook) return std::nullopt;
   EnableResult result;
   const auto cancel = [&](std::string_view state) {
     const auto statement = "UPDATE entregas SET " + ends_cancelled().append(some_waiting);
@@ -285,6 +306,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   if (discard) result.cancelled = cancel("retenida") + cancel("pendiente");
   transaction(session, [&] {
     session.update(enable, id);
+    lift_disabled_url(session, webhook->entity, webhook->url);
     session.update(forget_failures, id);
   });
   result.released = in_batches(session, [&] { return session.update(release_some_held, id, batch_rows); });

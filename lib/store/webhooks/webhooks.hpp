@@ -61,8 +61,8 @@ struct NewWebhook {
   std::optional<std::string> secret;  // sealed before it is stored
   std::optional<TokenId> token{};     // by which it is registered, for the audit
 };
-/// nullopt: the entity has five. With `max_per_hour` (0: no limit) throws TooManyRegistrations
-/// (registration_quota.hpp).
+/// nullopt: the entity has five. Inactive where the operator has disabled its URL (disabled_urls.hpp). With
+/// `max_per_hour` (0: no limit) throws TooManyRegistrations (registration_quota.hpp).
 std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
                                       const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
@@ -93,15 +93,16 @@ inline constexpr std::string_view disabled_by_gone = "http_410";
 inline constexpr std::string_view disabled_by_failures = "fallos";
 inline constexpr std::string_view disabled_by_entity = "entidad";
 
-/// False: no such webhook. A disabled one keeps its reason, unless the operator disables it, too.
+/// False: no such webhook. A disabled one keeps its reason, unless the operator disables it, too: then its
+/// URL is disabled for the entity (disabled_urls.hpp).
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason);
 
 struct EnableResult {
   std::uint64_t released = 0;   // deliveries retenida -> pendiente
   std::uint64_t cancelled = 0;  // with discard: retenida or pendiente -> cancelada
 };
-/// Enables, starts the failure streak again, and releases (or, with `discard`, cancels) what was held, in
-/// batches. nullopt: no such webhook.
+/// Enables it and its URL, starts the failure streak again, and releases (or, with `discard`, cancels) what
+/// was held, in batches. nullopt: no such webhook.
 std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard);
 
 }  // namespace store

@@ -1,0 +1,38 @@
+#include "schedule/paused_parts.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "webhook/target_url.hpp"
+
+namespace dispatcher {
+
+using platform::Milliseconds;
+
+std::vector<delivery::WebhookId> PausedParts::update(std::vector<store::Pause> pauses,
+                                                     platform::MonotonicTime now) {
+  const bool changed = pauses != pauses_;
+  pauses_ = std::move(pauses);
+  read_at_ = now;
+  if (!changed) return {};
+  const auto put_off = std::exchange(put_off_, {});
+  return {put_off.begin(), put_off.end()};
+}
+
+Milliseconds PausedParts::left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
+                               platform::MonotonicTime now) const {
+  Milliseconds longest{0};
+  if (pauses_.empty()) return longest;
+  const auto authority = webhook::host_and_port(url);
+  const std::string objects[] = {std::to_string(entity), std::to_string(webhook),
+                                 std::string(webhook::host_name(authority))};
+  const auto passed = std::chrono::floor<Milliseconds>(now - read_at_);
+  for (const auto& pause : pauses_) {
+    if (pause.object != objects[static_cast<std::size_t>(pause.what)]) continue;
+    longest = std::max(longest, pause.left ? *pause.left - passed : Milliseconds::max());
+  }
+  return longest;
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,91 @@
+// What the operator has stopped from being sent, and what waits for a webhook.
+#include "store/backlog/pauses.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "delivery_support.hpp"
+#include "schedule/paused_parts.hpp"
+#include "store/backlog/queue.hpp"
+#include "store/backlog/webhook_backlog.hpp"
+
+using namespace store;
+using namespace store::testing;
+using namespace std::chrono_literals;
+
+BOOST_FIXTURE_TEST_SUITE(pauses, DeliveryFixture)
+
+BOOST_AUTO_TEST_CASE(a_part_is_paused_until_it_is_resumed_or_its_time_is_up) {
+  BOOST_TEST(read_pauses(session).parts.empty());
+  pause_part(session, Paused::host, "hooks.example.com", {}, "su mantenimiento");
+  pause_part(session, Paused::entity, "1", 1h, "");
+  pause_part(session, Paused::webhook, "1", 1ms, "");
+  session.update(
+      "UPDATE pausas_envio SET hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE tipo = 'webhook'");
+  const auto read = read_pauses(session);
+  BOOST_TEST(!read.everything);
+  BOOST_REQUIRE_EQUAL(read.parts.size(), 2U);
+  const auto& entity = read.parts[read.parts[0].what == Paused::entity ? 0 : 1];
+  const auto& host = read.parts[read.parts[0].what == Paused::host ? 0 : 1];
+  BOOST_TEST((entity.left.value() > 59min && entity.left.value() <= 1h));
+  BOOST_TEST(!host.left.has_value());
+  BOOST_TEST(host.reason == "su mantenimiento");
+  BOOST_TEST(!resume_part(session, Paused::webhook, "1"));
+  BOOST_TEST(resume_part(session, Paused::host, "hooks.example.com"));
+  pause_part(session, Paused::entity, "1", {}, "");
+  BOOST_TEST(!read_pauses(session).parts.at(0).left.has_value());
+  set_paused(session, true);
+  BOOST_TEST(read_pauses(session).everything);
+  BOOST_TEST(session.query("SELECT 1 FROM pausas_envio").size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(it_covers_the_entity_the_webhook_and_every_port_of_the_host) {
+  using dispatcher::PausedParts;
+  const platform::MonotonicTime start{100s};
+  const std::string url = "https://Hooks.example.com:8443/x";
+  const auto left = [&](std::vector<Pause> pauses, platform::MonotonicTime now) {
+    PausedParts parts;
+    parts.update(std::move(pauses), start);
+    return parts.left(7, 3, url, now);
+  };
+  const auto pause = [](Paused what, std::string object, std::optional<platform::Milliseconds> ms) {
+    return Pause{what, std::move(object), {}, ms, {}, {}};
+  };
+  BOOST_TEST((left({}, start) == 0ms));
+  BOOST_TEST((left({pause(Paused::host, "hooks.example.com", 5s)}, start + 1s) == 4s));
+  BOOST_TEST((left({pause(Paused::host, "hooks.example.com", 5s)}, start + 9s) <= 0ms));
+  BOOST_TEST((left({pause(Paused::entity, "7", {}), pause(Paused::webhook, "3", 1s)}, start) > 1h));
+  BOOST_TEST((left({pause(Paused::entity, "3", {}), pause(Paused::webhook, "7", {}),
+                    pause(Paused::host, "example.com", {})},
+                   start) == 0ms));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_put_off_is_told_when_something_changes) {
+  dispatcher::PausedParts parts;
+  const platform::MonotonicTime now{100s};
+  const Pause pause{Paused::entity, "7", UtcTime(1h), 10s, {}, {}};
+  BOOST_TEST(parts.update({pause}, now).empty());
+  parts.put_off(3);
+  auto later = pause;
+  later.left = 9s;
+  BOOST_TEST(parts.update({later}, now + 1s).empty());
+  BOOST_TEST((parts.update({}, now + 2s) == std::vector<WebhookId>{3}));
+  BOOST_TEST(parts.update({}, now + 3s).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_a_webhook) {
+  add_deliveries(3, "pendiente", 0);
+  session.update(
+      "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR ORDER BY id DESC LIMIT 1");
+  const auto backlog = find_backlog(session, webhook.id).value();
+  BOOST_TEST(backlog.due == 2);
+  BOOST_TEST(backlog.later == 1);
+  BOOST_TEST(backlog.held == 0);
+  BOOST_TEST((backlog.oldest_due && backlog.next_attempt && *backlog.next_attempt > backlog.now));
+  BOOST_TEST(!backlog.median_ms);
+  BOOST_TEST(list_in_flight(session).empty());
+  claim_some(1);
+  BOOST_TEST(list_in_flight(session).size() == 1U);
+  BOOST_TEST(!find_backlog(session, webhook.id + 1000));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
