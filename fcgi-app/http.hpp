@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "delivery/ids.hpp"
+#include "platform/clock.hpp"
+
 namespace api {
 
 inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses more before we do
@@ -33,6 +36,10 @@ struct Request {
   /// All of their lines, joined as RFC 9110 section 5.3 says; nullopt when there was none.
   std::optional<std::string> idempotency_key{};
   std::optional<std::string> if_match{};
+  platform::MonotonicTime arrived{};
+  /// Whose it is, once that is known, and whether it has a place among those in course (EntityConcurrency).
+  std::optional<delivery::EntityId> entity{};
+  bool has_place = false;
 };
 
 struct Header {

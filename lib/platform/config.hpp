@@ -79,9 +79,10 @@ struct RetentionSettings {
   Milliseconds rejected{};
   Milliseconds held{};
   Milliseconds audit{};
+  Milliseconds tests{};
 };
 
-/// 0: no limit. All but the last two are nginx's, which learns them by `apientidades-admin nginx limits`.
+/// 0: no limit. The first four are nginx's, which learns them by `apientidades-admin nginx limits`.
 struct LimitSettings {
   unsigned requests_per_address = 0;             // a minute
   unsigned concurrent_requests_per_address = 0;  // at once
@@ -90,6 +91,8 @@ struct LimitSettings {
   unsigned pending_test_deliveries = 0;          // of one entity, at once
   unsigned registrations = 0;                    // of one entity, an hour
   unsigned replayed = 0;                         // deliveries that one entity has replayed, in 24 h
+  unsigned replay_requests = 0;                  // of one entity, an hour
+  std::uint64_t test_bytes = 0;                  // of the test events of one entity, a day
 };
 
 struct MetricsSettings {

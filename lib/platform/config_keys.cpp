@@ -181,6 +181,10 @@ std::vector<ConfigKey> limit_keys() {
                 &LimitSettings::registrations),
       limit_key("replayed", "0", "deliveries that one entity may ask to be replayed in any 24 hours",
                 &LimitSettings::replayed),
+      limit_key("replay_requests", "60",
+                "replays of a range, and simulations of one, that one entity may ask for in an hour; all may "
+                "come at once",
+                &LimitSettings::replay_requests),
   };
 }
 

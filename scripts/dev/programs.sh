@@ -26,6 +26,7 @@ concurrent_requests_per_address = 0
 requests_per_token = 0
 test_requests_per_token = 0
 pending_test_deliveries = 0
+replay_requests = 0
 
 [metrics]
 api_file = $DEV_DIR/run/api-metrics
