@@ -10,3 +10,18 @@ SET @reenvios_saldados = IF(
 PREPARE reenvios_saldados FROM @reenvios_saldados;
 EXECUTE reenvios_saldados;
 DEALLOCATE PREPARE reenvios_saldados;
+
+-- What is repeated within an hour is one row of the audit, and a count: found by a hash of who, what, to which webhook and in
+-- which hour, so that two sessions that write it at once, on two nodes of a cluster, too, meet in this key alone.
+SET @auditoria_con_repeticiones = IF(
+  EXISTS (SELECT 1 FROM information_schema.columns
+          WHERE table_schema = DATABASE() AND table_name = 'auditoria' AND column_name = 'veces'),
+  'DO 0',
+  "ALTER TABLE auditoria
+     ADD COLUMN veces INT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'in the hour of the first time, which detalle is of',
+     ADD COLUMN ultima_en DATETIME(3) NULL COMMENT 'of the last of them; NULL: there was one',
+     ADD COLUMN repeticion BINARY(32) NULL COMMENT 'SHA-256; NULL: made by a version that did not count',
+     ADD UNIQUE KEY auditoria_repeticiones (repeticion)");
+PREPARE auditoria_con_repeticiones FROM @auditoria_con_repeticiones;
+EXECUTE auditoria_con_repeticiones;
+DEALLOCATE PREPARE auditoria_con_repeticiones;

@@ -131,8 +131,9 @@ def test_the_same_while_it_is_pending_and_one_range_at_a_time(entity, receiver, 
     assert progress(entity, hook, number, "DELETE")["estado"] == "cancelado"
     accepted(replay_all(entity, hook))
     entries = entity.stack.admin("audit", "list", "--entity", entity.id)
-    assert [e["accion"] for e in entries] == ["alta"] + ["reenvio"] * 4
+    assert [(e["accion"], e["veces"]) for e in entries] == [("alta", 1), ("reenvio", 1), ("reenvio", 2), ("reenvio", 1)]
     assert json.loads(entries[1]["detalle"])["entrega"] == delivered["id"]
+    assert json.loads(entries[2]["detalle"])["reenvio"] == number and "cancelado" in entries[3]["detalle"]
     listed = entity.stack.admin("replay", "list", "--entity", entity.id)
     assert [(one["estado"], one["entrega_id"]) for one in listed] == [
         ("pendiente", delivered["id"]), ("cancelado", None), ("pendiente", None)]

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(each_costs_one_though_it_replays_nothing) {
     BOOST_CHECK_EQUAL(feed().finished, 1U);
   }
   BOOST_CHECK(refused(id, 5));
-  const auto kept = "SELECT (SELECT COUNT(*) FROM reenvios) + (SELECT COUNT(*) FROM auditoria)";
+  const auto kept = "SELECT (SELECT COUNT(*) FROM reenvios) + (SELECT SUM(veces) FROM auditoria)";
   const auto before = number(kept);
   const auto full = refused(none, 5);
   BOOST_TEST_REQUIRE(full.has_value());

@@ -124,7 +124,8 @@ Replay insert(Session& session, const Author& author, WebhookId webhook, const N
                  until, events, !replay.range || replay.range->failed,
                  !replay.range || replay.range->delivered, replay.candidates, replay.most);
   const ReplayId id = session.last_insert_id();
-  note_change(session, author, AuditedAction::replayed, webhook, json::dump(audit_detail(id, replay)));
+  note_change(session, author, AuditedAction::replayed, webhook, json::dump(audit_detail(id, replay)),
+              replay.range ? "range" : "single");
   return {id, "pendiente"};
 }
 
@@ -308,7 +309,7 @@ bool cancel_replay(Session& session, const std::optional<Author>& author, Webhoo
     if (session.update(cancel, id, webhook) == 0) return false;
     if (author)
       note_change(session, *author, AuditedAction::replayed, webhook,
-                  json::dump(json::Object{{"reenvio", id}, {"cancelado", true}}));
+                  json::dump(json::Object{{"reenvio", id}, {"cancelado", true}}), "cancelled");
     return true;
   });
 }
