@@ -27,6 +27,7 @@ requests_per_token = 0
 test_requests_per_token = 0
 pending_test_deliveries = 0
 replay_requests = 0
+test_bytes = 0
 
 [metrics]
 api_file = $DEV_DIR/run/api-metrics

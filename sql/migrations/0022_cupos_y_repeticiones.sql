@@ -25,3 +25,20 @@ SET @auditoria_con_repeticiones = IF(
 PREPARE auditoria_con_repeticiones FROM @auditoria_con_repeticiones;
 EXECUTE auditoria_con_repeticiones;
 DEALLOCATE PREPARE auditoria_con_repeticiones;
+
+-- limits.test_bytes: by when what an entity's test events have stored will no longer count.
+SET @bytes_de_prueba = IF(
+  EXISTS (SELECT 1 FROM information_schema.columns
+          WHERE table_schema = DATABASE() AND table_name = 'turnos_prueba' AND column_name = 'bytes_saldados_hasta'),
+  'DO 0',
+  "ALTER TABLE turnos_prueba ADD COLUMN bytes_saldados_hasta DATETIME(6) NULL COMMENT 'of limits.test_bytes; NULL: none so far'");
+PREPARE bytes_de_prueba FROM @bytes_de_prueba;
+EXECUTE bytes_de_prueba;
+DEALLOCATE PREPARE bytes_de_prueba;
+
+-- retention.tests: a row for each test notification, so that those that are due are found among all the others, which are kept for
+-- longer. Those of before go with the others. Nothing references it.
+CREATE TABLE IF NOT EXISTS pruebas_por_borrar (
+  notificacion_id BIGINT      NOT NULL PRIMARY KEY,
+  creada_en       DATETIME(3) NOT NULL DEFAULT (UTC_TIMESTAMP(3))
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
