@@ -112,6 +112,16 @@ struct TooManyRequests : HttpError {
       : HttpError(429, message, {{"Retry-After", std::to_string(retry_after_s)}}) {}
 };
 
+/// Of one entity (EntityConcurrency).
+struct TooManyInCourse : HttpError {
+  static constexpr int code = 429;
+  TooManyInCourse()
+      : HttpError(code,
+                  "La entidad tiene demasiadas peticiones en curso: espere a que terminen y vuelva a "
+                  "intentarlo",
+                  {{"Retry-After", "5"}}) {}
+};
+
 struct InternalError : HttpError {
   InternalError() : HttpError(500, "Error interno del servicio") {}
 };

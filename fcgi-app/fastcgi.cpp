@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 
@@ -17,7 +18,30 @@
 #include "fcgi-app/response.hpp"
 
 namespace api {
+
+/// libfcgi's own streams point to `fcgi`, and the views of `request` into it: neither moves.
+struct Exchange {
+  FCGX_Request fcgi;
+  Request request;
+};
+
+void DeleteExchange::operator()(Exchange* exchange) const {
+  constexpr int close_connection = 1;
+  FCGX_Free(&exchange->fcgi, close_connection);  // nothing of one that has ended
+  std::default_delete<Exchange>()(exchange);
+}
+
 namespace {
+
+using ExchangePointer = std::unique_ptr<Exchange, DeleteExchange>;
+
+ExchangePointer make_exchange() {
+  auto exchange = std::make_unique<Exchange>();
+  constexpr int no_listener = -1;
+  if (FCGX_InitRequest(&exchange->fcgi, no_listener, FCGI_FAIL_ACCEPT_ON_INTR) != 0)
+    throw std::runtime_error("libfcgi cannot make a request");
+  return ExchangePointer(exchange.release());
+}
 
 BodyState read_body(const FCGX_Request& fcgi, std::string& body) {
   const AnnouncedBody announced = announced_body(find_parameter(fcgi.envp, "CONTENT_LENGTH"));
@@ -30,6 +54,7 @@ BodyState read_body(const FCGX_Request& fcgi, std::string& body) {
 Request read_request(const FCGX_Request& fcgi) {
   Request request = read_head(fcgi.envp);
   request.body_state = read_body(fcgi, request.body);
+  request.arrived = platform::monotonic_now();
   return request;
 }
 
@@ -132,6 +157,48 @@ void pause_after_error(int stop_fd) {
   ::poll(&stop, 1, pause_ms);
 }
 
+/// Brings requests to their end: answered, or left to wait.
+struct ExchangeEnd {
+  Responder& responder;
+  RequestPlaces& places;
+  platform::Heartbeat& heartbeat;
+
+  /// And then what waits for the place that it leaves, one after the other. The last one, for another
+  /// request; null: it waits.
+  ExchangePointer answer(ExchangePointer exchange) {
+    for (;;) {
+      heartbeat.beat();
+      Request& request = exchange->request;
+      auto response = responder.respond(request);
+      if (!response) {
+        const auto entered =
+            places.enter_or_wait(request.entity.value(), exchange, platform::monotonic_now());
+        if (entered == RequestPlaces::Entered::waits) return nullptr;
+        request.has_place = entered == RequestPlaces::Entered::at_once;
+        if (request.has_place) continue;
+        response = responder.refuse(request);
+      }
+      end(*exchange, *response);
+      if (!request.has_place) return exchange;
+      auto next = places.leave(request.entity.value());
+      if (!next) return exchange;
+      exchange = std::move(*next);
+      exchange->request.has_place = true;
+    }
+  }
+
+  void refuse_expired() {
+    for (const auto& expired : places.take_expired(platform::monotonic_now()))
+      end(*expired, responder.refuse(expired->request));
+  }
+
+ private:
+  static void end(Exchange& exchange, const Response& response) {
+    write_answer(exchange.fcgi, response);
+    finish(exchange.fcgi, exchange.request.body_state);
+  }
+};
+
 }  // namespace
 
 void prepare_fastcgi(int listener_fd) {
@@ -144,20 +211,18 @@ void prepare_fastcgi(int listener_fd) {
   std::signal(SIGUSR1, SIG_IGN);
 }
 
-void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(const Request&)>& respond,
-                   const std::function<void()>& rest, const platform::Log& log,
-                   platform::Heartbeat& heartbeat) {
+void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPlaces& places,
+                   const platform::Log& log, platform::Heartbeat& heartbeat) {
   const ConnectionWait connection(listener_fd, stop_fd);
-  FCGX_Request fcgi;
-  constexpr int no_listener = -1;
-  if (FCGX_InitRequest(&fcgi, no_listener, FCGI_FAIL_ACCEPT_ON_INTR) != 0)
-    throw std::runtime_error("libfcgi cannot make a request");
+  ExchangeEnd end{responder, places, heartbeat};
+  auto exchange = make_exchange();
   while (connection.wait()) {
     heartbeat.beat();
-    const int result = accept_request(fcgi, listener_fd);
+    end.refuse_expired();
+    const int result = accept_request(exchange->fcgi, listener_fd);
     if (result == -EBADF) continue;
     if (result == -EAGAIN) {  // another thread was faster, or nobody came
-      rest();
+      responder.rest();
       continue;
     }
     if (result < 0) {
@@ -165,9 +230,12 @@ void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(co
       pause_after_error(stop_fd);
       continue;
     }
-    const Request request = read_request(fcgi);
-    write_answer(fcgi, respond(request));
-    finish(fcgi, request.body_state);
+    exchange->request = read_request(exchange->fcgi);
+    exchange = end.answer(std::move(exchange));
+    if (exchange)
+      exchange->request = {};  // its body among it
+    else
+      exchange = make_exchange();
   }
 }
 

@@ -1,8 +1,10 @@
 // The adapter of libfcgi, which nothing else sees.
 #pragma once
 
-#include <functional>
+#include <memory>
+#include <optional>
 
+#include "fcgi-app/entity_concurrency.hpp"
 #include "fcgi-app/http.hpp"
 #include "platform/log.hpp"
 #include "platform/watchdog.hpp"
@@ -13,12 +15,30 @@ namespace api {
 /// no thread that libfcgi blocked in accept. Throws std::runtime_error.
 void prepare_fastcgi(int listener_fd);
 
-/// Accepts requests and answers each with `respond`, one at a time, until `stop_fd` is readable; a request
-/// that was accepted is finished. Any number of threads can run it on one listener. `respond` must not throw.
-/// `heartbeat` beats at every request, and every second without one; then `rest` is called, too, sometimes
+/// Who answers, one for each thread. Must not throw.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  /// nullopt: the request is to wait for a place of its entity, which it names now.
+  virtual std::optional<Response> respond(Request& request) = 0;
+  /// Of one that cannot wait, or has waited for too long.
+  virtual Response refuse(const Request& request) = 0;
+  /// When no request comes.
+  virtual void rest() = 0;
+};
+
+/// A request with its connection, which waits where no thread does.
+struct Exchange;
+struct DeleteExchange {
+  void operator()(Exchange* exchange) const;
+};
+using RequestPlaces = EntityConcurrency<std::unique_ptr<Exchange, DeleteExchange>>;
+
+/// Accepts requests and answers each by `responder`, one at a time, until `stop_fd` is readable; a request
+/// that was accepted is finished. Any number of threads can run it on one listener, with the same `places`.
+/// `heartbeat` beats at every request, and every second without one; then `responder` rests, too, sometimes
 /// sooner.
-void serve_fastcgi(int listener_fd, int stop_fd, const std::function<Response(const Request&)>& respond,
-                   const std::function<void()>& rest, const platform::Log& log,
-                   platform::Heartbeat& heartbeat);
+void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPlaces& places,
+                   const platform::Log& log, platform::Heartbeat& heartbeat);
 
 }  // namespace api

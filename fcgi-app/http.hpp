@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "delivery/ids.hpp"
+#include "platform/clock.hpp"
+
 namespace api {
 
 inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses more before we do
@@ -43,6 +46,11 @@ struct Request {
   std::optional<std::string> idempotency_key{};
   Preconditions preconditions{};
   std::optional<std::string> content_encoding{};
+  platform::MonotonicTime arrived{};
+  /// Whose it is, once that is known, and whether it has a place among those in course (EntityConcurrency).
+  std::optional<delivery::EntityId> entity{};
+  std::optional<std::int64_t> token{};
+  bool has_place = false;
 };
 
 struct Header {

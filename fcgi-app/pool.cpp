@@ -34,11 +34,11 @@ store::Session make_lookup_session(const platform::Settings& settings, const Sha
 }
 
 std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared,
-                                   CallerLookup& callers) {
+                                   CallerLookup& callers, RequestPlaces& places) {
   std::vector<Service> services;
   services.reserve(settings.api.threads);
   for (unsigned i = 0; i < settings.api.threads; ++i)
-    services.emplace_back(shared, callers, make_session(settings, shared));
+    services.emplace_back(shared, callers, places, make_session(settings, shared));
   return services;
 }
 
@@ -93,8 +93,9 @@ class Memory {
 
 class Workers {
  public:
-  Workers(std::vector<Service>& services, int listener_fd, const Shared& shared,
-          const platform::StopSignal& stop) {
+  Workers(std::vector<Service>& services, RequestPlaces& places, int listener_fd, const Shared& shared,
+          const platform::StopSignal& stop)
+      : places_(places) {
     threads_.reserve(services.size());
     try {
       for (Service& service : services)
@@ -125,9 +126,7 @@ class Workers {
  private:
   void work(Service& service, int listener_fd, const Shared& shared, const platform::StopSignal& stop) {
     try {
-      const auto respond = [&service](const Request& request) { return service.respond(request); };
-      const auto rest = [&service] { service.rest(); };
-      serve_fastcgi(listener_fd, stop.fd(), respond, rest, shared.log, heartbeat_);
+      serve_fastcgi(listener_fd, stop.fd(), service, places_, shared.log, heartbeat_);
     } catch (const std::exception& e) {
       shared.log.error("worker failed", {{"error", e.what()}});
       failed_ = true;
@@ -135,6 +134,7 @@ class Workers {
     }
   }
 
+  RequestPlaces& places_;
   std::atomic<bool> failed_ = false;
   platform::Heartbeat heartbeat_;
   std::vector<std::jthread> threads_;
@@ -174,8 +174,9 @@ void run_pool(int listener_fd, const platform::Settings& settings, Shared& share
   ::mallopt(M_ARENA_MAX, arenas);  // before there are threads
   prepare_fastcgi(listener_fd);
   CallerLookup callers(make_lookup_session(settings, shared));
-  auto services = make_services(settings, shared, callers);
-  Workers workers(services, listener_fd, shared, stop);
+  RequestPlaces places(concurrency_limits(settings.api.threads));
+  auto services = make_services(settings, shared, callers, places);
+  Workers workers(services, places, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});
   platform::notify_service_manager("READY=1");
   watch(workers, settings, shared, stop, reload);

@@ -74,20 +74,24 @@ bool is_merge_patch(std::string_view content_type) {
   return is_type(content_type, "application/merge-patch+json");
 }
 
-Service::Service(const Shared& shared, CallerLookup& callers, store::Session session)
-    : shared_(shared), callers_(callers), log_(shared.log.with_own_lock()), session_(std::move(session)) {}
+Service::Service(const Shared& shared, CallerLookup& callers, RequestPlaces& places, store::Session session)
+    : shared_(shared),
+      callers_(callers),
+      places_(places),
+      log_(shared.log.with_own_lock()),
+      session_(std::move(session)) {}
 
 void Service::rest() {
   constexpr std::chrono::seconds kept(30);
   if (session_.connected() && platform::monotonic_now() - session_.last_used() >= kept) session_.disconnect();
 }
 
-Response Service::respond(const Request& request) {
+std::optional<Response> Service::respond(Request& request) {
   switch (request.purpose) {
     case Purpose::health:
       return respond_to_balancer(request.method);
     case Purpose::metrics:
-      return {200, shared_.observation.metrics.text(), {}, prometheus_text_type};
+      return Response{200, shared_.observation.metrics.text(), {}, prometheus_text_type};
     case Purpose::api:
       break;
   }
@@ -122,22 +126,21 @@ bool Service::database_works(Probe probe) {
   }
 }
 
-Response Service::respond_to_client(const Request& request) {
-  Observation& seen = shared_.observation;
-  ++seen.busy;
-  const auto start = platform::monotonic_now();
-  AccessLogEntry entry{request, match_route(request.method, request.target), std::nullopt, std::nullopt};
-  Response response = answer(entry);
-  const auto duration =
-      std::chrono::duration_cast<std::chrono::microseconds>(platform::monotonic_now() - start);
-  seen.metrics.count_request(entry.match, response.status, duration);
-  --seen.busy;
-  ++seen.answered;
-  log_access(entry, response.status, duration);
+Response Service::refuse(const Request& request) {
+  record(request, match_route(request.method, request.target), TooManyInCourse::code);
+  return error_response(TooManyInCourse());
+}
+
+std::optional<Response> Service::respond_to_client(Request& request) {
+  ++shared_.observation.busy;
+  AccessLogEntry entry{request, match_route(request.method, request.target)};
+  auto response = answer(entry);
+  --shared_.observation.busy;
+  if (response) record(request, entry.match, response->status);
   return response;
 }
 
-Response Service::answer(AccessLogEntry& entry) {
+std::optional<Response> Service::answer(AccessLogEntry& entry) {
   try {
     return perform(entry);
   } catch (const HttpError& e) {
@@ -156,12 +159,19 @@ Response Service::answer(AccessLogEntry& entry) {
   }
 }
 
-Response Service::perform(AccessLogEntry& entry) {
-  const Request& request = entry.request;
+/// No more of an entity at once than its share of the threads, whatever it is that takes so long.
+bool Service::enter(Request& request) {
+  if (!request.has_place) request.has_place = places_.enter(request.entity.value());
+  return request.has_place;
+}
+
+std::optional<Response> Service::perform(AccessLogEntry& entry) {
+  Request& request = entry.request;
   require_body(request.body_state);
   const store::Caller caller = authenticate(entry);
-  entry.entity = caller.id;
-  entry.token = caller.token;
+  request.entity = caller.id;
+  request.token = caller.token;
+  if (!enter(request)) return std::nullopt;
   const Route& route = require_route(entry.match);
   if (caller.read_only && !is_read(route)) throw ReadOnlyToken();
   require_readable_body(request, route);
@@ -199,14 +209,19 @@ std::optional<store::Caller> Service::find_caller(const Route* route, const stor
   return callers_.find_alone(session_, hash, route->caller_with);
 }
 
-void Service::log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const {
-  const std::string_view route = entry.match.pattern;
-  log_.info("request", {{"request", entry.request.id},
-                        {"method", entry.request.method},
+void Service::record(const Request& request, const Match& match, int status) const {
+  Observation& seen = shared_.observation;
+  const auto duration =
+      std::chrono::duration_cast<std::chrono::microseconds>(platform::monotonic_now() - request.arrived);
+  seen.metrics.count_request(match, status, duration);
+  ++seen.answered;
+  const std::string_view route = match.pattern;
+  log_.info("request", {{"request", request.id},
+                        {"method", request.method},
                         {"route", route.empty() ? "-" : route},
                         {"status", status},
-                        {"entity", entry.entity ? std::to_string(*entry.entity) : "-"},
-                        {"token_id", entry.token ? std::to_string(*entry.token) : "-"},
+                        {"entity", request.entity ? std::to_string(*request.entity) : "-"},
+                        {"token_id", request.token ? std::to_string(*request.token) : "-"},
                         {"duration_us", duration.count()}});
 }
 

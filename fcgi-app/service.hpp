@@ -9,6 +9,7 @@
 
 #include "delivery/ids.hpp"
 #include "fcgi-app/caller_lookup.hpp"
+#include "fcgi-app/fastcgi.hpp"
 #include "fcgi-app/http.hpp"
 #include "fcgi-app/observation.hpp"
 #include "fcgi-app/routes.hpp"
@@ -33,40 +34,41 @@ struct Shared {
 };
 
 /// One per thread: it owns the thread's database session.
-class Service {
+class Service : public Responder {
  public:
-  /// `callers`, as `shared`, is all threads' and outlives this.
-  Service(const Shared& shared, CallerLookup& callers, store::Session session);
+  /// `callers` and `places`, as `shared`, are all threads' and outlive this.
+  Service(const Shared& shared, CallerLookup& callers, RequestPlaces& places, store::Session session);
 
   /// For when no request comes: a session that was not used for 30 s is given back to the database,
   /// and its memory to this host. A few kilobytes for each prepared statement, in every thread, are not for
   /// ever.
-  void rest();
+  void rest() override;
 
   /// Never throws for what a client or the database does; whatever goes wrong is a response.
-  Response respond(const Request& request);
+  std::optional<Response> respond(Request& request) override;
+  Response refuse(const Request& request) override;
 
  private:
   /// What the log says of a request, known bit by bit. The route's pattern, never the path: it is the
   /// client's text.
   struct AccessLogEntry {
-    const Request& request;
+    Request& request;
     Match match;
-    std::optional<delivery::EntityId> entity;
-    std::optional<store::TokenId> token;
   };
 
-  Response respond_to_client(const Request& request);
+  std::optional<Response> respond_to_client(Request& request);
   Response respond_to_balancer(std::string_view method);
   bool database_works(Probe probe);
-  Response answer(AccessLogEntry& entry);
-  Response perform(AccessLogEntry& entry);
+  std::optional<Response> answer(AccessLogEntry& entry);
+  std::optional<Response> perform(AccessLogEntry& entry);
+  bool enter(Request& request);
   store::Caller authenticate(const AccessLogEntry& entry);
   std::optional<store::Caller> find_caller(const Route* route, const store::TokenHash& hash);
-  void log_access(const AccessLogEntry& entry, int status, std::chrono::microseconds duration) const;
+  void record(const Request& request, const Match& match, int status) const;
 
   const Shared& shared_;
   CallerLookup& callers_;
+  RequestPlaces& places_;
   platform::Log log_;
   store::Session session_;  // of handlers
 };

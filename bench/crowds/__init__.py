@@ -13,6 +13,7 @@ CASES = {
     "slow": "100 webhooks of 20 entities that answer 200 after 13 s, with a backlog",
     "bad_rows": "500 rows written past the CHECKs",
     "broadcast": "40,000 rows of 40,000 entities, beside as many of 1,000 and the bare loop",
+    "costly_reads": "an entity with 125,000 failed deliveries asks for replays, statistics and its log",
     "deleted": "an entity with 400,000 deleted webhooks polls the API",
     "large": "3,200 rows of 64 KiB of 64 entities",
     "locked": "the rows of 30 webhooks, locked by a forgotten transaction",

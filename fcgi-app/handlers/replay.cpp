@@ -43,13 +43,19 @@ std::string too_many(unsigned limit, std::uint64_t left) {
          ": acote las fechas, o vuelva a intentarlo más tarde";
 }
 
-/// limits.replayed: what `ask`, given the limit, returns. Throws TooManyRequests.
+/// limits.replayed and limits.replay_requests: what `work`, given them, returns. Throws TooManyRequests.
 template <class F>
-store::AskedReplay within_replay_limit(const Call& call, F&& ask) {
+auto within_replay_limits(const Call& call, F&& work) {
+  const auto& limits = call.limits;
   try {
-    return ask(call.limits.replayed);
+    return work(limits.replayed, limits.replay_requests);
   } catch (const store::TooManyReplays& refused) {
-    throw TooManyRequests(too_many(call.limits.replayed, refused.left), refused.retry_after_s);
+    throw TooManyRequests(too_many(limits.replayed, refused.left), refused.retry_after_s);
+  } catch (const store::TooManyReplayRequests& refused) {
+    throw TooManyRequests("La entidad ha pedido demasiados reenvíos y simulaciones: el máximo es " +
+                              std::to_string(limits.replay_requests) +
+                              " por hora; vuelva a intentarlo más tarde",
+                          refused.retry_after_s);
   }
 }
 
@@ -84,8 +90,8 @@ Response replay_delivery(const Call& call) {
   const Query no_parameters(call.query, {});
   const auto webhook = own_webhook(call).id;
   const auto delivery = parse_id(call.parameters[1]).value_or(0);
-  return replay_response(within_replay_limit(call, [&](unsigned limit) {
-    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, delivery, limit);
+  return replay_response(within_replay_limits(call, [&](unsigned replayed, unsigned) {
+    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, delivery, replayed);
   }));
 }
 
@@ -95,9 +101,13 @@ Response replay_deliveries(const Call& call) {
   const auto webhook = own_webhook(call).id;
   const store::ReplayRange range{request.since, request.until, request.events, request.failed,
                                  request.delivered};
-  if (request.simulate) return simulated(store::count_candidates(call.session, webhook, range));
-  return replay_response(within_replay_limit(call, [&](unsigned limit) {
-    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, range, limit);
+  if (request.simulate)
+    return simulated(within_replay_limits(call, [&](unsigned, unsigned requests) {
+      return store::simulate_replay(call.session, call.caller.id, webhook, range, requests);
+    }));
+  return replay_response(within_replay_limits(call, [&](unsigned replayed, unsigned requests) {
+    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, range, replayed,
+                             requests);
   }));
 }
 

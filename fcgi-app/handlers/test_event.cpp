@@ -39,12 +39,24 @@ TooManyRequests too_many_pending(std::uint64_t limit) {
       retry_after_s};
 }
 
+TooManyRequests too_many_bytes(std::uint64_t limit, unsigned retry_after_s) {
+  constexpr std::uint64_t mib = 1 << 20;
+  const auto most =
+      limit % mib == 0 ? std::to_string(limit / mib) + " MiB" : std::to_string(limit) + " bytes";
+  return {"Las pruebas de la entidad ocupan demasiado: el máximo es " + most +
+              " al día, sea cual sea el token; reduzca datosExtra, o vuelva a intentarlo más tarde",
+          retry_after_s};
+}
+
 std::vector<store::Webhook> queue(const Call& call, webhook::Event event, const std::string& data) {
-  const auto limit = call.limits.pending_test_deliveries;
+  const auto& limits = call.limits;
   try {
-    return store::queue_test_event(call.session, call.caller.id, event, data, limit);
+    return store::queue_test_event(call.session, call.caller.id, event, data, limits.pending_test_deliveries,
+                                   limits.test_bytes);
   } catch (const store::TooManyPendingTests&) {
-    throw too_many_pending(limit);
+    throw too_many_pending(limits.pending_test_deliveries);
+  } catch (const store::TooManyTestBytes& refused) {
+    throw too_many_bytes(limits.test_bytes, refused.retry_after_s);
   }
 }
 

@@ -89,9 +89,10 @@ struct RetentionSettings {
   Milliseconds rejected{};
   Milliseconds held{};
   Milliseconds audit{};
+  Milliseconds tests{};
 };
 
-/// 0: no limit; the keys' defaults are others. All but the last three are nginx's, which learns them by
+/// 0: no limit; the keys' defaults are others. The first four are nginx's, which learns them by
 /// `apientidades-admin nginx limits`.
 struct LimitSettings {
   unsigned requests_per_address = 0;             // a minute
@@ -101,6 +102,8 @@ struct LimitSettings {
   unsigned pending_test_deliveries = 0;          // of one entity, at once
   unsigned registrations = 0;                    // of one entity, an hour
   unsigned replayed = 0;                         // deliveries that one entity has replayed, in 24 h
+  unsigned replay_requests = 0;                  // of one entity, an hour
+  std::uint64_t test_bytes = 0;                  // of the test events of one entity, a day
 };
 
 struct MetricsSettings {

@@ -152,6 +152,9 @@ std::vector<ConfigKey> retention_keys() {
       {{"retention.audit", "90d", accepts,
         "how long it is kept which entity changed what, and with which token"},
        [read](Settings& s, Text t) { s.retention.audit = read(t); }},
+      {{"retention.tests", "2d", accepts,
+        "how long test notifications and their deliveries are kept, whatever became of them"},
+       [read](Settings& s, Text t) { s.retention.tests = read(t); }},
   };
 }
 
@@ -188,6 +191,13 @@ std::vector<ConfigKey> limit_keys() {
                 &LimitSettings::registrations),
       limit_key("replayed", "10000", "deliveries that one entity may ask to be replayed in any 24 hours",
                 &LimitSettings::replayed),
+      limit_key("replay_requests", "60",
+                "replays of a range, and simulations of one, that one entity may ask for in an hour; all may "
+                "come at once",
+                &LimitSettings::replay_requests),
+      {{"limits.test_bytes", "64MiB", "size, 0 to 1048576MiB",
+        "what the test events of one entity may store in a day; all of it may come at once; 0: no limit"},
+       [](Settings& s, Text t) { s.limits.test_bytes = read_size(t, 0, std::uint64_t{1} << 40); }},
   };
 }
 

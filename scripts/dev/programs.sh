@@ -28,6 +28,8 @@ test_requests_per_token = 0
 pending_test_deliveries = 0
 registrations = 0
 replayed = 0
+replay_requests = 0
+test_bytes = 0
 
 [metrics]
 api_file = $DEV_DIR/run/api-metrics

@@ -27,9 +27,11 @@ GRANT SELECT,
   ON reenvios TO 'apientidades_api'@'localhost';
 GRANT SELECT ON reenvios_entregas TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON cambios_webhook TO 'apientidades_api'@'localhost';
-GRANT INSERT (entidad_id, token_id, accion, webhook_id, detalle) ON auditoria TO 'apientidades_api'@'localhost';
+GRANT SELECT (veces), INSERT (entidad_id, token_id, accion, webhook_id, detalle, repeticion), UPDATE (veces, ultima_en)
+  ON auditoria TO 'apientidades_api'@'localhost';
 GRANT SELECT ON intentos_entrega TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, DELETE ON pruebas_pendientes TO 'apientidades_api'@'localhost';
+GRANT INSERT (notificacion_id) ON pruebas_por_borrar TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON turnos_prueba TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON altas_webhook TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, respuesta), DELETE

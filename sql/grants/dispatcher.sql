@@ -16,12 +16,13 @@ GRANT SELECT,
       DELETE
   ON entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE (estado, reenviadas, recibidas, agotadas, avance, terminado_en), DELETE ON reenvios TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (estado, candidatas, reenviadas, recibidas, agotadas, avance, terminado_en), DELETE ON reenvios TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE (por_intentar, resultado), DELETE ON reenvios_entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (avance), DELETE ON cambios_webhook TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, ocurrida_en, entidad_id, accion), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (creada_en), DELETE ON claves_idempotencia TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON pausas_envio TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, DELETE ON pruebas_por_borrar TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';

@@ -131,8 +131,9 @@ def test_the_same_while_it_is_pending_and_one_range_at_a_time(entity, receiver, 
     assert progress(entity, hook, number, "DELETE")["estado"] == "cancelado"
     accepted(replay_all(entity, hook))
     entries = [e for e in entity.stack.admin("audit", "list", "--entity", entity.id) if not e["operador"]]
-    assert [e["accion"] for e in entries] == ["alta"] + ["reenvio"] * 4
+    assert [(e["accion"], e["veces"]) for e in entries] == [("alta", 1), ("reenvio", 1), ("reenvio", 2), ("reenvio", 1)]
     assert json.loads(entries[1]["detalle"])["entrega"] == delivered["id"]
+    assert json.loads(entries[2]["detalle"])["reenvio"] == number and "cancelado" in entries[3]["detalle"]
     listed = entity.stack.admin("replay", "list", "--entity", entity.id)
     assert [(one["estado"], one["entrega_id"]) for one in listed] == [
         ("pendiente", delivered["id"]), ("cancelado", None), ("pendiente", None)]
@@ -238,3 +239,31 @@ def test_an_entity_has_so_many_replayed_in_a_day(entity, receiver, stack):
     finally:
         stack.stop("fcgi")
         stack.start("fcgi")
+
+
+def test_ranges_and_simulations_of_an_entity_are_so_many_in_an_hour(entity, new_entity, stack, paused):
+    hook, other = entity.register(), new_entity()
+    foreign = other.register()
+    with stack.part_with("fcgi", APIENTIDADES_LIMITS_REPLAY_REQUESTS="3"):
+        assert replay_all(entity, foreign).status == 404
+        assert [replay_all(entity, hook, simular=True).status for _ in range(2)] == [200, 200]
+        number = accepted(replay_all(entity, hook))
+        assert replay_all(entity, hook).status == 409, "it is looked at first, and counts for nothing"
+        progress(entity, hook, number, "DELETE")
+        for refused in (replay_all(entity, hook), replay_all(entity, hook, simular=True)):
+            assert refused.status == 429 and 1100 < int(refused.headers["retry-after"]) <= 1200, refused
+            assert "el máximo es 3 por hora" in refused.message
+        assert replay_all(other, foreign, simular=True).status == 200
+        assert replay(entity, hook, 1).status == 404, "single deliveries are not counted"
+
+
+def test_replays_asked_for_and_stopped_in_a_loop_are_two_rows_of_the_audit(entity, stack, paused):
+    hook = entity.register()
+    for _ in range(20):
+        progress(entity, hook, accepted(replay_all(entity, hook)), "DELETE")
+    entries = stack.admin("audit", "list", "--action", "reenvio", "--entity", entity.id, "--since", "1h")
+    assert len(entries) <= 4 and sum(one["veces"] for one in entries) == 40, "two for each hour of the clock"
+    assert all(one["ultima_vez"] >= one["cuando"] and one["objeto"] == f"webhook {hook.id}" for one in entries)
+    assert [one["accion"] for one in stack.admin("audit", "list", "--entity", entity.id, "--action", "alta")] == ["alta"]
+    refused = stack.try_admin("audit", "list", "--action", "altas")
+    assert refused.returncode == 2 and "--action must be one of alta, cambio" in refused.stderr

@@ -109,3 +109,20 @@ def test_it_never_exceeds_it_while_they_are_delivered(limited, entity):
     assert 200 in statuses and statuses <= {200, 429}
     rows = int(entity.stack.value(f"SELECT COUNT(*) FROM pruebas_pendientes WHERE entidad_id = {entity.id}"))
     assert rows <= LIMIT
+
+
+def test_what_tests_store_in_a_day_is_the_entitys_whatever_its_token(stack, entity, new_entity):
+    entity.register(["evaluacion.abierta"])
+    other = new_entity()
+    other.register(["evaluacion.abierta"])
+    tokens = [entity.token, entity.issue_token()]
+    body = {"evento": "evaluacion.abierta", "datosExtra": {"texto": "x" * 60_000}}  # sealed and written as text, a third more
+    with stack.part_with("fcgi", **setting(limits_test_bytes="256KiB")):
+        answers = [stack.api("POST", TEST, tokens[n % 2], json_body=body) for n in range(5)]
+        assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
+        refused = answers[-1]
+        assert "el máximo es 262144 bytes al día, sea cual sea el token" in refused.message
+        assert 1 < int(refused.headers["retry-after"]) < 86400
+        assert entity.api("POST", TEST, json_body={"evento": "evaluacion.abierta"}).status == 200, "a small one still fits"
+        assert other.api("POST", TEST, json_body=body).status == 200
+    assert entity.api("POST", TEST, json_body=body).status == 200, "without a limit"

@@ -1,52 +1,96 @@
-// The audit of what the operator does, and what keeps it whole.
+// What repeats is one row of the audit, and a count.
 #include "store/audit/audit.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <thread>
 
 #include "database.hpp"
-#include "store/entities/entities.hpp"
-#include "store/webhooks/webhooks.hpp"
 
 using namespace store;
 using namespace store::testing;
+using enum AuditedAction;
 
-BOOST_AUTO_TEST_SUITE(operator_audit)
+namespace {
 
-BOOST_AUTO_TEST_CASE(an_action_has_its_operator_and_the_entity_of_its_webhook) {
+struct Fixture {
   Database database;
-  const auto webhook = add_webhook(database.session, 7);
-  note_operator_action(database.session, {"ana uid=0 host=db1", "queue pause", "queue", {}, {}, "{}"});
-  note_operator_action(database.session,
-                       {"ana uid=0 host=db1", "webhook disable", "webhook 1", {}, webhook.id, "{}"});
-  const auto entries = list_audit(database.session, {});
-  BOOST_REQUIRE_EQUAL(entries.size(), 3U);  // its registration, too
-  BOOST_TEST((!entries[0].operator_name && !entries[0].object && entries[0].entity == 7));
-  BOOST_TEST((!entries[1].entity && entries[1].object == "queue" &&
-              entries[1].operator_name == "ana uid=0 host=db1"));
-  BOOST_TEST((entries[2].entity == 7 && entries[2].webhook == webhook.id));
+  Session& session = database.session;
+
+  static void note(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
+                   std::string_view detail, std::optional<std::string_view> what = {}) {
+    transaction(session, [&] { note_change(session, author, action, webhook, detail, what); });
+  }
+  std::vector<AuditEntry> all(const std::optional<std::string>& action = {}) {
+    ListFilter filter;
+    filter.limit = 1000;
+    return list_audit(session, filter, action);
+  }
+  std::int64_t times() {
+    std::int64_t sum = 0;
+    for (const auto& entry : all()) sum += entry.times;
+    return sum;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(audit, Fixture)
+
+BOOST_AUTO_TEST_CASE(what_repeats_is_one_row_with_a_count_and_the_time_of_the_last) {
+  for (int i = 0; i < 100; ++i) {
+    note(session, {1, 7}, replayed, 3, R"({"reenvio":)" + std::to_string(i) + "}", "range");
+    note(session, {1, 7}, replayed, 3, R"({"reenvio":1,"cancelado":true})", "cancelled");
+  }
+  const auto entries = all();
+  BOOST_TEST(entries.size() <= 4U);  // 2, unless an hour of the clock ended in between
+  BOOST_CHECK_EQUAL(times(), 200);
+  BOOST_CHECK_EQUAL(entries.front().detail, R"({"reenvio":0})");
+  BOOST_CHECK(entries.front().last >= entries.front().at);
 }
 
-BOOST_AUTO_TEST_CASE(a_transaction_within_another_is_a_part_of_it) {
-  Database database;
-  auto& session = database.session;
-  BOOST_CHECK_THROW(transaction(session,
-                                [&] {
-                                  transaction(session, [&] { add_entity(session, 7, "Una"); });
-                                  throw std::runtime_error("afterwards");
-                                }),
-                    std::runtime_error);
-  BOOST_TEST(list_entities(session).empty());
-  transaction(session, [&] { add_entity(session, 7, "Una"); });
-  BOOST_TEST(list_entities(session).size() == 1U);
+BOOST_AUTO_TEST_CASE(what_differs_in_who_what_and_to_which_stays_apart) {
+  note(session, {1, 7}, changed, 3, R"({"activo":{"antes":true,"ahora":false}})");
+  note(session, {1, 7}, changed, 3, R"({"activo":{"antes":false,"ahora":true}})");
+  note(session, {1, 8}, changed, 3, R"({"activo":{"antes":true,"ahora":false}})");
+  note(session, {1}, changed, 3, R"({"activo":{"antes":true,"ahora":false}})");
+  note(session, {2, 7}, changed, 3, R"({"activo":{"antes":true,"ahora":false}})");
+  note(session, {1, 7}, changed, 4, R"({"activo":{"antes":true,"ahora":false}})");
+  note(session, {1, 7}, secret_changed, 3, R"({"activo":{"antes":true,"ahora":false}})");
+  BOOST_CHECK(all().size() == 7U && times() == 7);
+  BOOST_CHECK_EQUAL(all("secreto").size(), 1U);
+  BOOST_CHECK_EQUAL(all("cambio").size(), 6U);
 }
 
-BOOST_AUTO_TEST_CASE(a_session_that_reads_changes_nothing) {
-  Database database;
-  add_entity(database.session, 7, "Una");
-  Session reader(server(database.name), {.program_user = "root", .read_only = true});
-  BOOST_TEST(list_entities(reader).size() == 1U);
-  BOOST_CHECK_THROW(set_entity_active(reader, 7, false), DatabaseError);
-  BOOST_TEST(list_entities(database.session).at(0).active);
+BOOST_AUTO_TEST_CASE(another_hour_has_a_row_of_its_own) {
+  note(session, {1, 7}, replayed, 3, "{}");
+  session.execute("SET timestamp = UNIX_TIMESTAMP() + 3600");
+  note(session, {1, 7}, replayed, 3, "{}");
+  session.execute("SET timestamp = DEFAULT");
+  BOOST_CHECK(all().size() == 2U && times() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_went_on_is_listed_since_its_last_time) {
+  note(session, {1, 7}, replayed, 3, "{}");
+  note(session, {1, 7}, replayed, 3, "{}");
+  session.execute("UPDATE auditoria SET ocurrida_en = ocurrida_en - INTERVAL 50 MINUTE");
+  ListFilter filter;
+  filter.since = platform::utc_now() - std::chrono::minutes(20);
+  BOOST_CHECK_LE(list_audit(session, filter).size(), 1U);
+  filter.since = platform::utc_now() - std::chrono::minutes(55);
+  BOOST_CHECK_EQUAL(list_audit(session, filter).front().times, all().front().times);
+}
+
+BOOST_AUTO_TEST_CASE(sessions_at_once_lose_no_count) {
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] {
+        Session own = database.connect();
+        for (int n = 0; n < 25; ++n) note(own, {1, 7}, replayed, 3, "{}");
+      });
+  }
+  BOOST_CHECK_EQUAL(times(), 200);
+  BOOST_TEST(all().size() <= 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

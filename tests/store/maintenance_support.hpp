@@ -96,6 +96,6 @@ inline Purged sweep(Session& session, const platform::RetentionSettings& retenti
   return purge(session, retention, walk);
 }
 
-inline constexpr platform::RetentionSettings retention{30 * day, 90 * day, 60 * day};
+inline constexpr platform::RetentionSettings retention{30 * day, 90 * day, 60 * day, {}, {}, 2 * day};
 
 }  // namespace store::testing

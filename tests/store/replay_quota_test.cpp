@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(each_costs_one_though_it_replays_nothing) {
     BOOST_CHECK_EQUAL(feed().finished, 1U);
   }
   BOOST_CHECK(refused(id, 5));
-  const auto kept = "SELECT (SELECT COUNT(*) FROM reenvios) + (SELECT COUNT(*) FROM auditoria)";
+  const auto kept = "SELECT (SELECT COUNT(*) FROM reenvios) + (SELECT SUM(veces) FROM auditoria)";
   const auto before = number(kept);
   const auto full = refused(none, 5);
   BOOST_TEST_REQUIRE(full.has_value());
@@ -98,12 +98,80 @@ BOOST_AUTO_TEST_CASE(a_range_beyond_a_days_is_refused_and_is_so_in_a_second_too)
   BOOST_CHECK(!refused(failed, 6));
 }
 
-BOOST_AUTO_TEST_CASE(a_range_that_is_not_counted_to_the_end_is_refused_where_there_is_a_limit) {
-  add_deliveries(10001, "fallida", 0);
-  const auto beyond = refused(failed, 1000000);
+BOOST_AUTO_TEST_CASE(a_range_that_is_not_counted_to_the_end_is_replayed_as_far_as_the_limit_goes) {
+  add_deliveries(2100, "fallida", 0);
+  const auto beyond = refused(failed, 900);
   BOOST_TEST_REQUIRE(beyond.has_value());
   BOOST_CHECK_EQUAL(beyond->retry_after_s, day_s);
-  BOOST_CHECK(!refused(failed, no_limit));
+  const auto asked = ask_replay(session, author, webhook.id, failed, 2010);
+  BOOST_CHECK_EQUAL(progress(asked).candidates, 1000U);
+  session.update("UPDATE reenvios SET reenviadas = 2002");
+  while (feed().webhooks > 0)
+    for (const auto& leased : claim_some(10)) succeed(leased);
+  const auto over = progress(asked);
+  BOOST_CHECK(over.replay.state == "terminado" && over.replayed == 2010U);
+  BOOST_CHECK_EQUAL(over.candidates, 2011U);  // so there are more
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_counted_is_counted_as_it_is_walked_through) {
+  add_deliveries(1005, "fallida", 0);
+  add_deliveries(1000, "entregada", 0);
+  const auto asked = ask(all);
+  BOOST_CHECK_EQUAL(progress(asked).candidates, 2000U);
+  session.update("UPDATE reenvios SET reenviadas = 1998, avance = (SELECT MAX(id) - 7 FROM entregas)");
+  finish_all();
+  const auto over = progress(asked);
+  BOOST_CHECK(over.replay.state == "terminado" && over.candidates == 2005U && over.replayed == 2005U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_looks_at_no_delivery) {
+  add_deliveries(3000, "fallida", 0);
+  const auto cost = [&](const auto& asks) {
+    const auto before = rows_read(session);
+    asks();
+    return rows_read(session) - before;
+  };
+  const auto ask_with = [&](unsigned per_day, unsigned per_hour) {
+    return ask_replay(session, author, webhook.id, failed, per_day, per_hour);
+  };
+  BOOST_CHECK_LE(cost([&] { count_candidates(session, webhook.id, failed); }), 2000 * 6);
+  BOOST_CHECK(ask_with(5000, 1).result == done);
+  BOOST_CHECK_LE(cost([&] { BOOST_CHECK(ask_with(5000, 1).result == running); }), 40);
+  session.update("UPDATE reenvios SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3)");
+  BOOST_CHECK_LE(cost([&] { BOOST_CHECK_THROW(ask_with(5000, 1), TooManyReplayRequests); }), 60);
+  BOOST_CHECK_LE(cost([&] { BOOST_CHECK_THROW(ask_with(1, 60), TooManyReplays); }), 60);
+  session.update("UPDATE webhooks SET activo = FALSE, motivo = 'entidad'");
+  BOOST_CHECK_LE(cost([&] { BOOST_CHECK(ask_with(5000, 1).result == inactive); }), 40);
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
+  const auto simulate = [&](unsigned limit) {
+    return simulate_replay(session, author.entity, webhook.id, failed, limit);
+  };
+  for (unsigned i = 0; i < 2; ++i) BOOST_CHECK_EQUAL(simulate(3).count, 0U);
+  BOOST_CHECK(ask_replay(session, author, webhook.id, failed, 0, 3).result == done);
+  BOOST_CHECK(ask_replay(session, author, webhook.id, failed, 0, 3).result == running);
+  try {
+    simulate(3);
+    BOOST_ERROR("it is not refused");
+  } catch (const TooManyReplayRequests& refused) {
+    BOOST_CHECK(refused.retry_after_s > 1100 && refused.retry_after_s <= 1200);
+  }
+  BOOST_CHECK_EQUAL(simulate_replay(session, 2, webhook.id, failed, 3).count, 0U);
+  BOOST_CHECK_EQUAL(simulate(0).count, 0U);
+  session.update(
+      "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta - INTERVAL 20 MINUTE");
+  simulate(3);
+  BOOST_CHECK_THROW(simulate(3), TooManyReplayRequests);
+  // As after a clock that has gone back.
+  session.update(
+      "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta + INTERVAL 5 HOUR");
+  try {
+    simulate(3);
+    BOOST_ERROR("it is not refused");
+  } catch (const TooManyReplayRequests& refused) {
+    BOOST_CHECK_LE(refused.retry_after_s, 1200U);
+  }
 }
 
 // Of two nodes of a cluster the same row has to change for one to find out about the other.

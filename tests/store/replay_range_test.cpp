@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_count_that_is_not_whole_says_so_and_a_walk_is_one_in_part
   add_deliveries(2, "fallida", 0);
   BOOST_CHECK(count_candidates(session, webhook.id, failed).exact);
   const auto counted = count_candidates(session, webhook.id, all);
-  BOOST_CHECK(!counted.exact && counted.count == most_counted);
+  BOOST_CHECK(!counted.exact && counted.count == 2000U);
   const auto asked = ask(failed);
   unsigned turns = 0;
   std::uint64_t replayed = 0;

@@ -33,6 +33,45 @@ BOOST_AUTO_TEST_CASE(each_kind_goes_after_its_own_retention) {
   BOOST_CHECK_EQUAL(count("notificaciones_pendientes", "estado = 'rechazada'"), 1);
 }
 
+BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 2000, 20 * day);
+  for (const std::string state : {"entregada", "fallida", "retenida"}) {
+    for (const int hours : {49, 47}) {
+      queue_test_event(session, 1, webhook::Event::incidencia_cerrada, "{}");
+      session.update(
+          "UPDATE entregas SET estado = ?, creada_en = creada_en - INTERVAL ? HOUR,"
+          " terminada_en = IF(estado = 'retenida', NULL, creada_en) ORDER BY id DESC LIMIT 1",
+          state, hours);
+      session.update(
+          "UPDATE notificaciones_pendientes SET terminada_en = terminada_en - INTERVAL ? HOUR ORDER BY id "
+          "DESC "
+          "LIMIT 1",
+          hours);
+      session.update(
+          "UPDATE pruebas_por_borrar SET creada_en = creada_en - INTERVAL ? HOUR ORDER BY notificacion_id "
+          "DESC "
+          "LIMIT 1",
+          hours);
+    }
+  }
+  PurgeWalk follower;
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows,
+                    0U);  // it waits for those of retention.delivered
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U + 2U);
+  BOOST_CHECK_EQUAL(count("entregas"), 2000 + 4);
+  BOOST_CHECK_EQUAL(count("pruebas_por_borrar"), 4);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
+  session.update(
+      "UPDATE entregas SET estado = 'fallida', terminada_en = creada_en WHERE estado = 'retenida'");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U);  // its notification with it
+  auto longer = retention;
+  longer.delivered = hour;
+  longer.tests = 3 * day;
+  sweep(session, longer);
+  BOOST_CHECK_EQUAL(count("entregas"), 3);  // of tests alone
+}
+
 /// Notifications of two webhooks: of each, one delivery `delivered` ago and one in `state`, `age` ago.
 struct TwoWebhooks : MaintenanceFixture {
   WebhookId one = add_webhook(session, 1).id, other = add_webhook(session, 1).id;

@@ -79,8 +79,9 @@ BOOST_AUTO_TEST_CASE(of_what_was_tried_again_and_again_so_many_attempts_are_look
       numbers(21000));
   session.update("UPDATE entregas SET intentos = 21000");
   const auto before = rows_read(session);
-  BOOST_CHECK(!day().exact && day().median_ms == 5);
-  BOOST_CHECK_LE(rows_read(session) - before, 2 * 2 * 21000);
+  const auto found = day();
+  BOOST_CHECK(!found.exact && found.median_ms == 5);
+  BOOST_CHECK_LE(rows_read(session) - before, 2 * 2 * 2000);
 }
 
 BOOST_AUTO_TEST_CASE(of_very_many_the_newest_are_counted_and_it_says_so) {

@@ -56,6 +56,60 @@ BOOST_AUTO_TEST_CASE(sessions_at_once_never_exceed_it) {
   BOOST_CHECK_EQUAL(count(database.session, "notificaciones_pendientes"), 4);
 }
 
+BOOST_AUTO_TEST_CASE(so_many_bytes_in_a_day_of_an_entity_however_many_sessions_ask) {
+  Database database;
+  Session& own = database.session;
+  add_webhook(own, 1);
+  add_webhook(own, 2);
+  const std::string data(10000, 'x');
+  constexpr std::uint64_t per_day = 50000;  // four, with their deliveries
+  std::atomic<int> accepted = 0;
+  const auto store = [&](Session& session, EntityId entity) {
+    for (;;) {
+      try {
+        accepted += queue_test_event(session, entity, event, data, 0, per_day).empty() ? 0 : 1;
+        return 0U;
+      } catch (const TooManyTestBytes& refused) {
+        return refused.retry_after_s;
+      } catch (const LockTimeout&) {
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] {
+        Session session = database.connect();
+        for (int n = 0; n < 3; ++n) store(session, 1);
+      });
+  }
+  BOOST_CHECK_EQUAL(accepted, 4);
+  BOOST_CHECK_EQUAL(count(own, "notificaciones_pendientes"), 4);
+  BOOST_CHECK_EQUAL(count(own, "pruebas_por_borrar"), 4);
+  const auto wait_s = store(own, 1);
+  BOOST_CHECK(wait_s > 8000 && wait_s < 9000);  // a tenth of a day, until 50,000 - 44,096 are 11,024
+  BOOST_CHECK_EQUAL(store(own, 2), 0U);
+  own.update("UPDATE turnos_prueba SET bytes_saldados_hasta = bytes_saldados_hasta - INTERVAL ? SECOND",
+             wait_s);
+  BOOST_CHECK_EQUAL(store(own, 1), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_one_request_may_hold_passes_once_nothing_else_counts) {
+  Database database;
+  Session& own = database.session;
+  add_webhook(own, 1);
+  const auto send_much = [&] { queue_test_event(own, 1, event, std::string(60000, 'x'), 0, 5000); };
+  send_much();
+  try {
+    send_much();
+    BOOST_ERROR("it is not refused");
+  } catch (const TooManyTestBytes& refused) {
+    BOOST_CHECK(refused.retry_after_s > 86000 && refused.retry_after_s <= 86400);
+  }
+  own.update("UPDATE turnos_prueba SET bytes_saldados_hasta = UTC_TIMESTAMP(6)");
+  send_much();
+}
+
 BOOST_AUTO_TEST_CASE(entities_have_a_limit_each) {
   Database database;
   add_webhook(database.session, 1);

@@ -71,10 +71,12 @@ BOOST_AUTO_TEST_CASE(durations) {
   accepts("delivery.disable_after", {"0s", "366d"});
   refuses("delivery.disable_after", {"367d"});
   for (const auto* key : {"retention.delivered", "retention.failed", "retention.rejected", "retention.held",
-                          "retention.audit"}) {
+                          "retention.audit", "retention.tests"}) {
     accepts(key, {"1m", "3660d"});
     refuses(key, {"0s", "59s", "3661d"});
   }
+  accepts("limits.test_bytes", {"0", "1", "64MiB", "1048576MiB"});
+  refuses("limits.test_bytes", {"-1", "64MB", "1048577MiB", "1GiB"});
 }
 
 BOOST_AUTO_TEST_CASE(the_retry_schedule) {

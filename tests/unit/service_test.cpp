@@ -58,7 +58,9 @@ struct Call {
   std::optional<std::string> content_encoding = {};
 };
 
-api::Response respond(const Call& call, const api::CallerLookup::FindCallers& find_callers = stub) {
+/// Of an entity with so many others in course.
+std::optional<api::Response> respond_beside(unsigned others, const Call& call,
+                                            const api::CallerLookup::FindCallers& find_callers = stub) {
   const platform::Log log(platform::LogLevel::error);
   api::Observation observation({}, log);
   const api::Shared shared{
@@ -67,17 +69,27 @@ api::Response respond(const Call& call, const api::CallerLookup::FindCallers& fi
       log,
       observation};
   api::CallerLookup callers(store::Session({}, {"nobody"}), find_callers);
-  api::Service service(shared, callers, store::Session({}, {"nobody"}));
+  api::RequestPlaces places(api::concurrency_limits(8));
+  for (unsigned i = 0; i < others; ++i) places.enter(7);
+  api::Service service(shared, callers, places, store::Session({}, {"nobody"}));
   const std::string target = std::string(api::base_path) + call.path;
-  return service.respond({.id = "req-1",
-                          .method = call.method,
-                          .target = target,
-                          .authorization = call.authorization,
-                          .content_type = call.content_type,
-                          .body = call.body,
-                          .body_state = call.body_state,
-                          .preconditions = call.preconditions,
-                          .content_encoding = call.content_encoding});
+  api::Request request{.id = "req-1",
+                       .method = call.method,
+                       .target = target,
+                       .authorization = call.authorization,
+                       .content_type = call.content_type,
+                       .body = call.body,
+                       .body_state = call.body_state,
+                       .preconditions = call.preconditions,
+                       .content_encoding = call.content_encoding};
+  auto response = service.respond(request);
+  BOOST_TEST((response || (request.entity == 7 && !request.has_place)));
+  if (!response) BOOST_TEST(service.refuse(request).status == 429);
+  return response;
+}
+
+api::Response respond(const Call& call, const api::CallerLookup::FindCallers& find_callers = stub) {
+  return respond_beside(0, call, find_callers).value();
 }
 
 Call post(const std::string& path, const std::string& body,
@@ -119,6 +131,13 @@ BOOST_AUTO_TEST_CASE(with_bad_credentials_401_and_the_error_code) {
 
 BOOST_AUTO_TEST_CASE(the_case_of_the_scheme_does_not_matter) {
   BOOST_TEST(respond({.authorization = "bEARER " + good_token}).status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_too_many_of_its_entity_waits_once_it_is_known_whose_it_is) {
+  BOOST_TEST(respond_beside(1, {}).has_value());
+  BOOST_TEST(!respond_beside(2, {}).has_value());
+  BOOST_TEST(!respond_beside(2, {.path = "/nada"}).has_value());
+  BOOST_TEST(respond_beside(2, {.authorization = ""}).value().status == 401);
 }
 
 BOOST_AUTO_TEST_CASE(checks_come_in_the_order_of_the_design) {

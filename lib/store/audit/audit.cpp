@@ -6,8 +6,11 @@ namespace store {
 
 namespace {
 
+/// By the database's clock, which all that write have in common.
 constexpr std::string_view insert_entry = R"sql(
-  INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle) VALUES (?, ?, ?, ?, ?))sql";
+  INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle, repeticion)
+  VALUES (?, ?, ?, ?, ?, UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256)))
+  ON DUPLICATE KEY UPDATE veces = veces + 1, ultima_en = UTC_TIMESTAMP(3))sql";
 
 constexpr std::string_view insert_operator_entry = R"sql(
   INSERT INTO auditoria (entidad_id, operador, accion, objeto, webhook_id, detalle)
@@ -16,9 +19,11 @@ constexpr std::string_view insert_operator_entry = R"sql(
 /// The newest that fit a filter, oldest first.
 constexpr std::string_view filtered_entries = R"sql(
   SELECT * FROM (
-    SELECT id, CAST(ocurrida_en AS CHAR) AS ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle, operador, objeto
+    SELECT id, CAST(ocurrida_en AS CHAR) AS ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle, operador, objeto,
+      veces, CAST(COALESCE(ultima_en, ocurrida_en) AS CHAR) AS ultima_en
     FROM auditoria
-    WHERE (? IS NULL OR entidad_id = ?) AND (? IS NULL OR webhook_id = ?) AND (? IS NULL OR ocurrida_en >= ?)
+    WHERE (? IS NULL OR entidad_id = ?) AND (? IS NULL OR webhook_id = ?) AND (? IS NULL OR accion = ?)
+      AND (? IS NULL OR COALESCE(ultima_en, ocurrida_en) >= ?)
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
 
@@ -32,27 +37,26 @@ constexpr std::string_view forget_some = R"sql(
   DELETE FROM auditoria WHERE ocurrida_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
   ORDER BY ocurrida_en LIMIT ?)sql";
 
-std::string_view name(AuditedAction action) {
-  switch (action) {
-    case AuditedAction::registered:
-      return "alta";
-    case AuditedAction::changed:
-      return "cambio";
-    case AuditedAction::secret_changed:
-      return "secreto";
-    case AuditedAction::deleted:
-      return "baja";
-    case AuditedAction::replayed:
-      return "reenvio";
-  }
-  return {};
+std::string_view name(AuditedAction action) { return audited_actions.at(static_cast<std::size_t>(action)); }
+
+/// Equal for what is the same.
+std::string repeated(const Author& author, AuditedAction action, WebhookId webhook, std::string_view what) {
+  std::string text = std::to_string(author.entity) + ' ';
+  text += author.token ? std::to_string(*author.token) : "-";
+  return text.append(" ")
+      .append(name(action))
+      .append(" ")
+      .append(std::to_string(webhook))
+      .append(" ")
+      .append(what);
 }
 
 }  // namespace
 
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
-                 std::string_view detail) {
-  session.update(insert_entry, author.entity, author.token, name(action), webhook, detail);
+                 std::string_view detail, std::optional<std::string_view> what) {
+  session.update(insert_entry, author.entity, author.token, name(action), webhook, detail,
+                 repeated(author, action, webhook, what.value_or(detail)));
 }
 
 void note_operator_action(Session& session, const OperatorAction& action) {
@@ -60,14 +64,16 @@ void note_operator_action(Session& session, const OperatorAction& action) {
                  action.object, action.webhook, action.detail);
 }
 
-std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter) {
+std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
+                                   const std::optional<std::string>& action) {
   std::vector<AuditEntry> result;
-  for (const auto& row : session.query(filtered_entries, filter.entity, filter.entity, filter.webhook,
-                                       filter.webhook, filter.since, filter.since, filter.limit)) {
+  for (const auto& row :
+       session.query(filtered_entries, filter.entity, filter.entity, filter.webhook, filter.webhook, action,
+                     action, filter.since, filter.since, filter.limit)) {
     result.push_back({row.integer("id"), row.time("ocurrida_en"), row.optional_integer("entidad_id"),
                       row.optional_integer("token_id"), row.text("accion"),
                       row.optional_integer("webhook_id"), row.text("detalle"), row.optional_text("operador"),
-                      row.optional_text("objeto")});
+                      row.optional_text("objeto"), row.integer("veces"), row.time("ultima_en")});
   }
   return result;
 }

@@ -1,6 +1,7 @@
 // Table `auditoria`: who changed what, for as long as retention.audit says.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,15 @@ struct Author {
 
 enum class AuditedAction { registered, changed, secret_changed, deleted, replayed };
 
-/// Within the transaction of the change. `detail` is JSON; never a secret.
+/// The names by which they are stored and asked for.
+inline constexpr std::array<std::string_view, 5> audited_actions{"alta", "cambio", "secreto", "baja",
+                                                                 "reenvio"};
+
+/// Within the transaction of the change. `detail` is JSON; never a secret. What the same token does to the
+/// same webhook again within the same hour of the clock is counted in the row of the first time: what is the
+/// same, `what` says, or else `detail`. In constant time, and no other entity waits for it.
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
-                 std::string_view detail);
+                 std::string_view detail, std::optional<std::string_view> what = {});
 
 /// What the operator does, by apientidades-admin.
 struct OperatorAction {
@@ -39,14 +46,17 @@ struct AuditEntry {
   UtcTime at;
   std::optional<EntityId> entity;  // none: the operator's, of no entity
   std::optional<TokenId> token;
-  std::string action;  // alta, cambio, secreto, baja, reenvio; or the operator's command
+  std::string action;  // one of audited_actions, or the operator's command
   std::optional<WebhookId> webhook;
-  std::string detail;
+  std::string detail;                        // of the first time
   std::optional<std::string> operator_name;  // none: it came through the API
   std::optional<std::string> object;         // of the operator's
+  std::int64_t times;                        // 1 or more
+  UtcTime last;                              // of them
 };
-/// Of `filter`: entity, webhook, since and limit.
-std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter);
+/// Of `filter`: entity, webhook, since (of the last time) and limit; of one `action` if it is given.
+std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
+                                   const std::optional<std::string>& action = {});
 
 /// Entities that have changed a webhook through the API in the last hour, a hundred of them at most.
 std::int64_t count_changing_entities(Session& session);

@@ -28,16 +28,19 @@ constexpr std::string_view newest_first = R"sql(, e.evento, e.prueba
 /// The newest, whatever they are: of one table.
 constexpr auto newest_of_log = joined<select, columns, newest_first>;
 
+/// Only of deliveries that an earlier version made is the notification looked up.
 constexpr std::string_view that_fit_within = R"sql(
+    , COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba
   FROM entregas e FORCE INDEX (entregas_de_webhook)
-  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
+  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = IF(e.evento IS NULL, e.notificacion_id, NULL)
   WHERE e.webhook_id = ? AND e.id < ? AND e.id >= ?
-    AND (? IS NULL OR IF(e.entregada_en IS NULL, e.estado, 'entregada') = ?) AND (? IS NULL OR n.evento = ?)
+    AND (? IS NULL OR IF(e.entregada_en IS NULL, e.estado, 'entregada') = ?)
+    AND (? IS NULL OR COALESCE(e.evento, n.evento) = ?)
     AND (? IS NULL OR e.creada_en >= ?) AND (? IS NULL OR e.creada_en < ?)
   ORDER BY e.id DESC LIMIT ?)sql";
 /// Within the window's bounds, by id, the newest first: whatever is asked of them costs what so many rows
 /// cost.
-constexpr auto page_of_log = joined<select, columns, of_notification, that_fit_within>;
+constexpr auto page_of_log = joined<select, columns, that_fit_within>;
 constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)

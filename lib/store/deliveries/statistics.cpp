@@ -10,7 +10,7 @@ namespace store {
 namespace {
 
 constexpr unsigned looked_at = 2000;
-constexpr unsigned most_attempts = 20000;  // of those: what was replayed again and again has many
+constexpr unsigned most_attempts = 2000;  // of those: what was replayed again and again has many
 
 /// Within the newest rows by id: it costs what so many rows cost. Ids are nearly in the order of time. Only
 /// of deliveries that an earlier version made is the notification asked whether it is a test.
@@ -59,14 +59,18 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
   std::ranges::sort(durations);
   // Both were asked one after the other: an attempt may have ended in between.
   const auto attempts = row.unsigned_integer("intentos");
-  return {row.unsigned_integer("entregadas"),
+  const bool all_attempts = attempts <= most_attempts;
+  const auto delivered = row.unsigned_integer("entregadas");
+  const auto received =
+      all_attempts ? std::uint64_t{durations.size()} : delivered;  // one each, but for replays
+  return {delivered,
           row.unsigned_integer("fallidas"),
           row.unsigned_integer("pendientes"),
           row.unsigned_integer("retenidas"),
-          attempts - std::min<std::uint64_t>(attempts, durations.size()),
+          attempts - std::min(attempts, received),
           percentile(durations, 0.5),
           percentile(durations, 0.95),
-          (row.integer("miradas") < looked_at || row.boolean("todas")) && attempts <= most_attempts};
+          (row.integer("miradas") < looked_at || row.boolean("todas")) && all_attempts};
 }
 
 }  // namespace store

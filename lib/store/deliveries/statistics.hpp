@@ -19,7 +19,7 @@ struct DeliveryStatistics {
   std::optional<std::int64_t>
       median_ms;  // of the attempts that were answered with a 2xx; none: there are none
   std::optional<std::int64_t> percentile95_ms;  // of the same
-  bool exact = true;  // false: of the newest 2,000 deliveries of the webhook, and 20,000 attempts, alone
+  bool exact = true;  // false: of the newest 2,000 deliveries of the webhook, and 2,000 attempts, alone
 };
 
 DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform::Milliseconds window);

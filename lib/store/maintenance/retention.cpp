@@ -20,17 +20,17 @@ using platform::Milliseconds;
 using platform::RetentionSettings;
 using Ids = std::vector<std::int64_t>;
 
-// What the walks see of a table's rows: `id`; `otra`: whether it is of the kind that has a retention of its
-// own; `fin_ms`: the age of its end, NULL before it; `inicio_ms`: that of its beginning, or of what is
-// nearest to it.
+// What the walks see of a table's rows: `id`; `clase`: 1 for the failed and rejected, 2 for tests, which have
+// a retention of their own, 0 for any other; `fin_ms`: the age of its end, NULL before it; `inicio_ms`: that
+// of its beginning, or of what is nearest to it.
 
 constexpr std::string_view deliveries_after = R"sql(
-  SELECT id, notificacion_id, estado = 'fallida' AS otra,
+  SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM entregas WHERE id > ? ORDER BY id LIMIT ?)sql";
 constexpr std::string_view notifications_after = R"sql(
-  SELECT id, error IS NOT NULL AS otra,
+  SELECT id, IF(origen = 'prueba', 2, error IS NOT NULL) AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
@@ -38,7 +38,7 @@ constexpr std::string_view notifications_after = R"sql(
 /// that registers and deletes all day leaves many, and every sweep would read them all for a month. By that
 /// index whatever the optimiser thinks of a small table.
 constexpr std::string_view deleted_webhooks_after = R"sql(
-  SELECT id, FALSE AS otra, CAST(fecha_baja AS CHAR) AS baja,
+  SELECT id, 0 AS clase, CAST(fecha_baja AS CHAR) AS baja,
     TIMESTAMPDIFF(MICROSECOND, fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
   FROM webhooks FORCE INDEX (webhooks_borrados)
   WHERE fecha_baja >= ? AND fecha_baja < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
@@ -47,7 +47,7 @@ constexpr std::string_view deleted_webhooks_after = R"sql(
 
 /// Few, if any: always read to the last.
 constexpr std::string_view quarantined_after = R"sql(
-  SELECT notificacion_id AS id, TRUE AS otra,
+  SELECT notificacion_id AS id, 1 AS clase,
     TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
   FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ? AND estado <> 'procesada'
   ORDER BY notificacion_id LIMIT ?)sql";
@@ -56,11 +56,11 @@ constexpr std::string_view quarantined_after = R"sql(
 
 /// Five at most of each, and by that index though many are asked for.
 constexpr std::string_view deliveries_of = R"sql(
-  SELECT id, notificacion_id, estado = 'fallida' AS otra,
+  SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM entregas FORCE INDEX (entregas_una_por_webhook) WHERE notificacion_id IN)sql";
 constexpr std::string_view ended_deliveries = R"sql(
-  SELECT id, estado = 'fallida' AS otra,
+  SELECT id, IF(prueba, 2, estado = 'fallida') AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, notificacion_id
   FROM entregas FORCE INDEX (PRIMARY) WHERE id IN)sql";
 constexpr std::string_view lock_ended = "AND terminada_en IS NOT NULL FOR UPDATE SKIP LOCKED";
@@ -72,7 +72,7 @@ constexpr std::string_view delete_deliveries = R"sql(
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id)sql";
 
 constexpr std::string_view notifications_by_id = R"sql(
-  SELECT n.id, n.error IS NOT NULL AS otra,
+  SELECT n.id, IF(n.origen = 'prueba', 2, n.error IS NOT NULL) AS clase,
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
 constexpr std::string_view lock_ended_notifications = "AND n.estado <> 'pendiente' FOR UPDATE SKIP LOCKED";
@@ -85,7 +85,7 @@ constexpr std::string_view delete_notifications = R"sql(
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id)sql";
 
 constexpr std::string_view quarantined_by_id = R"sql(
-  SELECT notificacion_id AS id, TRUE AS otra,
+  SELECT notificacion_id AS id, 1 AS clase,
     TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_apartadas WHERE notificacion_id IN)sql";
 constexpr std::string_view lock_quarantined = "FOR UPDATE SKIP LOCKED";
@@ -97,7 +97,7 @@ constexpr std::string_view delete_quarantined = R"sql(
   STRAIGHT_JOIN notificaciones_apartadas a FORCE INDEX (PRIMARY) ON a.notificacion_id = j.id)sql";
 
 constexpr std::string_view webhooks_by_id = R"sql(
-  SELECT w.id, FALSE AS otra, TIMESTAMPDIFF(MICROSECOND, w.fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
+  SELECT w.id, 0 AS clase, TIMESTAMPDIFF(MICROSECOND, w.fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM webhooks w FORCE INDEX (PRIMARY) WHERE w.id IN)sql";
 constexpr std::string_view lock_without_deliveries = R"sql(
     AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.webhook_id = w.id)
@@ -109,17 +109,30 @@ constexpr std::string_view delete_webhooks = R"sql(
   DELETE w FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id)sql";
 
+constexpr std::string_view tests_after = R"sql(
+  SELECT notificacion_id AS id, 2 AS clase,
+    TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
+    TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
+  FROM pruebas_por_borrar FORCE INDEX (PRIMARY) WHERE notificacion_id > ? ORDER BY notificacion_id LIMIT ?)sql";
+constexpr std::string_view forget_removed_tests = R"sql(
+  DELETE p FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN pruebas_por_borrar p FORCE INDEX (PRIMARY) ON p.notificacion_id = j.id
+  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id
+  WHERE n.id IS NULL)sql";
+
 /// A table as the walks see it.
 struct Table {
   std::string_view rows_after;  // those after an id, by id, at most so many; webhooks: see rows_after()
   std::string_view removed_by;  // the column that `remove` is given
   Milliseconds usual;           // retention
   Milliseconds other;           // of the failed, the rejected
+  Milliseconds tests;
   std::uint64_t (*remove)(Session&, const RetentionSettings&, const Ids&);
 
   bool expired(const Row& row) const {
     const auto age = row.optional_integer("fin_ms");
-    return age && *age > (row.boolean("otra") ? other : usual).count();
+    const auto kind = row.integer("clase");
+    return age && *age > (kind == 2 ? tests : kind == 1 ? other : usual).count();
   }
 };
 
@@ -247,25 +260,40 @@ std::uint64_t remove_quarantined(Session& session, const RetentionSettings& rete
 }
 
 Table deliveries(const RetentionSettings& retention) {
-  return {deliveries_after, "notificacion_id", retention.delivered, retention.failed, remove_deliveries};
+  return {deliveries_after, "notificacion_id", retention.delivered,
+          retention.failed, retention.tests,   remove_deliveries};
 }
 
 Table notifications(const RetentionSettings& retention) {
-  return {notifications_after, "id", retention.delivered, retention.rejected, remove_notifications};
+  return {notifications_after, "id", retention.delivered, retention.rejected, retention.tests,
+          remove_notifications};
 }
 
 Table webhooks(const RetentionSettings& retention) {
-  return {deleted_webhooks_after, "id", retention.delivered, retention.delivered, remove_webhooks};
+  return {deleted_webhooks_after, "id", retention.delivered, retention.delivered, {}, remove_webhooks};
 }
 
 Table quarantined(const RetentionSettings& retention) {
-  return {quarantined_after, "id", retention.rejected, retention.rejected, remove_quarantined};
+  return {quarantined_after, "id", retention.rejected, retention.rejected, {}, remove_quarantined};
+}
+
+/// Those that are still sent, held or locked stay, for another sweep.
+std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
+  auto removed = remove_deliveries(session, retention, seen);
+  removed += remove_notifications(session, retention, seen);
+  session.update(forget_removed_tests, json_ids(seen));
+  return removed;
+}
+
+Table tests(const RetentionSettings& retention) {
+  return {tests_after, "id", retention.tests, retention.tests, retention.tests, remove_tests};
 }
 
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
   if (walk.table == 0) return deliveries(retention);
   if (walk.table == 1) return notifications(retention);
-  return walk.table == 2 ? webhooks(retention) : quarantined(retention);
+  if (walk.table == webhooks_table) return webhooks(retention);
+  return walk.table == 3 ? quarantined(retention) : tests(retention);
 }
 
 Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, unsigned window) {

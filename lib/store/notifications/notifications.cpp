@@ -68,6 +68,9 @@ constexpr std::string_view insert_test_event = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 1 FOR */
   INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)
   VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3)))sql";
+constexpr std::string_view keep_for_tests_retention =
+    "INSERT INTO pruebas_por_borrar (notificacion_id) VALUES (?)";
+constexpr std::size_t bytes_of_delivery = 1024;  // with its attempts, about
 constexpr std::string_view insert_test_deliveries = R"sql(
   INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en)
   SELECT ?, j.id, ?, TRUE, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)
@@ -187,18 +190,27 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
 }
 
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
-                                      std::string_view sealed_data, std::uint64_t max_pending) {
+                                      std::string_view sealed_data, std::uint64_t max_pending,
+                                      std::uint64_t bytes_per_day) {
   bool too_many = false;
+  std::optional<unsigned> bytes_pass_in_s;
   auto queued = transaction(session, [&] {
     too_many = false;
+    bytes_pass_in_s.reset();
+    if (max_pending > 0 || bytes_per_day > 0) take_test_turn(session, entity);
     const auto room = max_pending == 0 ? std::numeric_limits<std::uint64_t>::max()
-                                       : take_test_turn(session, entity, max_pending);
+                                       : room_for_tests(session, entity, max_pending);
     const auto rows = session.query(lock_subscribed_webhooks, entity, webhook::name(event));
     std::vector<Webhook> chosen;
     if (rows.empty()) return chosen;
     too_many = rows.size() > room;
     if (too_many)
       return chosen;  // committed: an entity's first turn, rolled back, has all who wait for it deadlock
+    if (bytes_per_day > 0) {
+      const auto bytes = sealed_data.size() + rows.size() * bytes_of_delivery;
+      bytes_pass_in_s = count_test_bytes(session, entity, bytes, bytes_per_day);
+      if (bytes_pass_in_s) return chosen;
+    }
     session.update(insert_test_event, entity, webhook::name(event), sealed_data);
     const NotificationId notification = session.last_insert_id();
     std::vector<WebhookId> ids;
@@ -216,10 +228,12 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
                         .last_error = {}});
     }
     session.update(insert_test_deliveries, notification, webhook::name(event), json_ids(ids));
+    session.update(keep_for_tests_retention, notification);
     if (max_pending > 0) count_test_deliveries(session, entity, notification);
     return chosen;
   });
   if (too_many) throw TooManyPendingTests();
+  if (bytes_pass_in_s) throw TooManyTestBytes(*bytes_pass_in_s);
   return queued;
 }
 

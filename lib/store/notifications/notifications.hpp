@@ -47,8 +47,10 @@ CancelResult cancel_notification(Session& session, NotificationId id);
 /// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
 /// nothing was written). `sealed_data`: what webhook::seal_test_data gives. With `max_pending` (0: any
 /// number) the entity never has more test deliveries that have not ended, however many requests come at once:
-/// throws TooManyPendingTests, and nothing was written.
+/// throws TooManyPendingTests, and nothing was written. With `bytes_per_day` (0: any number) its test events
+/// never store more than that in a day, deliveries included: throws TooManyTestBytes.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
-                                      std::string_view sealed_data, std::uint64_t max_pending = 0);
+                                      std::string_view sealed_data, std::uint64_t max_pending = 0,
+                                      std::uint64_t bytes_per_day = 0);
 
 }  // namespace store

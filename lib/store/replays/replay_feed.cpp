@@ -45,7 +45,7 @@ constexpr std::string_view range_replay = R"sql(
   SELECT id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha) WHERE en_marcha_de = ? AND entrega_id = 0)sql";
 constexpr std::string_view lock_replay = R"sql(
   SELECT id, entidad_id, entrega_id, CAST(desde AS CHAR) AS desde, CAST(hasta AS CHAR) AS hasta, eventos, fallidas,
-    entregadas, tope, reenviadas, avance, CAST(pedido_en AS CHAR) AS pedido_en
+    entregadas, candidatas, tope, reenviadas, avance, CAST(pedido_en AS CHAR) AS pedido_en
   FROM reenvios FORCE INDEX (PRIMARY)
   WHERE id = ? AND estado IN ('pendiente', 'en_curso') FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view lock_all_of_webhook = R"sql(
@@ -85,8 +85,8 @@ constexpr std::string_view note_replayed = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', attempts INT PATH '$[1]')) j)sql";
 /// Assignments run from left to right.
 constexpr std::string_view note_progress = R"sql(
-  UPDATE reenvios SET avance = ?, reenviadas = reenviadas + ?, estado = IF(?, 'terminado', 'en_curso'),
-    terminado_en = IF(estado = 'terminado', UTC_TIMESTAMP(3), NULL)
+  UPDATE reenvios SET avance = ?, reenviadas = reenviadas + ?, candidatas = GREATEST(candidatas, reenviadas + ?),
+    estado = IF(?, 'terminado', 'en_curso'), terminado_en = IF(estado = 'terminado', UTC_TIMESTAMP(3), NULL)
   WHERE id = ?)sql";
 
 constexpr std::string_view ended_long_ago = R"sql(
@@ -101,7 +101,9 @@ struct Fed {
 };
 
 /// Hands over what of the page nobody holds, up to the first that somebody does: that has its turn next time.
-Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPage page) {
+/// `beyond`: candidates after it, which are not replayed.
+Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPage page,
+              std::size_t beyond = 0) {
   std::map<DeliveryId, std::int64_t> attempts;
   if (!page.chosen.empty()) {
     for (const auto& row : query_ids(session, deliveries_by_id, page.chosen, that_ended))
@@ -119,7 +121,8 @@ Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPa
     session.update(make_due, json_ids(page.chosen));
     session.update(note_replayed, replay, webhook, json::dump(replayed));
   }
-  session.update(note_progress, page.looked_up_to, replayed.size(), page.last, replay);
+  session.update(note_progress, page.looked_up_to, replayed.size(), page.last ? beyond : 0, page.last,
+                 replay);
   return {replayed.size(), page.last ? 1U : 0U};
 }
 
@@ -162,9 +165,13 @@ Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::si
   if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});
   auto after = replay.integer("avance");
   if (after == 0) after = find_start(session, webhook, range.since);
-  auto page = read_page(session, webhook, range, after, std::min<std::uint64_t>(room, left));
-  if (page.chosen.size() == left) page.last = true;
-  return hand_over(session, webhook, id, std::move(page));
+  // One that was not counted to the end may be of more than the entity's quota lets it be replayed.
+  const std::size_t beyond = replay.unsigned_integer("tope") > replay.unsigned_integer("candidatas") ? 1 : 0;
+  auto page = read_page(session, webhook, range, after, left <= room ? left + beyond : room);
+  const bool cut = page.chosen.size() > left;
+  if (cut) page.chosen.resize(left);
+  if (page.chosen.size() == left && (cut || beyond == 0)) page.last = true;
+  return hand_over(session, webhook, id, std::move(page), cut ? 1 : 0);
 }
 
 std::optional<Row> lock_first(Session& session, WebhookId webhook) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = webhook::json;
 
-constexpr unsigned looked_at = 20000;
+constexpr unsigned looked_at = 2000;                                           // as a page of the log
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // of the column
 
 /// Within so many rows, whatever is asked of them: of those that failed, found among themselves in the order
@@ -124,7 +124,8 @@ Replay insert(Session& session, const Author& author, WebhookId webhook, const N
                  until, events, !replay.range || replay.range->failed,
                  !replay.range || replay.range->delivered, replay.candidates, replay.most);
   const ReplayId id = session.last_insert_id();
-  note_change(session, author, AuditedAction::replayed, webhook, json::dump(audit_detail(id, replay)));
+  note_change(session, author, AuditedAction::replayed, webhook, json::dump(audit_detail(id, replay)),
+              replay.range ? "range" : "single");
   return {id, "pendiente"};
 }
 
@@ -137,16 +138,15 @@ std::optional<Replay> find_running(Session& session, WebhookId webhook, Delivery
 constexpr unsigned day_s = 86400;
 constexpr unsigned hour_s = 3600;
 
-/// What the entity may still ask for.
+/// What the entity may still have replayed.
 struct Quota {
   std::uint64_t left = no_limit;
   unsigned retry_after_s = day_s;
 };
 
-/// Keeps the entity's other requests waiting until the transaction ends.
-Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
+/// In a turn of the entity.
+Quota read_quota(Session& session, EntityId entity, unsigned max_per_day) {
   if (max_per_day == 0) return {};
-  take_registration_turn(session, entity);
   const auto rows = session.query(used_in_a_day, entity, entity);
   const auto used = rows.at(0).unsigned_integer("usadas");
   // Without one that is over, what runs has it all; when that ends is not known.
@@ -155,19 +155,23 @@ Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
           static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s))};
 }
 
-/// Whether so many are too many. Those that could not be counted to the end are; what would not fit into a
-/// day's either is no less so in a while.
-std::optional<Quota> exceeded(const Quota& quota, const Candidates& candidates, unsigned max_per_day) {
-  if (max_per_day == 0) return std::nullopt;
-  if (candidates.exact && std::max<std::uint64_t>(candidates.count, 1) <= quota.left) return std::nullopt;
-  const bool never = !candidates.exact || candidates.count > max_per_day;
-  return Quota{quota.left, never ? day_s : quota.retry_after_s};
+/// Keeps the entity's other requests waiting until the transaction ends.
+Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
+  if (max_per_day > 0) take_registration_turn(session, entity);
+  return read_quota(session, entity, max_per_day);
+}
+
+/// Whether so many are too many; what would not fit into a day's either is no less so in a while.
+std::optional<Quota> exceeded(const Quota& quota, std::uint64_t candidates, unsigned max_per_day) {
+  if (max_per_day == 0 || std::max<std::uint64_t>(candidates, 1) <= quota.left) return std::nullopt;
+  return Quota{quota.left, candidates > max_per_day ? day_s : quota.retry_after_s};
 }
 
 /// Neither throws within the transaction: a first turn that is rolled back has all who wait for it deadlock.
 struct Turned {
   AskedReplay asked;
   std::optional<Quota> exceeded{};
+  std::optional<unsigned> next_request_s{};
 };
 
 Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
@@ -183,23 +187,37 @@ Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, De
   if (row.text("estado") == "retenida") return {{held}};
   if (const auto asked = find_running(session, webhook, delivery)) return {{done, *asked}};
   if (row.text("estado") == "en_curso") return {{in_flight}};
-  if (const auto refused = exceeded(quota, {1}, max_per_day)) return {{done}, refused};
+  if (const auto refused = exceeded(quota, 1, max_per_day)) return {{done}, refused};
   return {{done, insert(session, author, webhook, {.delivery = delivery})}};
 }
 
-Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
-                   const Candidates& candidates, unsigned max_per_day) {
+/// Why there can be no replay of a range; nullopt: there can.
+std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   using enum ReplayAsked;
-  const auto quota = take_turn(session, author.entity, max_per_day);
   const auto webhooks = session.query(webhook_receives, webhook);
-  if (webhooks.empty()) return {{not_found}};
-  if (!webhooks.front().boolean("activo")) return {{inactive}};
-  if (auto found = find_running(session, webhook, 0)) return {{running, std::move(*found)}};
-  if (const auto refused = exceeded(quota, candidates, max_per_day)) return {{done}, refused};
-  return {{done, insert(session, author, webhook,
-                        {.range = range,
-                         .candidates = candidates.count,
-                         .most = candidates.exact ? candidates.count : no_limit})}};
+  if (webhooks.empty()) return AskedReplay{not_found};
+  if (!webhooks.front().boolean("activo")) return AskedReplay{inactive};
+  if (auto found = find_running(session, webhook, 0)) return AskedReplay{running, std::move(*found)};
+  return std::nullopt;
+}
+
+/// Whatever is refused is so before deliveries are looked at.
+Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
+                   unsigned max_per_day, unsigned requests_per_hour) {
+  if (max_per_day > 0 || requests_per_hour > 0) take_registration_turn(session, author.entity);
+  if (auto obstacle = find_obstacle(session, webhook)) return {std::move(*obstacle)};
+  const auto quota = read_quota(session, author.entity, max_per_day);
+  if (const auto refused = exceeded(quota, 1, max_per_day)) return {{ReplayAsked::done}, refused};
+  if (requests_per_hour > 0)
+    if (const auto wait_s = count_replay_request(session, author.entity, requests_per_hour))
+      return {{ReplayAsked::done}, {}, wait_s};
+  const auto candidates = count_candidates(session, webhook, range);
+  if (const auto refused = exceeded(quota, candidates.count, max_per_day))
+    return {{ReplayAsked::done}, refused};
+  return {{ReplayAsked::done, insert(session, author, webhook,
+                                     {.range = range,
+                                      .candidates = candidates.count,
+                                      .most = candidates.exact ? candidates.count : quota.left})}};
 }
 
 /// Two that ask for the same at once: the second one finds the first's.
@@ -208,6 +226,7 @@ AskedReplay once_again_if_duplicate(Session& session, F&& ask) {
   const auto in_transaction = [&] {
     const auto turned = transaction(session, ask);
     if (turned.exceeded) throw TooManyReplays(turned.exceeded->left, turned.exceeded->retry_after_s);
+    if (turned.next_request_s) throw TooManyReplayRequests(*turned.next_request_s);
     return turned.asked;
   };
   try {
@@ -235,20 +254,32 @@ ReplayProgress read_replay(const Row& row) {
 Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& asked) {
   const auto range = bounded(asked);
   const auto events = joined(range);
-  const auto count = [&](std::string_view among, const auto&... where) -> Candidates {
+  const auto count = [&](std::string_view among, unsigned most, const auto&... where) -> Candidates {
     const auto rows =
         session.query(with_fits_replay(count_within, among), range.until, range.failed, range.delivered,
-                      range.since, range.until, events, events, webhook, where..., looked_at);
+                      range.since, range.until, events, events, webhook, where..., most);
     const auto& row = rows.at(0);
-    const auto found = row.unsigned_integer("candidatas");
-    const bool all_seen = row.integer("miradas") < looked_at ||
+    const bool all_seen = row.integer("miradas") < most ||
                           (sizeof...(where) > 0 && row.boolean("pasada"));  // these are in the order of time
-    return {std::min<std::uint64_t>(found, most_counted), all_seen && found <= most_counted};
+    return {row.unsigned_integer("candidatas"), all_seen};
   };
-  if (!range.delivered) {
-    if (const auto found = count(of_failed); found.exact) return found;
+  if (range.delivered) return count(of_range, looked_at, find_start(session, webhook, range.since));
+  const auto failed = count(of_failed, looked_at / 2);
+  if (failed.exact) return failed;
+  const auto oldest = count(of_range, looked_at / 2, find_start(session, webhook, range.since));
+  return oldest.exact || oldest.count > failed.count ? oldest : failed;
+}
+
+Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+                           unsigned requests_per_hour) {
+  if (requests_per_hour > 0) {
+    const auto wait_s = transaction(session, [&] {
+      take_registration_turn(session, entity);
+      return count_replay_request(session, entity, requests_per_hour);
+    });
+    if (wait_s) throw TooManyReplayRequests(*wait_s);
   }
-  return count(of_range, find_start(session, webhook, range.since));
+  return count_candidates(session, webhook, range);
 }
 
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
@@ -258,10 +289,10 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
 }
 
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
-                       unsigned max_per_day) {
-  const auto candidates = count_candidates(session, webhook, range);
+                       unsigned max_per_day, unsigned requests_per_hour) {
+  if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
   return once_again_if_duplicate(
-      session, [&] { return ask_in_turn(session, author, webhook, range, candidates, max_per_day); });
+      session, [&] { return ask_in_turn(session, author, webhook, range, max_per_day, requests_per_hour); });
 }
 
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id) {
@@ -278,7 +309,7 @@ bool cancel_replay(Session& session, const std::optional<Author>& author, Webhoo
     if (session.update(cancel, id, webhook) == 0) return false;
     if (author)
       note_change(session, *author, AuditedAction::replayed, webhook,
-                  json::dump(json::Object{{"reenvio", id}, {"cancelado", true}}));
+                  json::dump(json::Object{{"reenvio", id}, {"cancelado", true}}), "cancelled");
     return true;
   });
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/audit/audit.hpp"
+#include "store/replays/request_quota.hpp"
 #include "store/session/session.hpp"
 #include "store/types.hpp"
 #include "webhook/event.hpp"
@@ -26,13 +27,15 @@ struct ReplayRange {
   bool delivered = false;
 };
 
-/// Deliveries that a range fits now, counted to `most_counted`.
+/// Deliveries that a range fits now, of the 2,000 at most that are looked at.
 struct Candidates {
   std::uint64_t count = 0;
   bool exact = true;  // false: at least so many
 };
-inline constexpr unsigned most_counted = 10000;
 Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
+/// The same for an entity that asks; with `requests_per_hour` (0: no limit) throws TooManyReplayRequests.
+Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+                           unsigned requests_per_hour);
 
 /// limits.replayed: the entity has asked for too many in 24 h; `left` more would be accepted now.
 struct TooManyReplays : std::runtime_error {
@@ -64,9 +67,11 @@ struct AskedReplay {
 /// Of one delivery: the same while it is pending. With `max_per_day` (0: no limit) throws TooManyReplays.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
-/// Of all that fit now; one at a time of each webhook. Throws as above.
+/// Of all that fit now; one at a time of each webhook. Where they are not counted to the end, of as many as
+/// `max_per_day` leaves, which the dispatcher counts as it walks. Throws as the two above; what is refused
+/// for another reason is so before it is counted in the hour, and before any delivery is looked at.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
-                       unsigned max_per_day);
+                       unsigned max_per_day, unsigned requests_per_hour = 0);
 
 struct ReplayProgress {
   Replay replay;
@@ -74,7 +79,7 @@ struct ReplayProgress {
   WebhookId webhook;
   std::optional<DeliveryId> delivery;  // that one alone
   UtcTime asked;
-  std::uint64_t candidates;  // when it was asked for, counted to most_counted
+  std::uint64_t candidates;  // when it was asked for, as far as counted; more once more have been replayed
   std::uint64_t replayed;    // handed to the schedule
   std::uint64_t delivered;   // of them: answered with a 2xx since
   std::uint64_t failed;      // of them: has exhausted its schedule

@@ -17,8 +17,8 @@ struct TooManyRegistrations : std::runtime_error {
   unsigned retry_after_s;
 };
 
-/// Both are for a transaction that registers or changes a webhook or asks for a replay, the first one before
-/// anything else is locked: it keeps the entity's other ones waiting until the transaction ends.
+/// Both are for a transaction that registers or changes a webhook or asks about a replay, the first one
+/// before anything else is locked: it keeps the entity's other ones waiting until the transaction ends.
 void take_registration_turn(Session& session, EntityId entity);
 /// In a turn that was taken. nullopt: it is counted; otherwise the whole seconds, at least 1, until one more
 /// passes. `max_per_hour`: at least 1.

@@ -1,0 +1,111 @@
+// How many requests of one entity are in course at once (docs/architecture.md#a-request). Pure: no thread, no
+// clock of its own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "delivery/ids.hpp"
+#include "platform/clock.hpp"
+
+namespace api {
+
+struct ConcurrencyLimits {
+  unsigned running;            // requests of one entity that are in course; at least 1
+  std::size_t waiting;         // of one entity, for one of those to end
+  std::size_t waiting_in_all;  // of all entities
+  platform::Milliseconds patience;
+};
+
+/// A quarter of the pool's threads for one entity: what is slow for it delays no other. What waits holds no
+/// thread, and at most a socket and a body of 64 KiB.
+inline constexpr ConcurrencyLimits concurrency_limits(unsigned threads) {
+  return {std::max(1U, threads / 4), 100, 400, std::chrono::seconds(10)};
+}
+
+/// Of all threads of a process. `Waiting` is what waits, movable. An entity with something that waits has as
+/// many requests in course as it may: what ends hands its place on, and newcomers overtake nothing.
+template <class Waiting>
+class EntityConcurrency {
+ public:
+  explicit EntityConcurrency(const ConcurrencyLimits& limits) : limits_(limits) {}
+
+  /// Takes a place of the entity, to be left again; false: it has none free.
+  bool enter(delivery::EntityId entity) {
+    const std::scoped_lock lock(mutex_);
+    return take_place(entities_[entity]);
+  }
+
+  enum class Entered { at_once, waits, refused };
+  /// The same, or it waits: `waiting` is then moved from, and is given to who leaves, or is expired.
+  Entered enter_or_wait(delivery::EntityId entity, Waiting& waiting, platform::MonotonicTime now) {
+    const std::scoped_lock lock(mutex_);
+    auto& state = entities_[entity];
+    if (take_place(state)) return Entered::at_once;
+    if (state.waiting.size() >= limits_.waiting || waiting_ >= limits_.waiting_in_all)
+      return Entered::refused;
+    state.waiting.push_back({now + limits_.patience, std::move(waiting)});
+    ++waiting_;
+    return Entered::waits;
+  }
+
+  /// What has waited longest, with the place that was left; none: the place is free.
+  std::optional<Waiting> leave(delivery::EntityId entity) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entities_.find(entity);
+    auto& state = found->second;
+    if (!state.waiting.empty()) return take_first(state);
+    if (--state.running == 0) entities_.erase(found);
+    return std::nullopt;
+  }
+
+  /// What has waited for longer than it should; it has no place.
+  std::vector<Waiting> take_expired(platform::MonotonicTime now) {
+    std::vector<Waiting> expired;
+    if (waiting_ == 0) return expired;
+    const std::scoped_lock lock(mutex_);
+    for (auto& [entity, state] : entities_)
+      while (!state.waiting.empty() && state.waiting.front().deadline <= now)
+        expired.push_back(take_first(state));
+    return expired;
+  }
+
+  std::size_t waiting() const { return waiting_; }
+
+ private:
+  struct Entry {
+    platform::MonotonicTime deadline;
+    Waiting what;
+  };
+  struct State {
+    unsigned running = 0;
+    std::deque<Entry> waiting{};
+  };
+
+  bool take_place(State& state) const {
+    if (state.running >= limits_.running) return false;
+    ++state.running;
+    return true;
+  }
+
+  Waiting take_first(State& state) {
+    Waiting first = std::move(state.waiting.front().what);
+    state.waiting.pop_front();
+    --waiting_;
+    return first;
+  }
+
+  ConcurrencyLimits limits_;
+  std::mutex mutex_;
+  std::unordered_map<delivery::EntityId, State> entities_;  // those with a request in course
+  std::atomic<std::size_t> waiting_ = 0;                    // of all of them; changed with the mutex held
+};
+
+}  // namespace api

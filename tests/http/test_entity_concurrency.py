@@ -1,0 +1,86 @@
+"""A quarter of the pool's threads for one entity: what is slow for it delays no other. What is more waits, and holds no thread."""
+import contextlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from support.actors import BASE
+from support.locks import in_background
+from support.wait import wait_until
+
+REQUESTS = 60  # more than the threads of both processes
+
+
+@pytest.fixture
+def share(stack) -> int:
+    """Requests of one entity that may be in course."""
+    threads = next(int(one["valor"]) for one in stack.admin("config", "show") if one["clave"] == "api.threads")
+    return threads // 4 * len(stack.pids("fcgi"))
+
+
+@contextlib.contextmanager
+def slow_requests(entity, root, count=REQUESTS):
+    """Their answers: as long as the block lasts, each waits for a row that somebody has locked."""
+    hook = entity.register()
+    root(f"START TRANSACTION; SELECT id FROM webhooks WHERE id = {hook.id} FOR UPDATE")
+    try:
+        yield [in_background(entity.api, "PATCH", f"{BASE}/{hook.id}", json_body={"activo": False}) for _ in range(count)]
+    finally:
+        root("ROLLBACK")
+
+
+def wait_in_course(stack, count):
+    query = ("SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
+             " ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.user LIKE '%api'")
+    # Asked more often than every 0.1 s, the server answers what it answered before.
+    wait_until(lambda: int(stack.value(query)) == count, 4, f"{count} requests to wait for the row", every=0.2)
+
+
+def test_slow_requests_of_one_entity_delay_no_other(entity, new_entity, stack, root, share):
+    other = new_entity()
+    with slow_requests(entity, root) as answers:
+        wait_in_course(stack, share)
+        for _ in range(2 * REQUESTS):
+            started = time.monotonic()
+            assert other.api("GET", BASE).status == 200
+            assert time.monotonic() - started < 1
+        wait_in_course(stack, share)
+    assert {answer.result(20).status for answer in answers} == {200}, "they have waited for each other, and none is refused"
+
+
+def test_what_has_waited_for_too_long_is_refused(entity, stack, root, share):
+    with slow_requests(entity, root) as answers:
+        results = [answer.result(40) for answer in answers]
+    refused = [one for one in results if one.status == 429]
+    assert len(refused) >= REQUESTS - 4 * share and {one.status for one in results} == {429, 503}
+    for one in refused:
+        assert one.headers["retry-after"] == "5" and "demasiadas peticiones en curso" in one.message
+    assert entity.api("GET", BASE).status == 200
+
+
+def test_many_at_once_that_are_quick_are_all_answered(entity):
+    entity.register()
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        answers = list(pool.map(lambda _: entity.api("GET", BASE), range(5 * REQUESTS)))
+    assert {(one.status, one.text) for one in answers} == {(200, answers[0].text)}
+
+
+def test_the_pool_stops_when_all_that_waits_is_answered(entity, new_entity, stack, root, share):
+    other = new_entity()
+    count = share + 10
+    with slow_requests(entity, root, count) as answers:
+        wait_in_course(stack, share)
+        wait_until(lambda: connections_to_the_pool(stack) >= count, what="all to have come")
+        assert other.api("GET", BASE).status == 200, "after it, all that came before it are accepted"
+        stopping = in_background(stack.stop, "fcgi")
+    assert [answer.result(20).status for answer in answers] == [200] * count
+    stopping.result(20)
+    stack.start("fcgi")
+
+
+def connections_to_the_pool(stack) -> int:
+    """By the kernel's list of unix sockets: those of a listener's path that are connected (SS_CONNECTED, 03)."""
+    with open("/proc/net/unix") as sockets:
+        fields = [line.split() for line in sockets]
+    return sum(len(one) == 8 and one[5] == "03" and one[7] == f"{stack.folder}/run/fcgi.sock" for one in fields)
