@@ -8,7 +8,7 @@ CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
 # The tests wait more than they compute: a file to a worker at a time, each worker with a stack of its own.
 PYTEST_WORKERS=(-n 2 --dist loadfile)
-MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py)
+MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py tests/system/test_server_settings.py)
 # What entities see and change, and what the evaluation system sees of it: the API on one node, the dispatcher on another.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
   tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
