@@ -303,8 +303,8 @@ std::vector<Command> queue_commands() {
        .recorded = Recorded::never,
        .run = status},
       {.words = "queue pause",
-       .summary = "Stop all sending at once (emergency stop), or to one entity, webhook or host; what is in "
-                  "flight ends",
+       .summary = "Stop all sending (emergency stop), or to an entity, webhook or host; what is in flight "
+                  "ends",
        .details = "The API and the evaluation system go on; what they write waits, and loses no attempt of "
                   "its schedule.\n"
                   "A pause of a part is shown by `queue status` and `webhook explain`.",

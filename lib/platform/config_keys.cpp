@@ -150,7 +150,7 @@ std::vector<ConfigKey> retention_keys() {
         "how long deliveries of a webhook that is not active are held before they are fallida"},
        [read](Settings& s, Text t) { s.retention.held = read(t); }},
       {{"retention.audit", "90d", accepts,
-        "how long it is kept which entity changed what, and with which token"},
+        "how long it is kept who changed what: entities, with which token, and operators"},
        [read](Settings& s, Text t) { s.retention.audit = read(t); }},
       {{"retention.tests", "2d", accepts,
         "how long test notifications and their deliveries are kept, whatever became of them"},

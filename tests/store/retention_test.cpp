@@ -38,21 +38,22 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   add_finished(webhook, 2000, 20 * day);
   for (const std::string state : {"entregada", "fallida", "retenida"}) {
     for (const int hours : {49, 47}) {
-      queue_test_event(session, 1, webhook::Event::incidencia_cerrada, "{}");
+      const auto when = "UTC_TIMESTAMP(3) - INTERVAL " + std::to_string(hours) + " HOUR";
       session.update(
-          "UPDATE entregas SET estado = ?, creada_en = creada_en - INTERVAL ? HOUR,"
-          " terminada_en = IF(estado = 'retenida', NULL, creada_en) ORDER BY id DESC LIMIT 1",
-          state, hours);
+          "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)"
+          " VALUES (1, 'incidencia.cerrada', '{}', 'procesada', 'prueba', " +
+          when + ")");
       session.update(
-          "UPDATE notificaciones_pendientes SET terminada_en = terminada_en - INTERVAL ? HOUR ORDER BY id "
-          "DESC "
-          "LIMIT 1",
-          hours);
+          "INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, "
+          "creada_en, "
+          "terminada_en)"
+          " SELECT MAX(id), ?, 'incidencia.cerrada', TRUE, ?, " +
+              when + ", " + when + ", IF(? = 'retenida', NULL, " + when + ") FROM notificaciones_pendientes",
+          webhook, state, state);
       session.update(
-          "UPDATE pruebas_por_borrar SET creada_en = creada_en - INTERVAL ? HOUR ORDER BY notificacion_id "
-          "DESC "
-          "LIMIT 1",
-          hours);
+          "INSERT INTO pruebas_por_borrar (notificacion_id, creada_en)"
+          " SELECT MAX(id), " +
+          when + " FROM notificaciones_pendientes");
     }
   }
   PurgeWalk follower;

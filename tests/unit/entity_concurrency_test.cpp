@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(nothing_waits_for_ever) {
 }
 
 BOOST_AUTO_TEST_CASE(never_more_at_once_whoever_comes_and_goes) {
-  Turns all{{3, 1000, 10000, 10s}};
+  Turns all{{3, 100000, 100000, 10s}};
   std::atomic<int> running = 0, most = 0, served = 0;
   const auto serve = [&] {
     const int now = ++running;
