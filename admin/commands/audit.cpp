@@ -59,8 +59,8 @@ Result list(Context& context, const Arguments& arguments) {
 std::vector<Command> audit_commands() {
   return {
       {.words = "audit list",
-       .summary = "List who changed what: id, cuando, entidad_id, token_id, accion, objeto, detalle, "
-                  "operador, veces",
+       .summary =
+           "List who changed what: id, cuando, entidad_id, token_id, accion, objeto, detalle, operador",
        .details = "As far back as retention.audit (90d). accion: alta, cambio, secreto, baja, reenvio; of an "
                   "operator the command, and operador who ran it. "
                   "detalle: what it was and "

@@ -68,6 +68,7 @@ std::vector<Command> nginx_commands() {
        .details = "Run it again whenever delivery.source_addresses changes. Needs no database.",
        .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
        .example = "apientidades-admin nginx origins",
+       .recorded = Recorded::never,
        .run = origins},
   };
 }

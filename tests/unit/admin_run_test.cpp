@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(the_commands_are_those_of_the_contract) {
       "notification discard", "notification cancel", "delivery list",     "delivery show",
       "delivery retry",       "queue status",        "queue pause",       "queue resume",
       "queue clock accept",   "secrets reencrypt",   "secrets status",    "config show",
-      "config check",         "nginx limits", "nginx origins",        "audit list",        "report",
+      "config check",         "nginx limits",        "audit list",        "report",
       "replay list",          "replay cancel",       "webhook urls",      "webhook lift",
       "webhook explain",      "nginx origins"};
   std::set<std::string> table;
