@@ -27,7 +27,7 @@ GRANT SELECT,
   ON reenvios TO 'apientidades_api'@'localhost';
 GRANT SELECT ON reenvios_entregas TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON cambios_webhook TO 'apientidades_api'@'localhost';
-GRANT SELECT (veces), INSERT (entidad_id, token_id, accion, webhook_id, detalle, repeticion), UPDATE (veces, ultima_en)
+GRANT SELECT (veces, repeticion), INSERT (entidad_id, token_id, accion, webhook_id, detalle, repeticion), UPDATE (veces, ultima_en)
   ON auditoria TO 'apientidades_api'@'localhost';
 GRANT SELECT ON intentos_entrega TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, DELETE ON pruebas_pendientes TO 'apientidades_api'@'localhost';

@@ -69,7 +69,7 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
         return waiting[0]
 
     lines = {
-        "db migrate": ["--migrations", ROOT / "sql/migrations"], "db status": ["--migrations", ROOT / "sql/migrations"],
+        "db migrate": [], "db status": [],
         "entity add": ["--id", entity.id, "--name", "Otra"], "entity list": [], "entity disable": [entity.id], "entity enable": [entity.id],
         "webhook list": [], "webhook show": [hook.id], "webhook urls": [], "webhook explain": [hook.id], "webhook disable": [hook.id], "webhook enable": [hook.id],
         "webhook lift": ["--entity", entity.id, "--url", gone.url],

@@ -6,11 +6,14 @@ namespace store {
 
 namespace {
 
-/// By the database's clock, which all that write have in common.
+// Which rows are the same: by the database's clock, which all that write have in common. Two statements,
+// since MariaDB wants the right to change every column that an INSERT … ON DUPLICATE KEY UPDATE inserts.
 constexpr std::string_view insert_entry = R"sql(
   INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle, repeticion)
-  VALUES (?, ?, ?, ?, ?, UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256)))
-  ON DUPLICATE KEY UPDATE veces = veces + 1, ultima_en = UTC_TIMESTAMP(3))sql";
+  VALUES (?, ?, ?, ?, ?, UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256))))sql";
+constexpr std::string_view count_again = R"sql(
+  UPDATE auditoria SET veces = veces + 1, ultima_en = UTC_TIMESTAMP(3)
+  WHERE repeticion = UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256)))sql";
 
 constexpr std::string_view insert_operator_entry = R"sql(
   INSERT INTO auditoria (entidad_id, operador, accion, objeto, webhook_id, detalle)
@@ -55,8 +58,19 @@ std::string repeated(const Author& author, AuditedAction action, WebhookId webho
 
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail, std::optional<std::string_view> what) {
-  session.update(insert_entry, author.entity, author.token, name(action), webhook, detail,
-                 repeated(author, action, webhook, what.value_or(detail)));
+  const auto same = repeated(author, action, webhook, what.value_or(detail));
+  // What is likely to be there is looked for first: a refused INSERT holds a lock that others deadlock with.
+  if (what && session.update(count_again, same) > 0) return;
+  constexpr unsigned attempts = 3;  // the hour may end in between
+  for (unsigned attempt = 1;; ++attempt) {
+    try {
+      session.update(insert_entry, author.entity, author.token, name(action), webhook, detail, same);
+      return;
+    } catch (const DuplicateKey&) {
+      if (attempt == attempts) throw;
+    }
+    if (session.update(count_again, same) > 0) return;
+  }
 }
 
 void note_operator_action(Session& session, const OperatorAction& action) {
