@@ -4,20 +4,13 @@
 
 #include "admin/command.hpp"
 #include "admin/render.hpp"
+#include "platform/text.hpp"
 
 namespace admin {
 
 namespace {
 
 constexpr std::size_t terminal_cell = 48;  // characters; `show` gives the whole
-
-std::string one_line(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return result;
-}
 
 std::string for_people(const Output& output, const Result& result) {
   if (result.text) return *result.text + (result.text->ends_with('\n') ? "" : "\n");
@@ -36,7 +29,7 @@ void print(const Output& output, const Result& result) {
 }
 
 void complain(const Output& output, std::string_view message) {
-  output.err << program_name << ": " << one_line(message) << std::endl;
+  output.err << program_name << ": " << platform::one_line(message) << std::endl;
 }
 
 }  // namespace admin

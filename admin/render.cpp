@@ -1,10 +1,10 @@
 #include "admin/render.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "admin/display_width.hpp"
+#include "platform/text.hpp"
 
 namespace admin {
 
@@ -14,30 +14,16 @@ namespace {
 
 constexpr std::string_view gap = "  ";
 
-std::string hex_escape(unsigned value) {
-  std::string text(8, '\0');
-  text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "\\x%02x", value)));
-  return text;
-}
-
-/// Without anything that would move the cursor: C0, DEL, and C1 (which UTF-8 spells 0xC2 0x80..0x9F).
+/// Without anything that moves the cursor or reorders what is read.
 std::string printable(std::string_view text) {
   std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    if (c == '\n') {
-      result += "\\n";
-    } else if (c < 0x20 || c == 0x7f) {
-      result += hex_escape(c);
-    } else if (c == 0xc2 && next >= 0x80 && next <= 0x9f) {
-      result += hex_escape(next);
-      ++i;
-    } else {
-      result += text[i];
-    }
+  for (;;) {
+    const auto end = text.find('\n');
+    result += platform::one_line(text.substr(0, end));
+    if (end == std::string_view::npos) return result;
+    result += "\\n";
+    text.remove_prefix(end + 1);
   }
-  return result;
 }
 
 std::string csv_text(const json::Value& value) {
@@ -169,9 +155,10 @@ std::string render_record(const json::Object& object, std::optional<std::size_t>
 
 std::string render_json(const json::Value& value) {
   const auto* array = value.array();
-  if (!array || array->empty()) return json::dump(value) + '\n';
+  if (!array || array->empty()) return platform::escape_json(json::dump(value)) + '\n';
   std::string result;
-  for (const auto& element : *array) result += (result.empty() ? "[" : ",\n ") + json::dump(element);
+  for (const auto& element : *array)
+    result += (result.empty() ? "[" : ",\n ") + platform::escape_json(json::dump(element));
   return result + "]\n";
 }
 

@@ -1,9 +1,11 @@
 #include "platform/program.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <utility>
@@ -85,6 +87,14 @@ int fail(const std::string& program, const std::exception& error, int status) {
 
 }  // namespace
 
+void open_standard_descriptors() noexcept {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    // The wrong way round, so that it is an error (EBADF). The lowest descriptor that is free is `fd`.
+    if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) std::abort();
+  }
+}
+
 std::vector<std::string> process_environment() {
   std::vector<std::string> result;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
@@ -110,6 +120,7 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
                const std::function<int(const Config&)>& body) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "apientidades";
   try {
+    open_standard_descriptors();
     const auto line = parse(argc, argv);
     if (line.help) {
       print_help(program, summary);

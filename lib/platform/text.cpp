@@ -29,10 +29,11 @@ Character decode(std::string_view text) {
   return {point, length};
 }
 
-/// C0 and C1 controls, line and paragraph separators, and the marks that reorder what a reader sees.
+/// C0 and C1 controls, line and paragraph separators, and the marks that reorder what a reader sees
+/// (Unicode's Bidi_Control).
 bool is_hidden(char32_t point) {
-  return point < 0x20 || (point >= 0x7f && point < 0xa0) || (point >= 0x2028 && point <= 0x202e) ||
-         (point >= 0x2066 && point <= 0x2069);
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e ||
+         point == 0x200f || (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
 }
 
 void append_bytes(std::string& result, std::string_view bytes) {
@@ -88,6 +89,26 @@ std::string_view trim(std::string_view text, std::string_view blanks) {
 }
 
 std::string one_line(std::string_view text) { return escape(text, ""); }
+
+std::string escape_json(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto [point, length] = decode(text);
+    const auto bytes = text.substr(0, length == 0 ? 1 : length);
+    // All are of the Basic Multilingual Plane; the ASCII ones are escaped where JSON wants it.
+    if (length > 1 && is_hidden(point)) {
+      constexpr std::string_view digits = "0123456789abcdef";
+      result += "\\u";
+      for (const unsigned shift : {12U, 8U, 4U, 0U}) result += digits[(point >> shift) & 15U];
+    } else if (point == 0x7f) {
+      result += "\\u007f";
+    } else {
+      result += bytes;
+    }
+    text.remove_prefix(bytes.size());
+  }
+  return result;
+}
 
 std::string in_quotes(std::string_view text) { return '"' + escape(text, "\"\\") + '"'; }
 

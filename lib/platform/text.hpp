@@ -42,6 +42,10 @@ std::optional<T> parse_number(std::string_view text) {
 /// each byte); the rest is unchanged. For whole messages.
 std::string one_line(std::string_view text);
 
+/// A JSON text of the same meaning, with \uNNNN for those that one_line hides beyond ASCII (RFC 8259 section
+/// 7).
+std::string escape_json(std::string_view text);
+
 /// one_line with `"` and `\` escaped too, between quotes: where a value begins and ends is unambiguous.
 std::string in_quotes(std::string_view text);
 

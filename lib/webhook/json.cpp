@@ -4,6 +4,7 @@
 #include <rapidjson/reader.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -162,6 +163,19 @@ void require_plain_utf8(std::string_view text) {
 std::optional<std::int64_t> Value::integer() const {
   const auto* literal = number();
   return literal == nullptr ? std::nullopt : platform::parse_number<std::int64_t>(literal->text);
+}
+
+std::optional<std::int64_t> Value::whole_number() const {
+  if (const auto plain = integer()) return plain;
+  const auto* literal = number();
+  if (literal == nullptr) return std::nullopt;
+  constexpr double exact = 9007199254740992.0;  // 2^53: beyond it a double is not the number written
+  double value = 0;
+  const char* const last = literal->text.data() + literal->text.size();
+  const auto [end, error] = std::from_chars(literal->text.data(), last, value);
+  if (error != std::errc{} || end != last || std::abs(value) > exact || std::trunc(value) != value)
+    return std::nullopt;
+  return static_cast<std::int64_t>(value);
 }
 
 const Value* Value::find(std::string_view name) const {

@@ -50,6 +50,9 @@ class Value {
   const Object* object() const { return std::get_if<Object>(&data_); }
   /// A 64-bit integer without fraction or exponent; nullopt otherwise.
   std::optional<std::int64_t> integer() const;
+  /// The same for a number whose fraction is zero, however it is written: an integer of JSON Schema (1.0,
+  /// 1e1).
+  std::optional<std::int64_t> whole_number() const;
   /// The member of an object; nullptr when this is no object or has none of that name.
   const Value* find(std::string_view name) const;
   bool operator==(const Value&) const = default;

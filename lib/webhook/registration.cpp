@@ -134,7 +134,7 @@ std::chrono::seconds checked_grace(const json::Value& body) {
   static_assert(max_grace.count() == 604800, "a message says it");
   const json::Value* value = body.find("graciaSegundos");
   if (value == nullptr || value->is_null()) return usual;
-  const auto seconds = value->integer();
+  const auto seconds = value->whole_number();
   if (!seconds || *seconds < 0 || *seconds > max_grace.count())
     throw InvalidRequest("graciaSegundos: debe ser un número entero de 0 a 604800");
   return std::chrono::seconds(*seconds);

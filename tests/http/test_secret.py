@@ -133,6 +133,8 @@ def test_the_same_again_a_third_and_the_first(entity):
     ({"secreto": None}, "secreto: no puede estar vacío, porque los avisos dejarían de ir firmados"),
     ({}, "secreto: no puede estar vacío, porque los avisos dejarían de ir firmados"),
     ({"secreto": 5}, "secreto: debe ser una cadena"), ({"secreto": "a" * 513}, "secreto: no puede pasar de 512 caracteres"),
+    ({"secreto": "x", "graciaSegundos": 0.5}, "graciaSegundos: debe ser un número entero de 0 a 604800"),
+    ({"secreto": "x", "graciaSegundos": 1e300}, "graciaSegundos: debe ser un número entero de 0 a 604800"),
     ({"secreto": "x", "graciaSegundos": -1}, "graciaSegundos: debe ser un número entero de 0 a 604800"),
     ({"secreto": "x", "graciaSegundos": 604801}, "graciaSegundos: debe ser un número entero de 0 a 604800"),
     ({"secreto": "x", "graciaSegundos": 1.5}, "graciaSegundos: debe ser un número entero de 0 a 604800"),
@@ -160,3 +162,11 @@ def test_whose_it_is_and_who_did_it(entity, new_entity, stack):
     entries = stack.admin("audit", "list", "--webhook", hook.id)
     assert [e["accion"] for e in entries] == ["alta", "secreto"]
     assert "secreto-nuevo" not in answers + json.dumps(entries)
+
+
+@pytest.mark.parametrize("seconds", ["3600.0", "3.6e3", "36E+2"])
+def test_an_integer_of_json_schema_is_an_integer(entity, seconds):
+    hook = entity.register()
+    body = f'{{"secreto": "dos", "graciaSegundos": {seconds}}}'
+    answer = entity.api("PUT", f"{BASE}/{hook.id}/secreto", body=body.encode(), headers={"Content-Type": "application/json"})
+    assert answer.status == 200 and answer.json()["secretoAnteriorHasta"], answer

@@ -39,7 +39,8 @@ def test_a_benchmark(name, tmp_path):
 
 CASES = {  # each case of crowds, and a figure of its own that is above 0 when the case was measured at all
     "slow": "slots of the slow, alone", "bad_rows": "p99 ms", "broadcast": "bare loop/s, 400 hosts (baseline: 10)",
-    "costly_reads": "simular, answered a second", "deleted": "another's GET, p50 ms", "large": "highest resident MiB", "locked": "p99 ms", "one_host": "connections at once",
+    "costly_reads": "simular, answered a second", "deleted": "another's GET, p50 ms", "large": "highest resident MiB", "locked": "p99 ms", "table_lock": "p99 ms",
+    "one_host": "connections at once",
     "replay": "replayed a second", "black_holes": "p99 ms"}
 
 

@@ -250,3 +250,35 @@ def test_an_output_that_is_full_is_said(programs):
         ended = subprocess.run([*command, "config", "show"], env=environment, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
                                timeout=30)
     assert (ended.returncode, ended.stderr) == (1, "apientidades-admin: standard output could not be written\n")
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_what_it_opens_takes_the_place_of_no_closed_standard_descriptor(programs, name):
+    """Else its messages would go to the database, or to a receiver."""
+    command, environment = programs[name]
+    closed = [1, 2] if name.endswith("fcgi") else [0, 1, 2]  # the pool's socket is its standard input
+    with tempfile.TemporaryDirectory(prefix="apie-") as folder, socket.socket(socket.AF_UNIX) as listener, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
+        said.bind(f"{folder}/notify")
+        said.settimeout(15)
+        listener.bind(f"{folder}/s")
+        listener.listen()
+        process = subprocess.Popen(command, env={**environment, "NOTIFY_SOCKET": f"{folder}/notify"}, stdin=listener,
+                                   preexec_fn=lambda: [os.close(fd) for fd in closed])
+        try:
+            while "READY=1" not in said.recv(65536).decode():
+                pass
+            assert {os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in closed} == {"/dev/null"}
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_what_cannot_be_written_is_a_failure(programs):
+    command, environment = programs["apientidades-admin"]
+    for closed in ([1], [0, 1, 2]):
+        ended = subprocess.run([*command, "entity", "list"], env=environment, stderr=subprocess.DEVNULL, timeout=30,
+                               preexec_fn=lambda: [os.close(fd) for fd in closed])
+        assert ended.returncode == 1

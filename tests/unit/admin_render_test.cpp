@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(lists_of_names_and_objects_fit_a_cell) {
 BOOST_AUTO_TEST_CASE(control_characters_cannot_drive_the_terminal) {
   BOOST_TEST(people(Object{{"error",
                             "a\x1b[2J\nb\x7f\xc2\x9b"
-                            "c"}}) == "error  a\\x1b[2J\\nb\\x7f\\x9bc\n");
+                            "c"}}) == "error  a\\x1b[2J\\nb\\x7f\\xc2\\x9bc\n");
   BOOST_TEST(people(Object{{"error", "¡ñ€!"}}) == "error  ¡ñ€!\n");
 }
 
@@ -114,6 +114,13 @@ BOOST_AUTO_TEST_CASE(rows_as_csv) {
   BOOST_TEST(admin::csv_names(*rows[0].object()) == "id,nombre,a\r\n");
   BOOST_TEST(admin::csv_line(*rows[0].object()) == "7,\"Uno, \"\"dos\"\"\",\r\n");
   BOOST_TEST(admin::csv_line(*rows[1].object()) == "8,'=1+1,\"x\ny\"\r\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_reorders_a_line_or_is_no_text_is_shown_as_bytes) {
+  BOOST_TEST(people(Object{{"error", "a\u202eb\u200f\u061c\xff"}}) ==
+             "error  a\\xe2\\x80\\xaeb\\xe2\\x80\\x8f\\xd8\\x9c\\xff\n");
+  BOOST_TEST(admin::render_json(Object{{"error", "a\u202eb\u009b31m\x7f\u00f1"}}) ==
+             "{\"error\":\"a\\u202eb\\u009b31m\\u007f\u00f1\"}\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

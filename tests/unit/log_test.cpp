@@ -104,6 +104,8 @@ BOOST_AUTO_TEST_CASE(hidden_unicode_is_escaped) {
   BOOST_TEST(with("\u0085") == "m k=\"\\xc2\\x85\"");       // next line, a C1 control
   BOOST_TEST(with("\u2028") == "m k=\"\\xe2\\x80\\xa8\"");  // line separator
   BOOST_TEST(with("\u202e") == "m k=\"\\xe2\\x80\\xae\"");  // right-to-left override
+  BOOST_TEST(with("\u200f") == "m k=\"\\xe2\\x80\\x8f\"");  // right-to-left mark
+  BOOST_TEST(with("\u061c") == "m k=\"\\xd8\\x9c\"");       // Arabic letter mark
   BOOST_TEST(with("\u2066") == "m k=\"\\xe2\\x81\\xa6\"");  // left-to-right isolate
   BOOST_TEST(with("\u00a0\u2027\u2030") == "m k=\"\u00a0\u2027\u2030\"");
 }
