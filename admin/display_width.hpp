@@ -8,7 +8,7 @@
 
 namespace admin {
 
-/// Of UTF-8; what is not, or has no width, counts one for each byte.
+/// `text` is UTF-8; what is not, or has no width, counts one for each byte.
 std::size_t display_width(std::string_view text);
 
 /// A text that is wider ends in an ellipsis within so many columns.

@@ -87,7 +87,7 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
     causes.push_back({"descanso", backlog.rests_until, "its receiver answered 429 and asked for a rest"});
 }
 
-/// Of what is due, when nothing else keeps it.
+/// Why what is due waits, when nothing else keeps it.
 void add_shares(const Facts& facts, const platform::DeliverySettings& settings, std::vector<Cause>& causes) {
   const auto own = in_flight_to(facts);
   const auto at_host = in_flight_at_host(facts);

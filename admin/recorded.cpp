@@ -25,7 +25,7 @@ std::optional<std::string> name_of_user(uid_t uid) {
   return found == nullptr ? std::nullopt : std::optional<std::string>(found->pw_name);
 }
 
-/// Of the session that the process belongs to, whatever user it has become since (pam_loginuid(8)).
+/// The user of the login session, whatever user the process has become since (pam_loginuid(8)).
 std::optional<uid_t> login_uid() {
   std::ifstream file("/proc/self/loginuid");
   std::uint32_t uid = 0;

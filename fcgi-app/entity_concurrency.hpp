@@ -30,8 +30,8 @@ inline constexpr ConcurrencyLimits concurrency_limits(unsigned threads) {
   return {std::max(1U, threads / 4), 100, 400, std::chrono::seconds(10)};
 }
 
-/// Of all threads of a process. `Waiting` is what waits, movable. An entity with something that waits has as
-/// many requests in course as it may: what ends hands its place on, and newcomers overtake nothing.
+/// Shared by all threads of a process. `Waiting` is what waits, movable. An entity with something that waits
+/// has as many requests in course as it may: what ends hands its place on, and newcomers overtake nothing.
 template <class Waiting>
 class EntityConcurrency {
  public:

@@ -112,7 +112,7 @@ struct TooManyRequests : HttpError {
       : HttpError(429, message, {{"Retry-After", std::to_string(retry_after_s)}}) {}
 };
 
-/// Of one entity (EntityConcurrency).
+/// Too many requests of one entity in course (EntityConcurrency).
 struct TooManyInCourse : HttpError {
   static constexpr int code = 429;
   TooManyInCourse()

@@ -21,7 +21,7 @@ class Responder {
   virtual ~Responder() = default;
   /// nullopt: the request is to wait for a place of its entity, which it names now.
   virtual std::optional<Response> respond(Request& request) = 0;
-  /// Of one that cannot wait, or has waited for too long.
+  /// The answer to one that cannot wait, or has waited for too long.
   virtual Response refuse(const Request& request) = 0;
   /// When no request comes.
   virtual void rest() = 0;

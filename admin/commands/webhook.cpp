@@ -113,7 +113,7 @@ Facts facts_of(Context& context, delivery::WebhookId id) {
   auto& session = context.session;
   auto hook = find(session, id);
   auto backlog = store::find_backlog(session, id);
-  if (!backlog) hook = find(session, id);  // deleted meanwhile: says so
+  if (!backlog) hook = find(session, id);  // deleted since: says so
   return {std::move(hook),
           std::move(backlog).value(),
           store::read_pauses(session),

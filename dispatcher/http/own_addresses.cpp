@@ -35,13 +35,13 @@ std::vector<IpNetwork> interface_addresses() {
   return networks;
 }
 
-/// Of "host", "host:port" or "[IPv6]:port".
+/// The host of "host", "host:port" or "[IPv6]:port".
 std::string without_port(const std::string& host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.find(':'));
 }
 
-/// Empty: the name leads nowhere, or nobody says where.
+/// Empty: the name leads nowhere, or no server answers.
 std::vector<IpNetwork> host_addresses(const std::string& name) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;  // each address once

@@ -32,7 +32,7 @@ void open_standard_descriptors() noexcept;
 int run_daemon(int argc, const char* const* argv, const std::string& summary,
                const std::function<int(const Config&)>& body);
 
-/// Ends the process as SIGPIPE does, if nobody reads what it writes to that descriptor any more.
+/// Ends the process as SIGPIPE does, if the reader of that descriptor is gone.
 void end_if_broken_pipe(int fd);
 
 }  // namespace platform

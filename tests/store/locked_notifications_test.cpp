@@ -60,14 +60,14 @@ BOOST_AUTO_TEST_CASE(it_is_marked_once_it_is_free) {
   BOOST_CHECK(finish_fan_out_past_locks(session, {id}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(nobody_fans_it_out_twice) {
+BOOST_AUTO_TEST_CASE(it_is_fanned_out_once) {
   fan_out_past_lock(session);
   BOOST_CHECK_THROW(fan_out_past_lock(other), DuplicateKey);
   BOOST_CHECK_THROW(transaction(other, [&] { return write_fan_out(other, plan(), lease); }), DuplicateKey);
   BOOST_CHECK_EQUAL(own_state(), "pendiente");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_processed_meanwhile_is_not_fanned_out_again) {
+BOOST_AUTO_TEST_CASE(what_was_processed_is_not_fanned_out_again) {
   transaction(other, [&] { return write_fan_out(other, plan(), lease); });
   BOOST_CHECK_THROW(fan_out_past_lock(session), DuplicateKey);
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());

@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(what_the_server_cannot_do_now_is_no_fault_of_what_was_asked
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_lets_nobody_in_is_unavailable) {
+BOOST_AUTO_TEST_CASE(a_server_that_refuses_logins_is_unavailable) {
   Database database;
   NetworkUser user(database, false);
   database.session.execute("ALTER USER " + NetworkUser::account(user.settings.user) + " ACCOUNT LOCK");

@@ -24,7 +24,7 @@ struct Fixture {
     BOOST_TEST((waiting == nullptr) == (entered == waits));
     return entered;
   }
-  /// Of what the place is handed on to; 0: to nothing.
+  /// Which one the place is handed on to; 0: none.
   int leave(delivery::EntityId entity) {
     const auto next = turns.leave(entity);
     return next ? **next : 0;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(nothing_waits_for_ever) {
   BOOST_TEST(turns.take_expired(start + 1h).empty());
 }
 
-BOOST_AUTO_TEST_CASE(never_more_at_once_whoever_comes_and_goes) {
+BOOST_AUTO_TEST_CASE(never_more_at_once) {
   Turns all{{3, 100000, 100000, 10s}};
   std::atomic<int> running = 0, most = 0, served = 0;
   const auto serve = [&] {

@@ -58,7 +58,7 @@ struct Call {
   std::optional<std::string> content_encoding = {};
 };
 
-/// Of an entity with so many others in course.
+/// A request of an entity with so many others in course.
 std::optional<api::Response> respond_beside(unsigned others, const Call& call,
                                             const api::CallerLookup::FindCallers& find_callers = stub) {
   const platform::Log log(platform::LogLevel::error);

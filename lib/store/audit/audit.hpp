@@ -54,7 +54,7 @@ struct AuditEntry {
   std::int64_t times;                        // 1 or more
   UtcTime last;                              // of them
 };
-/// Of `filter`: entity, webhook, since (of the last time) and limit; of one `action` if it is given.
+/// Reads entity, webhook, since (of the last time) and limit of `filter`; one `action` alone if it is given.
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
                                    const std::optional<std::string>& action = {});
 

@@ -34,7 +34,7 @@ struct PurgeWalk {
 /// Looks at the next `window` rows, and removes those that are past their retention: notifications with all
 /// of their deliveries and attempts, once none of the deliveries must be kept; finished notifications without
 /// deliveries; (only the sweep) deleted webhooks without deliveries, notifications in quarantine, and tests.
-/// The rows removed, attempts not counted. What somebody holds at this moment, to replay it say, is skipped.
+/// The rows removed, attempts not counted. What is locked at this moment, to be replayed say, is skipped.
 /// A walk that is done begins again. When the database refuses to remove rows, the walk is past them all the
 /// same: they are the next sweep's.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,

@@ -67,9 +67,9 @@ struct AskedReplay {
 /// Of one delivery: the same while it is pending. With `max_per_day` (0: no limit) throws TooManyReplays.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
-/// Of all that fit now; one at a time of each webhook. Where they are not counted to the end, of as many as
-/// `max_per_day` leaves, which the dispatcher counts as it walks. Throws as the two above; what is refused
-/// for another reason is so before it is counted in the hour, and before any delivery is looked at.
+/// A replay of all that fit now, one at a time of each webhook; where they are not counted to the end, as
+/// many as `max_per_day` leaves, which the dispatcher counts as it walks. Throws as the two above; what is
+/// refused for another reason is so before it is counted in the hour, and before any delivery is looked at.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
 

@@ -12,7 +12,7 @@ struct DatabaseError : std::runtime_error {
   DatabaseError(int code_, const std::string& message) : std::runtime_error(message), code(code_) {}
   int code;  // the server's or the client library's error number
 };
-/// The server is away, lets nobody in or takes no writes, or the connection was lost: the session reconnects
+/// The server is away, refuses logins or takes no writes, or the connection was lost: the session reconnects
 /// at its next use. A COMMIT that ended so may have happened.
 struct Unavailable : DatabaseError {
   using DatabaseError::DatabaseError;

@@ -17,7 +17,7 @@ struct DisabledUrl {
   WebhookId webhook;  // that was disabled; it may be gone, or go elsewhere by now
   UtcTime since;
 };
-/// Of `filter`: entity, webhook, since and limit; the newest, oldest first.
+/// Reads entity, webhook, since and limit of `filter`; the newest, oldest first.
 std::vector<DisabledUrl> list_disabled_urls(Session& session, const ListFilter& filter);
 
 /// Whether one of `disabled` is another spelling of the same target.
