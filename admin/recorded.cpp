@@ -89,19 +89,32 @@ void write_line(platform::LogLevel level, const store::OperatorAction& action, s
                               {"error", error}});
 }
 
-void record(store::Session& session, const store::OperatorAction& action) {
-  store::note_operator_action(session, action);
-  write_line(platform::LogLevel::info, action, "");
+/// The tables of an earlier version have no place for it: a token can be revoked all the same, and sending be
+/// stopped.
+bool lacks_migration(const store::DatabaseError& error) {
+  constexpr int unknown_column = 1054;
+  constexpr int unknown_table = 1146;
+  return error.code == unknown_column || error.code == unknown_table;
 }
 
-/// Not with the migrations of an earlier version.
-void record_if_there(store::Session& session, const store::OperatorAction& action) {
+void record(store::Session& session, const store::OperatorAction& action) {
   try {
     store::note_operator_action(session, action);
   } catch (const store::DatabaseError& error) {
+    if (!lacks_migration(error)) throw;
     return write_line(platform::LogLevel::warning, action, " is not in the audit", error.what());
   }
   write_line(platform::LogLevel::info, action, "");
+}
+
+/// What was recorded before it began stands there as failed, too.
+void record_failure(store::Session& session, store::OperatorAction action, const std::string& error) {
+  write_line(platform::LogLevel::warning, action, " failed", error);
+  try {
+    action.action += " failed";
+    store::note_operator_action(session, action);
+  } catch (const store::DatabaseError&) {  // the journal has it
+  }
 }
 
 /// Recorded before it is committed: no change is without its line, and one that was not made has another one.
@@ -128,7 +141,7 @@ Result run_after_record(const Command& command, Context& context, const Argument
   try {
     return command.run(context, arguments);
   } catch (const std::exception& error) {
-    write_line(platform::LogLevel::warning, action, " failed", error.what());
+    record_failure(context.session, action, error.what());
     throw;
   }
 }
@@ -151,7 +164,7 @@ Result run_recorded(const Command& command, Context& context, const Arguments& a
       return run_after_record(command, context, arguments, who);
     case Recorded::after: {
       auto result = command.run(context, arguments);
-      record_if_there(context.session, action_of(command, arguments, result, who));
+      record(context.session, action_of(command, arguments, result, who));
       return result;
     }
     case Recorded::undeclared:

@@ -111,7 +111,8 @@ bool Loop::work() {
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
   const bool was_paused = scanner_.paused();
   task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
-  if (scanner_.paused() && !was_paused) sender_.return_waiting();
+  // What is leased and not started is given back: what the pause does not concern is claimed again.
+  if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   const bool taken = may_start() && take_in();
   return taken || recorded;

@@ -144,7 +144,7 @@ std::vector<Command> notification_commands() {
        .summary = "Stop a notification: what has not been sent is not sent",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin notification cancel 42",
-       .recorded = Recorded::in_transaction,
+       .recorded = Recorded::before,
        .run = cancel},
   };
 }

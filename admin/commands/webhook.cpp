@@ -113,7 +113,8 @@ Facts facts_of(Context& context, delivery::WebhookId id) {
   auto& session = context.session;
   auto hook = find(session, id);
   auto backlog = store::find_backlog(session, id);
-  if (!backlog) hook = find(session, id);  // deleted since: says so
+  if (!backlog) find(session, id);  // deleted since: says so
+  if (!backlog) throw Failure("webhook " + std::to_string(id) + " was being changed: try again");
   return {std::move(hook),
           std::move(backlog).value(),
           store::read_pauses(session),

@@ -6,8 +6,12 @@
 
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace dispatcher {
@@ -59,36 +63,72 @@ void replace_if_known(std::vector<IpNetwork>& old, std::vector<IpNetwork> latest
 
 }  // namespace
 
-OwnAddresses::OwnAddresses(const std::vector<std::string>& database_hosts) {
-  for (const auto& host : database_hosts) database_hosts_[without_port(host)];
-  look();
-  if (interfaces_.empty()) throw std::system_error(errno, std::generic_category(), "addresses of this host");
-  thread_ = std::jthread([this](const std::stop_token& stop) {
-    while (true) {
-      std::unique_lock lock(mutex_);
-      stopped_.wait_for(lock, stop, interval, [] { return false; });
-      lock.unlock();
-      if (stop.stop_requested()) return;
-      look();
-    }
-  });
-}
+using Networks = std::vector<IpNetwork>;
 
-std::optional<OwnAddresses::Networks> OwnAddresses::take() {
-  const std::scoped_lock lock(mutex_);
-  return std::exchange(found_, std::nullopt);
-}
+struct OwnAddresses::Shared {
+  std::mutex mutex;  // of the next two
+  std::condition_variable stopped;
+  bool stop = false;
+  std::optional<Networks> found;
 
-/// The constructor's, then the thread's.
-void OwnAddresses::look() {
-  replace_if_known(interfaces_, interface_addresses());
-  Networks all = interfaces_;
-  for (auto& [name, addresses] : database_hosts_) {
-    replace_if_known(addresses, host_addresses(name));
-    all.insert(all.end(), addresses.begin(), addresses.end());
+  // The constructor's, then the thread's.
+  std::map<std::string, Networks> database_hosts;  // by name
+  Networks interfaces;
+
+  void tell() {
+    Networks all = interfaces;
+    for (const auto& [name, addresses] : database_hosts)
+      all.insert(all.end(), addresses.begin(), addresses.end());
+    const std::scoped_lock lock(mutex);
+    found = std::move(all);
   }
-  const std::scoped_lock lock(mutex_);
-  found_ = std::move(all);
+
+  void look() {
+    replace_if_known(interfaces, interface_addresses());
+    for (auto& [name, addresses] : database_hosts) {
+      replace_if_known(addresses, host_addresses(name));
+      tell();
+    }
+    tell();
+  }
+
+  /// True: it is over.
+  bool wait() {
+    std::unique_lock lock(mutex);
+    return stopped.wait_for(lock, interval, [this] { return stop; });
+  }
+};
+
+OwnAddresses::OwnAddresses(const std::vector<std::string>& database_hosts)
+    : shared_(std::make_shared<Shared>()) {
+  for (const auto& host : database_hosts) {
+    auto& addresses = shared_->database_hosts[without_port(host)];
+    if (const auto literal = IpAddress::parse(without_port(host)))
+      addresses.push_back({*literal, literal->v6 ? 128U : 32U});
+  }
+  shared_->interfaces = interface_addresses();
+  if (shared_->interfaces.empty())
+    throw std::system_error(errno, std::generic_category(), "addresses of this host");
+  shared_->tell();
+  // Detached: getaddrinfo cannot be ended.
+  std::thread([shared = shared_] {
+    do {
+      shared->look();
+    } while (!shared->wait());
+  }).detach();
+}
+
+OwnAddresses::~OwnAddresses() {
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    shared_->stop = true;
+  }
+  shared_->stopped.notify_all();
+}
+
+std::optional<Networks> OwnAddresses::take() {
+  const std::scoped_lock lock(shared_->mutex);
+  return std::exchange(shared_->found, std::nullopt);
 }
 
 }  // namespace dispatcher

@@ -349,10 +349,11 @@ void Intake::fan_out_locked(store::Session& session, QueueScanner& scanner, deli
   auto batch = read_batch(session, locked, Pick::ready, {});
   std::erase_if(batch.judged, [&](const auto& one) { return scanner.entities().suspected(one.entity); });
   into.leased_at = now;
+  Turn turn{slots, Ahead::yes, now + longest_isolation};
   store::isolate(
       batch.judged,
       [&](const std::vector<JudgedNotification>& part) {
-        take_part_past_locks(session, scanner, part, slots, into);
+        take_part_past_locks(session, scanner, part, turn, into);
       },
       [&](const JudgedNotification& notification, const store::Refused& error) {
         log_.info("a locked notification waits for its lock",
@@ -378,15 +379,20 @@ void Intake::retry_locked(store::Session& session, QueueScanner& scanner, delive
 
 /// What waits for another lock is found by halves.
 void Intake::take_part_past_locks(store::Session& session, QueueScanner& scanner,
-                                  const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
+                                  const std::vector<JudgedNotification>& part, Turn& turn,
                                   LeasedBatch& into) {
+  const auto again = [&] {
+    for (const auto& notification : part)
+      locked_.found({notification.id, notification.entity}, monotonic_now());
+  };
+  if (monotonic_now() > *turn.isolate_until) return again();
   try {
-    fan_out_past_locks(session, scanner, part, slots, into);
+    fan_out_past_locks(session, scanner, part, turn.slots, into);
   } catch (const store::LockTimeout&) {
-    if (part.size() == 1) return locked_.found({part.front().id, part.front().entity}, monotonic_now());
+    if (part.size() == 1) return again();
     const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
-    take_part_past_locks(session, scanner, {part.begin(), middle}, slots, into);
-    take_part_past_locks(session, scanner, {middle, part.end()}, slots, into);
+    take_part_past_locks(session, scanner, {part.begin(), middle}, turn, into);
+    take_part_past_locks(session, scanner, {middle, part.end()}, turn, into);
   }
 }
 
@@ -400,6 +406,7 @@ void Intake::fan_out_past_locks(store::Session& session, QueueScanner& scanner,
   std::optional<delivery::Grants> grants;
   const auto created = store::transaction(session, [&] {
     recipients = store::load_recipients(session, entities_of(part));
+    rest_paused(scanner.paused_parts(), recipients);
     grants.emplace(slots);
     plan = plan_fan_out(part, {ids.begin(), ids.end()}, recipients, *grants, Ahead::yes);
     return store::write_fan_out_past_locks(session, plan.fan_out, lease);
@@ -411,6 +418,7 @@ void Intake::fan_out_past_locks(store::Session& session, QueueScanner& scanner,
       scanner.webhooks().waits(delivery.webhook, into.leased_at);
   }
   append_created(into, created, part, recipients, lease.token);
+  metrics_.processed.add(plan.fan_out.processed.size());
   into.worked = true;
 }
 

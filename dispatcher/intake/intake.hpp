@@ -104,8 +104,7 @@ class Intake {
   void blamed(store::Session& session, ReadyEntities& entities, const JudgedNotification& notification,
               const store::Refused& error);
   void take_part_past_locks(store::Session& session, QueueScanner& scanner,
-                            const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
-                            LeasedBatch& into);
+                            const std::vector<JudgedNotification>& part, Turn& turn, LeasedBatch& into);
   void fan_out_past_locks(store::Session& session, QueueScanner& scanner,
                           const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
                           LeasedBatch& into);

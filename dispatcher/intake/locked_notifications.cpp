@@ -55,10 +55,14 @@ std::vector<delivery::NotificationId> LockedNotifications::take_unfinished(platf
                                                                            std::size_t most) {
   if (unfinished_.empty() || now < next_finish_) return {};
   next_finish_ = now + between_finishes;
-  const auto end =
-      std::next(unfinished_.begin(), static_cast<std::ptrdiff_t>(std::min(most, unfinished_.size())));
-  std::vector<delivery::NotificationId> ids(unfinished_.begin(), end);
-  unfinished_.erase(unfinished_.begin(), end);
+  std::vector<delivery::NotificationId> ids;
+  // From where the last ones ended: those that stay locked come back.
+  for (auto next = unfinished_.upper_bound(last_taken_); ids.size() < most && !unfinished_.empty();) {
+    if (next == unfinished_.end()) next = unfinished_.begin();
+    ids.push_back(*next);
+    next = unfinished_.erase(next);
+  }
+  last_taken_ = ids.back();
   return ids;
 }
 

@@ -43,6 +43,7 @@ class LockedNotifications {
   std::set<delivery::NotificationId> known_;  // of both
   std::set<delivery::NotificationId> retrying_;
   std::set<delivery::NotificationId> unfinished_;
+  delivery::NotificationId last_taken_ = 0;  // of unfinished_
   platform::MonotonicTime next_finish_{};
 };
 

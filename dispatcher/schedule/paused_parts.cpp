@@ -13,6 +13,7 @@ using platform::Milliseconds;
 std::vector<delivery::WebhookId> PausedParts::update(std::vector<store::Pause> pauses,
                                                      platform::MonotonicTime now) {
   const bool changed = pauses != pauses_;
+  added_ = added_ || (changed && !pauses.empty());
   pauses_ = std::move(pauses);
   read_at_ = now;
   if (!changed) return {};

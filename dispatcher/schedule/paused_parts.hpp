@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "platform/clock.hpp"
@@ -20,12 +21,15 @@ class PausedParts {
   /// Before anything may be sent there; 0: at once.
   platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
                               platform::MonotonicTime now) const;
+  /// Whether there is more since the last call: what waits to be started may be of it.
+  bool take_added() { return std::exchange(added_, false); }
   void put_off(delivery::WebhookId webhook) { put_off_.insert(webhook); }
 
  private:
   std::vector<store::Pause> pauses_;
   platform::MonotonicTime read_at_{};
   std::set<delivery::WebhookId> put_off_;
+  bool added_ = false;
 };
 
 }  // namespace dispatcher

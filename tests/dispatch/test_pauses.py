@@ -128,3 +128,25 @@ def test_the_explanation_names_what_keeps_it(entity, receiver, stack):
     assert names()[0] == "entidad_desactivada"
     assert f"Webhook {hook.id} of entity {entity.id}" in stack.dev("admin", "webhook", "explain", hook.id).stdout
     assert stack.try_admin("webhook", "explain", 10**15).returncode == 1
+
+
+def test_a_lock_on_its_notifications_passes_no_pause(new_entity, receiver, stack, pause):
+    entity, other = new_entity(), new_entity()
+    hook, beside = entity.register(), other.register()
+    stack.admin("queue", "pause")
+    pause("webhook", hook.id)
+    notification = entity.notify()
+    other.notify()
+    writer = stack.writer()
+    try:
+        writer("START TRANSACTION")
+        writer("SELECT COUNT(*) FROM (SELECT id FROM notificaciones_pendientes LOCK IN SHARE MODE) t")
+        stack.admin("queue", "resume")
+        receiver.wait(beside.path, 1)
+        wait_until(lambda: stack.notification(notification)["estado"] == "procesada", 10, "the other to be fanned out")
+        holds_for(0.5, lambda: receiver.requests(hook.path) == [], "nothing sent while paused")
+        writer("ROLLBACK")
+    finally:
+        writer.close()
+    stack.admin("queue", "resume", "--webhook", hook.id)
+    receiver.wait(hook.path, 1)

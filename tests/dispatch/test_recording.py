@@ -198,3 +198,32 @@ def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged)
         wait_until(lambda: delivered(stack, [free]) == [1], 5, "another's result")
         wait_until(lambda: "a refused result is given up" in logged(), 20, "one that was refused before others were taken")
     wait_until(lambda: delivered(stack, [hook]) == [2], 60, "their next attempts, after the leases")
+
+
+def test_a_lock_of_a_whole_table_is_an_absence_of_the_database(new_entity, receiver, stack, root, logged):
+    """As a backup takes it: results wait for it together, not one by one for seconds each."""
+    entities = [new_entity() for _ in range(4)]
+    hooks = [entity.register() for entity in entities]
+    for hook in hooks:
+        receiver.behave(hook.path, Behaviour(hold=True))
+    with stack.dispatcher_with(**setting(delivery_lease="60s", delivery_timeout="20s")):  # longer than this takes on a slow machine
+        lock_until_noticed(entities, hooks, receiver, stack, root, logged)
+
+
+def lock_until_noticed(entities, hooks, receiver, stack, root, logged):
+    for entity in entities:
+        for _ in range(3):
+            entity.notify()
+    leased = f"SELECT COUNT(*) FROM entregas WHERE webhook_id IN ({', '.join(str(hook.id) for hook in hooks)}) AND estado = 'en_curso'"
+    wait_until(lambda: int(stack.value(leased)) == 12, what="all to be leased")
+    for hook in hooks:
+        receiver.wait(hook.path, 1)
+    root("LOCK TABLES entregas READ")
+    try:
+        for hook in hooks:
+            receiver.release(hook.path)
+        wait_until(lambda: "results cannot be recorded: database unavailable" in logged(), 15, "the absence to be noticed")
+    finally:
+        root("UNLOCK TABLES")
+    wait_until(lambda: delivered(stack, hooks) == [3] * 4, 30, "all to be recorded")
+    assert [len(receiver.requests(hook.path)) for hook in hooks] == [3] * 4, "nothing twice"

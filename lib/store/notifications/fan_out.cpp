@@ -118,6 +118,7 @@ constexpr std::string_view create_deliveries_past_locks = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
     v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
 constexpr std::string_view list_as_processed = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
   SELECT j.id, 'procesada', NULL, ?, UTC_TIMESTAMP(3)
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j)sql";
@@ -338,6 +339,9 @@ std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const Fa
   json::Array ids;
   for (const auto id : listed) ids.emplace_back(id);
   session.update(list_as_processed, APIENTIDADES_VERSION, json::dump(ids));
+  // A cancellation that comes later finds it listed.
+  if (query_ids(session, pending_among, {listed.begin(), listed.end()}, if_pending).size() != listed.size())
+    throw Conflict(0, "a notification was taken or cancelled since it was read");
   insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);
   return read_leased(session, fan_out, lease);
 }
@@ -351,10 +355,13 @@ std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
     mark_processed(session, done);
     update_ids(session, unlist_processed, done, "");
   });
-  std::vector<NotificationId> left;
-  for (const auto& row : query_ids(session, pending_among, ids, if_pending))
-    left.push_back(row.integer("id"));
-  return left;
+  std::set<NotificationId> left;
+  for (const auto& row : query_ids(session, pending_among, ids, if_pending)) left.insert(row.integer("id"));
+  std::vector<NotificationId> over;  // cancelled, say
+  std::ranges::set_difference(std::set<NotificationId>(ids.begin(), ids.end()), left,
+                              std::back_inserter(over));
+  if (!over.empty()) update_ids(session, unlist_processed, over, "");
+  return {left.begin(), left.end()};
 }
 
 }  // namespace store

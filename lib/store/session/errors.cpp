@@ -25,7 +25,6 @@ constexpr std::array conflict_codes = {1020, 1213, 3101};
 /// 1180 again: Group Replication's node let a transaction of another node go first, and did not leave.
 constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
-constexpr int lock_timeout_code = 1205;
 /// KILL QUERY, and statements that took longer than the operator lets them.
 constexpr std::array interrupted_codes = {1317, 1969, 3024};
 constexpr int duplicate_key_code = 1062;

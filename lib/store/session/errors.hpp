@@ -22,6 +22,8 @@ struct Unavailable : DatabaseError {
 struct Conflict : DatabaseError {
   using DatabaseError::DatabaseError;
 };
+/// A row or a table was locked for too long.
+inline constexpr int lock_timeout_code = 1205;
 /// Error 1205: somebody has held a row for longer than lock_wait_s. To try again at once is to wait as long
 /// again.
 struct LockTimeout : Conflict {

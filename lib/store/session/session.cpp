@@ -152,6 +152,14 @@ struct Session::Impl {
     }
   }
 
+  /// A session that waits less long for rows has met the lock of a whole table: no other statement on it will
+  /// pass either.
+  bool is_table_lock(int code) const {
+    const auto waited = platform::monotonic_now() - last_used;
+    return code == lock_timeout_code && options.lock_wait_s < table_lock_wait_s &&
+           waited >= std::chrono::seconds(table_lock_wait_s);
+  }
+
   template <class F>
   auto translated(F&& call) -> decltype(call()) {
     last_used = platform::monotonic_now();
@@ -160,6 +168,11 @@ struct Session::Impl {
       return call();
     } catch (const sql::SQLException& error) {
       if (connection && is_unavailable(error.getErrorCode(), error.what())) lose();
+      if (is_table_lock(error.getErrorCode())) {
+        lose();
+        throw Unavailable(error.getErrorCode(),
+                          described_error(error.getErrorCode(), "a table is locked, by a backup say"));
+      }
       throw_database_error(error.getErrorCode(), error.getSQLState(), error.what());
     }
   }
