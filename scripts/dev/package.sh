@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# The Debian package of a release, by CPack, and what lintian thinks of it.
+# The Debian package of a release, by CPack, what lintian thinks of it, and its SBOM (CycloneDX) beside it. Two builds of one commit
+# are the same bytes.
 
 command_package() {
   local version='' release=''
@@ -41,7 +42,8 @@ package_in_fresh() {
   built=$(<"$output")
   rm -f "$output"
   result=$ROOT/build/package/${built##*/}
-  cp "$FRESH/$release$built" "$result" || die "the package is not where it should be: $FRESH/$release$built"
+  cp "$FRESH/$release$built" "$result" && cp "$FRESH/$release${built%.deb}.cdx.json" "${result%.deb}.cdx.json" ||
+    die "the package is not where it should be: $FRESH/$release$built"
   [[ -n $tests ]] || remove_fresh "$release"
   printf '%s\n' "$result"
 }
@@ -58,10 +60,29 @@ make_package() {
     ${version:+-D "CPACK_DEBIAN_PACKAGE_VERSION=$version$(version_ending)"}) \
     >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "cpack failed (all of it: $log)"; }
   package=$(find "$folder" -maxdepth 1 -name '*.deb')
+  pack_again "$package" "$folder/tree"
   lintian --no-cfg --fail-on error --tag-display-limit 0 "$package" >"$log" 2>&1 ||
     { cat "$log" >&2; die "lintian finds errors in $package"; }
   say "lintian: $(grep -c '^W:' "$log") warnings ($log)"
   mv "$package" "$ROOT/build/package/" || die "the package cannot be moved to $ROOT/build/package"
   rm -rf "$folder"
-  printf '%s\n' "$ROOT/build/package/${package##*/}"
+  package=$ROOT/build/package/${package##*/}
+  "$PYTHON" "$ROOT/scripts/dev/sbom.py" "$package" "$(source_date)" >"${package%.deb}.cdx.json" || die "the SBOM could not be made"
+  printf '%s\n' "$package"
+}
+
+# What the package says that it is of: the time of the commit, or else of the change log.
+source_date() {
+  git -C "$ROOT" log -1 --format=%ct 2>/dev/null || dpkg-parsechangelog -l "$ROOT/packaging/changelog" -S Timestamp
+}
+
+# pack_again PACKAGE FOLDER: the same content with one time, in the order of the names, by one thread: CPack's own archives have the
+# time of the build.
+pack_again() {
+  local date
+  date=$(source_date) || die "neither git nor packaging/changelog says of when this source is"
+  dpkg-deb --raw-extract "$1" "$2" && find "$2" -exec touch --no-dereference --date="@$date" {} + &&
+    SOURCE_DATE_EPOCH=$date dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$2" "$1" >/dev/null ||
+    die "$1 could not be packed again"
+  rm -rf "$2"
 }
