@@ -71,7 +71,7 @@ def licence() -> str:
 
 def document(package: Path, seconds: int) -> dict:
     fields = fields_of(package)
-    distribution = f"debian-{re.search(r'~deb(\d+)', fields['Version']).group(1)}"
+    distribution = "debian-" + re.search(r"~deb(\d+)", fields["Version"]).group(1)
     names = {owner_of(library) for library in loaded_libraries(package)} | {n for n in COMPILED_IN if is_installed(n)}
     components = {one["bom-ref"]: one for one in (component(name, distribution) for name in names)}
     known = {one["name"] for one in components.values()}

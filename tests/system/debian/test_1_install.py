@@ -1,4 +1,10 @@
 """A fresh Debian, and the manual: five commands later it delivers."""
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
 from fakes import verify
 from support.actors import BASE
 from support.installation import SERVICES, manual
@@ -57,3 +63,18 @@ def test_manual_pages_and_completion(machine, installation):
     assert "token" in machine.shell(complete.format(words="to", position=1)).split()
     assert machine.shell(complete.format(words="token is", position=2)) == "issue"
     assert "--entity" in machine.shell(complete.format(words="token issue --", position=3)).split()
+
+
+def test_its_bill_of_materials_stands_beside_it(machine):
+    package = Path(os.environ["SYSTEM_PACKAGE"])
+    bill = json.loads(package.with_name(package.name.removesuffix(".deb") + ".cdx.json").read_text(encoding="utf-8"))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    product = bill["metadata"]["component"]
+    assert product["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(package.read_bytes()).hexdigest()}]
+    assert product["version"] == machine.shell("dpkg-query --show --showformat='${Version}' apientidades")
+    parts = {part["name"]: part for part in bill["components"]}
+    assert {"libc6", "nginx", "rapidjson-dev"} < parts.keys() and any(name.startswith("libcurl") for name in parts)
+    assert all(re.fullmatch(r"pkg:deb/debian/[a-z0-9.+-]+(@[^@?]+\?arch=[a-z0-9]+&distro=debian-\d+)?", part["purl"])
+               for part in parts.values())
+    refs = [part["bom-ref"] for part in bill["components"]]
+    assert refs == sorted(set(refs)) and bill["dependencies"] == [{"ref": product["bom-ref"], "dependsOn": refs}]
