@@ -57,7 +57,13 @@ def of_another_version(name: str) -> dict:
 
 
 def is_installed(name: str) -> bool:
-    return subprocess.run(["dpkg-query", "--show", name], capture_output=True).returncode == 0
+    found = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", name], capture_output=True, text=True)
+    return found.returncode == 0 and found.stdout != ""
+
+
+def is_virtual(name: str) -> bool:
+    """Another package, which is listed by its own name, provides it."""
+    return not is_installed(name) and subprocess.run(["dpkg-query", "--show", name], capture_output=True).returncode == 0
 
 
 def required_packages(depends: str) -> list[str]:
@@ -76,7 +82,7 @@ def document(package: Path, seconds: int) -> dict:
     components = {one["bom-ref"]: one for one in (component(name, distribution) for name in names)}
     known = {one["name"] for one in components.values()}
     for name in required_packages(fields["Depends"]):
-        if name not in known:
+        if name not in known and not is_virtual(name):
             one = component(name, distribution) if is_installed(name) else of_another_version(name)
             components[one["bom-ref"]] = one
     digest = hashlib.sha256(package.read_bytes()).hexdigest()
