@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(sessions_at_once_lose_no_count) {
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
         Session own = database.connect();
-        for (int n = 0; n < 25; ++n) note(own, {1, 7}, replayed, 3, "{}");
+        for (int n = 0; n < 25; ++n) note(own, {1, 7}, replayed, 3, "{}", "range");
       });
   }
   BOOST_CHECK_EQUAL(times(), 200);

@@ -341,7 +341,7 @@ std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const Fa
   session.update(list_as_processed, APIENTIDADES_VERSION, json::dump(ids));
   // A cancellation that comes later finds it listed.
   if (query_ids(session, pending_among, {listed.begin(), listed.end()}, if_pending).size() != listed.size())
-    throw Conflict(0, "a notification was taken or cancelled since it was read");
+    throw Refused(0, "a notification was taken or cancelled since it was read");
   insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);
   return read_leased(session, fan_out, lease);
 }

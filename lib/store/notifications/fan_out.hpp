@@ -104,7 +104,8 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
 
 /// The same for notifications whose rows another session keeps locked
 /// (docs/delivery.md#locked-notifications): their rows stay pendiente, and a list says that they are
-/// procesada. What has no deliveries is left. Throws DuplicateKey when one of them has been fanned out.
+/// procesada. What has no deliveries is left. Throws Refused when one of them has been fanned
+/// out, or is no longer pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
 /// Marks those of them procesada in their own rows whose lock is gone, in a transaction of its own; returns
