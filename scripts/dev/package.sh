@@ -42,7 +42,7 @@ package_in_fresh() {
   built=$(<"$output")
   rm -f "$output"
   result=$ROOT/build/package/${built##*/}
-  cp "$FRESH/$release$built" "$result" && cp "$FRESH/$release${built%.deb}.cdx.json" "${result%.deb}.cdx.json" ||
+  { cp "$FRESH/$release$built" "$result" && cp "$FRESH/$release${built%.deb}.cdx.json" "${result%.deb}.cdx.json"; } ||
     die "the package is not where it should be: $FRESH/$release$built"
   [[ -n $tests ]] || remove_fresh "$release"
   printf '%s\n' "$result"
@@ -81,8 +81,9 @@ source_date() {
 pack_again() {
   local date
   date=$(source_date) || die "neither git nor packaging/changelog says of when this source is"
-  dpkg-deb --raw-extract "$1" "$2" && find "$2" -exec touch --no-dereference --date="@$date" {} + &&
-    SOURCE_DATE_EPOCH=$date dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$2" "$1" >/dev/null ||
-    die "$1 could not be packed again"
+  {
+    dpkg-deb --raw-extract "$1" "$2" && find "$2" -exec touch --no-dereference --date="@$date" {} + &&
+      SOURCE_DATE_EPOCH=$date dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$2" "$1" >/dev/null
+  } || die "$1 could not be packed again"
   rm -rf "$2"
 }
