@@ -47,7 +47,7 @@ struct Request {
   Preconditions preconditions{};
   std::optional<std::string> content_encoding{};
   platform::MonotonicTime arrived{};
-  /// Whose it is, once that is known, and whether it has a place among those in course (EntityConcurrency).
+  /// Its entity, once that is known, and whether it has a place among those in course (EntityConcurrency).
   std::optional<delivery::EntityId> entity{};
   std::optional<std::int64_t> token{};
   bool has_place = false;

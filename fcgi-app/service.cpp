@@ -113,7 +113,7 @@ bool Service::database_works(Probe probe) {
         store::require_server(session_);
         break;
       case Probe::read:
-        callers_.find({});  // nobody's token
+        callers_.find({});  // no token has this hash
         break;
       case Probe::write:
         store::try_write(session_);

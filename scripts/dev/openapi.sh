@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What checks web/openapi.json: schemathesis (PyPI) and Redocly's linter (npm), each in a folder of its own under build. Both are pinned by the
-# hashes of their files (tests/openapi). Fetching them runs nothing of theirs, and as root it is done as nobody, who runs them, too.
+# hashes of their files (tests/openapi). Fetching them runs nothing of theirs, and as root the user nobody fetches and runs them.
 
 OPENAPI_TOOLS=$ROOT/build/openapi-tools
 
@@ -31,7 +31,7 @@ make_tool() {
   fi
 }
 
-# in_scratch COMMAND…: in an empty folder that whoever runs it may write to, its home, too; the folder is gone afterwards.
+# in_scratch COMMAND…: in an empty folder that its user may write to, its home, too; the folder is gone afterwards.
 in_scratch() {
   local scratch
   scratch=$(mktemp -d) || return

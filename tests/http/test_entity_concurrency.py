@@ -21,7 +21,7 @@ def share(stack) -> int:
 
 @contextlib.contextmanager
 def slow_requests(entity, root, count=REQUESTS):
-    """Their answers: as long as the block lasts, each waits for a row that somebody has locked."""
+    """Their answers: as long as the block lasts, each waits for a locked row."""
     hook = entity.register()
     root(f"START TRANSACTION; SELECT id FROM webhooks WHERE id = {hook.id} FOR UPDATE")
     try:

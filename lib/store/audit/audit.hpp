@@ -36,7 +36,7 @@ struct OperatorAction {
   std::string action;  // the words of the command
   std::string object;  // `token 3`
   std::optional<EntityId> entity{};
-  std::optional<WebhookId> webhook{};  // whose entity is noted where that is not given
+  std::optional<WebhookId> webhook{};  // its entity is noted where none is given
   std::string detail;                  // JSON: what was typed
 };
 void note_operator_action(Session& session, const OperatorAction& action);
