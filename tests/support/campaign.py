@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from support.actors import BASE, Entity
+from support.attempts import ATTEMPTS
 from support.stack import EVENTS
 from support.wait import wait_until
 
@@ -50,7 +51,7 @@ class Campaign:
 
     def attempts(self) -> dict:
         """name -> the evidence of its deliveries, in order."""
-        tables = "entregas e JOIN intentos_entrega i ON i.entrega_id = e.id"
+        tables = f"entregas e JOIN {ATTEMPTS} i ON i.entrega_id = e.id"
         return {name: [Evidence(int(ms), None if status == "NULL" else int(status), error) for ms, status, error in rows]
                 for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables).items()}
 
