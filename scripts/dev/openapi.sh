@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What checks web/openapi.json: schemathesis (PyPI) and Redocly's linter (npm), each in a folder of its own under build. Both are pinned by the
+# What checks web/openapi.json: schemathesis (PyPI; beside it the schema of CycloneDX) and Redocly's linter (npm), each in a folder of its own under build. Both are pinned by the
 # hashes of their files (tests/openapi). Fetching them runs nothing of theirs, and as root it is done as nobody, who runs them, too.
 
 OPENAPI_TOOLS=$ROOT/build/openapi-tools
