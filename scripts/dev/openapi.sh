@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# What checks web/openapi.json: schemathesis (PyPI) and Redocly's linter (npm), each in a folder of its own under build. Both are pinned by the
-# hashes of their files (tests/openapi). Fetching them runs nothing of theirs, and as root the user nobody fetches and runs them.
+# What checks web/openapi.json: schemathesis (PyPI; beside it the schema of CycloneDX) and Redocly's linter (npm), each in a folder of its own
+# under build. Both are pinned by the hashes of their files (tests/openapi). Fetching them runs nothing of theirs, and as root the user nobody
+# fetches and runs them.
 
 OPENAPI_TOOLS=$ROOT/build/openapi-tools
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The Debian package of a release, by CPack, what lintian thinks of it, and its SBOM (CycloneDX) beside it. Two builds of one commit
-# are the same bytes.
+# The Debian package of a release, by CPack, its bill of materials, and what lintian thinks of it. One commit makes the same bytes,
+# whatever the folder, user, host, umask, locale, time zone and order of a folder's files, with the same versions of what builds it.
 
 command_package() {
   local version='' release=''
@@ -29,6 +29,9 @@ command_package() {
 
 package_here() {
   install_packages "${BUILD_PACKAGES[@]}" "${PACKAGE_PACKAGES[@]}"
+  local time
+  time=$(source_date) || die "neither git nor packaging/changelog tells the time of this version: set SOURCE_DATE_EPOCH"
+  local -x SOURCE_DATE_EPOCH=$time LC_ALL=C.UTF-8 TZ=UTC
   build_preset release "${PROGRAMS[@]}" manuals
   make_package "$1"
 }
@@ -38,11 +41,11 @@ package_in_fresh() {
   local release=$1 version=$2 built result tests=${FRESH_MADE[$1]:-} output=$ROOT/build/package/built-$1
   prepare_fresh "$release" || die "a package of Debian ${DEBIAN[$release]} cannot be built here: $FRESH_OBSTACLE"
   mkdir -p "${output%/*}"
-  in_fresh "$release" ./dev package ${version:+--version "$version"} >"$output" || exit 1
+  in_fresh "$release" env ${SOURCE_DATE_EPOCH:+"SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH"} ./dev package ${version:+--version "$version"} >"$output" || exit 1
   built=$(<"$output")
   rm -f "$output"
   result=$ROOT/build/package/${built##*/}
-  { cp "$FRESH/$release$built" "$result" && cp "$FRESH/$release${built%.deb}.cdx.json" "${result%.deb}.cdx.json"; } ||
+  cp "$FRESH/$release$built" "$FRESH/$release${built%.deb}.cdx.json" "${result%/*}/" ||
     die "the package is not where it should be: $FRESH/$release$built"
   [[ -n $tests ]] || remove_fresh "$release"
   printf '%s\n' "$result"
@@ -50,6 +53,18 @@ package_in_fresh() {
 
 # The end of the package's version, which says of which release it is.
 version_ending() { sed -n 's/^set(CPACK_DEBIAN_PACKAGE_VERSION ".*\(~deb[0-9]*\)")$/\1/p' "$ROOT/build/release/CPackConfig.cmake"; }
+
+# The time of all that is packed: given, or of the commit, or, where this is no checkout, of the change log.
+source_date() {
+  local date
+  if [[ -n ${SOURCE_DATE_EPOCH:-} ]]; then
+    [[ $SOURCE_DATE_EPOCH =~ ^[0-9]{1,10}$ ]] && printf '%s\n' "$SOURCE_DATE_EPOCH"
+  elif [[ -e $ROOT/.git ]]; then
+    git -c "safe.directory=$ROOT" -c log.showSignature=false -C "$ROOT" log -1 --format=%ct # the checkout may be another user's
+  else
+    date=$(sed -n '/^ -- /{s/^ -- .*>  //p;q}' "$ROOT/packaging/changelog") && [[ -n $date ]] && date -d "$date" +%s
+  fi
+}
 
 # make_package [VERSION]: prints its path. Another version is for tests of upgrades: the programs keep their own.
 make_package() {
@@ -60,30 +75,34 @@ make_package() {
     ${version:+-D "CPACK_DEBIAN_PACKAGE_VERSION=$version$(version_ending)"}) \
     >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "cpack failed (all of it: $log)"; }
   package=$(find "$folder" -maxdepth 1 -name '*.deb')
-  pack_again "$package" "$folder/tree"
+  pack_alike "$package" "$folder/tree" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "dpkg-deb failed (all of it: $log)"; }
   lintian --no-cfg --fail-on error --tag-display-limit 0 "$package" >"$log" 2>&1 ||
     { cat "$log" >&2; die "lintian finds errors in $package"; }
   say "lintian: $(grep -c '^W:' "$log") warnings ($log)"
-  mv "$package" "$ROOT/build/package/" || die "the package cannot be moved to $ROOT/build/package"
+  "$PYTHON" "$ROOT/scripts/dev/sbom.py" "$package" "$ROOT/build/release" >"${package%.deb}.cdx.json" ||
+    die "there is no bill of materials of $package"
+  mv "$package" "${package%.deb}.cdx.json" "$ROOT/build/package/" || die "the package cannot be moved to $ROOT/build/package"
   rm -rf "$folder"
-  package=$ROOT/build/package/${package##*/}
-  "$PYTHON" "$ROOT/scripts/dev/sbom.py" "$package" "$(source_date)" >"${package%.deb}.cdx.json" || die "the SBOM could not be made"
-  printf '%s\n' "$package"
+  printf '%s\n' "$ROOT/build/package/${package##*/}"
 }
 
-# What the package says that it is of: the time of the commit, or else of the change log.
-source_date() {
-  git -C "$ROOT" log -1 --format=%ct 2>/dev/null || dpkg-parsechangelog -l "$ROOT/packaging/changelog" -S Timestamp
-}
+# pack_alike PACKAGE FOLDER: packs it anew, by way of the folder. CPack takes files as the file system lists them, and sizes of
+# folders from it; dpkg-deb sorts.
+pack_alike() (
+  package=$1 tree=$2
+  umask 022
+  dpkg-deb -R "$package" "$tree" &&
+    LC_ALL=C sort -k 2 -o "$tree/DEBIAN/md5sums" "$tree/DEBIAN/md5sums" &&
+    sed -i "s/^Installed-Size: .*/Installed-Size: $(installed_size "$tree")/" "$tree/DEBIAN/control" &&
+    # Below a folder that hands its group or an ACL down, folders are made with that; those that are root's alone stay so.
+    find "$tree" -type d ! -perm 0700 -exec chmod 00755 {} + &&
+    find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} + &&
+    # With several threads the bytes may depend on their number.
+    DPKG_DEB_THREADS_MAX=1 dpkg-deb --root-owner-group -Zxz -b "$tree" "$package"
+)
 
-# pack_again PACKAGE FOLDER: the same content with one time, in the order of the names, by one thread: CPack's own archives have the
-# time of the build.
-pack_again() {
-  local date
-  date=$(source_date) || die "neither git nor packaging/changelog says of when this source is"
-  {
-    dpkg-deb --raw-extract "$1" "$2" && find "$2" -exec touch --no-dereference --date="@$date" {} + &&
-      SOURCE_DATE_EPOCH=$date dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$2" "$1" >/dev/null
-  } || die "$1 could not be packed again"
-  rm -rf "$2"
+# As Debian's policy counts: files by their length in whole KiB, and 1 KiB for all else.
+installed_size() {
+  find "$1" -mindepth 1 -path "$1/DEBIAN" -prune -o -mindepth 1 -printf '%y %s\n' |
+    awk '{ size += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print size }'
 }

@@ -10,22 +10,14 @@ from pathlib import Path
 import pytest
 
 from support.actors import BASE, DATA
+from support.pinned import tool
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "web" / "openapi.json"
 DOCUMENT = json.loads(FILE.read_text())
-TOOLS = Path(os.environ.get("OPENAPI_TOOLS", ROOT / "build" / "openapi-tools"))
 PINS = ROOT / "tests" / "openapi"
 METHODS = {"get", "put", "post", "delete", "patch"}
 TYPES = {"int": "integer", "string": "string", "number": "number", "date": "date", "date-time": "date-time"}
-
-
-def tool(name: str, program: str) -> Path:
-    found = TOOLS / name / program
-    if not (TOOLS / name / "pins").exists():
-        missing = pytest.fail if os.environ.get("OPENAPI_REQUIRED") else pytest.skip
-        missing(f"{name} could not be installed: {TOOLS}/{name}/log")
-    return found
 
 
 def run(program: Path, *arguments, files, timeout: int) -> subprocess.CompletedProcess:
