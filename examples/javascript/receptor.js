@@ -51,7 +51,7 @@ function atender(peticion, respuesta) {
   let longitud = 0;
   peticion.on("data", (trozo) => {
     longitud += trozo.length;
-    if (longitud > MAXIMO) respuesta.writeHead(413, { Connection: "close" }).end(() => peticion.destroy());
+    if (longitud > MAXIMO) peticion.destroy();
     else trozos.push(trozo);
   });
   peticion.on("end", () => {

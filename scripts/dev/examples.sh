@@ -71,16 +71,17 @@ install_example_go() { in_scratch compile_go "$1"; }
 
 compile_go() {
   install -m 0644 "$ROOT"/examples/go/{receptor.go,go.mod,go.sum} . || return
-  GOTOOLCHAIN=local GOFLAGS='-mod=readonly -modcacherw -buildvcs=false' unprivileged go build -o receptor . || return
+  unprivileged env HOME="$PWD" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build -o receptor . || return
   install -m 0755 receptor "$1"
 }
 
-install_example_rust() { in_scratch compile_rust "$1"; }
+install_example_rust() { in_scratch compile_rust "$(rustc --print sysroot)" "$1"; }
 
+# compile_rust TOOLCHAIN FOLDER
 compile_rust() {
   cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src} . && chmod -R a+rX . || return
-  with_rust "$(rustc --print sysroot)" unprivileged env CARGO_TARGET_DIR="$PWD/target" cargo build --locked || return
-  install -m 0755 target/debug/receptor "$1"
+  with_rust "$1" unprivileged env HOME="$PWD" CARGO_HOME="$PWD/cargo" CARGO_TARGET_DIR="$PWD/target" cargo build --locked || return
+  install -m 0755 target/debug/receptor "$2"
 }
 
 # with_rust FOLDER COMMAND…: with a toolchain that its user can reach, also where it is in root's home: there in a private mount.
