@@ -29,7 +29,7 @@ command_package() {
 
 package_here() {
   install_packages "${BUILD_PACKAGES[@]}" "${PACKAGE_PACKAGES[@]}"
-  build_preset release "${PROGRAMS[@]}" manuals
+  build_preset release "${PROGRAMS[@]}" manuals site
   make_package "$1"
 }
 

@@ -121,6 +121,7 @@ prepare_tests() {
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${CHECKED_TARGETS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  ! { is_wanted python || is_wanted mysql || is_wanted hosts; } || build_site
   ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools
   [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install; }
   ! is_wanted fuzz || build_fuzz_targets

@@ -124,7 +124,7 @@ def messages(node):
 
 def test_its_messages_are_those_of_the_manual():
     """tests/system/test_docs.py compares those with the sources."""
-    manual = re.findall(r"«([^»]+)»", (ROOT / "docs" / "api.md").read_text())
+    manual = [text for page in (ROOT / "web" / "docs").glob("*.md") for text in re.findall(r"«([^»]+)»", page.read_text())]
     patterns = [re.compile(re.sub(r"\\\{[^}]*\\\}", ".+", re.escape(one))) for one in manual]
     found = set(messages(DOCUMENT))
     assert len(found) > 30
