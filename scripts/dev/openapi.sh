@@ -8,25 +8,25 @@ OPENAPI_TOOLS=$ROOT/build/openapi-tools
 prepare_openapi_tools() {
   export OPENAPI_TOOLS OPENAPI_REQUIRED=${OPENAPI_REQUIRED:-}
   [[ -z $DEV_NO_BUILD ]] || return 0
-  make_tool schemathesis "$(cat "$ROOT/tests/openapi/requirements.txt")" install_schemathesis
-  make_tool redocly "$(cat "$ROOT/tests/openapi/redocly/package-lock.json")" install_redocly
+  make_tool "$OPENAPI_TOOLS/schemathesis" "$(cat "$ROOT/tests/openapi/requirements.txt")" install_schemathesis "$OPENAPI_REQUIRED"
+  make_tool "$OPENAPI_TOOLS/redocly" "$(cat "$ROOT/tests/openapi/redocly/package-lock.json")" install_redocly "$OPENAPI_REQUIRED"
 }
 
-# make_tool NAME PINS INSTALL: anew when its pins change.
+# make_tool FOLDER PINS INSTALL REQUIRED: anew when its pins change. REQUIRED only words what follows when it cannot be made.
 make_tool() {
-  local folder=$OPENAPI_TOOLS/$1
+  local folder=$1 name=${1##*/}
   [[ $(cat "$folder/pins" 2>/dev/null) != "$2" ]] || return 0
-  say "installing $1 for the tests"
+  say "installing $name for the tests"
   rm -rf "$folder"
   (umask 022 && mkdir -p "$folder")
   if (umask 022 && "$3" "$folder") >"$folder/log" 2>&1; then
     printf '%s\n' "$2" >"$folder/pins"
   else
     tail -n 3 "$folder/log" >&2
-    if [[ -n ${OPENAPI_REQUIRED:-} ]]; then
-      say "$1 could not be installed ($folder/log): its tests will fail (OPENAPI_REQUIRED)"
+    if [[ -n $4 ]]; then
+      say "$name could not be installed ($folder/log): its tests will fail"
     else
-      say "$1 could not be installed ($folder/log): its tests are SKIPPED"
+      say "$name could not be installed ($folder/log): its tests are SKIPPED"
     fi
   fi
 }
@@ -45,25 +45,26 @@ unprivileged() {
 
 install_schemathesis() {
   "$PYTHON" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
-  in_scratch fetch_and_install_wheels "$1"
+  in_scratch fetch_and_install_wheels "$ROOT/tests/openapi" "$1"
 }
 
-# Nothing but wheels: to install one runs none of its code.
+# fetch_and_install_wheels PINS FOLDER. Nothing but wheels: to install one runs none of its code.
 fetch_and_install_wheels() {
   local pins=(--require-hashes --no-deps --only-binary ':all:' -r requirements.txt)
-  install -m 0644 "$ROOT/tests/openapi/requirements.txt" . || return
+  install -m 0644 "$1/requirements.txt" . || return
   unprivileged "$PYTHON" -m venv fetch || return
   unprivileged fetch/bin/pip download --no-cache-dir -d wheels "${pins[@]}" || return
-  "$PYTHON" -m venv "$1/venv" && "$1/venv/bin/pip" install --no-cache-dir --no-index --find-links wheels "${pins[@]}"
+  "$PYTHON" -m venv "$2/venv" && "$2/venv/bin/pip" install --no-cache-dir --no-index --find-links wheels "${pins[@]}"
 }
 
 install_redocly() {
   command -v npm >/dev/null || install_packages nodejs npm
-  in_scratch fetch_redocly "$1"
+  in_scratch fetch_node_modules "$ROOT/tests/openapi/redocly" "$1"
 }
 
-fetch_redocly() {
-  install -m 0644 "$ROOT"/tests/openapi/redocly/package{,-lock}.json . || return
+# fetch_node_modules PINS FOLDER
+fetch_node_modules() {
+  install -m 0644 "$1"/package{,-lock}.json . || return
   unprivileged npm ci --ignore-scripts --no-audit --no-fund --cache "$PWD/cache" || return
-  cp -R node_modules "$1"
+  cp -R node_modules "$2"
 }

@@ -1,0 +1,93 @@
+// El sistema de evaluación avisa de que se ha abierto una evaluación, y después mira qué fue de los avisos. Java 17 o posterior.
+//
+//   mvn dependency:copy-dependencies
+//   java -cp 'target/dependency/*' Evaluacion.java abrir 42 'Convocatoria 2026' 7 8 9     la 42, a las entidades 7, 8 y 9
+//   java -cp 'target/dependency/*' Evaluacion.java ver 42
+//
+// Se conecta a EVALUACION_URL, como «jdbc:mariadb://localhost/apientidades», con EVALUACION_USUARIO y EVALUACION_CONTRASENA.
+
+import com.google.gson.JsonObject;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Properties;
+
+public class Evaluacion {
+    static final int CLAVE_REPETIDA = 1062;
+    static final PrintStream salida = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+
+    static Connection conectar() throws SQLException {
+        var opciones = new Properties();
+        opciones.put("user", System.getenv().getOrDefault("EVALUACION_USUARIO", "evaluacion"));
+        opciones.put("password", System.getenv("EVALUACION_CONTRASENA"));
+        // Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar. (Este controlador habla siempre utf8mb4.)
+        opciones.put("sessionVariables", "sql_mode='STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'");
+        return DriverManager.getConnection(System.getenv("EVALUACION_URL"), opciones);
+    }
+
+    // Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces.
+    static void avisar(Connection conexion, long entidad, String evento, JsonObject datos, String clave) throws SQLException {
+        String insercion = "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (?, ?, ?, ?)";
+        try (var fila = conexion.prepareStatement(insercion)) {
+            fila.setLong(1, entidad);
+            fila.setString(2, evento);
+            fila.setString(3, datos.toString());
+            fila.setString(4, clave);
+            fila.executeUpdate();
+        } catch (SQLException error) {
+            if (error.getErrorCode() != CLAVE_REPETIDA) {
+                throw error;
+            }
+            salida.println("entidad " + entidad + ": ya estaba avisada");
+        }
+    }
+
+    // Todo en una transacción: si algo falla no se abre la evaluación, ni se avisa a nadie.
+    static void abrir(Connection conexion, long evaluacion, String titulo, List<String> entidades) throws SQLException {
+        conexion.setAutoCommit(false);
+        try {
+            // Aquí, lo suyo: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
+            for (String entidad : entidades) {
+                var datos = new JsonObject();
+                datos.addProperty("evaluacionId", evaluacion);
+                datos.addProperty("titulo", titulo);
+                avisar(conexion, Long.parseLong(entidad), "evaluacion.abierta", datos, "abierta-" + evaluacion);
+            }
+            conexion.commit();
+        } catch (SQLException | RuntimeException error) {
+            conexion.rollback();
+            throw error;
+        }
+    }
+
+    static void ver(Connection conexion, long evaluacion) throws SQLException {
+        String consulta = """
+            SELECT entidad_id, estado, webhooks, entregadas, ultimo_error FROM notificaciones_resultado
+            WHERE evento = 'evaluacion.abierta' AND ocurrida_en >= UTC_TIMESTAMP() - INTERVAL 30 DAY AND clave = ?
+            ORDER BY entidad_id""";
+        try (var filas = conexion.prepareStatement(consulta)) {
+            filas.setString(1, "abierta-" + evaluacion);
+            var fila = filas.executeQuery();
+            while (fila.next()) {
+                String error = fila.getString("ultimo_error");
+                salida.println("entidad " + fila.getLong("entidad_id") + ": " + fila.getString("estado") + ", " + fila.getInt("entregadas")
+                    + " de " + fila.getInt("webhooks") + " entregadas" + (error == null ? "" : "; " + error));
+            }
+        }
+    }
+
+    public static void main(String[] argumentos) throws SQLException {
+        long evaluacion = Long.parseLong(argumentos[1]);
+        try (var conexion = conectar()) {
+            if (argumentos[0].equals("abrir")) {
+                abrir(conexion, evaluacion, argumentos[2], Arrays.asList(argumentos).subList(3, argumentos.length));
+            } else {
+                ver(conexion, evaluacion);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+<?php
+// El sistema de evaluación avisa de que se ha abierto una evaluación, y después mira qué fue de los avisos.
+//
+//   apt install php-cli php-mysql
+//   php evaluacion.php abrir 42 'Convocatoria 2026' 7 8 9      la evaluación 42, a las entidades 7, 8 y 9
+//   php evaluacion.php ver 42
+//
+// Se conecta a EVALUACION_DSN, como «mysql:host=localhost;dbname=apientidades;charset=utf8mb4», con EVALUACION_USUARIO y
+// EVALUACION_CONTRASENA. Sin charset=utf8mb4 las eñes y los emojis llegan estropeados.
+
+const CLAVE_REPETIDA = 1062;
+
+function conectar(): PDO
+{
+    $conexion = new PDO(getenv('EVALUACION_DSN'), getenv('EVALUACION_USUARIO') ?: 'evaluacion', getenv('EVALUACION_CONTRASENA'));
+    // Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
+    $conexion->exec("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'");
+    return $conexion;
+}
+
+// Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces.
+function avisar(PDO $conexion, string $entidad, string $evento, array $datos, string $clave): void
+{
+    $fila = $conexion->prepare('INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (?, ?, ?, ?)');
+    try {
+        $fila->execute([$entidad, $evento, json_encode($datos, JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR), $clave]);
+    } catch (PDOException $error) {
+        if ($error->errorInfo[1] !== CLAVE_REPETIDA) {
+            throw $error;
+        }
+        echo "entidad $entidad: ya estaba avisada\n";
+    }
+}
+
+// Todo en una transacción: si algo falla no se abre la evaluación, ni se avisa a nadie.
+function abrir(PDO $conexion, int $evaluacion, string $titulo, array $entidades): void
+{
+    $conexion->beginTransaction();
+    try {
+        // Aquí, lo suyo: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
+        foreach ($entidades as $entidad) {
+            $datos = ['evaluacionId' => $evaluacion, 'titulo' => $titulo];
+            avisar($conexion, $entidad, 'evaluacion.abierta', $datos, "abierta-$evaluacion");
+        }
+        $conexion->commit();
+    } catch (Throwable $error) {
+        $conexion->rollBack();
+        throw $error;
+    }
+}
+
+function ver(PDO $conexion, int $evaluacion): void
+{
+    $filas = $conexion->prepare(
+        "SELECT entidad_id, estado, webhooks, entregadas, ultimo_error FROM notificaciones_resultado
+         WHERE evento = 'evaluacion.abierta' AND ocurrida_en >= UTC_TIMESTAMP() - INTERVAL 30 DAY AND clave = ?
+         ORDER BY entidad_id");
+    $filas->execute(["abierta-$evaluacion"]);
+    foreach ($filas as [$entidad, $estado, $webhooks, $entregadas, $error]) {
+        echo "entidad $entidad: $estado, $entregadas de $webhooks entregadas", $error === null ? '' : "; $error", "\n";
+    }
+}
+
+[, $orden, $evaluacion] = $argv;
+if ($orden === 'abrir') {
+    abrir(conectar(), (int) $evaluacion, $argv[3], array_slice($argv, 4));
+} else {
+    ver(conectar(), (int) $evaluacion);
+}

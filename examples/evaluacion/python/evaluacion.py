@@ -1,0 +1,75 @@
+"""El sistema de evaluación avisa de que se ha abierto una evaluación, y después mira qué fue de los avisos.
+
+    apt install python3-pymysql
+    python3 evaluacion.py abrir 42 'Convocatoria 2026' 7 8 9      la evaluación 42, a las entidades 7, 8 y 9
+    python3 evaluacion.py ver 42
+
+Se conecta como dicen EVALUACION_SERVIDOR (o EVALUACION_SOCKET), EVALUACION_BASE, EVALUACION_USUARIO y EVALUACION_CONTRASENA.
+"""
+import json
+import os
+import sys
+
+import pymysql
+
+CLAVE_REPETIDA = 1062
+
+
+def conectar():
+    return pymysql.connect(
+        host=os.environ.get("EVALUACION_SERVIDOR", "localhost"),
+        unix_socket=os.environ.get("EVALUACION_SOCKET"),
+        database=os.environ.get("EVALUACION_BASE", "apientidades"),
+        user=os.environ.get("EVALUACION_USUARIO", "evaluacion"),
+        password=os.environ["EVALUACION_CONTRASENA"],
+        charset="utf8mb4",  # con otro juego de caracteres las eñes y los emojis llegan estropeados
+        # Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
+        sql_mode="STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO",
+    )
+
+
+def avisar(cursor, entidad, evento, datos, clave):
+    """Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces."""
+    try:
+        cursor.execute(
+            "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (%s, %s, %s, %s)",
+            (entidad, evento, json.dumps(datos, ensure_ascii=False), clave))
+    except pymysql.err.IntegrityError as error:
+        if error.args[0] != CLAVE_REPETIDA:
+            raise
+        print(f"entidad {entidad}: ya estaba avisada")
+
+
+def abrir(conexion, evaluacion, titulo, entidades):
+    """Todo en una transacción: si algo falla no se abre la evaluación, ni se avisa a nadie."""
+    conexion.begin()
+    try:
+        with conexion.cursor() as cursor:
+            # Aquí, lo suyo: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
+            for entidad in entidades:
+                datos = {"evaluacionId": evaluacion, "titulo": titulo}
+                avisar(cursor, entidad, "evaluacion.abierta", datos, f"abierta-{evaluacion}")
+        conexion.commit()
+    except BaseException:
+        conexion.rollback()
+        raise
+
+
+def ver(conexion, evaluacion):
+    with conexion.cursor() as cursor:
+        cursor.execute(
+            "SELECT entidad_id, estado, webhooks, entregadas, ultimo_error FROM notificaciones_resultado"
+            " WHERE evento = 'evaluacion.abierta' AND ocurrida_en >= UTC_TIMESTAMP() - INTERVAL 30 DAY AND clave = %s"
+            " ORDER BY entidad_id",
+            (f"abierta-{evaluacion}",))
+        for entidad, estado, webhooks, entregadas, error in cursor:
+            print(f"entidad {entidad}: {estado}, {entregadas} de {webhooks} entregadas" + (f"; {error}" if error else ""))
+
+
+if __name__ == "__main__":
+    orden, evaluacion, *resto = sys.argv[1:]
+    conexion = conectar()
+    if orden == "abrir":
+        abrir(conexion, int(evaluacion), resto[0], map(int, resto[1:]))
+    else:
+        ver(conexion, int(evaluacion))

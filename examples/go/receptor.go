@@ -1,0 +1,121 @@
+// Receptor de avisos de apientidades, con la biblioteca oficial de Standard Webhooks.
+//
+//	RECEPTOR_CERT=cadena.pem RECEPTOR_CLAVE=clave.pem RECEPTOR_SECRETO='whsec_…' go run .
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const (
+	maximo     = 1_000_000 // bytes del cuerpo: ningún aviso llega a tanto
+	recordados = 10_000    // avisos que se recuerdan, para no procesar dos veces una repetición
+)
+
+type aviso struct {
+	identificador string
+	Evento        string          `json:"evento"`
+	Data          json.RawMessage `json:"data"`
+}
+
+var (
+	verificadores []*standardwebhooks.Webhook
+	pendientes    = make(chan aviso, recordados)
+	cerrojo       sync.Mutex
+	vistos        = map[string]bool{}
+	orden         []string
+)
+
+// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+func verificador(secreto string) (*standardwebhooks.Webhook, error) {
+	if strings.HasPrefix(secreto, "whsec_") {
+		return standardwebhooks.NewWebhook(secreto)
+	}
+	return standardwebhooks.NewWebhookRaw([]byte(secreto))
+}
+
+// Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron.
+func esAutentico(cuerpo []byte, cabeceras http.Header) bool {
+	for _, webhook := range verificadores {
+		if webhook.Verify(cuerpo, cabeceras) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
+// para que ni una repetición ni un corte de luz le cuesten un aviso.
+func guardar(nuevo aviso) {
+	cerrojo.Lock()
+	defer cerrojo.Unlock()
+	if vistos[nuevo.identificador] {
+		return
+	}
+	vistos[nuevo.identificador] = true
+	orden = append(orden, nuevo.identificador)
+	if len(orden) > recordados {
+		delete(vistos, orden[0])
+		orden = orden[1:]
+	}
+	pendientes <- nuevo
+}
+
+// Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+func procesar() {
+	for aviso := range pendientes {
+		fmt.Println("procesado", aviso.identificador, aviso.Evento, string(aviso.Data))
+	}
+}
+
+func atender(respuesta http.ResponseWriter, peticion *http.Request) {
+	cuerpo, err := io.ReadAll(http.MaxBytesReader(respuesta, peticion.Body, maximo))
+	if err != nil {
+		respuesta.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
+	nuevo := aviso{identificador: peticion.Header.Get("webhook-id")}
+	if !esAutentico(cuerpo, peticion.Header) {
+		respuesta.WriteHeader(http.StatusUnauthorized)
+	} else if json.Unmarshal(cuerpo, &nuevo) != nil {
+		respuesta.WriteHeader(http.StatusBadRequest)
+	} else {
+		guardar(nuevo)
+		respuesta.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func main() {
+	if os.Getenv("RECEPTOR_SECRETO") == "" {
+		log.Fatal("falta RECEPTOR_SECRETO")
+	}
+	// Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
+	for _, nombre := range []string{"RECEPTOR_SECRETO", "RECEPTOR_SECRETO_ANTERIOR"} {
+		if secreto := os.Getenv(nombre); secreto != "" {
+			webhook, err := verificador(secreto)
+			if err != nil {
+				log.Fatalf("%s: %v", nombre, err)
+			}
+			verificadores = append(verificadores, webhook)
+		}
+	}
+	puerto := os.Getenv("RECEPTOR_PUERTO")
+	if puerto == "" {
+		puerto = "8443"
+	}
+	go procesar()
+	// Con un plazo para recibir, quien no acaba de enviar no ocupa una conexión para siempre.
+	servidor := http.Server{Addr: ":" + puerto, Handler: http.HandlerFunc(atender), ReadTimeout: 20 * time.Second}
+	fmt.Println("escuchando en el puerto", puerto)
+	log.Fatal(servidor.ListenAndServeTLS(os.Getenv("RECEPTOR_CERT"), os.Getenv("RECEPTOR_CLAVE")))
+}

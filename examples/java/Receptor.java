@@ -1,0 +1,142 @@
+// Receptor de avisos de apientidades, con la biblioteca oficial de Standard Webhooks. Java 17 o posterior.
+//
+//   mvn dependency:copy-dependencies
+//   RECEPTOR_CERT=cadena.pem RECEPTOR_CLAVE=clave.pem RECEPTOR_SECRETO='whsec_…' java -cp 'target/dependency/*' Receptor.java
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.standardwebhooks.Webhook;
+import com.standardwebhooks.exceptions.WebhookVerificationException;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyFactory;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+
+public class Receptor {
+    static final int MAXIMO = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
+    static final int RECORDADOS = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
+
+    static final PrintStream salida = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    static final List<Webhook> verificadores = new ArrayList<>();
+    static final ExecutorService aparte = Executors.newSingleThreadExecutor();
+    static final Set<String> vistos = Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Boolean> primero) {
+            return size() > RECORDADOS;
+        }
+    }));
+
+    // La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+    static Webhook verificador(String secreto) throws Exception {
+        if (secreto.contains("\uFFFD")) {
+            throw new IllegalArgumentException("el secreto tiene letras que Java no lee así: arranque con LANG=C.UTF-8");
+        }
+        return secreto.startsWith("whsec_") ? new Webhook(secreto) : new Webhook(secreto.getBytes(StandardCharsets.UTF_8));
+    }
+
+    // Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre el cuerpo tal como llegó.
+    static boolean esAutentico(String cuerpo, Map<String, List<String>> cabeceras) {
+        for (Webhook webhook : verificadores) {
+            try {
+                webhook.verify(cuerpo, cabeceras);
+                return true;
+            } catch (WebhookVerificationException noEsDeEsteSecreto) {
+                continue;
+            }
+        }
+        return false;
+    }
+
+    // Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
+    // para que ni una repetición ni un corte de luz le cuesten un aviso.
+    static void guardar(String identificador, JsonObject aviso) {
+        if (vistos.add(identificador)) {
+            aparte.submit(() -> procesar(identificador, aviso));
+        }
+    }
+
+    // Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+    static void procesar(String identificador, JsonObject aviso) {
+        salida.println("procesado " + identificador + " " + aviso.get("evento").getAsString() + " " + aviso.get("data"));
+    }
+
+    static int atender(HttpExchange peticion) throws IOException {
+        if (!peticion.getRequestMethod().equals("POST")) {
+            return 405;
+        }
+        byte[] bytes = peticion.getRequestBody().readNBytes(MAXIMO + 1);
+        if (bytes.length > MAXIMO) {
+            return 413;
+        }
+        String cuerpo = new String(bytes, StandardCharsets.UTF_8);
+        if (!esAutentico(cuerpo, peticion.getRequestHeaders())) {
+            return 401;
+        }
+        guardar(peticion.getRequestHeaders().getFirst("webhook-id"), JsonParser.parseString(cuerpo).getAsJsonObject());
+        return 204;
+    }
+
+    // La cadena de certificados y la clave (PKCS #8, «BEGIN PRIVATE KEY») en PEM, como las deja certbot.
+    static SSLContext tls(Path cadena, Path clave) throws Exception {
+        Certificate[] certificados;
+        try (var fichero = Files.newInputStream(cadena)) {
+            certificados = CertificateFactory.getInstance("X.509").generateCertificates(fichero).toArray(new Certificate[0]);
+        }
+        String base64 = Files.readString(clave).replaceAll("-----[A-Z ]+-----", "");
+        var privada = KeyFactory.getInstance(certificados[0].getPublicKey().getAlgorithm())
+            .generatePrivate(new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(base64)));
+        var almacen = KeyStore.getInstance("PKCS12");
+        almacen.load(null, null);
+        almacen.setKeyEntry("receptor", privada, new char[0], certificados);
+        var claves = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        claves.init(almacen, new char[0]);
+        var contexto = SSLContext.getInstance("TLS");
+        contexto.init(claves.getKeyManagers(), null, null);
+        return contexto;
+    }
+
+    public static void main(String[] argumentos) throws Exception {
+        var entorno = System.getenv();
+        verificadores.add(verificador(entorno.get("RECEPTOR_SECRETO")));
+        // Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
+        String anterior = entorno.getOrDefault("RECEPTOR_SECRETO_ANTERIOR", "");
+        if (!anterior.isEmpty()) {
+            verificadores.add(verificador(anterior));
+        }
+        // Segundos: quien no acaba de enviar no ocupa un hilo para siempre.
+        System.setProperty("sun.net.httpserver.maxReqTime", "20");
+        int puerto = Integer.parseInt(entorno.getOrDefault("RECEPTOR_PUERTO", "8443"));
+        var servidor = HttpsServer.create(new InetSocketAddress(puerto), 128);
+        servidor.setHttpsConfigurator(
+            new HttpsConfigurator(tls(Path.of(entorno.get("RECEPTOR_CERT")), Path.of(entorno.get("RECEPTOR_CLAVE")))));
+        servidor.setExecutor(Executors.newCachedThreadPool());
+        servidor.createContext("/", peticion -> {
+            try (peticion) {
+                peticion.sendResponseHeaders(atender(peticion), -1);
+            }
+        });
+        servidor.start();
+        salida.println("escuchando en el puerto " + puerto);
+    }
+}

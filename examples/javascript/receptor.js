@@ -1,0 +1,68 @@
+// Receptor de avisos de apientidades, con la biblioteca oficial de Standard Webhooks.
+//
+//   npm ci
+//   RECEPTOR_CERT=cadena.pem RECEPTOR_CLAVE=clave.pem RECEPTOR_SECRETO='whsec_…' node receptor.js
+
+const fs = require("node:fs");
+const https = require("node:https");
+const { Webhook } = require("standardwebhooks");
+
+const MAXIMO = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
+const RECORDADOS = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
+
+// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+const verificador = (secreto) =>
+  secreto.startsWith("whsec_") ? new Webhook(secreto) : new Webhook(Buffer.from(secreto), { format: "raw" });
+
+// Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
+const { RECEPTOR_SECRETO, RECEPTOR_SECRETO_ANTERIOR } = process.env;
+if (!RECEPTOR_SECRETO) throw new Error("falta RECEPTOR_SECRETO");
+const verificadores = [RECEPTOR_SECRETO, RECEPTOR_SECRETO_ANTERIOR].filter(Boolean).map(verificador);
+const vistos = new Set();
+
+// Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron.
+function esAutentico(cuerpo, cabeceras) {
+  return verificadores.some((webhook) => {
+    try {
+      webhook.verify(cuerpo, cabeceras, { jsonParse: false });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+// Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
+// para que ni una repetición ni un corte de luz le cuesten un aviso.
+function guardar(identificador, aviso) {
+  if (vistos.has(identificador)) return;
+  vistos.add(identificador);
+  if (vistos.size > RECORDADOS) vistos.delete(vistos.values().next().value);
+  setImmediate(procesar, identificador, aviso);
+}
+
+// Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+function procesar(identificador, aviso) {
+  console.log("procesado", identificador, aviso.evento, JSON.stringify(aviso.data));
+}
+
+function atender(peticion, respuesta) {
+  const trozos = [];
+  let longitud = 0;
+  peticion.on("data", (trozo) => {
+    longitud += trozo.length;
+    if (longitud > MAXIMO) peticion.destroy();
+    else trozos.push(trozo);
+  });
+  peticion.on("end", () => {
+    const cuerpo = Buffer.concat(trozos);
+    if (!esAutentico(cuerpo, peticion.headers)) return respuesta.writeHead(401).end();
+    guardar(peticion.headers["webhook-id"], JSON.parse(cuerpo));
+    respuesta.writeHead(204).end();
+  });
+}
+
+const tls = { cert: fs.readFileSync(process.env.RECEPTOR_CERT), key: fs.readFileSync(process.env.RECEPTOR_CLAVE) };
+const servidor = https.createServer(tls, atender).listen(process.env.RECEPTOR_PUERTO || 8443, () => {
+  console.log("escuchando en el puerto", servidor.address().port);
+});

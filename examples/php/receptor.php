@@ -1,0 +1,77 @@
+<?php
+// Receptor de avisos de apientidades, sin bibliotecas: comprueba X-Webhook-Signature, el HMAC-SHA256 del cuerpo.
+//
+// Póngalo en su servidor web (PHP 8.1 o posterior), que es quien tiene el certificado. RECEPTOR_SECRETO (y
+// RECEPTOR_SECRETO_ANTERIOR mientras se cambia) son variables de entorno de PHP: con php-fpm, `env[RECEPTOR_SECRETO] = …`.
+// RECEPTOR_CARPETA es una carpeta en la que PHP pueda escribir y que la web no publique.
+
+const RECORDADOS = 10000; // avisos que se recuerdan, para no procesar dos veces una repetición
+const ANTIGUEDAD = 300; // segundos
+
+// Con el secreto nuevo firma X-Webhook-Signature-Nueva mientras dura el cambio; X-Webhook-Signature, siempre. Se comparan en un
+// tiempo que no depende de cuánto coincidan. Esta firma cubre el cuerpo; la hora y el webhook-id, solo `webhook-signature`.
+function esAutentico(string $cuerpo): bool
+{
+    $secretos = array_filter([getenv('RECEPTOR_SECRETO'), getenv('RECEPTOR_SECRETO_ANTERIOR')]);
+    $firmas = [$_SERVER['HTTP_X_WEBHOOK_SIGNATURE'] ?? '', $_SERVER['HTTP_X_WEBHOOK_SIGNATURE_NUEVA'] ?? ''];
+    foreach ($secretos as $secreto) {
+        $esperada = 'sha256=' . hash_hmac('sha256', $cuerpo, $secreto);
+        foreach ($firmas as $firma) {
+            if (hash_equals($esperada, $firma)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+function esDeAhora(): bool
+{
+    $hora = $_SERVER['HTTP_WEBHOOK_TIMESTAMP'] ?? '';
+    return ctype_digit($hora) && abs(time() - (int) $hora) <= ANTIGUEDAD;
+}
+
+// Si es la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única, para que
+// ni una repetición ni un corte de luz le cuesten un aviso.
+function guardar(string $identificador): bool
+{
+    $fichero = fopen((getenv('RECEPTOR_CARPETA') ?: sys_get_temp_dir()) . '/avisos-recibidos', 'c+');
+    flock($fichero, LOCK_EX);
+    $vistos = explode("\n", stream_get_contents($fichero));
+    $esNuevo = !in_array($identificador, $vistos, true);
+    if ($esNuevo) {
+        $vistos = array_slice([...$vistos, $identificador], -RECORDADOS);
+        ftruncate($fichero, 0);
+        rewind($fichero);
+        fwrite($fichero, implode("\n", $vistos));
+    }
+    fclose($fichero);
+    return $esNuevo;
+}
+
+// Cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+function procesar(string $identificador, array $aviso): void
+{
+    $datos = json_encode($aviso['data'], JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION);
+    file_put_contents('php://stdout', "procesado $identificador {$aviso['evento']} $datos\n");
+}
+
+function responder(int $estado): void
+{
+    http_response_code($estado);
+    if (function_exists('fastcgi_finish_request')) {
+        fastcgi_finish_request(); // con php-fpm la respuesta sale ya, y lo que sigue no hace esperar
+    }
+}
+
+$cuerpo = file_get_contents('php://input'); // los bytes tal como llegaron: se firman esos
+$identificador = $_SERVER['HTTP_WEBHOOK_ID'] ?? '';
+if (!preg_match('/^[\w.-]{1,100}$/', $identificador) || !esAutentico($cuerpo) || !esDeAhora()) {
+    responder(401);
+    exit;
+}
+$esNuevo = guardar($identificador);
+responder(204);
+if ($esNuevo) {
+    procesar($identificador, json_decode($cuerpo, true, 64, JSON_BIGINT_AS_STRING));
+}

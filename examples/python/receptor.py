@@ -1,0 +1,100 @@
+"""Receptor de avisos de apientidades, con la biblioteca oficial de Standard Webhooks.
+
+    python3 -m venv entorno && entorno/bin/pip install -r requirements.txt
+    RECEPTOR_CERT=cadena.pem RECEPTOR_CLAVE=clave.pem RECEPTOR_SECRETO='whsec_…' entorno/bin/python receptor.py
+"""
+import json
+import os
+import queue
+import ssl
+import threading
+from collections import OrderedDict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+MAXIMO = 1_000_000  # bytes del cuerpo: ningún aviso llega a tanto
+RECORDADOS = 10_000  # avisos que se recuerdan, para no procesar dos veces una repetición
+
+
+def verificador(secreto):
+    # La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+    return Webhook(secreto if secreto.startswith("whsec_") else os.fsencode(secreto))
+
+
+# Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
+SECRETOS = [os.environ["RECEPTOR_SECRETO"], os.environ.get("RECEPTOR_SECRETO_ANTERIOR", "")]
+VERIFICADORES = [verificador(secreto) for secreto in SECRETOS if secreto]
+pendientes = queue.Queue()
+vistos = OrderedDict()
+cerrojo = threading.Lock()
+
+
+def es_autentico(cuerpo, cabeceras):
+    """Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron."""
+    for webhook in VERIFICADORES:
+        try:
+            webhook.verify(cuerpo, cabeceras, json_parse=False)
+            return True
+        except (WebhookVerificationError, ValueError):  # ValueError: la cabecera ni siquiera es una firma
+            pass
+    return False
+
+
+def guardar(identificador, aviso):
+    """Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
+    para que ni una repetición ni un corte de luz le cuesten un aviso."""
+    with cerrojo:
+        if identificador in vistos:
+            return
+        vistos[identificador] = True
+        if len(vistos) > RECORDADOS:
+            vistos.popitem(last=False)
+    pendientes.put((identificador, aviso))
+
+
+def procesar():
+    """Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso."""
+    while True:
+        identificador, aviso = pendientes.get()
+        print("procesado", identificador, aviso["evento"], json.dumps(aviso["data"], ensure_ascii=False), flush=True)
+
+
+class Receptor(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 20  # segundos: quien no acaba de enviar no ocupa un hilo para siempre
+
+    def do_POST(self):
+        longitud = self.headers.get("Content-Length", "")
+        if not longitud.isdigit() or int(longitud) > MAXIMO:
+            self.close_connection = True
+            return self.responder(413)
+        cuerpo = self.rfile.read(int(longitud))
+        if not es_autentico(cuerpo, dict(self.headers)):
+            return self.responder(401)
+        guardar(self.headers["webhook-id"], json.loads(cuerpo))
+        self.responder(204)
+
+    def responder(self, estado):
+        self.send_response(estado)
+        if estado != 204:
+            self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, formato, *valores):
+        pass
+
+
+class Servidor(ThreadingHTTPServer):
+    request_queue_size = 128  # conexiones que esperan turno cuando llegan muchos avisos a la vez
+
+
+if __name__ == "__main__":
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(os.environ["RECEPTOR_CERT"], os.environ["RECEPTOR_CLAVE"])
+    servidor = Servidor(("", int(os.environ.get("RECEPTOR_PUERTO", "8443"))), Receptor)
+    # Cada hilo negocia el TLS de su conexión: una que se queda a medias no para a las demás.
+    servidor.socket = tls.wrap_socket(servidor.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=procesar, daemon=True).start()
+    print("escuchando en el puerto", servidor.server_port, flush=True)
+    servidor.serve_forever()

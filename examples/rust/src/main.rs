@@ -1,0 +1,95 @@
+//! Receptor de avisos de apientidades, con la biblioteca oficial de Standard Webhooks.
+//!
+//!     RECEPTOR_CERT=cadena.pem RECEPTOR_CLAVE=clave.pem RECEPTOR_SECRETO='whsec_…' cargo run --release
+
+use std::collections::{HashSet, VecDeque};
+use std::env;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::{mpsc, Arc, Mutex};
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::Router;
+use axum_server::tls_rustls::RustlsConfig;
+use serde_json::Value;
+use standardwebhooks::Webhook;
+
+const MAXIMO: usize = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
+const RECORDADOS: usize = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
+
+struct Receptor {
+    verificadores: Vec<Webhook>,
+    vistos: Mutex<(HashSet<String>, VecDeque<String>)>,
+    pendientes: mpsc::Sender<(String, Value)>,
+}
+
+/// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+fn verificador(secreto: String) -> Result<Webhook, Box<dyn Error>> {
+    if secreto.starts_with("whsec_") {
+        Ok(Webhook::new(&secreto)?)
+    } else {
+        Ok(Webhook::from_bytes(secreto.into_bytes())?)
+    }
+}
+
+impl Receptor {
+    /// Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron.
+    fn es_autentico(&self, cuerpo: &[u8], cabeceras: &HeaderMap) -> bool {
+        self.verificadores.iter().any(|webhook| webhook.verify(cuerpo, cabeceras).is_ok())
+    }
+
+    /// Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
+    /// para que ni una repetición ni un corte de luz le cuesten un aviso.
+    fn guardar(&self, identificador: &str, aviso: Value) {
+        let (vistos, orden) = &mut *self.vistos.lock().unwrap();
+        if !vistos.insert(identificador.to_string()) {
+            return;
+        }
+        orden.push_back(identificador.to_string());
+        if orden.len() > RECORDADOS {
+            vistos.remove(&orden.pop_front().unwrap());
+        }
+        self.pendientes.send((identificador.to_string(), aviso)).unwrap();
+    }
+}
+
+/// Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+fn procesar(pendientes: mpsc::Receiver<(String, Value)>) {
+    for (identificador, aviso) in pendientes {
+        println!("procesado {identificador} {} {}", aviso["evento"].as_str().unwrap_or_default(), aviso["data"]);
+    }
+}
+
+async fn atender(State(receptor): State<Arc<Receptor>>, cabeceras: HeaderMap, cuerpo: Bytes) -> StatusCode {
+    if !receptor.es_autentico(&cuerpo, &cabeceras) {
+        return StatusCode::UNAUTHORIZED;
+    }
+    let (Some(Ok(identificador)), Ok(aviso)) =
+        (cabeceras.get("webhook-id").map(|valor| valor.to_str()), serde_json::from_slice(&cuerpo))
+    else {
+        return StatusCode::BAD_REQUEST;
+    };
+    receptor.guardar(identificador, aviso);
+    StatusCode::NO_CONTENT
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut verificadores = vec![verificador(env::var("RECEPTOR_SECRETO")?)?];
+    // Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
+    if let Ok(anterior) = env::var("RECEPTOR_SECRETO_ANTERIOR") {
+        verificadores.push(verificador(anterior)?);
+    }
+    let (pendientes, cola) = mpsc::channel();
+    std::thread::spawn(move || procesar(cola));
+
+    let receptor = Arc::new(Receptor { verificadores, vistos: Mutex::default(), pendientes });
+    let rutas = Router::new().fallback(atender).layer(DefaultBodyLimit::max(MAXIMO)).with_state(receptor);
+    let tls = RustlsConfig::from_pem_file(env::var("RECEPTOR_CERT")?, env::var("RECEPTOR_CLAVE")?).await?;
+    let puerto = env::var("RECEPTOR_PUERTO").unwrap_or("8443".into()).parse()?;
+    println!("escuchando en el puerto {puerto}");
+    axum_server::bind_rustls(SocketAddr::from(([0, 0, 0, 0], puerto)), tls).serve(rutas.into_make_service()).await?;
+    Ok(())
+}

@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# What the receivers of examples/ need, each language's in a folder of its own under build/examples, pinned by the files beside them.
+# A toolchain that is on PATH is used; otherwise Debian's is installed, if it is new enough. As root the user nobody fetches and
+# compiles.
+
+EXAMPLES=$ROOT/build/examples
+EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)
+
+# Where one cannot be made its tests are skipped, and a line says so; with EXAMPLES_REQUIRED=1 they fail.
+prepare_examples() {
+  export EXAMPLES EXAMPLES_REQUIRED=${EXAMPLES_REQUIRED:-}
+  [[ -z $DEV_NO_BUILD ]] || return 0
+  install_packages "${EXAMPLE_PACKAGES[@]}"
+  prepare_example python 3.9 python3 python3-venv
+  prepare_example javascript 18 node nodejs npm
+  prepare_example java 17 java default-jdk-headless maven
+  prepare_example go 1.21 go golang-go
+  prepare_example rust 1.85 rustc cargo
+}
+
+# prepare_example LANGUAGE VERSION PROGRAM PACKAGES: the first of these packages has the program, in this version at least.
+prepare_example() {
+  local language=$1 minimum=$2 program=$3 version
+  shift 3
+  if command -v "$program" >/dev/null; then version=$(version_of "$program"); else version=$(debian_version "$1"); fi
+  if ! dpkg --compare-versions "${version:-0}" ge "$minimum"; then
+    say "the example in $language is SKIPPED: it needs $program $minimum, and here it is ${version:-missing}"
+    rm -rf "${EXAMPLES:?}/$language"
+    (umask 022 && mkdir -p "$EXAMPLES/$language")
+    echo "$program is ${version:-missing}: too old" >"$EXAMPLES/$language/skipped"
+    return
+  fi
+  case $program in
+    java) command -v mvn >/dev/null && command -v java >/dev/null || install_packages "$@" ;;
+    python3) "$PYTHON" -c 'import ensurepip' 2>/dev/null || install_packages "$@" ;;
+    *) command -v "$program" >/dev/null || install_packages "$@" ;;
+  esac
+  make_tool "$EXAMPLES/$language" "$(pins_of_example "$language" "$version")" "install_example_$language" "$EXAMPLES_REQUIRED"
+}
+
+version_of() {
+  case $1 in
+    go) go env GOVERSION ;;
+    *) "$1" --version 2>/dev/null ;;
+  esac | grep -oE '[0-9]+(\.[0-9]+)*' | head -n 1
+}
+
+debian_version() { apt-cache policy "$1" | sed -nE 's/^ *Candidate: ([0-9]+:)?([0-9.]+).*/\2/p'; }
+
+# Made anew when one of these files, or the toolchain, changes.
+pins_of_example() {
+  echo "$1 $2"
+  find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" -type f -exec sha256sum {} + 2>/dev/null | sort
+}
+
+install_example_python() { in_scratch fetch_and_install_wheels "$ROOT/examples/python" "$1"; }
+
+install_example_javascript() { in_scratch fetch_node_modules "$ROOT/examples/javascript" "$1"; }
+
+install_example_java() {
+  in_scratch fetch_jars "$ROOT/examples/java" "$1" && in_scratch fetch_jars "$ROOT/examples/evaluacion/java" "$1"
+}
+
+fetch_jars() {
+  install -m 0644 "$1/pom.xml" . || return
+  unprivileged mvn -B -q "-Dmaven.repo.local=$PWD/m2" dependency:copy-dependencies || return
+  mkdir -p "$2/lib" && cp target/dependency/*.jar "$2/lib"
+}
+
+install_example_go() { in_scratch compile_go "$1"; }
+
+compile_go() {
+  install -m 0644 "$ROOT"/examples/go/{receptor.go,go.mod,go.sum} . || return
+  unprivileged env HOME="$PWD" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build -o receptor . || return
+  install -m 0755 receptor "$1"
+}
+
+install_example_rust() { in_scratch compile_rust "$(rustc --print sysroot)" "$1"; }
+
+# compile_rust TOOLCHAIN FOLDER
+compile_rust() {
+  cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src} . && chmod -R a+rX . || return
+  with_rust "$1" unprivileged env HOME="$PWD" CARGO_HOME="$PWD/cargo" CARGO_TARGET_DIR="$PWD/target" cargo build --locked || return
+  install -m 0755 target/debug/receptor "$2"
+}
+
+# with_rust FOLDER COMMAND…: with a toolchain that its user can reach, also where it is in root's home: there in a private mount.
+with_rust() {
+  local folder=$1
+  shift
+  if unprivileged test -x "$folder/bin/cargo"; then
+    PATH=$folder/bin:$PATH "$@"
+  else
+    export -f unprivileged
+    # shellcheck disable=SC2016
+    unshare --mount --propagation private bash -c 'mount --bind "$1" /mnt && shift && PATH=/mnt/bin:$PATH "$@"' bash "$folder" "$@"
+  fi
+}

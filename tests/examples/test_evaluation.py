@@ -1,0 +1,72 @@
+"""examples/evaluacion: how the evaluation system writes notifications and reads what became of them, with its own rights alone."""
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import fresh_id
+from support.example_receivers import PREPARED, SOURCES, require
+from support.wait import wait_until
+
+if "EXAMPLES" not in os.environ:
+    pytest.skip("./dev test --examples runs these", allow_module_level=True)
+
+FOLDER = SOURCES / "evaluacion"
+PROGRAMS = {
+    "python": ["/usr/bin/python3", FOLDER / "python/evaluacion.py"],
+    "php": ["php", FOLDER / "php/evaluacion.php"],
+    "java": ["java", "-cp", f"{PREPARED}/java/lib/*", FOLDER / "java/Evaluacion.java"],
+}
+TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
+
+
+@pytest.fixture(params=PROGRAMS)
+def run(request, stack):
+    """Runs the example: its status and output."""
+    require(request.param)
+    socket, database = stack.env["DB_SOCKET"], stack.env["DB_NAME"]
+    environment = {
+        **os.environ, "LANG": "C.UTF-8", "EVALUACION_SOCKET": socket, "EVALUACION_BASE": database,
+        "EVALUACION_DSN": f"mysql:unix_socket={socket};dbname={database};charset=utf8mb4",
+        "EVALUACION_URL": f"jdbc:mariadb://localhost/{database}?localSocket={socket}",
+        "EVALUACION_CONTRASENA": Path(stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()}
+
+    def run(*arguments, check=True):
+        done = subprocess.run([*map(str, PROGRAMS[request.param]), *map(str, arguments)], env=environment, capture_output=True,
+                              encoding="utf-8", timeout=60)
+        assert not check or done.returncode == 0, done.stderr
+        return done
+    return run
+
+
+def test_what_it_writes_is_delivered_and_it_sees_so(run, stack, receiver, new_entity):
+    ours, theirs, nowhere, evaluation = new_entity(), new_entity(), fresh_id(), fresh_id()
+    hook, failing = ours.register(["evaluacion.abierta"]), theirs.register(["evaluacion.abierta"])
+    receiver.behave(failing.path, Behaviour(status=500))
+    assert run("abrir", evaluation, TITLE, ours.id, theirs.id, nowhere).stdout == ""
+    assert receiver.wait(hook.path)[0].json()["data"] == {"evaluacionId": evaluation, "titulo": TITLE}
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 1)
+    wait_until(lambda: stack.count_deliveries(failing.id, "fallida") == 1)
+    assert run("ver", evaluation).stdout.splitlines() == [
+        f"entidad {ours.id}: procesada, 1 de 1 entregadas",
+        f"entidad {theirs.id}: procesada, 0 de 1 entregadas; HTTP 500",
+        f"entidad {nowhere}: rechazada, 0 de 0 entregadas; entidad_id: la entidad {nowhere} no existe"]
+
+
+def test_a_second_run_notifies_once(run, receiver, new_entity):
+    ours, late, evaluation = new_entity(), new_entity(), fresh_id()
+    hooks = [entity.register(["evaluacion.abierta"]) for entity in (ours, late)]
+    run("abrir", evaluation, TITLE, ours.id)
+    assert run("abrir", evaluation, TITLE, ours.id, late.id).stdout == f"entidad {ours.id}: ya estaba avisada\n"
+    receiver.wait(hooks[1].path)
+    assert [len(receiver.requests(hook.path)) for hook in hooks] == [1, 1]
+
+
+def test_what_fails_leaves_nothing(run, stack, new_entity):
+    ours, evaluation = new_entity(), fresh_id()
+    for beyond in ("9223372036854775808", "-9223372036854775809"):
+        assert run("abrir", evaluation, TITLE, ours.id, beyond, check=False).returncode != 0
+    assert stack.value(f"SELECT COUNT(*) FROM notificaciones_pendientes WHERE entidad_id = {ours.id}") == "0"
+    assert run("ver", evaluation).stdout == ""

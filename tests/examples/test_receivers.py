@@ -1,0 +1,124 @@
+"""The receivers of examples/ against the real dispatcher, and against forged notifications: the same for each language."""
+import importlib.util
+import os
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from support.actors import BASE
+from support.example_receivers import COMMANDS, SOURCES, require, running
+from support.wait import wait_until
+
+if "EXAMPLES" not in os.environ:
+    pytest.skip("./dev test --examples runs these", allow_module_level=True)
+
+SECRET = "contraseña 🔑 de España"
+DATA = '{"evaluacionId": 9007199254740993, "titulo": "Peña 👩‍🎓 \\"7.50\\" \\u00f1 €"}'
+SCHEMES = {language: "webhook-signature" for language in COMMANDS} | {"php": "X-Webhook-Signature"}
+
+specification = importlib.util.spec_from_file_location("vectores", SOURCES / "vectores/vectores.py")
+vectores = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(vectores)
+
+
+@pytest.fixture(params=COMMANDS)
+def language(request):
+    require(request.param)
+    return request.param
+
+
+@pytest.fixture
+def webhook(entity):
+    """A new one of this entity's at a receiver."""
+    return lambda receiver, secret=SECRET: entity.register(["evaluacion.abierta"], secret, receiver.port)
+
+
+def genuine(number: int = 1):
+    return vectores.Aviso(f"msg_autentico_{number}", int(time.time()), SECRET)
+
+
+def test_a_genuine_notification_is_accepted_and_processed_whole(language, stack, entity, webhook):
+    with running(language, stack, SECRET) as receiver:
+        hook = webhook(receiver)
+        entity.notify(data=DATA)
+        (id, event, data), = receiver.wait_processed(1)
+        assert id.startswith("msg_") and event == "evaluacion.abierta"
+        assert data["titulo"] == 'Peña 👩‍🎓 "7.50" ñ €'
+        wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 204, what="the answer to be recorded")
+
+
+def test_it_takes_and_refuses_what_the_vectors_say(language, stack):
+    now = vectores.vectores(int(time.time()))["vectores"]
+    for secrets in {tuple(vector["secretos"]) for vector in now}:
+        with running(language, stack, *secrets) as receiver:
+            wrong, accepted = [], set()
+            for vector in vectores.vectores(int(time.time()))["vectores"]:
+                if tuple(vector["secretos"]) != secrets:
+                    continue
+                status = receiver.post(vector["cabeceras"], vector["cuerpo"])
+                expected = vector["esperado"][SCHEMES[language]]
+                if status != (204 if expected == "aceptar" else 401):
+                    wrong.append((vector["nombre"], expected, status))
+                if expected == "aceptar":
+                    accepted.add(vector["cabeceras"]["webhook-id"])
+            assert wrong == []
+            processed = receiver.wait_processed(len(accepted))
+            assert len(processed) == len(accepted) and {id for id, _, _ in processed} == accepted
+
+
+def test_a_repetition_is_answered_2xx_and_processed_once(language, stack):
+    with running(language, stack, SECRET) as receiver:
+        notification, other = genuine(1), genuine(2)
+        with ThreadPoolExecutor(8) as pool:  # at once, and once more
+            answers = list(pool.map(lambda _: receiver.post(notification.cabeceras, notification.cuerpo), range(8)))
+        answers.append(receiver.post(notification.cabeceras, notification.cuerpo))
+        answers.append(receiver.post(other.cabeceras, other.cuerpo))
+        assert answers == [204] * 10
+        assert [id for id, _, _ in receiver.wait_processed(2)] == [notification.identificador, other.identificador]
+
+
+def test_a_rotation_under_way_is_accepted_with_either_secret(language, stack, entity, webhook):
+    new = vectores.NUEVO
+    with running(language, stack, SECRET) as old, running(language, stack, new) as renewed, running(language, stack, new, SECRET) as both:
+        receivers = [old, renewed, both]
+        hooks = [webhook(receiver) for receiver in receivers]
+        for hook in hooks:
+            assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": new}).status == 200
+        entity.notify()
+        assert [len(receiver.wait_processed(1)) for receiver in receivers] == [1, 1, 1]
+        assert entity.api("DELETE", f"{BASE}/{hooks[2].id}/secreto/anterior").status == 200
+        entity.notify()
+        assert len(both.wait_processed(2)) == 2
+
+
+def test_200_notifications_in_a_second(language, stack, entity, webhook, record_property):
+    with running(language, stack, SECRET) as receiver:
+        hook = webhook(receiver)
+        rows = ", ".join(f"({entity.id}, 'evaluacion.abierta', '{{\"evaluacionId\": {n}, \"titulo\": \"ñ\"}}')" for n in range(200))
+        start = time.monotonic()
+        stack.evaluation(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES {rows}")
+        processed = receiver.wait_processed(200, 30)
+        record_property("seconds", round(time.monotonic() - start, 2))
+        assert sorted(data["evaluacionId"] for _, _, data in processed) == list(range(200))
+        wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="200 deliveries to be recorded")
+        again = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND intentos > 1"
+        assert stack.value(again) == "0", "each at its first attempt"
+
+
+def test_strange_clients_hold_up_nobody(language, stack):
+    with running(language, stack, SECRET) as receiver, ThreadPoolExecutor(1) as pool:
+        strangers = [socket.create_connection(("127.0.0.1", receiver.port)) for _ in range(20)]
+        for stranger in strangers[:10]:
+            stranger.sendall(b"\x16\x03\x01\x02\x00\x01\x00")  # half a TLS handshake; the others send nothing
+        strangers[0].sendall(b"GET / HTTP/1.0\r\n\r\n")
+        wire = receiver.client.wire(b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+        endless = receiver.client.wire(b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n")
+        pool.submit(endless.send, b"x" * 10_000_000)
+        for number in range(5):
+            notification = genuine(number)
+            assert receiver.post(notification.cabeceras, notification.cuerpo) == 204
+        receiver.wait_processed(5, 5)
+        for stranger in [*strangers, wire, endless]:
+            stranger.close()

@@ -1,0 +1,126 @@
+"""The receivers of examples/, each started as its first lines say, with what `./dev test --examples` has prepared for it."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from support.nginx import own_nginx
+from support.stack import ROOT, free_port
+from support.wait import wait_until
+from support.wire import Client
+
+SOURCES = ROOT / "examples"
+PREPARED = Path(os.environ.get("EXAMPLES", ROOT / "build" / "examples"))
+LINE = re.compile(r"procesado (\S+) (\S+) (\{.*\})$")
+COMMANDS = {  # by the port
+    "python": lambda port: [PREPARED / "python/venv/bin/python", SOURCES / "python/receptor.py"],
+    "javascript": lambda port: ["node", SOURCES / "javascript/receptor.js"],
+    "java": lambda port: ["java", "-cp", f"{PREPARED}/java/lib/*", SOURCES / "java/Receptor.java"],
+    "go": lambda port: [PREPARED / "go/receptor"],
+    "rust": lambda port: [PREPARED / "rust/receptor"],
+    "php": lambda port: ["php", "-S", f"127.0.0.1:{port}", SOURCES / "php/receptor.php"],
+}
+PROXY = """
+server {{
+    listen 127.0.0.1:PORT ssl;
+    ssl_certificate {certificate};
+    ssl_certificate_key {key};
+    location / {{ proxy_pass http://127.0.0.1:{port}; }}
+}}
+"""
+
+
+def require(language: str) -> None:
+    """Skips the test where the machine has no such language, or fails it with EXAMPLES_REQUIRED."""
+    if language == "php":
+        reason = "" if shutil.which("php") else "php-cli is not installed"
+    elif (skipped := PREPARED / language / "skipped").exists():
+        pytest.skip(skipped.read_text())
+    else:
+        reason = "" if (PREPARED / language / "pins").exists() else f"it could not be prepared: {PREPARED}/{language}/log"
+    if reason:
+        (pytest.fail if os.environ.get("EXAMPLES_REQUIRED") else pytest.skip)(reason)
+
+
+def open_to_all(path: Path) -> bool:
+    return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)
+
+
+def as_nobody() -> dict:
+    """For Popen: where we are root, unless the checkout is closed to others."""
+    if os.geteuid() == 0 and open_to_all(PREPARED) and open_to_all(SOURCES):
+        return {"user": "nobody", "group": "nogroup", "extra_groups": []}
+    return {}
+
+
+class ExampleReceiver:
+    def __init__(self, port: int, ca: str, log: Path):
+        self.port, self.log = port, log
+        self.client = Client(f"https://localhost:{port}", ca)
+
+    def post(self, headers: dict, body: str | bytes) -> int:
+        """The status of its answer."""
+        body = body.encode() if isinstance(body, str) else body
+        return self.client("POST", "/avisos", body=body, headers=headers).status
+
+    def processed(self) -> list[tuple[str, str, dict]]:
+        """(webhook-id, event, data) of what it says that it has processed."""
+        found = map(LINE.search, self.log.read_text().splitlines())
+        return [(line[1], line[2], json.loads(line[3])) for line in found if line]
+
+    def wait_processed(self, count: int, timeout: float = 20) -> list[tuple[str, str, dict]]:
+        wait_until(lambda: len(self.processed()) >= count, timeout, f"{count} notifications processed; {self.log.read_text()[-2000:]}")
+        return self.processed()
+
+
+@contextlib.contextmanager
+def running(language: str, stack, secret: str, previous: str | None = None):
+    """An ExampleReceiver that knows these secrets, once it answers."""
+    with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
+        folder, who = Path(name), as_nobody()
+        certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
+        if who:
+            for path in (folder, certificate, key):
+                shutil.chown(path, "nobody")
+        port = free_port()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("RECEPTOR_", "LC_"))}
+        environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_SECRETO": secret,
+                        "RECEPTOR_CARPETA": name, "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": f"{PREPARED}/javascript/node_modules",
+                        "PHP_CLI_SERVER_WORKERS": "4"}
+        if previous:
+            environment["RECEPTOR_SECRETO_ANTERIOR"] = previous
+        log = folder / "log"
+        with log.open("wb") as output:
+            process = subprocess.Popen([*map(str, COMMANDS[language](port))], stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, cwd=folder, env=environment, start_new_session=True, **who)
+        closing.callback(end, process)
+        if language == "php":
+            port = closing.enter_context(own_nginx(PROXY.format(certificate=certificate, key=key, port=port)))
+        receiver = ExampleReceiver(port, stack.env["CA_CERT"], log)
+        wait_until(lambda: process.poll() is not None or answers(receiver), 60, f"the receiver in {language} to answer")
+        assert process.poll() is None, log.read_text()
+        yield receiver
+
+
+def answers(receiver: ExampleReceiver) -> bool:
+    """An unsigned notification is refused, by the receiver itself."""
+    with contextlib.suppress(OSError):
+        return receiver.post({}, "{}") == 401
+    return False
+
+
+def end(process: subprocess.Popen) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
