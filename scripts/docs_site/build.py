@@ -11,7 +11,7 @@ import jinja2
 
 from docs_site import events, reference
 from docs_site.directives import code_block, expand
-from docs_site.links import Links
+from docs_site.links import DOWNLOADS, EXAMPLES, Links
 from docs_site.markup import render
 from docs_site.messages import index_of_messages
 from docs_site.problem import Problem
@@ -54,11 +54,15 @@ def site(root: Path) -> dict[str, bytes]:
         anchors[page.name] = {heading.anchor for heading in rendered.headings}
         made[f"{page.name}.html"] = html(template, page, rendered, sections, *neighbours(pages, number)).encode()
         if page is not not_found:
-            made[f"{page.name}.md"] = f"# {page.title}\n\n{page.description}\n\n{text.strip()}\n".encode()
+            made[f"{page.name}.md"] = twin(page, text).encode()
     for one in links:
         one.check(anchors)
     css = "\n".join((root / name).read_text(encoding="utf-8") for name in ("web/style/tokens.css", "web/docs/site.css"))
     return made | files | {"site.css": css.encode(), "icon.svg": (source / "icon.svg").read_bytes()}
+
+
+def twin(page: Page, text: str) -> str:
+    return f"# {page.title}\n\n{page.description}\n\n{text.strip()}\n".replace(f"]({EXAMPLES}", f"]({DOWNLOADS}")
 
 
 def neighbours(pages: list[Page], number: int) -> tuple[Page | None, Page | None]:
@@ -86,9 +90,9 @@ def _file_and_language(root: Path, argument: str) -> tuple[str, str]:
 
 
 def downloads(root: Path) -> dict[str, bytes]:
-    """`web/docs/downloads` lists them, one a line: files of the checkout that are served as they are, below descargas/."""
+    """`web/docs/downloads` lists them, one a line: files of examples/, served as they are below descargas/."""
     listed = (root / "web/docs/downloads").read_text(encoding="utf-8").split()
-    return {f"descargas/{Path(path).name}": (root / path).read_bytes() for path in listed}
+    return {DOWNLOADS + path.removeprefix("examples/"): (root / path).read_bytes() for path in listed}
 
 
 def template_of(source: Path) -> jinja2.Template:

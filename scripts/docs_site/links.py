@@ -1,11 +1,16 @@
-"""Links between pages: as files of Markdown in the sources, NAME.md#anchor; as pages on the site, and whole."""
+"""Links: in the sources, to other pages as files of Markdown, NAME.md#anchor, and to files of examples/; on the site, to pages and downloads."""
 from __future__ import annotations
 
 from urllib.parse import unquote
 
 from docs_site.problem import Problem
 
+EXAMPLES, DOWNLOADS = "../../examples/", "descargas/"
 OUTSIDE = ("https://", "mailto:", "/apientidades/")
+
+
+def downloaded(path: str) -> str:
+    return DOWNLOADS + path.removeprefix(EXAMPLES) if path.startswith(EXAMPLES) else path
 
 
 class Links:
@@ -19,8 +24,8 @@ class Links:
             return target
         target = unquote(target)  # the parser encodes it
         path, _, anchor = target.partition("#")
-        if path.startswith("descargas/") and path in self.files:
-            return target
+        if downloaded(path) in self.files:
+            return downloaded(path)
         if path and not path.endswith(".md"):
             raise Problem(f"{self.page}.md: the link {target} is neither a page of web/docs, a download nor an address")
         name = path[:-len(".md")] if path else self.page

@@ -82,12 +82,12 @@ def test_code_with_fences_in_it_is_fenced_by_more():
 def test_links_become_pages():
     links = Links("uno", {"descargas/x.py"})
     wanted = {"dos.md": "dos.html", "dos.md#qu%C3%A9": "dos.html#qué", "#aquí": "#aquí", "https://example.org/a": "https://example.org/a",
-              "/apientidades/openapi.json": "/apientidades/openapi.json", "descargas/x.py": "descargas/x.py"}
+              "/apientidades/openapi.json": "/apientidades/openapi.json", "../../examples/x.py": "descargas/x.py"}
     assert {target: links.address(target) for target in wanted} == wanted
     links.check({"uno": {"aquí"}, "dos": {"qué"}})
 
 
-@pytest.mark.parametrize("target", ["tres.md", "dos.md#nada", "#nada", "descargas/y.py", "http://example.org", "../docs/table.md", "dos.html"])
+@pytest.mark.parametrize("target", ["tres.md", "dos.md#nada", "#nada", "../../examples/y.py", "http://example.org", "../docs/table.md", "dos.html"])
 def test_a_link_that_leads_nowhere_is_named(target):
     links = Links("uno", set())
     with pytest.raises(Problem, match="uno.md.*" + target.replace(".", r"\.")):

@@ -1,6 +1,7 @@
 """The documentation for entities as it is built: whole, small, and the same in HTML and in Markdown."""
 import gzip
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +15,7 @@ from docs_site.build import site  # noqa: E402
 
 FILES = site(ROOT)
 PAGES = sorted(name for name in FILES if name.endswith(".html"))
-PROMISED = ["index", "que-llega", "verificar-la-firma", "cambiar-el-secreto", "entregas", "diagnostico", "errores", "limites",
+PROMISED = ["index", "primeros-pasos", "que-llega", "verificar-la-firma", "vectores", "cambiar-el-secreto", "entregas", "diagnostico", "errores", "limites",
             "referencia", "cambios", "accesibilidad", "que-son", "datos"]
 
 
@@ -92,6 +93,13 @@ def test_links_of_the_markdown_twins_lead_to_twins():
 
 def test_no_directive_is_left():
     assert not [name for name, content in FILES.items() if name.endswith((".md", ".html")) and re.search(rb"^(<p>)?@[a-z]+( |$)", content, re.M)]
+
+
+def test_the_program_that_uses_the_vectors_does(tmp_path):
+    program = re.search(r"```python\n(.*?)```", FILES["vectores.md"].decode(), re.S).group(1)
+    (tmp_path / "vectores.json").write_bytes(FILES["descargas/vectores/vectores.json"])
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0 and done.stdout.startswith("Acierta los "), done
 
 
 def test_the_site_is_small():
