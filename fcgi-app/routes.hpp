@@ -1,4 +1,4 @@
-// The whole API as one table of routes (docs/api.md), and which of them a request means. Pure.
+// The whole API as one table of routes (web/docs/referencia.md), and which of them a request means. Pure.
 #pragma once
 
 #include <span>

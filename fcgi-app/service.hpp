@@ -1,5 +1,5 @@
-// A request in, a response out: the order of checks (docs/api.md#orden-de-las-comprobaciones), the one catch
-// ladder, the access log.
+// A request in, a response out: the order of checks (web/docs/usar-la-api.md#en-qué-orden-se-comprueba), the
+// one catch ladder, the access log.
 #pragma once
 
 #include <chrono>

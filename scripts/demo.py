@@ -48,6 +48,7 @@ def main() -> int:
     finally:
         stack.down()
     print("\nThe whole path works: every event was delivered, and every signature verified.")
+    print("What entities read (in Spanish): ./dev up, and then https://localhost:8443/apientidades/docs/")
     return 0
 
 

@@ -23,7 +23,7 @@ constexpr unsigned rows_ahead = 16;           // of each
 constexpr unsigned entities_with_large = 16;  // one row each: as many as make a batch of bytes_per_batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each may cost two transactions
 constexpr unsigned rows_past_locks = 64;
-constexpr unsigned webhooks_per_entity = 5;  // docs/api.md
+constexpr unsigned webhooks_per_entity = 5;  // web/docs/limites.md
 constexpr auto locked_wait = 50ms;           // before a locked row is tried again
 constexpr auto longest_isolation = 50ms;     // of a batch: beyond that its entities are taken one by one
 

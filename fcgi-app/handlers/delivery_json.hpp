@@ -1,5 +1,5 @@
-// A delivery as the API shows it (docs/api.md#la-entrega): nothing of a secret, a signature, or what a
-// receiver said.
+// A delivery as the API shows it (web/docs/entregas.md#los-demás-campos): nothing of a secret, a signature,
+// or what a receiver said.
 #pragma once
 
 #include <vector>

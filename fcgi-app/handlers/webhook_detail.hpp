@@ -1,4 +1,5 @@
-// A webhook on a page of its own (docs/api.md#ver-un-webhook), and the version that If-Match speaks of.
+// A webhook on a page of its own (web/docs/webhooks.md#ver-un-webhook), and the version that If-Match speaks
+// of.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A webhook as the API shows it (docs/api.md#el-webhook). The secret is in no response.
+// A webhook as the API shows it (web/docs/webhooks.md#registrar-un-webhook). The secret is in no response.
 #pragma once
 
 #include "store/webhooks/webhooks.hpp"

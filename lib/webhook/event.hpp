@@ -11,8 +11,8 @@
 
 namespace webhook {
 
-/// In the order of GET /webhooks/eventos (docs/api.md#enumerar-los-eventos); the value is the position in the
-/// catalogue.
+/// In the order of GET /webhooks/eventos (web/docs/webhooks.md#los-eventos-que-hay); the value is the
+/// position in the catalogue.
 enum class Event : unsigned char {
   evaluacion_abierta,
   evaluacion_prorroga,

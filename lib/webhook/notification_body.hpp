@@ -1,5 +1,5 @@
-// The envelope of a notification and the data of a test event (docs/notificacion.md#el-cuerpo,
-// #notificaciones-de-prueba).
+// The envelope of a notification and the data of a test event (web/docs/que-llega.md#el-cuerpo,
+// web/docs/que-llega.md#avisos-de-prueba).
 #pragma once
 
 #include <cstdint>

@@ -213,7 +213,8 @@ WebhookPatch parse_patch(std::string_view body, const std::vector<platform::Host
 
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);
-  // A braced list is evaluated from left to right: the order of docs/api.md#validaciones.
+  // A braced list is evaluated from left to right: the order of
+  // web/docs/webhooks.md#las-reglas-de-cada-campo.
   return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields)};
 }
 

@@ -1,5 +1,5 @@
 // Request bodies of the API as checked values: POST /webhooks and POST /webhooks/test, judged in the
-// order of the tables in docs/api.md.
+// order of the tables in web/docs/webhooks.md.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,8 @@ struct Registration {
   std::optional<std::string> secret;  // absent, null and "" mean none
 };
 
-/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#validaciones.
+/// Throws InvalidRequest for the first rule that fails, in the order of
+/// web/docs/webhooks.md#las-reglas-de-cada-campo.
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides);
 
 /// What PATCH /webhooks/{id} changes: a merge patch (RFC 7396). Unset fields stay as they are.
@@ -43,7 +44,8 @@ struct WebhookPatch {
   std::optional<bool> active;
 };
 
-/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#cambiar-un-webhook.
+/// Throws InvalidRequest for the first rule that fails, in the order of
+/// web/docs/webhooks.md#cambiar-un-webhook.
 WebhookPatch parse_patch(std::string_view body, const std::vector<platform::HostOverride>& overrides);
 
 /// PUT /webhooks/{id}/secreto.
@@ -53,7 +55,8 @@ struct NewSecret {
 };
 inline constexpr std::chrono::seconds max_grace = std::chrono::days(7);
 
-/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#cambiar-el-secreto.
+/// Throws InvalidRequest for the first rule that fails, in the order of
+/// web/docs/cambiar-el-secreto.md#las-reglas.
 NewSecret parse_new_secret(std::string_view body);
 
 /// POST /webhooks/{id}/reenvios.
@@ -66,7 +69,7 @@ struct ReplayRequest {
   bool simulate = false;
 };
 
-/// Throws InvalidRequest for the first rule that fails, in the order of docs/api.md#reenviar-entregas.
+/// Throws InvalidRequest for the first rule that fails, in the order of web/docs/entregas.md#muchas-a-la-vez.
 ReplayRequest parse_replay(std::string_view body);
 
 struct TestRequest {

@@ -1,4 +1,4 @@
-// The headers of a notification's POST (docs/notificacion.md#firmas; Standard Webhooks 1.0).
+// The headers of a notification's POST (web/docs/verificar-la-firma.md; Standard Webhooks 1.0).
 #pragma once
 
 #include <cstdint>

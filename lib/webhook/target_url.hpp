@@ -1,5 +1,5 @@
-// Is this text a URL that we are willing to notify? (docs/api.md#validaciones, docs/decisions.md#urls). No
-// DNS.
+// Is this text a URL that we are willing to notify? (web/docs/webhooks.md#las-reglas-de-cada-campo,
+// docs/decisions.md#urls). No DNS.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Counting characters, as the limits of docs/api.md#límites do.
+// Counting characters, as the limits of web/docs/limites.md do.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # CMake by preset. Quiet, unless it fails.
 
+SITE=$ROOT/build/site
 PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
 
 # build_preset PRESET TARGET…
@@ -43,4 +44,18 @@ command_build() {
 build_programs() {
   install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"
   build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  build_site
+}
+
+# The documentation for the entities; with DEV_NO_BUILD=1 what is there is served.
+build_site() {
+  [[ -z $DEV_NO_BUILD ]] || return 0
+  "$PYTHON" "$ROOT/scripts/build_site.py" "$SITE" || die "the documentation could not be built: see the line above"
+}
+
+command_site() {
+  (($# == 0)) || usage_error "'site' takes no arguments"
+  install_packages "${SITE_PACKAGES[@]}"
+  build_site
+  printf '%s\n' "$SITE"
 }

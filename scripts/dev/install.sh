@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # Debian packages: each step installs what it misses, and says so.
 
+SITE_PACKAGES=(python3 python3-jinja2 python3-markdown-it python3-yaml)
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev
   libc-ares-dev libgoogle-perftools-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev
-  libidn2-dev prometheus-cpp-dev)
+  libidn2-dev prometheus-cpp-dev "${SITE_PACKAGES[@]}")
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
-TEST_PACKAGES=(python3-pytest python3-pytest-xdist faketime iproute2 prometheus mariadb-client)
+TEST_PACKAGES=(python3-pytest python3-pytest-xdist faketime iproute2 prometheus mariadb-client chromium)
 BENCH_PACKAGES=(wrk)
 PACKAGE_PACKAGES=(binutils dpkg-dev file git gzip lintian python3)
 FRESH_PACKAGES=(debootstrap util-linux git)

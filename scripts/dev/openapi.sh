@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What checks web/openapi.json: schemathesis (PyPI; beside it the schema of CycloneDX) and Redocly's linter (npm), each in a folder of its own
-# under build. Both are pinned by the hashes of their files (tests/openapi). Fetching them runs nothing of theirs, and as root the user nobody
-# fetches and runs them.
+# What checks web/openapi.json: schemathesis (PyPI; beside it the schema of CycloneDX) and Redocly's linter (npm); and what checks our pages in
+# chromium: Playwright (PyPI) and axe (npm). Each has a folder of its own under build and is pinned by the hashes of its files (tests/openapi,
+# tests/browser). Fetching them runs nothing of theirs, and as root the user nobody fetches them.
 
 OPENAPI_TOOLS=$ROOT/build/openapi-tools
 
@@ -11,6 +11,8 @@ prepare_openapi_tools() {
   [[ -z $DEV_NO_BUILD ]] || return 0
   make_tool "$OPENAPI_TOOLS/schemathesis" "$(cat "$ROOT/tests/openapi/requirements.txt")" install_schemathesis "$OPENAPI_REQUIRED"
   make_tool "$OPENAPI_TOOLS/redocly" "$(cat "$ROOT/tests/openapi/redocly/package-lock.json")" install_redocly "$OPENAPI_REQUIRED"
+  make_tool "$OPENAPI_TOOLS/playwright" "$(cat "$ROOT/tests/browser/requirements.txt")" install_playwright "$OPENAPI_REQUIRED"
+  make_tool "$OPENAPI_TOOLS/axe" "$(cat "$ROOT/tests/browser/axe/package-lock.json")" install_axe "$OPENAPI_REQUIRED"
 }
 
 # make_tool FOLDER PINS INSTALL REQUIRED: anew when its pins change. REQUIRED only words what follows when it cannot be made.
@@ -44,12 +46,18 @@ unprivileged() {
   if ((EUID == 0)); then runuser -u nobody -- "$@"; else "$@"; fi
 }
 
-install_schemathesis() {
+install_schemathesis() { install_wheels "$ROOT/tests/openapi" "$1"; }
+install_playwright() { install_wheels "$ROOT/tests/browser" "$1"; }
+install_redocly() { install_npm "$ROOT/tests/openapi/redocly" "$1"; }
+install_axe() { install_npm "$ROOT/tests/browser/axe" "$1"; }
+
+# install_wheels PINS FOLDER; the same of the next ones.
+install_wheels() {
   "$PYTHON" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
-  in_scratch fetch_and_install_wheels "$ROOT/tests/openapi" "$1"
+  in_scratch fetch_and_install_wheels "$@"
 }
 
-# fetch_and_install_wheels PINS FOLDER. Nothing but wheels: to install one runs none of its code.
+# Nothing but wheels: to install one runs none of its code.
 fetch_and_install_wheels() {
   local pins=(--require-hashes --no-deps --only-binary ':all:' -r requirements.txt)
   install -m 0644 "$1/requirements.txt" . || return
@@ -58,12 +66,11 @@ fetch_and_install_wheels() {
   "$PYTHON" -m venv "$2/venv" && "$2/venv/bin/pip" install --no-cache-dir --no-index --find-links wheels "${pins[@]}"
 }
 
-install_redocly() {
+install_npm() {
   command -v npm >/dev/null || install_packages nodejs npm
-  in_scratch fetch_node_modules "$ROOT/tests/openapi/redocly" "$1"
+  in_scratch fetch_node_modules "$@"
 }
 
-# fetch_node_modules PINS FOLDER
 fetch_node_modules() {
   install -m 0644 "$1"/package{,-lock}.json . || return
   unprivileged npm ci --ignore-scripts --no-audit --no-fund --cache "$PWD/cache" || return

@@ -32,7 +32,7 @@ package_here() {
   local time
   time=$(source_date) || die "neither git nor packaging/changelog tells the time of this version: set SOURCE_DATE_EPOCH"
   local -x SOURCE_DATE_EPOCH=$time LC_ALL=C.UTF-8 TZ=UTC
-  build_preset release "${PROGRAMS[@]}" manuals
+  build_preset release "${PROGRAMS[@]}" manuals site
   make_package "$1"
 }
 

@@ -1,4 +1,4 @@
-"""A row becomes a signed POST (docs/notificacion.md)."""
+"""A row becomes a signed POST (web/docs/que-llega.md)."""
 import json
 import re
 import time

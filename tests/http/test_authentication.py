@@ -1,4 +1,4 @@
-"""The bearer token (docs/api.md#autenticación, RFC 6750)."""
+"""The bearer token (web/docs/usar-la-api.md#el-token, RFC 6750)."""
 import base64
 import hashlib
 import string

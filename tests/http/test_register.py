@@ -1,4 +1,4 @@
-"""POST /apientidades/v1/webhooks (docs/api.md#registrar-un-webhook)."""
+"""POST /apientidades/v1/webhooks (web/docs/webhooks.md#registrar-un-webhook)."""
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -66,7 +66,7 @@ def test_only_what_was_registered_counts(limited, entity):
 
 
 def test_the_body_and_the_five_are_judged_first(limited, entity):
-    """As in docs/api.md: the limit of the entity comes last."""
+    """As in web/docs/usar-la-api.md: the limit of the entity comes last."""
     kept = [register(entity) for _ in range(4)]
     for _ in range(LIMIT - 4):
         assert register_and_delete(entity).status == 201

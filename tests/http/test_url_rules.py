@@ -1,4 +1,4 @@
-"""Which URLs are accepted (docs/api.md#validaciones, docs/decisions.md#urls): judged as libcurl would dial them."""
+"""Which URLs are accepted (web/docs/webhooks.md#las-reglas-de-cada-campo, docs/decisions.md#urls): judged as libcurl would dial them."""
 import pytest
 
 from support.actors import BASE, Entity

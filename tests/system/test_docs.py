@@ -35,8 +35,9 @@ def leads_nowhere(target: Path, anchor: str) -> bool:
 
 
 def test_every_link_in_a_document_leads_somewhere():
+    """Those that begin with / lead to what nginx serves; scripts/build_site.py judges the rest of the site once more, as it is built."""
     links = [(document, *link) for document in files() if document.suffix == ".md"
-             for link in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)", document.read_text())]
+             for link in re.findall(r"\]\((?!\w+:|/)([^)#\s]*)(?:#([^)\s]+))?\)", document.read_text())]
     assert len(links) > 100
     assert [(str(document.relative_to(ROOT)), path, anchor) for document, path, anchor in links
             if leads_nowhere(document.parent / path if path else document, anchor)] == []
@@ -44,7 +45,7 @@ def test_every_link_in_a_document_leads_somewhere():
 
 def test_every_document_and_heading_that_a_source_cites_exists():
     cited = [(file, *citation) for file in files() if file != Path(__file__)
-             for citation in re.findall(r"\b(docs/[\w./-]+\.md)(?:#([\w-]+))?", file.read_text(errors="ignore"))]
+             for citation in re.findall(r"(?<![\w/])((?:web/)?docs/[\w./-]+\.md)(?:#([\w-]+))?", file.read_text(errors="ignore"))]
     assert len(cited) > 50
     assert [(str(file.relative_to(ROOT)), path, anchor) for file, path, anchor in cited
             if leads_nowhere(ROOT / path, anchor)] == []
@@ -52,8 +53,14 @@ def test_every_document_and_heading_that_a_source_cites_exists():
 
 # What the documents quote: «text», with {…} for what changes.
 
-def quoted(document: str) -> list[str]:
-    return re.findall("«([^»]+)»", (ROOT / document).read_text())
+def quoted(*documents: str) -> list[str]:
+    return [text for document in documents for text in re.findall("«([^»]+)»", (ROOT / document).read_text())]
+
+
+# What a sentence of ours in Spanish has, and no name, SQL or log line in English.
+SPANISH = re.compile(r"(^| )(el|la|los|las|del?|se|es|que|una?|debe|puede|con|por|en|tiene) .* |[áéíóúñ]", re.I)
+# The pages that tell of the API and its messages, and of what a receiver gets.
+API_PAGES = [f"web/docs/{name}.md" for name in ("errores", "webhooks", "cambiar-el-secreto", "entregas")]
 
 
 def literals(*paths: str) -> list[str]:
@@ -65,15 +72,19 @@ def literals(*paths: str) -> list[str]:
 
 NGINX_MESSAGES = "nginx/snippets/apientidades-error-messages.conf"
 URL_RULES = "lib/webhook/target_url.cpp"
-SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/query.cpp", "fcgi-app/cursor.cpp",
-           *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/registration.cpp",
-           "lib/webhook/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/event_data.cpp", "lib/webhook/registration.hpp",
-           "dispatcher/intake/fan_out.cpp", "lib/store/notifications/quarantine.cpp"]
+API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/query.cpp", "fcgi-app/cursor.cpp",
+               *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/registration.cpp",
+               "lib/webhook/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/registration.hpp"]
+HEALTH = "El servicio está disponible"  # for load balancers
+SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/intake/fan_out.cpp", "lib/store/notifications/quarantine.cpp"]
+# What may become `ultimoError`.
+FAILURES = ["lib/delivery/failure_text.cpp", "lib/delivery/classify.cpp"]
+FAILURES_IN_SQL = ["lib/store/maintenance/held.cpp", "lib/store/deliveries/lease_candidates.cpp"]
 
 
-@pytest.mark.parametrize("document", ["docs/api.md", "docs/notificacion.md", "docs/table.md"])
+@pytest.mark.parametrize("document", [*API_PAGES, "web/docs/que-llega.md", "docs/table.md"])
 def test_every_message_it_quotes_is_in_the_sources(document):
-    known = "\n".join(literals(*SOURCES))
+    known = "\n".join(literals(*SOURCES, *FAILURES))
     messages = quoted(document)
     assert messages
     # A program puts some of them together from parts.
@@ -85,26 +96,68 @@ def test_the_reference_of_the_api_has_every_message_about_a_url_and_every_one_of
     expected = [text for text in literals(URL_RULES) if text.startswith("url: ")]
     expected += [text for text in literals(NGINX_MESSAGES) if re.match(r"[A-ZÁÉÍÓÚ]\w+ ", text)]
     assert len(expected) > 20
-    assert [text for text in expected if text not in quoted("docs/api.md")] == []
+    assert [text for text in expected if text not in quoted(*API_PAGES)] == []
 
 
-def test_the_events_are_the_same_in_both_languages():
-    types = {"entero": "int", "cadena": "string", "número": "number", "fecha": "date", "fecha y hora": "date-time",
-             "fecha o fecha y hora": "date or date-time"}
+def test_the_pages_have_every_message_of_the_api():
+    """What the programs say to those who ask: errors, and what they confirm."""
+    told = "\n".join(file.read_text() for file in (ROOT / "web/docs").glob("*.md"))
+    sentences = [text for text in literals(*API_SOURCES) if SPANISH.search(text)]
+    assert len(sentences) > 100
+    assert [text for text in sentences if text.strip(" '") not in told and text != HEALTH] == []
 
-    def events(document: str) -> list[tuple[str, list[list[str]]]]:
-        rows = re.findall(r"^\| `([a-z]+\.[a-z_]+)` \| [^|]+ \| (.+) \|$", (ROOT / document).read_text(), re.M)
-        return [(event, [list(field) for field in re.findall(r"`(\w+)` ([^,]+)", fields)]) for event, fields in rows]
 
-    english, spanish = events("docs/events.md"), events("docs/notificacion.md")
-    assert len(english) == 11
-    assert [(event, [[name, types[kind]] for name, kind in fields]) for event, fields in spanish] == english
+def ultimo_error_of_the_programs() -> list[str]:
+    texts = [text for text in literals(*FAILURES) if SPANISH.search(text)]
+    return texts + [text for path in FAILURES_IN_SQL for text in re.findall(r"'([A-Z][^']{20,})'", (ROOT / path).read_text())]
+
+
+def without(text: str, parts: list[str]) -> str:
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part.strip(), "")
+    return text
+
+
+def test_the_pages_have_every_ultimo_error_and_what_to_do():
+    """Whole, though a program puts some together: what each part says is there, and nothing that no program says."""
+    section = page("errores").partition("## Errores de la API")[0]
+    rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
+    told = [text for text in rows if text != "`ultimoError`" and not set(text) <= set("-|")]
+    parts = ultimo_error_of_the_programs()
+    assert len(parts) > 20
+    assert [part for part in parts if not any(part.strip() in text for text in told)] == []
+    assert [text for text in told if re.sub(r"\{\w+\}|410", "", without(text, parts)).strip()] == []
+    assert all(len(remedy) > 3 for remedy in rows.values())
+
+
+def test_the_operators_page_has_the_same_texts_of_ultimo_error():
+    section = (ROOT / "docs/receivers.md").read_text().partition("## What counts as an answer")[0]
+    english = {re.sub(r"\b5s\b|\b15s\b", "{tiempo}", text) for text in re.findall(r"^\| .+? \| ([A-Z].+) \|$", section, re.M)}
+    assert len(english) > 20
+    shown = page("errores")
+    variable = {"{puerto}": "25", "{estado}": "500"}
+    for name, value in variable.items():
+        shown = shown.replace(name, value)
+    assert [text for text in english if text.replace("302", "500") not in shown] == []
+
+
+# Of the example of a notification.
+
+def page(name: str) -> str:
+    return (ROOT / "web/docs" / f"{name}.md").read_text()
+
+
+def example() -> tuple[str, str]:
+    return re.search(r"```http\nPOST .*?\n(.*?)\n\n(.*?)\n```", page("que-llega"), re.S).groups()
+
+
+def example_secret() -> str:
+    return re.search(r'secreto = "(.*)"', page("verificar-la-firma")).group(1)
 
 
 def test_the_signatures_of_two_secrets_are_those_of_the_example():
-    text = (ROOT / "docs/notificacion.md").read_text()
-    body = re.search(r"```http\nPOST .*?\n\n(.*?)\n```", text, re.S).group(1).encode()
-    old, new = re.search(r'secreto = "(.*)"', text).group(1), re.search(r"mientras `(whsec_.*?)`", text).group(1)
+    text, body, old = page("cambiar-el-secreto"), example()[1].encode(), example_secret()
+    new = re.search(r"mientras `(whsec_.*?)`", text).group(1)
     shown = re.search(r"```http\n(X-Webhook-Signature: .*?)\n```", text, re.S).group(1)
     standard = " ".join(verify.standard_signature(one, "msg_1795168800083_42", "1795168801", body) for one in (new, old))
     assert shown.splitlines() == [f"X-Webhook-Signature: {verify.hub_signature(old, body)}", f"webhook-signature: {standard}",
@@ -112,9 +165,9 @@ def test_the_signatures_of_two_secrets_are_those_of_the_example():
 
 
 def test_the_example_of_a_notification_is_signed_as_it_says():
-    text = (ROOT / "docs/notificacion.md").read_text()
-    head, body = re.search(r"```http\nPOST .*?\n(.*?)\n\n(.*?)\n```", text, re.S).groups()
+    head, body = example()
     headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in head.splitlines())}
-    secret = re.search(r'secreto = "(.*)"', text).group(1)
-    assert verify.problems(headers, body.encode(), secret, now=int(headers["webhook-timestamp"])) == []
-    exec(compile(re.search(r"```python\n(.*?)```", text, re.S).group(1), "docs/notificacion.md", "exec"), {})
+    assert verify.problems(headers, body.encode(), example_secret(), now=int(headers["webhook-timestamp"])) == []
+    program = re.search(r"```python\n(.*?)```", page("verificar-la-firma"), re.S).group(1)
+    assert body in program and all(headers[name] in program for name in headers if "signature" in name)
+    exec(compile(program, "verificar-la-firma.md", "exec"), {})

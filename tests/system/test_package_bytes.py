@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pinned import tool
+from support.tools import tool
 from support.stack import ROOT
 
 BUILD = ROOT / "build" / os.environ.get("DEV_PRESET", "release")

@@ -1,5 +1,6 @@
-// Table `claves_idempotencia`: registrations that had an Idempotency-Key (docs/api.md#repetir-un-registro),
-// for 24 h. Only what was registered is in it, so limits.registrations bounds it.
+// Table `claves_idempotencia`: registrations that had an Idempotency-Key
+// (web/docs/webhooks.md#repetir-un-registro), for 24 h. Only what was registered is in it, so
+// limits.registrations bounds it.
 #pragma once
 
 #include <functional>

@@ -1,0 +1,107 @@
+"""All of the site into a folder, which is replaced as a whole."""
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from pathlib import Path
+
+import jinja2
+
+from docs_site import events, reference
+from docs_site.directives import code_block, expand
+from docs_site.links import DOWNLOADS, EXAMPLES, Links
+from docs_site.markup import render
+from docs_site.messages import index_of_messages
+from docs_site.problem import Problem
+from docs_site.source import Page, Section, read_page, read_sections
+
+ADDRESS = "/apientidades/docs/"
+
+
+def build(root: Path, folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{folder}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = folder.with_name(f"{folder.name}.new")
+        shutil.rmtree(made, ignore_errors=True)
+        for name, content in site(root).items():
+            file = made / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            file.chmod(0o644)
+        for inside in (made, *(one for one in made.rglob("*") if one.is_dir())):
+            inside.chmod(0o755)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(made, folder)
+
+
+def site(root: Path) -> dict[str, bytes]:
+    """The files by their names."""
+    source = root / "web/docs"
+    sections, not_found = read_sections(source), read_page(source / "404.md")
+    files = downloads(root)
+    pages = [page for section in sections for page in section.pages]
+    document = json.loads((root / "web/openapi.json").read_text(encoding="utf-8"))
+    directives = directives_of(root, document) | {"mensajes": lambda names: index_of_messages([page for page in pages if page.name in names.split()])}
+    anchors, made, links = {}, {}, []
+    template = template_of(source)
+    for number, page in enumerate([*pages, not_found]):
+        text = expand(page.text, directives, f"{page.name}.md")
+        links.append(Links(page.name, set(files)))
+        rendered = render(text, links[-1].address)
+        anchors[page.name] = {heading.anchor for heading in rendered.headings}
+        made[f"{page.name}.html"] = html(template, page, rendered, sections, *neighbours(pages, number)).encode()
+        if page is not not_found:
+            made[f"{page.name}.md"] = twin(page, text).encode()
+    for one in links:
+        one.check(anchors)
+    css = "\n".join((root / name).read_text(encoding="utf-8") for name in ("web/style/tokens.css", "web/docs/site.css"))
+    return made | files | {"site.css": css.encode(), "icon.svg": (source / "icon.svg").read_bytes()}
+
+
+def twin(page: Page, text: str) -> str:
+    return f"# {page.title}\n\n{page.description}\n\n{text.strip()}\n".replace(f"]({EXAMPLES}", f"]({DOWNLOADS}")
+
+
+def neighbours(pages: list[Page], number: int) -> tuple[Page | None, Page | None]:
+    around = [None, *pages, None]
+    return (around[number], around[number + 2]) if number < len(pages) else (None, None)
+
+
+def directives_of(root: Path, document: dict) -> dict:
+    return {
+        "codigo": lambda argument: code_block(*_file_and_language(root, argument)),
+        "evento": lambda argument: events.example(document, *argument.split()),
+        "eventos": lambda _: events.events(document),
+        "operaciones": lambda _: reference.table_of_operations(document),
+        "referencia": lambda _: reference.reference(document),
+        "tablaeventos": lambda _: events.table_of_events(document),
+    }
+
+
+def _file_and_language(root: Path, argument: str) -> tuple[str, str]:
+    path, _, language = argument.partition(" ")
+    file = (root / path).resolve()
+    if not file.is_relative_to(root) or not file.is_file():
+        raise Problem(f"@codigo {path}: there is no such file in the checkout")
+    return file.read_text(encoding="utf-8"), language
+
+
+def downloads(root: Path) -> dict[str, bytes]:
+    """`web/docs/downloads` lists them, one a line: files of examples/, served as they are below descargas/."""
+    listed = (root / "web/docs/downloads").read_text(encoding="utf-8").split()
+    return {DOWNLOADS + path.removeprefix("examples/"): (root / path).read_bytes() for path in listed}
+
+
+def template_of(source: Path) -> jinja2.Template:
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string((source / "page.html").read_text(encoding="utf-8"))
+
+
+def html(template: jinja2.Template, page: Page, rendered, sections: list[Section], before: Page | None, after: Page | None) -> str:
+    # What does not exist is asked for at any depth: the page that says so cannot have relative addresses.
+    base = ADDRESS if page.name == "404" else ""
+    contents = [heading for heading in rendered.headings if heading.level == 2]
+    return template.render(page=page, body=rendered.html, contents=contents, sections=sections, before=before, after=after, base=base)

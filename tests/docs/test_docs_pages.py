@@ -1,0 +1,106 @@
+"""The documentation for entities as it is built: whole, small, and the same in HTML and in Markdown."""
+import gzip
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from docs_site.build import site  # noqa: E402
+
+FILES = site(ROOT)
+PAGES = sorted(name for name in FILES if name.endswith(".html"))
+PROMISED = ["index", "primeros-pasos", "que-llega", "verificar-la-firma", "vectores", "cambiar-el-secreto", "entregas", "diagnostico", "errores", "limites",
+            "referencia", "cambios", "accesibilidad", "que-son", "datos"]
+
+
+class Found(HTMLParser):
+    """The elements of a page, in their order, with their attributes."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.feed(FILES[name].decode())
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def every(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def values(self, attribute: str) -> list[str]:
+        return [attributes[attribute] for _, attributes in self.elements if attribute in attributes]
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_the_page_is_there_and_its_twin_in_markdown(name):
+    assert f"{name}.html" in FILES
+    assert FILES[f"{name}.md"].startswith(b"# ")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_semantic(name):
+    found = Found(name)
+    assert found.every("html") == [{"lang": "es"}]
+    for once in ("h1", "main", "header", "footer", "title"):
+        assert len(found.every(once)) == 1, once
+    levels = [int(tag[1]) for tag, attributes in found.elements if re.fullmatch("h[1-6]", tag) and (tag == "h1" or "id" in attributes)]
+    assert levels[0] == 1 and all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+    assert found.every("a")[0] == {"class": "skip", "href": "#contenido"} and "contenido" in found.values("id")
+    assert len(set(found.values("id"))) == len(found.values("id"))
+    assert all("aria-label" in one for one in found.every("nav")) and len({one["aria-label"] for one in found.every("nav")}) == len(found.every("nav"))
+    assert all(one.get("alt") for one in found.every("img"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_runs_nothing_and_takes_nothing_from_elsewhere(name):
+    found = Found(name)
+    assert not found.every("script") and not found.every("style") and not found.every("iframe") and not found.values("style")
+    assert not [attribute for _, attributes in found.elements for attribute in attributes if attribute.startswith("on")]
+    assert not [one for one in found.values("src") + [link["href"] for link in found.every("link")] if "//" in one]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_and_anchors_lead_somewhere(name):
+    served = {"/apientidades/openapi.json"}
+    for target in found_links(name):
+        path, _, anchor = target.removeprefix("/apientidades/docs/").partition("#")
+        if target.startswith("https://") or target in served:
+            continue
+        assert (path or name) in FILES, target
+        assert not anchor or anchor in Found(path or name).values("id"), target
+
+
+def found_links(name: str) -> list[str]:
+    found = Found(name)
+    return [one["href"] for one in found.every("a") + found.every("link")]
+
+
+def test_every_page_but_404_can_be_reached_from_each():
+    assert all(f"{name}.html" in found_links("index.html") for name in PROMISED)
+
+
+def test_links_of_the_markdown_twins_lead_to_twins():
+    broken = [(name, target) for name, content in FILES.items() if name.endswith(".md")
+              for target in re.findall(r"\]\((?!https:|/|#)([^)#\s]+)", content.decode()) if target not in FILES]
+    assert broken == []
+
+
+def test_no_directive_is_left():
+    assert not [name for name, content in FILES.items() if name.endswith((".md", ".html")) and re.search(rb"^(<p>)?@[a-z]+( |$)", content, re.M)]
+
+
+def test_the_program_that_uses_the_vectors_does(tmp_path):
+    program = re.search(r"```python\n(.*?)```", FILES["vectores.md"].decode(), re.S).group(1)
+    (tmp_path / "vectores.json").write_bytes(FILES["descargas/vectores/vectores.json"])
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0 and done.stdout.startswith("Acierta los "), done
+
+
+def test_the_site_is_small():
+    assert sum(len(gzip.compress(content, 6)) for content in FILES.values()) < 300 * 1024

@@ -1,0 +1,98 @@
+"""The documentation for entities as nginx serves it: to anybody, to be kept by browsers, and with nothing that runs."""
+import gzip
+import http.client
+import ssl
+import subprocess
+
+import pytest
+
+from support.nginx import own_nginx, site_of
+from support.stack import ROOT
+from support.wire import Client
+
+DOCS = "/apientidades/docs/"
+POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def site():
+    """`./dev test` has built it, unless this file runs alone."""
+    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("path, kind, file", [
+    ("", "text/html; charset=utf-8", "index.html"), ("que-llega.html", "text/html; charset=utf-8", "que-llega.html"),
+    ("que-llega.md", "text/markdown; charset=utf-8", "que-llega.md"), ("site.css", "text/css; charset=utf-8", "site.css"),
+    ("icon.svg", "image/svg+xml", "icon.svg")])
+def test_a_page_is_served_without_a_token(stack, path, kind, file):
+    answer = stack.api("GET", DOCS + path)
+    assert (answer.status, answer.headers["content-type"]) == (200, kind)
+    assert answer.text == (ROOT / "build/site" / file).read_text()
+    assert answer.headers["content-security-policy"] == POLICY
+    assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "public, max-age=600" and answer.headers["x-request-id"]
+    assert answer.headers["strict-transport-security"].startswith("max-age=")
+
+
+def test_a_browser_that_has_it_is_told_so(stack):
+    tag = stack.api("GET", DOCS).headers["etag"]
+    assert stack.api("GET", DOCS, headers={"If-None-Match": tag}).status == 304
+
+
+def test_it_is_compressed_for_those_who_ask(stack):
+    connection = http.client.HTTPSConnection("localhost", stack.api.port, context=ssl.create_default_context(cafile=stack.env["CA_CERT"]))
+    connection.request("GET", DOCS + "errores.html", headers={"Accept-Encoding": "gzip"})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert answer.headers["content-encoding"] == "gzip" and answer.headers["vary"] == "Accept-Encoding"
+    assert gzip.decompress(body) == (ROOT / "build/site/errores.html").read_bytes() and len(body) < 16_000
+
+
+def test_without_the_slash_it_leads_there(stack):
+    answer = stack.api("GET", DOCS.rstrip("/"))
+    assert (answer.status, answer.headers["location"]) == (301, DOCS)
+
+
+@pytest.mark.parametrize("path", ["no-existe", "a/b/c.html", "descargas/", "..%2f..%2fetc/passwd", ".lock"])
+def test_what_is_not_there_has_a_page_that_says_so(stack, path):
+    answer = stack.api("GET", DOCS + path)
+    if answer.status == 400:  # an ambiguous path
+        assert answer.message
+        return
+    assert answer.status in (403, 404)
+    if answer.status == 404:
+        assert answer.text == (ROOT / "build/site/404.html").read_text()
+        assert answer.headers["content-security-policy"] == POLICY and answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize("path", [DOCS, DOCS + "index.html", DOCS.rstrip("/")])
+def test_it_is_only_read(stack, path):
+    for method in ("POST", "DELETE", "TRACE"):
+        refused = stack.api(method, path)
+        if path == DOCS.rstrip("/") and method != "TRACE":
+            assert refused.status == 301
+        else:
+            assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD") and refused.message, method
+
+
+@pytest.mark.parametrize("header, value, status", [("If-Match", '"otro"', 412), ("Range", "bytes=9999999-", 416)])
+def test_a_page_is_refused_in_json(stack, header, value, status):
+    refused = stack.api("GET", DOCS + "index.html", headers={header: value})
+    assert refused.status == status and refused.message
+
+
+def test_an_ambiguous_path_is_refused(stack):
+    for path in (DOCS + "../v1/webhooks", DOCS + "/index.html", DOCS + "%2e%2e/salud"):
+        assert stack.api("GET", path).status == 400, path
+
+
+def test_an_operators_page_takes_the_place_of_ours(stack):
+    """As docs/nginx.md says."""
+    site = site_of(stack).replace(f"alias {ROOT}/build/site/;", f"""alias {ROOT}/build/site/;
+        location = {DOCS}accesibilidad.html {{ alias FOLDER/ok; default_type text/html; types {{ }} }}""")
+    with own_nginx(site) as port:
+        client = Client(f"https://localhost:{port}", stack.env["CA_CERT"])
+        answer = client("GET", DOCS + "accesibilidad.html")
+        assert (answer.status, answer.text, answer.headers["content-security-policy"]) == (200, "ok", POLICY)
+        assert client("GET", DOCS + "datos.html").status == 200
