@@ -5,7 +5,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libss
   libc-ares-dev libgoogle-perftools-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev
   libidn2-dev prometheus-cpp-dev)
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
-TEST_PACKAGES=(python3-pytest python3-pytest-xdist faketime iproute2 prometheus mariadb-client)
+TEST_PACKAGES=(python3-pytest python3-pytest-xdist faketime iproute2 prometheus mariadb-client chromium)
 BENCH_PACKAGES=(wrk)
 PACKAGE_PACKAGES=(dpkg-dev file gzip lintian)
 FRESH_PACKAGES=(debootstrap util-linux git)

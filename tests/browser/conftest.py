@@ -1,0 +1,28 @@
+"""A browser for each file of tests, and after each test the certainty that no page complained."""
+import pytest
+
+from support.browser import Browser, launch, playwright_module
+
+
+# Not for the whole session: while Playwright runs, nothing else in this thread may run asyncio.
+@pytest.fixture(scope="module")
+def chromium():
+    with playwright_module().sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browser(chromium, stack):
+    """browser.page(path, …) opens a page of the stack. Any message of its console, uncaught error, refusal of its policy or request of
+    another host fails the test."""
+    opened = Browser(chromium, stack.env["BASE_URL"])
+    yield opened
+    complaints = opened.close_pages()
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture(scope="session")
+def expect():
+    return playwright_module().expect

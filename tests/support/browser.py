@@ -1,0 +1,143 @@
+"""Debian's chromium, driven by Playwright: pages that complain of nothing, axe on them, and the ways in which people read them."""
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.tools import tool
+
+CHROMIUM = "/usr/bin/chromium"
+PATIENCE_MS = 20_000  # the machine may be busy
+API = "/apientidades/v1/"
+# Of WCAG 2.2 AA what a machine can tell, and axe's own good practices.
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def playwright_module():
+    """playwright.sync_api, from its folder."""
+    packages = tool("playwright", f"venv/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages")
+    if str(packages) not in sys.path:
+        sys.path.append(str(packages))
+    import playwright.sync_api as module
+    module.expect.set_options(timeout=PATIENCE_MS)
+    return module
+
+
+def launch(playwright):
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=[*sandbox, "--disable-gpu", "--disable-dev-shm-usage"])
+
+
+@dataclass
+class Complaints:
+    """What a page's console said, what its policy refused, what its scripts left uncaught and what it asked of others."""
+
+    origin: str
+    lines: list[str] = field(default_factory=list)
+
+    def watch(self, page) -> None:
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.lines.append(f"uncaught: {error}"))
+        page.on("request", self._request)
+
+    # Chromium says by itself that an answer of the API was an error, or that none came: the page shows it, as tests see.
+    def _console(self, message) -> None:
+        told_by_chromium = message.text.startswith("Failed to load resource:")
+        if not (told_by_chromium and API in message.location.get("url", "")):
+            self.lines.append(f"console {message.type}: {message.text} ({message.location.get('url', '')})")
+
+    def _request(self, request) -> None:
+        if not request.url.startswith((self.origin + "/", "data:", "blob:", "about:")):
+            self.lines.append(f"asks another host: {request.url}")
+
+
+class Browser:
+    """Opens pages of one stack. Each is of a context of its own: nothing is shared, as with another person."""
+
+    def __init__(self, browser, base_url: str):
+        self.browser, self.base_url = browser, base_url
+        self._open: list = []
+
+    def page(self, path: str | None = None, *, width: int = 1280, height: int = 800, dark: bool = False, reduced_motion: bool = False,
+             text: float = 1, timezone: str = "Europe/Madrid", locale: str = "es-ES", init: str | None = None, **context):
+        """A page at `path`. `text` 2 is text of 200 %; `init` is a script that runs before the page's own."""
+        opened = self.browser.new_context(
+            base_url=self.base_url, ignore_https_errors=True, viewport={"width": width, "height": height}, locale=locale,
+            timezone_id=timezone, color_scheme="dark" if dark else "light",
+            reduced_motion="reduce" if reduced_motion else "no-preference", **context)
+        opened.set_default_timeout(PATIENCE_MS)
+        if init:
+            opened.add_init_script(init)
+        page = opened.new_page()
+        page.complaints = Complaints(self.base_url)
+        page.complaints.watch(page)
+        if text != 1:
+            sizes = {"standard": int(16 * text), "fixed": int(13 * text)}
+            opened.new_cdp_session(page).send("Page.setFontSizes", {"fontSizes": sizes})
+        self._open.append((opened, page))
+        if path:
+            page.goto(path)
+        return page
+
+    def close_pages(self) -> list[str]:
+        """What the pages complained of."""
+        complaints = [line for _, page in self._open for line in page.complaints.lines]
+        for context, _ in self._open:
+            context.close()
+        self._open.clear()
+        return complaints
+
+
+def barriers(page) -> list[str]:
+    """What axe finds on the page as it is now, one line each. It runs in a world of its own, as the page's policy allows no code."""
+    session = page.context.new_cdp_session(page)
+    try:
+        frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})["executionContextId"]
+        run = f"axe.run(document, {json.dumps({'runOnly': AXE_RULES, 'resultTypes': ['violations']})}).then((r) => r.violations)"
+        for code in (tool("axe", "node_modules/axe-core/axe.min.js").read_text(), run):
+            answer = session.send("Runtime.evaluate", {
+                "expression": code, "contextId": world, "awaitPromise": True, "returnByValue": code is run})
+            assert "exceptionDetails" not in answer, answer
+    finally:
+        session.detach()
+    return [f"{found['id']}: {found['help']}: {node['target']} {node.get('failureSummary', '')}"
+            for found in answer["result"]["value"] for node in found["nodes"]]
+
+
+def assert_no_barriers(page) -> None:
+    found = barriers(page)
+    assert not found, "\n".join(found)
+
+
+def assert_no_sideways_scrolling(page) -> None:
+    width = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert width[0] <= width[1], f"{width[0]} px of content in {width[1]} px"
+
+
+def focused(page) -> str:
+    """The accessible words of what has the focus, for tests by keyboard."""
+    return page.evaluate("""() => { const e = document.activeElement;
+        return e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].textContent : e.textContent).trim(); }""")
+
+
+def tab_to(page, words: str, key: str = "Tab", most: int = 80) -> None:
+    """Presses Tab until what has these words has the focus: it can be reached by keyboard."""
+    seen = []
+    for _ in range(most):
+        page.keyboard.press(key)
+        seen.append(focused(page))
+        if words in seen[-1]:
+            return
+    raise AssertionError(f"{words!r} is not reached with {key}: {seen}")
+
+
+def picture(page, name: str, full: bool = True) -> None:
+    """Where BROWSER_PICTURES names a folder, a picture of the page as it is, to be looked at."""
+    folder = os.environ.get("BROWSER_PICTURES")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(Path(folder, f"{name}.png")), full_page=full)
