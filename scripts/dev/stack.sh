@@ -23,6 +23,7 @@ command_up() {
   wait_for 15 fcgi_answers || part_failed fcgi "an unauthenticated request gets $(https_status), not 401"
   trap - EXIT
   say "up: $(base_url)/apientidades/v1  (./dev env, ./dev status, ./dev down)"
+  say "portal: $(base_url)/apientidades/portal/"
 }
 
 STARTED=()
