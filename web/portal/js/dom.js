@@ -41,6 +41,12 @@ function append(node, children) {
 /** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere where it is long. */
 export const foreign = (text) => el("bdi", { dir: "auto", class: "foreign" }, text);
 
+/** A URL, with its host where the eye finds it. */
+export function urlOf(url) {
+  const [, scheme, host, rest] = /^(https:\/\/)([^/?]*)(.*)$/s.exec(url) ?? ["", "", url, ""];
+  return el("bdi", { class: "foreign url" }, el("span", {}, scheme), el("strong", {}, host), el("span", {}, rest));
+}
+
 /**
  * Shows these children instead of those before. What is the same stays, so that nothing moves under a reader; where it is not, the focus and what was
  * opened are found again by their ids.

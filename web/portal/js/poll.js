@@ -3,7 +3,7 @@
 const SLOWEST_MS = 300_000;
 
 /**
- * @param {() => Promise<{ok: boolean, retryAfter?: number, done?: boolean} | void>} ask `done` ends it
+ * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask `done` ends it; `wait`: not again before so many milliseconds
  * @param {object} how
  * @param {number} how.every milliseconds from an answer to the next question
  * @param {AbortSignal} how.signal
@@ -21,7 +21,7 @@ export function poll(ask, { every, signal, now = false }) {
     const answer = (await ask()) ?? { ok: true };
     failures = answer.ok ? 0 : failures + 1;
     ended = Boolean(answer.done);
-    plan(Math.max(Math.min(every * 2 ** failures, SLOWEST_MS), (answer.retryAfter ?? 0) * 1000));
+    plan(Math.max(Math.min(every * 2 ** failures, SLOWEST_MS), (answer.retryAfter ?? 0) * 1000, answer.wait ?? 0));
   }
 
   function plan(ms) {

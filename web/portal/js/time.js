@@ -10,6 +10,7 @@ const HOUR = format({ hour: "2-digit", minute: "2-digit" });
 const SECONDS = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const WEEKDAY = format({ weekday: "long" });
 const DATE = format({ day: "numeric", month: "short", year: "numeric" });
+const YEAR = format({ year: "numeric" });
 const LONG_DATE = format({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const UTC_FULL = format({ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }, "UTC");
 const PARTS = format({ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -77,6 +78,8 @@ export function when(iso, now) {
 
 /** "20 nov 2026, 11:00:06", of the peninsula. */
 export const madrid = (iso) => `${DATE.format(Date.parse(iso))}, ${SECONDS.format(Date.parse(iso))}`;
+/** The same without the year, where it is this one. */
+export const madridCompact = (iso, now) => madrid(iso).replace(` ${YEAR.format(now)},`, ",");
 export const madridShort = (iso) => `${DATE.format(Date.parse(iso))}, ${HOUR.format(Date.parse(iso))}`;
 export const madridDay = (iso) => LONG_DATE.format(Date.parse(iso));
 export const madridHour = (ms) => HOUR.format(ms);
