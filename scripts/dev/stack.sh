@@ -25,6 +25,7 @@ command_up() {
   trap - EXIT
   say "up: $(base_url)/apientidades/v1  (./dev env, ./dev status, ./dev down)"
   say_where_docs_are
+  say "portal: $(base_url)/apientidades/portal/"
 }
 
 say_where_docs_are() { say "documentation for the entities: $(base_url)/apientidades/docs/"; }

@@ -120,7 +120,7 @@ def assert_no_sideways_scrolling(page) -> None:
 
 def focused(page) -> str:
     """The accessible words of what has the focus, for tests by keyboard."""
-    return page.evaluate("""() => { const e = document.activeElement;
+    return page.evaluate("""() => { const e = document.activeElement; if (!e || e === document.body) return '';
         return e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].textContent : e.textContent).trim(); }""")
 
 

@@ -1,0 +1,130 @@
+"""Entrar: the token, what is wrong with it, and what a portal does that may only read. The shell around every screen."""
+import re
+
+import pytest
+
+from support.browser import assert_no_barriers, assert_no_sideways_scrolling, focused, picture, tab_to
+from support.portal import PORTAL, answer, enter, open_portal
+
+READS = "Token de solo lectura"
+
+
+def test_the_first_screen_is_drawn_without_the_api(browser, expect):
+    page = browser.page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(PORTAL)
+    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()
+    assert focused(page) == "Token de acceso" and page.title() == "Entrar · Portal de avisos"
+    assert not [url for url in asked if "/v1/" in url]
+    assert_no_barriers(page)
+    picture(page, "entrar")
+
+
+@pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2), dict(dark=True), dict(reduced_motion=True, text=2)])
+def test_it_is_read_in_every_way(browser, how):
+    page = open_portal(browser, **how)
+    page.get_by_role("heading", name="Entrar").wait_for()
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    picture(page, "entrar-" + "-".join(map(str, how)))
+
+
+def test_entering_by_keyboard_alone(browser, entity, expect):
+    page = open_portal(browser)
+    page.get_by_role("heading", name="Entrar").wait_for()
+    page.keyboard.insert_text(f"  Bearer {entity.token}\n")
+    tab_to(page, "Mostrar el token")
+    page.keyboard.press("Space")
+    expect(page.get_by_label("Token de acceso")).to_have_attribute("type", "text")
+    tab_to(page, "Entrar")
+    page.keyboard.press("Enter")
+    heading = page.get_by_role("heading", name="Resumen")
+    expect(heading).to_be_focused()
+    assert page.title() == "Resumen · Portal de avisos"
+    page.reload()
+    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()  # gone with the page
+    assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+
+
+@pytest.mark.parametrize("typed, told", [
+    ("", "Escriba o pegue el token."), ("hola", "empieza por apie_"), ("apie_corto", "aquí hay 10"),
+    ("apie_" + "A" * 43, "no es válido, ha caducado o ha sido revocado")])
+def test_what_is_wrong_with_the_token_is_said_at_its_field(browser, expect, typed, told):
+    page = open_portal(browser)
+    field = page.get_by_label("Token de acceso")
+    field.fill(typed)
+    field.press("Enter")
+    expect(field).to_have_accessible_description(re.compile(re.escape(told)))
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_be_focused()
+    expect(field).to_have_value(typed)
+    assert_no_barriers(page)
+
+
+def test_the_place_one_wanted_is_where_one_arrives(browser, entity, expect):
+    page = open_portal(browser, entity.token, "#/entregas")
+    expect(page.get_by_role("heading", name="Entregas")).to_be_visible()
+    expect(page.get_by_role("link", name="Entregas", exact=True)).to_have_attribute("aria-current", "page")
+    page.get_by_role("button", name="Salir").click()
+    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()
+    expect(page.get_by_role("navigation")).to_be_hidden()
+
+
+def test_an_address_that_leads_nowhere(browser, entity, expect):
+    page = open_portal(browser, entity.token, "#/nada")
+    expect(page.get_by_role("heading", name="Esta página no existe")).to_be_visible()
+
+
+def test_a_token_that_only_reads_is_told_apart_and_changes_nothing(browser, entity, expect):
+    page = open_portal(browser, entity.issue_token("--read-only"))
+    expect(page.get_by_text(READS)).to_be_visible()
+    assert_no_barriers(page)
+    whole = open_portal(browser, entity.token)
+    expect(whole.get_by_text(READS)).to_be_hidden()
+
+
+@pytest.mark.parametrize("status, headers, told", [
+    (429, {"Retry-After": "7"}, "Demasiadas peticiones"), (503, {"Retry-After": "5"}, "El servicio no está disponible"),
+    (500, {"X-Request-Id": "abc123"}, "abc123")])
+def test_the_service_refuses(browser, expect, status, headers, told):
+    page = open_portal(browser)
+    answer(page, "GET", "webhooks", status, headers=headers)
+    page.get_by_label("Token de acceso").fill("apie_" + "A" * 43)
+    page.get_by_role("button", name="Entrar").click()
+    expect(page.get_by_role("alert")).to_contain_text(told)
+    expect(page.get_by_role("alert")).to_contain_text(f"Respuesta {status} de la prueba")
+    assert_no_barriers(page)
+
+
+def test_without_network_and_then_with_it(browser, entity, expect):
+    page = open_portal(browser)
+    page.get_by_role("heading", name="Entrar").wait_for()
+    page.context.set_offline(True)
+    page.get_by_label("Token de acceso").fill(entity.token)
+    page.get_by_role("button", name="Entrar").click()
+    expect(page.get_by_role("alert")).to_contain_text("Sin conexión")
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Entrar").click()
+    expect(page.get_by_role("heading", name="Resumen")).to_be_visible()
+
+
+@pytest.mark.parametrize("hours, told", [(3, "adelantado"), (-3, "atrasado")])
+def test_a_clock_that_is_wrong_is_noticed(browser, entity, expect, hours, told):
+    page = browser.page(init=f"const real = Date.now; Date.now = () => real() + {hours} * 3600000;")
+    page.goto(PORTAL)
+    enter(page, entity.token)
+    expect(page.get_by_text(re.compile(f"va 3 horas {told}"))).to_be_visible()
+
+
+def test_another_time_zone_is_noticed(browser, expect):
+    page = open_portal(browser, timezone="America/Bogota")
+    expect(page.get_by_text("otra zona horaria (America/Bogota)")).to_be_visible()
+    assert_no_barriers(page)
+
+
+def test_the_way_past_the_menu(browser, entity, expect):
+    page = open_portal(browser, entity.token)
+    tab_to(page, "Saltar al contenido", key="Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()

@@ -1,0 +1,149 @@
+"""The portal's pure modules, in the browser that runs them: times, sentences, remedies, JSON and commands for a shell."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from support.portal import PORTAL
+from support.stack import ROOT
+
+NOW = "2026-11-25T12:00:00Z"  # a Wednesday, 13:00 in Madrid
+
+
+@pytest.fixture(scope="module")
+def module_page(chromium, stack):
+    context = chromium.new_context(base_url=stack.env["BASE_URL"], ignore_https_errors=True, timezone_id="America/Bogota")
+    page = context.new_page()
+    page.goto(PORTAL)
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def call(module_page):
+    """call("time", "when", …) is what that function of that module returns."""
+    code = "([file, name, args]) => import(`/apientidades/portal/js/${file}.js`).then((module) => module[name](...args))"
+    return lambda file, name, *arguments: module_page.evaluate(code, [file, name, list(arguments)])
+
+
+def at(iso: str) -> int:
+    import datetime
+    return int(datetime.datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+@pytest.mark.parametrize("iso, words", [
+    ("2026-11-25T09:32:00Z", "hoy a las 10:32"), ("2026-11-24T22:59:00Z", "ayer a las 23:59"), ("2026-11-24T23:00:00Z", "hoy a las 00:00"),
+    ("2026-11-25T00:10:00Z", "hoy a la 01:10"), ("2026-11-26T12:00:00Z", "mañana a las 13:00"), ("2026-11-27T10:00:00Z", "el viernes a las 11:00"),
+    ("2026-11-20T10:00:00Z", "el viernes pasado a las 11:00"), ("2026-06-01T10:00:00Z", "el 1 jun 2026 a las 12:00"), ("2027-01-01T10:00:00Z", "el 1 ene 2027 a las 11:00")])
+def test_when(call, iso, words):
+    assert call("time", "when", iso, at(NOW)) == words
+
+
+@pytest.mark.parametrize("local, utc", [
+    ("2026-11-20T11:00", "2026-11-20T10:00:00Z"), ("2026-07-20T12:00", "2026-07-20T10:00:00Z"),
+    ("2026-10-25T02:30", "2026-10-25T00:30:00Z"),  # twice: the first one
+    ("2026-03-29T02:30", "2026-03-29T01:30:00Z"),  # never: 03:30
+    ("2026-03-29T03:00", "2026-03-29T01:00:00Z"), ("", ""), ("ayer", "")])
+def test_times_of_the_peninsula_are_sent_in_utc(call, local, utc):
+    assert call("time", "fromMadrid", local) == utc
+
+
+def test_and_shown_again(call):
+    assert call("time", "toMadrid", "2026-07-20T10:00:00Z") == "2026-07-20T12:00" and call("time", "toMadrid", "x") == ""
+    assert call("time", "utc", "2026-11-20T23:30:06.123Z") == "2026-11-20 23:30:06 UTC"
+    assert call("time", "madrid", "2026-11-20T23:30:06.123Z") == "21 nov 2026, 00:30:06"
+    assert call("time", "span", 7_200_000) == "2 horas" and call("time", "span", 90_000) == "2 minutos" and call("time", "span", 0) == "0 segundos"
+
+
+# {} of a cause is what docs/receivers.md writes for any value.
+def texts_of_receivers() -> list[str]:
+    rows = re.findall(r"^\| [^|]+ \| ([A-Z][^|]+) \|$", (ROOT / "docs/receivers.md").read_text(), re.M)
+    return [row for row in rows if row.split()[0] in ("No", "El", "La", "Los")]
+
+
+def test_every_text_of_a_failure_has_a_remedy(call):
+    texts = texts_of_receivers()
+    assert len(texts) >= 24
+    for text in texts:
+        remedy = call("remedies", "remedyOf", text)
+        assert remedy["cause"] != text and remedy["remedy"].endswith("."), text
+    assert call("remedies", "remedyOf", "") is None
+    assert call("remedies", "remedyOf", "otra cosa")["cause"] == "otra cosa"
+    for status in (400, 401, 404, 405, 413, 415, 418, 429, 500, 503):
+        assert str(status) in call("remedies", "causeOf", f"El receptor respondió {status}: se espera un 2xx")
+
+
+WEBHOOK = {"activo": True, "motivo": None, "fallaDesde": None, "desactivacion": None, "ultimaEjecucion": "2026-11-25T09:32:00Z", "ultimoError": ""}
+EXPIRED = "El certificado TLS del receptor ha caducado o aún no es válido"
+
+
+@pytest.mark.parametrize("change, kind, words", [
+    ({}, "good", "Funciona El último envío, hoy a las 10:32, se recibió bien."),
+    ({"ultimaEjecucion": None}, "muted", "Sin estrenar Todavía no se le ha enviado nada."),
+    ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED, "desactivacion": "2026-11-27T09:32:00Z"}, "bad",
+     "Falla desde ayer a las 10:32: el certificado caducó o aún no vale. Se desactivará el viernes a las 10:32 si nada cambia."),
+    ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED}, "bad", "Falla desde ayer a las 10:32: el certificado caducó o aún no vale."),
+    ({"ultimoError": "El receptor respondió 500: se espera un 2xx"}, "warning", "Último envío fallido hoy a las 10:32: el receptor falla por dentro (500)."),
+    ({"activo": False, "motivo": "operador"}, "bad", "Desactivado por el operador"), ({"activo": False, "motivo": "http_410"}, "bad", "Desactivado porque su receptor respondió 410"),
+    ({"activo": False, "motivo": "fallos"}, "bad", "Desactivado porque durante días"), ({"activo": False, "motivo": "entidad"}, "warning", "En pausa por decisión de su entidad"),
+    ({"activo": False, "motivo": "otro"}, "bad", "Desactivado No se le envía nada")])
+def test_how_a_webhook_is(call, change, kind, words):
+    state = call("webhook_state", "webhookState", WEBHOOK | change, at(NOW))
+    assert state["kind"] == kind and f"{state['word']} {state['sentence']}".startswith(words)
+
+
+@pytest.mark.parametrize("text", ['{"a":7.50,"b":[1,{"c":[]}],"d":{},"e":"{,:}\\"\\\\"}', "[]", "3", '"x"', '{"id":9223372036854775807}'])
+def test_json_is_laid_out_without_being_read(call, text):
+    laid_out = call("json_text", "pretty", text)
+    assert json.loads(laid_out) == json.loads(text) and re.sub(r"\n *|(?<=:) ", "", laid_out) == text
+
+
+@pytest.mark.parametrize("text", ["}", "", "{", "}{"])
+def test_what_is_no_json_is_shown_as_it_is(call, text):
+    assert call("json_text", "pretty", text) == text
+
+
+@pytest.mark.parametrize("body", ['{"a":"it\'s $HOME `id` \\"x\\" !! \\n"}', "@/etc/passwd", "ñ '' \"\" \\ $(id)", "{}"])
+def test_a_shell_passes_on_what_was_copied(call, tmp_path, body):
+    url = "https://a.example/x[1]{a,b}?q='$(id)'&b=`id`"
+    command = call("curl", "curlOf", url, {"evento": "evaluacion.abierta", "mensaje": "msg_1", "cuerpo": body})
+    curl = tmp_path / "curl"
+    curl.write_text('#!/bin/sh\nprintf "%s\\0" "$@"\n')
+    curl.chmod(0o755)
+    words = subprocess.run(["sh", "-c", command], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=True).stdout.split("\0")
+    assert words[words.index("--data-raw") + 1] == body and words[words.index("--url") + 1] == url and "-g" in words
+    assert "webhook-id: msg_1" in words and len(words) == 15
+
+
+def test_the_hours_of_a_day(call):
+    now = at("2026-11-25T12:10:00Z")
+    one = {"estado": "entregada", "creada": "2026-11-25T12:05:00Z", "entregada": "2026-11-25T12:05:01Z"}
+    hours = call("chart", "byHour", [one, one | {"creada": "2026-11-25T11:59:59Z", "entregada": None, "estado": "fallida"},
+                                     one | {"entregada": None, "estado": "pendiente"}, one | {"creada": "2026-11-20T00:00:00Z"}], now)
+    assert len(hours) == 24 and all(hour["seen"] for hour in hours)
+    assert (hours[23]["entregada"], hours[23]["otra"], hours[22]["fallida"]) == (1, 1, 1)
+    assert sum(hour["entregada"] + hour["otra"] + hour["fallida"] for hour in hours) == 3
+    partial = call("chart", "byHour", [one], now, "2026-11-25T10:30:00Z")
+    assert [hour["seen"] for hour in partial] == [False] * 21 + [True] * 3
+
+
+def test_an_element_takes_no_code_and_leads_nowhere_else(module_page):
+    make = "([name, value]) => import('/apientidades/portal/js/dom.js').then(({el}) => el('a', {[name]: value}).outerHTML).catch((error) => error.message)"
+    for name, value in (("onclick", "alert(1)"), ("style", "color:red"), ("href", "javascript:alert(1)"), ("href", "https://example.org"), ("srcdoc", "x"), ("href", "//x.example")):
+        assert "<a" not in module_page.evaluate(make, [name, value]), (name, value)
+    assert module_page.evaluate(make, ["href", "#/entregas"]) == '<a href="#/entregas"></a>'
+
+
+def test_addresses_of_screens(call):
+    assert call("router", "parseHash", "#/entregas?webhook=1&estado=fallida") == {"path": "/entregas", "query": {"webhook": "1", "estado": "fallida"}}
+    assert call("router", "parseHash", "") == {"path": "/", "query": {}}
+    assert call("router", "link", "/entregas", {"webhook": 1, "estado": "", "cursor": None, "evento": "a&b"}) == "#/entregas?webhook=1&evento=a%26b"
+    assert call("router", "match", "/entregas/:webhook/:entrega", "/entregas/1/806") == {"webhook": "1", "entrega": "806"}
+    for other in ("/entregas/1/8/6", "/entregas/1/x", "/entregas/1/..%2f2", "/entregas/1/"):
+        assert call("router", "match", "/entregas/:webhook/:entrega", other) is None
+
+
+@pytest.mark.parametrize("typed, token", [("  apie_x ", "apie_x"), ("Bearer apie_x", "apie_x"), ("Authorization: Bearer apie_x\n", "apie_x"), ("", "")])
+def test_a_token_as_people_paste_it(call, typed, token):
+    assert call("session", "cleanToken", typed) == token

@@ -1,0 +1,208 @@
+"""Resumen: how each webhook is, what to mend, what waits, and what has not been set up yet."""
+import re
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
+from support.portal import answer, enter, open_portal
+from support.wait import wait_until
+
+LONG = "/" + "ruta-larga-" * 150
+
+
+def card(page, webhook):
+    return page.get_by_role("listitem").filter(has_text=webhook.url)
+
+
+@pytest.fixture
+def life(stack, entity, receiver):
+    """An entity with one webhook that works, one that fails and one that is paused."""
+    good, bad, off = entity.register(), entity.register(), entity.register()
+    receiver.behave(bad.path, Behaviour(status=503))
+    entity.notify()
+    entity.notify("documento.disponible")
+    wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 2 and stack.count_deliveries(bad.id, "fallida") == 2, 30, "two delivered, two failed")
+    assert entity.api("PATCH", f"{BASE}/{off.id}", json_body={"activo": False}).status == 200
+    entity.notify("evaluacion.cerrada")
+    wait_until(lambda: stack.count_deliveries(off.id, "retenida") == 1, 15, "one held")
+    return good, bad, off
+
+
+def test_how_each_webhook_is(browser, life, entity, expect):
+    good, bad, off = life
+    page = open_portal(browser, entity.token)
+    expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
+    expect(card(page, good)).to_contain_text(re.compile("Funciona. El último envío, (hoy|ayer) a las? .*, se recibió bien"))
+    expect(card(page, bad)).to_contain_text(re.compile(r"Falla desde (hoy|ayer) a las? \d\d:\d\d: el receptor falla por dentro \(503\)"))
+    expect(card(page, bad)).to_contain_text("Qué hacer: Es un error de su servidor")
+    expect(card(page, off)).to_contain_text("En pausa por decisión de su entidad")
+    expect(card(page, off)).to_contain_text("1 retenida")
+    expect(card(page, bad).get_by_role("link", name="Ver 2 fallidas")).to_have_attribute("href", f"#/entregas?webhook={bad.id}&estado=fallida")
+    assert page.get_by_role("listitem").filter(has=page.get_by_role("heading")).first.inner_text().find(bad.url) >= 0  # what is wrong first
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
+    picture(page, "resumen")
+
+
+@pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2, dark=True), dict(width=760, dark=True)])
+def test_it_is_read_in_every_way(browser, life, entity, how, expect):
+    page = open_portal(browser, entity.token, **how)
+    expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    picture(page, "resumen-" + "-".join(f"{name}{value}" for name, value in how.items()))
+
+
+def test_the_chart_is_also_a_table_by_keyboard(browser, life, entity, expect):
+    good = life[0]
+    page = open_portal(browser, entity.token)
+    expect(card(page, good).get_by_role("img")).to_have_accessible_name(re.compile("Últimas 24 horas: [23] entregadas, 0 fallidas"))
+    card(page, good).get_by_text("Ver como tabla").focus()
+    page.keyboard.press("Enter")
+    table = card(page, good).get_by_role("table", name="Entregas de las últimas 24 horas")
+    expect(table.get_by_role("columnheader")).to_have_text(["Desde las", "Entregadas", "Fallidas", "Por llegar"])
+    expect(table.get_by_role("row").nth(1)).to_contain_text(re.compile(r"\d\d:00"))
+    page.get_by_role("button", name="Actualizar").click()
+    expect(page.locator("#anuncios")).to_have_text("Resumen actualizado")
+    expect(table).to_be_visible()  # what was opened stays open
+
+
+def test_no_webhook_yet_says_what_to_do_first(browser, entity, expect):
+    page = open_portal(browser, entity.token)
+    expect(page.get_by_role("heading", name="Su entidad no tiene ningún webhook todavía")).to_be_visible()
+    expect(page.get_by_role("link", name="Registrar un webhook")).to_have_attribute("href", "#/webhooks/nuevo")
+    assert_no_barriers(page)
+    picture(page, "resumen-vacio")
+    reader = open_portal(browser, entity.issue_token("--read-only"))
+    expect(reader.get_by_text("Su token es de solo lectura: lo tiene que registrar quien tenga otro.")).to_be_visible()
+    expect(reader.get_by_role("link", name="Registrar un webhook")).to_have_count(0)
+
+
+def test_a_webhook_that_nothing_was_sent_to(browser, entity, expect):
+    webhook = entity.register()
+    page = open_portal(browser, entity.token)
+    expect(card(page, webhook)).to_contain_text("Sin estrenar. Todavía no se le ha enviado nada")
+
+
+@pytest.mark.parametrize("reason, words", [
+    ("operador", "Desactivado por el operador del servicio: solo él puede reactivarlo"), ("http_410", "Desactivado porque su receptor respondió 410"),
+    ("fallos", "Desactivado porque durante días no hubo más que fallos")])
+def test_why_one_is_deactivated(browser, entity, stack, expect, reason, words):
+    webhook = entity.register()
+    if reason == "operador":
+        stack.admin("webhook", "disable", webhook.id)
+    else:
+        stack.sql(f"UPDATE webhooks SET activo = 0, motivo = '{reason}' WHERE id = {webhook.id}")
+    page = open_portal(browser, entity.token)
+    expect(card(page, webhook)).to_contain_text(words)
+
+
+def test_when_it_will_be_deactivated(browser, entity, expect):
+    webhook = entity.register()
+    page = browser.page("/apientidades/portal/")
+    shown = entity.api("GET", f"{BASE}/{webhook.id}").json()
+    answer(page, "GET", f"webhooks/{webhook.id}", 200, shown | {
+        "fallaDesde": "2020-01-01T09:32:00.000Z", "desactivacion": "2020-01-06T09:32:00.000Z", "ultimoError": "El certificado TLS del receptor ha caducado o aún no es válido"})
+    enter(page, entity.token)
+    expect(card(page, webhook)).to_contain_text(
+        "Falla desde el 1 ene 2020 a las 10:32: el certificado caducó o aún no vale. Se desactivará el 6 ene 2020 a las 10:32 si nada cambia.")
+
+
+def test_what_others_wrote_is_shown_as_text(browser, entity, expect):
+    webhook = entity.register()
+    page = browser.page("/apientidades/portal/", width=320)
+    markup = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    url = f"https://receptor.test/{markup}\u202e{LONG}"
+    shown = entity.api("GET", f"{BASE}/{webhook.id}").json()
+    answer(page, "GET", f"webhooks/{webhook.id}", 200, shown | {"url": url, "ultimoError": markup, "ultimaEjecucion": "2026-11-25T10:00:00.000Z", "fallaDesde": "2026-11-25T10:00:00.000Z"})
+    enter(page, entity.token)
+    expect(page.get_by_role("heading", level=2)).to_contain_text(markup)
+    expect(page.get_by_role("listitem").filter(has=page.get_by_role("heading"))).to_contain_text(f": {markup}")
+    assert page.locator("main img, main script").count() == 0
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+
+
+def test_it_is_asked_again_at_a_bounded_pace_and_not_while_hidden(browser, entity, expect):
+    entity.register()
+    page = browser.page()
+    page.clock.install()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/webhooks") else None)
+    page.goto("/apientidades/portal/")
+    enter(page, entity.token)
+    expect(page.get_by_text("Se actualiza solo cada minuto")).to_be_visible()
+    before = len(asked)
+    page.clock.run_for(59_000)
+    assert len(asked) == before
+    with page.expect_response("**/estadisticas?ventana=7d"):
+        page.clock.run_for(2_000)
+    expect(page.get_by_text("Se actualiza solo cada minuto")).to_be_visible()
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true}); document.dispatchEvent(new Event('visibilitychange'))")
+    asked.clear()
+    page.clock.run_for(600_000)
+    assert asked == []
+    with page.expect_response("**/estadisticas?ventana=7d"):
+        page.evaluate("Object.defineProperty(document, 'hidden', {value: false, configurable: true}); document.dispatchEvent(new Event('visibilitychange'))")
+
+
+@pytest.mark.parametrize("status, headers, title", [
+    (429, {"Retry-After": "7"}, "Demasiadas peticiones"), (503, {"Retry-After": "7"}, "El servicio no está disponible")])
+def test_a_refusal_is_counted_down_and_then_asked_again(browser, entity, expect, status, headers, title):
+    webhook = entity.register()
+    page = browser.page()
+    page.clock.install()
+    page.goto("/apientidades/portal/")
+    enter(page, entity.token)
+    expect(card(page, webhook)).to_be_visible()
+    answer(page, "GET", "webhooks", status, headers=headers, times=1)
+    page.get_by_role("button", name="Actualizar").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text(title)
+    expect(alert.get_by_role("button", name="Reintentar")).to_have_attribute("aria-disabled", "true")
+    expect(card(page, webhook)).to_be_visible()  # what was there stays
+    page.clock.run_for(3_000)
+    expect(alert).to_contain_text("dentro de 4 s")
+    assert_no_barriers(page)
+    page.clock.run_for(5_000)
+    expect(alert).to_have_count(0)
+
+
+def test_a_token_that_ends_in_the_midst_of_it_is_asked_for_again(browser, entity, stack, expect):
+    webhook = entity.register()
+    page = open_portal(browser, entity.token)
+    expect(card(page, webhook)).to_be_visible()
+    token = next(one for one in stack.admin("token", "list") if one["entidad_id"] == entity.id)
+    stack.admin("token", "revoke", token["id"])
+    page.get_by_role("button", name="Actualizar").click()
+    dialog = page.get_by_role("dialog", name="Hace falta otro token")
+    expect(dialog).to_contain_text("ha caducado o ha sido revocado")
+    assert_no_barriers(page)
+    picture(page, "otro-token")
+    dialog.get_by_label("Token de acceso").fill(entity.issue_token())
+    page.keyboard.press("Enter")
+    expect(dialog).to_have_count(0)
+    expect(page.locator("#anuncios")).to_have_text("Resumen actualizado")
+    expect(page.get_by_role("button", name="Actualizar")).to_be_focused()
+
+
+def test_leaving_the_question_for_another_token(browser, entity, stack, expect):
+    page = open_portal(browser, entity.token)
+    page.get_by_role("heading", name="Su entidad no tiene").wait_for()
+    token = next(one for one in stack.admin("token", "list") if one["entidad_id"] == entity.id)
+    stack.admin("token", "revoke", token["id"])
+    page.get_by_role("button", name="Actualizar").click()
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("alert")).to_contain_text("El token no vale")
+
+
+def test_by_keyboard_from_the_summary_to_what_failed(browser, life, entity, expect):
+    page = open_portal(browser, entity.token)
+    expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
+    tab_to(page, "Ver 2 fallidas")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Entregas")).to_be_focused()
+    expect(page.get_by_role("table").get_by_role("row")).to_have_count(3)

@@ -1,0 +1,33 @@
+"""The portal as a person of an entity uses it."""
+from __future__ import annotations
+
+import json
+
+from support.browser import API, Browser
+
+PORTAL = "/apientidades/portal/"
+
+
+def open_portal(browser: Browser, token: str | None = None, place: str = "", **how):
+    """The portal at a place ("#/entregas"), entered with a token if there is one."""
+    page = browser.page(PORTAL + place, **how)
+    if token:
+        enter(page, token)
+    return page
+
+
+def enter(page, token: str) -> None:
+    page.get_by_label("Token de acceso").fill(token)
+    page.get_by_role("button", name="Entrar").click()
+    page.get_by_role("button", name="Salir").wait_for()
+
+
+def answer(page, method: str, path: str, status: int, body=None, headers: dict | None = None, times: int | None = None) -> None:
+    """What the API answers this page from now on (`times` times), at a path below /apientidades/v1 with * for anything."""
+    def fulfil(route):
+        if route.request.method != method:
+            return route.fallback()
+        text = json.dumps(body if body is not None else {"message": f"Respuesta {status} de la prueba"})
+        route.fulfill(status=status, body=text, headers={"Content-Type": "application/json; charset=utf-8", **(headers or {})})
+
+    page.route(f"**{API}{path.lstrip('/')}", fulfil, times=times)

@@ -1,0 +1,126 @@
+// The API, with every error as a value. The token is in memory alone: it goes with the tab.
+
+export const BASE = "/apientidades/v1";
+const TIMEOUT_MS = 20_000;
+
+/**
+ * @typedef {object} Answer
+ * @property {boolean} ok
+ * @property {string} kind "ok", or what is wrong: see KINDS; "network", "timeout", "aborted" where nothing came
+ * @property {number} status 0 where nothing came
+ * @property {any} data the body, where it is JSON
+ * @property {string} message a sentence in Spanish, where not ok
+ * @property {number} retryAfter seconds, or 0
+ * @property {string | null} etag
+ * @property {string | null} requestId
+ */
+
+const KINDS = {
+  400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "notFound", 409: "conflict", 412: "precondition", 422: "conflict", 429: "tooMany",
+  502: "unavailable", 503: "unavailable", 504: "unavailable",
+};
+
+const OWN_WORDS = {
+  network: "No hay conexión con el servicio: compruebe su red.",
+  timeout: "El servicio no ha respondido a tiempo.",
+  aborted: "Se dejó de esperar la respuesta.",
+  error: "El servicio ha respondido algo que no se entiende.",
+};
+
+/**
+ * @param {object} means
+ * @param {() => string} means.token
+ * @param {(message: string) => Promise<boolean>} means.askForToken shows that the token is no longer good; true once there is another
+ * @param {(headers: Headers) => void} [means.onHeaders]
+ * @param {typeof fetch} [means.fetch]
+ */
+export function createApi({ token, askForToken, onHeaders = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {
+  /**
+   * @param {string} method
+   * @param {string} path below /apientidades/v1
+   * @param {object} [how]
+   * @param {Object<string, any>} [how.query] empty values are left out
+   * @param {any} [how.body] sent as JSON
+   * @param {Object<string, string>} [how.headers]
+   * @param {AbortSignal} [how.signal]
+   * @param {number} [how.timeout] milliseconds
+   * @param {boolean} [how.ask] false: a 401 is given back at once
+   * @returns {Promise<Answer>}
+   */
+  async function request(method, path, how = {}) {
+    for (;;) {
+      const used = token();
+      const answer = await send(fetch, method, path, how, used);
+      if (answer.headers) onHeaders(answer.headers);
+      // A 401 says that nothing was done: once there is another token, the same is asked again, and what was typed is kept.
+      const retried = answer.kind === "unauthorized" && how.ask !== false && (token() !== used || (await askForToken(answer.message)));
+      if (!retried || how.signal?.aborted) return answer;
+    }
+  }
+  return {
+    request,
+    /** @param {string} path @param {object} [query] @param {AbortSignal} [signal] */
+    get: (path, query, signal) => request("GET", path, { query, signal }),
+  };
+}
+
+async function send(fetch, method, path, how, token) {
+  const stop = new AbortController();
+  const abort = () => stop.abort("aborted");
+  if (how.signal?.aborted) return failure("aborted");
+  how.signal?.addEventListener("abort", abort);
+  const timer = setTimeout(() => stop.abort("timeout"), how.timeout ?? TIMEOUT_MS);
+  try {
+    const response = await fetch(BASE + path + queryText(how.query), {
+      method,
+      headers: headersOf(how, token),
+      body: how.body === undefined ? undefined : typeof how.body === "string" ? how.body : JSON.stringify(how.body),
+      signal: stop.signal,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+    });
+    return read(response, await response.text());
+  } catch {
+    return failure(stop.signal.aborted ? String(stop.signal.reason) : "network");
+  } finally {
+    clearTimeout(timer);
+    how.signal?.removeEventListener("abort", abort);
+  }
+}
+
+function headersOf(how, token) {
+  const headers = { Accept: "application/json", Authorization: `Bearer ${token}` };
+  if (how.body !== undefined) headers["Content-Type"] = "application/json";
+  return { ...headers, ...how.headers };
+}
+
+export function queryText(query = {}) {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+}
+
+function read(response, text) {
+  const data = parse(text);
+  const about = {
+    headers: response.headers, status: response.status, data, etag: response.headers.get("ETag"), requestId: response.headers.get("X-Request-Id"),
+    retryAfter: seconds(response.headers.get("Retry-After")),
+  };
+  if (response.ok && data !== undefined) return { ok: true, kind: "ok", message: "", ...about };
+  const kind = response.ok ? "error" : KINDS[response.status] ?? "error";
+  const told = typeof data?.message === "string" ? data.message : OWN_WORDS.error;
+  return { ok: false, kind, message: told, ...about };
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const seconds = (header) => (/^\d{1,9}$/.test(header ?? "") ? Number(header) : 0);
+
+const failure = (kind) => ({ ok: false, kind, status: 0, data: undefined, message: OWN_WORDS[kind] ?? OWN_WORDS.network, retryAfter: 0, etag: null, requestId: null, headers: null });

@@ -1,0 +1,60 @@
+// The last 24 hours by the hour: a small drawing for the eye, and the same as a table.
+import { el } from "./dom.js";
+import { madridHour } from "./time.js";
+import { count } from "./words.js";
+
+const HOUR = 3_600_000;
+const HEIGHT = 48;
+const SLOT = 10;
+
+/** @typedef {{start: number, entregada: number, fallida: number, otra: number, seen: boolean}} Hour */
+
+/**
+ * @param {{creada: string, estado: string, entregada: string | null}[]} deliveries
+ * @param {number} now
+ * @param {string | null} seenFrom the oldest that was looked at, where not all were
+ * @returns {Hour[]} 24 of them, the last one is the present one
+ */
+export function byHour(deliveries, now, seenFrom = null) {
+  const first = Math.floor(now / HOUR) * HOUR - 23 * HOUR;
+  const hours = Array.from({ length: 24 }, (_, i) => ({ start: first + i * HOUR, entregada: 0, fallida: 0, otra: 0, seen: !seenFrom || first + (i + 1) * HOUR > Date.parse(seenFrom) }));
+  for (const { creada, estado, entregada } of deliveries) {
+    const hour = hours[Math.floor((Date.parse(creada) - first) / HOUR)];
+    if (hour) hour[entregada ? "entregada" : estado === "fallida" ? "fallida" : "otra"] += 1;
+  }
+  return hours;
+}
+
+const total = (hours, what) => hours.reduce((sum, hour) => sum + hour[what], 0);
+
+/** @param {Hour[]} hours @param {string} id of the table's disclosure @param {boolean} whole whether all deliveries of the time were counted */
+export function dayChart(hours, id, whole) {
+  const most = Math.max(1, ...hours.map((hour) => hour.entregada + hour.fallida + hour.otra));
+  const words = `${count(total(hours, "entregada"), "entregada")}, ${count(total(hours, "fallida"), "fallida")} y ${total(hours, "otra")} por llegar${whole ? "" : ", de las más recientes"}`;
+  return el("div", { class: "chart" },
+    el("svg", { viewBox: `0 0 ${24 * SLOT} ${HEIGHT + 2}`, role: "img", "aria-label": `Últimas 24 horas: ${words}.`, preserveAspectRatio: "none", class: "bars" },
+      hours.map((hour, i) => bars(hour, i * SLOT, most)), el("line", { x1: 0, x2: 24 * SLOT, y1: HEIGHT + 1, y2: HEIGHT + 1, class: "axis" })),
+    el("p", { class: "axis-words", "aria-hidden": "true" }, el("span", {}, "hace 24 h"), el("span", { class: "legend" }, el("span", { class: "key good" }, "entregadas"), el("span", { class: "key bad" }, "fallidas"), el("span", { class: "key other" }, "por llegar")), el("span", {}, "ahora")),
+    el("details", { id, class: "chart-table" }, el("summary", {}, "Ver como tabla"), table(hours), !whole && el("p", { class: "muted small" }, "Se han contado las más recientes; las horas anteriores se marcan como no contadas.")));
+}
+
+function bars(hour, x, most) {
+  if (!hour.seen) return el("rect", { x: x + 1, y: HEIGHT - 3, width: SLOT - 2, height: 3, class: "unseen" });
+  const height = (number) => (number === 0 ? 0 : Math.max(2, (number / most) * (HEIGHT - 4)));
+  let y = HEIGHT;
+  return [["entregada", "good"], ["otra", "other"], ["fallida", "bad"]].map(([what, kind]) => {
+    const h = height(hour[what]);
+    y -= h;
+    return h > 0 && el("rect", { x: x + 1, y, width: SLOT - 2, height: h, class: `bar-${kind}` });
+  });
+}
+
+function table(hours) {
+  const rows = hours.filter((hour) => !hour.seen || hour.entregada + hour.fallida + hour.otra > 0).reverse();
+  if (!rows.length) return el("p", {}, "No hubo ninguna.");
+  return el("table", {},
+    el("caption", { class: "hidden" }, "Entregas de las últimas 24 horas, por hora de creación"),
+    el("thead", {}, el("tr", {}, ["Desde las", "Entregadas", "Fallidas", "Por llegar"].map((name, i) => el("th", { scope: "col", class: i && "number" }, name)))),
+    el("tbody", {}, rows.map((hour) => el("tr", {}, el("th", { scope: "row" }, el("time", { datetime: new Date(hour.start).toISOString() }, madridHour(hour.start))),
+      hour.seen ? ["entregada", "fallida", "otra"].map((what) => el("td", { class: "number" }, hour[what])) : el("td", { colspan: 3 }, "sin contar")))));
+}

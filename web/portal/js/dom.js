@@ -1,0 +1,79 @@
+// Elements from values. Text only ever becomes text nodes: nothing here, and nothing in the portal, reads markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_TAGS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", "title"]);
+
+/** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
+
+/**
+ * el("a", {href: "#/entregas", class: "button", onclick: open}, "Ver entregas"). A value of null, undefined or false leaves the attribute out, true
+ * writes it empty; a function is a listener.
+ * @param {string} tag
+ * @param {Object<string, any>} [attributes]
+ * @param {...Child} children
+ * @returns {any}
+ */
+export function el(tag, attributes = {}, ...children) {
+  const node = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) setAttribute(node, name, value);
+  append(node, children);
+  return node;
+}
+
+function setAttribute(node, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (typeof value === "function") {
+    node.addEventListener(name.replace(/^on/, ""), value);
+    return;
+  }
+  if (/^on|^style$|^srcdoc$/i.test(name)) throw new Error(`${name} is no attribute of ours`);
+  if (/^(href|src|action|formaction)$/i.test(name) && !/^(#|\/apientidades\/)/.test(value)) throw new Error(`${name} leads elsewhere`);
+  node.setAttribute(name, value === true ? "" : String(value));
+}
+
+function append(node, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere where it is long. */
+export const foreign = (text) => el("bdi", { dir: "auto", class: "foreign" }, text);
+
+/** A URL, with its host where the eye finds it. */
+export function urlOf(url) {
+  const [, scheme, host, rest] = /^(https:\/\/)([^/?]*)(.*)$/s.exec(url) ?? ["", "", url, ""];
+  return el("bdi", { class: "foreign url" }, el("span", {}, scheme), el("strong", {}, host), el("span", {}, rest));
+}
+
+/**
+ * Shows these children instead of those before. What is the same stays, so that nothing moves under a reader; where it is not, the focus and what was
+ * opened are found again by their ids.
+ * @param {Element} parent
+ * @param {...Child} children
+ */
+export function replace(parent, ...children) {
+  const next = document.createDocumentFragment();
+  append(next, children);
+  if (sameNodes(parent.childNodes, next.childNodes)) return;
+  const active = parent.contains(document.activeElement) ? document.activeElement : null;
+  const focusedId = active?.id;
+  const opened = [...parent.querySelectorAll("details[open][id]")].map((one) => one.id);
+  parent.replaceChildren(next);
+  for (const id of opened) {
+    const details = document.getElementById(id);
+    if (details && parent.contains(details)) details.setAttribute("open", "");
+  }
+  const again = focusedId && document.getElementById(focusedId);
+  if (again && parent.contains(again)) again.focus({ preventScroll: true });
+}
+
+function sameNodes(before, after) {
+  if (before.length !== after.length) return false;
+  return [...before].every((node, i) => node.isEqualNode(after[i]) && !(node instanceof Element && node.querySelector("button, input, select, textarea, form")));
+}
+
+let ids = 0;
+/** An id that nothing else on the page has. */
+export const freshId = (prefix = "id") => `${prefix}-${++ids}`;

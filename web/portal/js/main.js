@@ -1,0 +1,82 @@
+// Puts the portal together. Nothing is asked of the API before a token is given: the first screen is drawn at once.
+import { announce } from "./announce.js";
+import { createApi } from "./api.js";
+import { el, replace } from "./dom.js";
+import { createRouter, link } from "./router.js";
+import { routes } from "./routes.js";
+import { createSession } from "./session.js";
+import { askForToken, enterScreen } from "./screens/enter.js";
+import { Clock, zoneNote } from "./time.js";
+
+const NAME = "Portal de avisos";
+const root = /** @type {Element} */ (document.getElementById("contenido"));
+
+/**
+ * What every screen is given: screen(portal, place).
+ * @typedef {object} Portal
+ * @property {ReturnType<typeof createApi>} api
+ * @property {ReturnType<typeof createSession>} session
+ * @property {Clock} clock
+ * @property {(text: string) => void} announce
+ * @property {(hash: string) => void} go
+ * @property {(hash: string) => void} rename
+ * @property {() => void} show draws the screen again
+ * @property {(headers: Headers) => void} learn
+ */
+const session = createSession();
+const clock = new Clock();
+const api = createApi({
+  token: () => session.token,
+  askForToken: (message) => askForToken(portal, message),
+  onHeaders: learn,
+});
+
+const router = createRouter({
+  name: NAME,
+  root,
+  routes: routes.map(({ pattern, screen }) => ({ pattern, screen: (place) => (session.open ? screen(portal, place) : enterScreen(portal, place)) })),
+});
+/** @type {Portal} */
+const portal = { api, session, clock, announce, learn, go: router.go, rename: router.rename, show: router.show };
+
+/** @param {Headers} headers of any answer */
+function learn(headers) {
+  clock.learn(headers.get("Date"));
+  showNotes();
+}
+
+function showNotes() {
+  const notes = [clock.warning(), zoneNote()].filter(Boolean);
+  replace(document.getElementById("notas"), notes.map((note) => el("p", { class: "notice warning" }, note)));
+}
+
+function showSession() {
+  for (const part of document.querySelectorAll("[data-session]")) part.toggleAttribute("hidden", !session.open);
+  document.querySelector("[data-read-only]")?.toggleAttribute("hidden", !(session.open && session.readOnly));
+}
+
+function showWhere() {
+  const here = location.hash.split("?")[0] || link("/");
+  for (const one of document.querySelectorAll("#menu a")) {
+    const its = one.getAttribute("href") ?? "";
+    const current = its === link("/") ? here === its : here.startsWith(its);
+    if (current) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
+  }
+}
+
+document.getElementById("salir")?.addEventListener("click", () => {
+  session.end();
+  router.go(link("/"));
+});
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  const main = /** @type {HTMLElement} */ (root);
+  main.focus();
+});
+session.onChange(showSession);
+addEventListener("hashchange", showWhere);
+showSession();
+showWhere();
+showNotes();
+router.show({ first: true });

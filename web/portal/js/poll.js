@@ -1,0 +1,51 @@
+// Asks again at a bounded pace: slower while it fails, not at all while the page is hidden, never twice at a time.
+
+const SLOWEST_MS = 300_000;
+
+/**
+ * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask `done` ends it; `wait`: not again before so many milliseconds
+ * @param {object} how
+ * @param {number} how.every milliseconds from an answer to the next question
+ * @param {AbortSignal} how.signal
+ * @param {boolean} [how.now] asks at once, too
+ * @returns {{now: () => Promise<void>}} now() asks at once
+ */
+export function poll(ask, { every, signal, now = false }) {
+  let timer = 0;
+  let failures = 0;
+  let running = null;
+  let ended = false;
+
+  async function once() {
+    clearTimeout(timer);
+    const answer = (await ask()) ?? { ok: true };
+    failures = answer.ok ? 0 : failures + 1;
+    ended = Boolean(answer.done);
+    plan(Math.max(Math.min(every * 2 ** failures, SLOWEST_MS), (answer.retryAfter ?? 0) * 1000, answer.wait ?? 0));
+  }
+
+  function plan(ms) {
+    clearTimeout(timer);
+    if (!signal.aborted && !ended && !document.hidden) timer = setTimeout(run, ms);
+  }
+
+  function run() {
+    if (signal.aborted || ended) return Promise.resolve();
+    running ??= once().finally(() => (running = null));
+    return running;
+  }
+
+  function visibility() {
+    clearTimeout(timer);
+    if (!document.hidden) run();
+  }
+
+  document.addEventListener("visibilitychange", visibility);
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", visibility);
+  });
+  if (now) run();
+  else plan(every);
+  return { now: run };
+}

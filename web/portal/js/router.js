@@ -1,0 +1,117 @@
+// Screens by the fragment of the address: "#/entregas?webhook=1". Nothing of it reaches the server.
+import { queryText } from "./api.js";
+
+/**
+ * @typedef {object} Place
+ * @property {string} path
+ * @property {Object<string, string>} params from the pattern
+ * @property {Object<string, string>} query
+ * @property {AbortSignal} signal aborted when the screen is left
+ * @property {Element} root where the screen draws
+ * @property {(text: string) => void} title names screen and page
+ */
+
+/** An address within the portal. @param {string} path @param {object} [query] */
+export const link = (path, query = {}) => `#${path}${queryText(query)}`;
+
+/** @returns {{path: string, query: Object<string, string>}} */
+export function parseHash(hash) {
+  const [path, query = ""] = (hash.replace(/^#/, "") || "/").split(/\?(.*)/s);
+  return { path, query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** match("/entregas/:webhook/:entrega", "/entregas/1/806"): the parameters, or null. Those are numbers. */
+export function match(pattern, path) {
+  const names = [];
+  const regex = pattern.replace(/:(\w+)/g, (_, name) => names.push(name) && "([0-9]{1,19})");
+  const found = new RegExp(`^${regex}$`).exec(path);
+  return found && Object.fromEntries(names.map((name, i) => [name, found[i + 1]]));
+}
+
+/**
+ * @param {object} means
+ * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last one is for what nothing matches
+ * @param {Element} means.root
+ * @param {string} means.name of the portal, for the page's title
+ */
+export function createRouter({ routes, root, name }) {
+  let leave = new AbortController();
+  let byLink = true;
+  const left = new Map(); // where one was on each screen: for Back
+
+  function find(path) {
+    for (const route of routes) {
+      const params = match(route.pattern, path);
+      if (params) return { screen: route.screen, params };
+    }
+    return { screen: routes[routes.length - 1].screen, params: {} };
+  }
+
+  let current = null;
+  function remember() {
+    if (current !== null) left.set(current, { y: scrollY, id: document.activeElement?.id });
+  }
+
+  async function show({ first = false } = {}) {
+    leave.abort();
+    leave = new AbortController();
+    const { signal } = leave;
+    const back = !byLink && left.get(location.hash);
+    byLink = false;
+    current = location.hash;
+    const { path, query } = parseHash(location.hash);
+    const { screen, params } = find(path);
+    root.replaceChildren();
+    const place = { path, params, query, signal, root, title: (text) => (document.title = `${text} · ${name}`) };
+    const drawn = screen(place);
+    if (!first && !back) startOf(root);
+    await drawn;
+    if (back && !signal.aborted) returnTo(back);
+  }
+
+  function startOf(root) {
+    scrollTo(0, 0);
+    const heading = root.querySelector("h1");
+    heading?.setAttribute("tabindex", "-1");
+    heading?.focus({ preventScroll: true });
+  }
+
+  function returnTo({ y, id }) {
+    scrollTo(0, y);
+    const was = id && document.getElementById(id);
+    if (was) was.focus({ preventScroll: true });
+    else startOfWithoutScroll();
+  }
+  function startOfWithoutScroll() {
+    const heading = root.querySelector("h1");
+    heading?.setAttribute("tabindex", "-1");
+    heading?.focus({ preventScroll: true });
+  }
+
+  history.scrollRestoration = "manual";
+  document.addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest("a[href^='#/']")) {
+      byLink = true;
+      remember();
+    }
+  }, true);
+  addEventListener("scroll", remember, { passive: true });
+  document.addEventListener("focusin", remember);
+  addEventListener("hashchange", () => show());
+
+  return {
+    show,
+    /** @param {string} hash from link() */
+    go(hash) {
+      byLink = true;
+      remember();
+      if (location.hash === hash) show();
+      else location.hash = hash;
+    },
+    /** Another address for the same screen, without a step in the history. */
+    rename(hash) {
+      history.replaceState(null, "", hash);
+      current = hash;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+// The screens, by their address. The last one is for addresses that nothing matches.
+import { deliveriesScreen } from "./screens/deliveries.js";
+import { deliveryScreen } from "./screens/delivery.js";
+import { missingScreen } from "./screens/missing.js";
+import { summaryScreen } from "./screens/summary.js";
+
+export const routes = [
+  { pattern: "/", screen: summaryScreen },
+  { pattern: "/entregas", screen: deliveriesScreen },
+  { pattern: "/entregas/:webhook/:entrega", screen: deliveryScreen },
+  { pattern: ".*", screen: missingScreen },
+];

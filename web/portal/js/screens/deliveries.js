@@ -1,0 +1,166 @@
+// Entregas: what was sent to one webhook, newest first, a page at a time. The page is in the address: Back, a reload and a bookmark lead to the same place.
+import { el, foreign, replace, urlOf } from "../dom.js";
+import { field, judge } from "../field.js";
+import { poll } from "../poll.js";
+import { notice, problemBox } from "../problem.js";
+import { causeOf } from "../remedies.js";
+import { link } from "../router.js";
+import { fromMadrid, madridCompact, timeElement, toMadrid, when } from "../time.js";
+import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
+
+const LIMIT = 50;
+const LOOKS = 5; // requests for one page: a page of the API may be short, or empty, and not the last
+const EVERY_MS = 30_000;
+const before = new Map(); // the cursors that led to a page, for "Más recientes"
+
+export async function deliveriesScreen(portal, place) {
+  place.title("Entregas");
+  const whose = el("p", { class: "muted" });
+  const filters = el("div");
+  const fresh = el("div", { role: "status" });
+  const body = el("div", { id: "entregas" }, el("p", { class: "loading" }, "Consultando…"));
+  replace(place.root, el("h1", {}, "Entregas"), whose, filters, fresh, body);
+  const webhooks = await portal.api.get("/webhooks", {}, place.signal);
+  if (place.signal.aborted) return;
+  if (!webhooks.ok) return replace(body, problemBox(webhooks, { retry: portal.show, auto: true }));
+  if (!webhooks.data.length) return replace(body, notice("info", el("p", {}, "Su entidad no tiene webhooks, y por eso no hay entregas. ", el("a", { href: link("/") }, "Por dónde empezar"))));
+  const chosen = webhooks.data.find(({ id }) => String(id) === place.query.webhook) ?? webhooks.data[0];
+  replace(whose, urlOf(chosen.url));
+  replace(filters, filterForm(portal, place, webhooks.data, chosen));
+  const list = listOf(portal, place, chosen.id, { body, fresh });
+  await list.load();
+  poll(list.refresh, { every: EVERY_MS, signal: place.signal });
+}
+
+function filterForm(portal, { query }, webhooks, chosen) {
+  const options = (pairs, selected) => pairs.map(([value, words]) => el("option", { value, selected: value === selected }, words));
+  const select = (id, label, pairs, selected) => field({ label, attributes: { id }, control: el("select", { name: id }, options(pairs, selected)) });
+  const webhook = select("webhook", "Webhook", webhooks.map(({ id, url }) => [String(id), short(url)]), String(chosen.id));
+  const estado = select("estado", "Estado", [["", "Todos"], ...Object.entries(STATES).map(([name, [word]]) => [name, word])], query.estado ?? "");
+  const evento = select("evento", "Evento", [["", "Todos"], ...Object.entries(EVENTS)], query.evento ?? "");
+  const time = (id, label) => field({ label, attributes: { id, type: "datetime-local", value: toMadrid(query[id] ?? "") } });
+  const desde = time("desde", "Creadas desde");
+  const hasta = time("hasta", "y antes de");
+  const submit = (event) => {
+    event.preventDefault();
+    const from = fromMadrid(desde.value());
+    const to = fromMadrid(hasta.value());
+    const wrong = from && to && from > to ? "No puede ser posterior al otro." : "";
+    if (judge([[desde, wrong]])) portal.go(link("/entregas", { webhook: webhook.value(), estado: estado.value(), evento: evento.value(), desde: from, hasta: to }));
+  };
+  const narrowed = ["estado", "evento", "desde", "hasta"].some((name) => query[name]);
+  return el("details", { class: "card", id: "filtros", open: narrowed || matchMedia("(min-width: 44rem)").matches }, el("summary", {}, "Filtros"),
+    el("form", { class: "filters", onsubmit: submit, novalidate: true }, webhook.node, estado.node, evento.node, desde.node, hasta.node,
+      el("div", { class: "actions" }, el("button", { type: "submit", class: "button primary", id: "filtrar" }, "Filtrar"),
+        narrowed && el("a", { class: "button quiet", id: "quitar", href: link("/entregas", { webhook: chosen.id }) }, "Quitar los filtros"))));
+}
+
+const short = (url) => (url.length > 70 ? `${url.slice(0, 67)}…` : url);
+
+/** One page of the list: loads it, and asks again without moving what is read. */
+function listOf(portal, place, webhook, { body, fresh }) {
+  const { estado, evento, desde, hasta, cursor = "" } = place.query;
+  const filter = { estado, evento, desde, hasta };
+  const path = `/webhooks/${webhook}/entregas`;
+  const here = (more) => link("/entregas", { webhook, ...filter, ...more });
+  let shown = [];
+  let next = null;
+
+  /** Goes on while the API's pages are short, up to LOOKS times. */
+  async function collect(from) {
+    const found = [];
+    let at = from;
+    for (let looks = 0; looks < LOOKS; ++looks) {
+      const answer = await portal.api.get(path, { ...filter, limite: LIMIT - found.length, cursor: at }, place.signal);
+      if (!answer.ok) return answer;
+      found.push(...answer.data.entregas);
+      at = answer.data.siguiente;
+      if (!at || found.length >= LIMIT) break;
+    }
+    return { ok: true, kind: "ok", found, next: at };
+  }
+
+  async function load() {
+    const answer = await collect(cursor);
+    if (place.signal.aborted) return;
+    if (!answer.ok) return replace(body, wrongPage(answer));
+    shown = answer.found;
+    next = answer.next;
+    if (next) before.set(here({ cursor: next }), location.hash);
+    draw();
+    portal.announce(shown.length ? `${count(shown.length, "entrega")} en esta página` : "Ninguna entrega");
+  }
+
+  function wrongPage(answer) {
+    if (answer.kind === "invalid" && cursor) return notice("warning", el("p", {}, "Esta página ya no existe."), el("a", { class: "button", href: here({}) }, "Ver las más recientes"));
+    return problemBox(answer, { retry: load, auto: true, id: "problema" });
+  }
+
+  function draw() {
+    const now = portal.clock.now();
+    replace(body, shown.length ? table(shown, webhook, now) : nothing(), pages());
+  }
+
+  function nothing() {
+    if (next) return notice("info", el("p", {}, "Hasta aquí no hay ninguna con esos filtros, pero quedan entregas por mirar."));
+    const narrowed = Object.values(filter).some(Boolean);
+    return notice("info", el("p", {}, narrowed ? "No hay ninguna entrega con esos filtros." : "A este webhook no se le ha enviado nada todavía."));
+  }
+
+  function pages() {
+    if (!next && !cursor) return null;
+    const newer = before.get(location.hash) ?? here({});
+    return el("nav", { class: "pages", "aria-label": "Páginas" },
+      cursor && el("a", { class: "button", id: "mas-recientes", href: newer }, "← Más recientes"),
+      cursor && newer !== here({}) && el("a", { class: "button quiet", id: "primeras", href: here({}) }, "Las primeras"),
+      next && el("a", { class: "button", id: "mas-antiguas", href: here({ cursor: next }) }, shown.length ? "Más antiguas →" : "Seguir buscando →"));
+  }
+
+  /** States change in place. What is new waits behind a button: the list does not move under whoever reads it. */
+  async function refresh() {
+    const answer = await collect(cursor);
+    if (!answer.ok || place.signal.aborted) return answer;
+    const known = new Set(shown.map(({ id }) => id));
+    const changed = new Map(answer.found.map((one) => [one.id, one]));
+    const newer = cursor ? [] : answer.found.filter(({ id }) => !known.has(id) && (shown.length === 0 || id > shown[0].id));
+    shown = shown.map((one) => changed.get(one.id) ?? one);
+    draw();
+    replace(fresh, newer.length > 0 && el("button", { type: "button", class: "button fresh", id: "nuevas", onclick: () => {
+      shown = answer.found;
+      next = answer.next;
+      replace(fresh);
+      draw();
+      body.querySelector("a")?.focus();
+    } }, `Hay ${newer.length >= LIMIT ? `${LIMIT} o más entregas nuevas` : count(newer.length, "entrega nueva", "entregas nuevas")}: verlas`));
+    return answer;
+  }
+
+  return { load, refresh };
+}
+
+// With roles, because on a telephone the rows are laid out as cards, and some browsers then forget that it is a table.
+function table(deliveries, webhook, now) {
+  const head = ["Creada", "Evento", "Estado", "Intentos", "Qué pasó"];
+  return el("table", { class: "deliveries", role: "table" },
+    el("caption", { class: "hidden" }, "Entregas, las más recientes primero"),
+    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head.map((name) => el("th", { scope: "col", role: "columnheader" }, name)))),
+    el("tbody", { role: "rowgroup" }, deliveries.map((one) => row(one, webhook, now))));
+}
+
+function row(one, webhook, now) {
+  const cell = (name, ...children) => el("td", { role: "cell", "data-name": name }, ...children);
+  return el("tr", { role: "row" },
+    cell("Creada", el("a", { href: link(`/entregas/${webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, timeElement(one.creada, madridCompact(one.creada, now)))),
+    cell("Evento", eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)")),
+    cell("Estado", stateBadge(one.estado)),
+    cell("Intentos", String(one.intentos)),
+    cell("Qué pasó", outcome(one, now)));
+}
+
+function outcome(one, now) {
+  if (one.estado === "entregada") return el("span", { class: "muted" }, `Recibida ${when(one.entregada ?? one.terminada, now)}`);
+  const cause = causeOf(one.ultimoError);
+  const next = one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
+  if (cause) return [foreign(cause.charAt(0).toUpperCase() + cause.slice(1)), next && `; ${next}`];
+  return next ? next.charAt(0).toUpperCase() + next.slice(1) : "–";
+}

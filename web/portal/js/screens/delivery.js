@@ -1,0 +1,224 @@
+// Una entrega: what was sent, every attempt, what to mend, and the button that sends it again. Printed, it is evidence.
+import { announce } from "../announce.js";
+import { copyButton } from "../copy.js";
+import { curlOf } from "../curl.js";
+import { el, foreign, replace } from "../dom.js";
+import { pretty } from "../json_text.js";
+import { poll } from "../poll.js";
+import { notice, problemBox } from "../problem.js";
+import { remedyOf } from "../remedies.js";
+import { link } from "../router.js";
+import { bothTimes, utc, when } from "../time.js";
+import { STATES, count, eventName, stateBadge } from "../words.js";
+
+const WATCH_MS = 2_000; // while something is under way
+const IDLE_MS = 60_000;
+const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
+const UNDER_WAY = new Set(["pendiente", "en_curso"]);
+
+export async function deliveryScreen(portal, place) {
+  place.title("Una entrega");
+  const { webhook, entrega } = place.params;
+  const heading = el("h1", {}, `Entrega ${entrega}`);
+  const trouble = el("div");
+  const resent = el("div", { id: "reenvio" });
+  const body = el("div", {}, el("p", { class: "loading" }, "Consultando…"));
+  replace(place.root, el("p", { class: "no-print" }, el("a", { href: link("/entregas", { webhook }), class: "target", id: "volver", onclick: goBack }, "← Entregas")), heading, trouble, resent, body);
+
+  const path = `/webhooks/${webhook}/entregas/${entrega}`;
+  const receiver = await portal.api.get(`/webhooks/${webhook}`, {}, place.signal);
+  let last = null;
+  let hash = "";
+  const sending = resender(portal, place, { path, webhook, box: resent, changed: () => turns.now() });
+
+  async function look() {
+    const answer = receiver.ok ? await portal.api.get(path, {}, place.signal) : receiver;
+    if (place.signal.aborted) return answer;
+    if (!answer.ok) {
+      replace(trouble, problemBox(answer, { retry: receiver.ok ? () => turns.now() : portal.show, auto: true, id: "problema" }));
+      body.querySelector(".loading")?.remove();
+      return answer;
+    }
+    replace(trouble);
+    const changed = JSON.stringify(answer.data) !== JSON.stringify(last);
+    if (last && last.estado !== answer.data.estado) announce(`Ahora: ${STATES[answer.data.estado][0]}`);
+    last = answer.data;
+    if (changed) {
+      hash ||= await sha256(last.cuerpo);
+      replace(heading, eventName(last.evento), last.prueba && " (prueba)");
+      place.title(`${eventName(last.evento)}, entrega ${entrega}`);
+      replace(body, whole(portal, receiver.data, last, hash, sending));
+    }
+    return answer;
+  }
+  // Quick while something is on its way, slow otherwise.
+  const turns = poll(async () => {
+    const answer = await look();
+    return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.underWay()) ? IDLE_MS : 0 };
+  }, { every: WATCH_MS, signal: place.signal });
+  await turns.now();
+}
+
+// To the list as it was left, with its page and its place.
+function goBack(event) {
+  if (history.length > 1 && sessionCameFromList) {
+    event.preventDefault();
+    history.back();
+  }
+}
+let sessionCameFromList = false;
+addEventListener("hashchange", (event) => (sessionCameFromList = new URL(event.oldURL).hash.startsWith("#/entregas?") || new URL(event.oldURL).hash === "#/entregas"));
+
+/** The button, and what becomes of what it asked for. */
+function resender({ api, session }, place, { path, webhook, box, changed }) {
+  let state = "idle";
+  let watched = null;
+
+  async function press(button) {
+    if (button.hasAttribute("aria-disabled")) return;
+    state = "asking";
+    button.setAttribute("aria-disabled", "true");
+    button.textContent = "Pidiendo el reenvío…";
+    const answer = await api.request("POST", `${path}/reenvio`, { signal: place.signal });
+    button.removeAttribute("aria-disabled");
+    button.textContent = "Reenviar";
+    if (!answer.ok) {
+      state = "idle";
+      if (answer.kind === "forbidden") session.begin(session.token, true);
+      if (answer.kind !== "aborted") replace(box, problemBox(answer, { retry: answer.kind === "conflict" || answer.kind === "forbidden" ? undefined : () => press(button), id: "no-reenviada" }));
+      return changed();
+    }
+    state = "waiting";
+    watch(answer.data.reenvio.id);
+  }
+
+  function watch(id) {
+    watched?.abort();
+    watched = new AbortController();
+    place.signal.addEventListener("abort", () => watched.abort());
+    show("info", "El reenvío está en la cola. Aquí se verá cuándo llega.");
+    poll(async () => {
+      const answer = await api.get(`/webhooks/${webhook}/reenvios/${id}`, {}, watched.signal);
+      if (!answer.ok) return { ...answer, done: answer.kind === "notFound" };
+      changed();
+      const { entregadas, fallidas, reenviadas, estado } = answer.data;
+      const end = entregadas + fallidas > 0 || estado === "cancelado" || (estado === "terminado" && reenviadas === 0);
+      if (entregadas) show("good", "Llegó: el receptor la ha aceptado.");
+      else if (fallidas) show("bad", "El reenvío también ha fallado. Abajo está por qué.");
+      else if (end) show("warning", "El reenvío se detuvo antes de enviarse.");
+      else if (reenviadas) show("info", "Se está enviando. Si falla, se reintenta: puede dejar esta página.");
+      if (end) state = "idle";
+      return { ...answer, done: end };
+    }, { every: WATCH_MS, signal: watched.signal, now: true });
+  }
+
+  let shown = "";
+  function show(kind, text) {
+    if (shown === text) return;
+    shown = text;
+    replace(box, notice(kind, el("p", { role: "status" }, text)));
+    announce(text);
+  }
+
+  return { underWay: () => state !== "idle", press, readOnly: () => session.readOnly };
+}
+
+function whole(portal, webhook, delivery, hash, sending) {
+  const now = portal.clock.now();
+  return [
+    el("p", { class: "state" }, stateBadge(delivery.estado), " ", el("span", {}, sentence(delivery, now))),
+    remedyBox(delivery),
+    buttons(webhook, delivery, sending),
+    el("h2", {}, "Datos"),
+    evidence(webhook, delivery, hash),
+    el("h2", {}, `Intentos (${delivery.intentos})`),
+    timeline(delivery.historial),
+    el("h2", {}, "Lo que se envía"),
+    bodyOf(delivery),
+    curl(webhook, delivery),
+    el("p", { class: "print-only small" }, `Impreso el ${utc(new Date(now).toISOString())} desde el portal de avisos del servicio. Las horas son las del servicio.`),
+  ];
+}
+
+function sentence(delivery, now) {
+  const { estado, entregada, terminada, proximoIntento, creada } = delivery;
+  if (estado === "entregada") return `El receptor la aceptó ${when(entregada ?? terminada, now)}.`;
+  if (estado === "pendiente" && proximoIntento) return `Se intentará ${when(proximoIntento, now)}.`;
+  const end = terminada ? ` Terminó ${when(terminada, now)}.` : ` Se creó ${when(creada, now)}.`;
+  return (STATES[estado]?.[3] ?? "") + end;
+}
+
+function remedyBox({ ultimoError, estado }) {
+  const remedy = estado === "entregada" ? null : remedyOf(ultimoError);
+  return remedy && el("section", { class: `notice ${remedy.ours ? "warning" : "bad"}`, "aria-labelledby": "que-arreglar" },
+    el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
+    el("p", {}, foreign(remedy.remedy)),
+    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError)));
+}
+
+function buttons(webhook, delivery, sending) {
+  const why = whyNot(webhook, delivery);
+  const print = el("button", { type: "button", class: "button", id: "imprimir", onclick: () => globalThis.print() }, "Imprimir como constancia");
+  if (sending.readOnly()) return el("div", { class: "actions" }, print);
+  const button = el("button", { type: "button", class: "button primary", id: "reenviar", "aria-describedby": why ? "por-que-no" : null, "aria-disabled": why || sending.underWay() ? "true" : null, onclick: () => sending.press(button) }, "Reenviar");
+  return [el("div", { class: "actions" }, button, print), why && el("p", { class: "muted small no-print", id: "por-que-no" }, why)];
+}
+
+/** What the API would answer with 409, said beforehand. */
+function whyNot({ activo }, { estado }) {
+  if (estado === "cancelada") return "La canceló el operador: no se puede reenviar.";
+  if (!activo) return "El webhook no está activo: reactívelo antes de reenviar.";
+  if (estado === "en_curso") return "Se está enviando en este momento.";
+  if (estado === "retenida") return "Está retenida, y se enviará en cuanto sea posible.";
+  return "";
+}
+
+function evidence(webhook, delivery, hash) {
+  const match = delivery.sha256Cuerpo && (hash === delivery.sha256Cuerpo ? el("span", { class: "good-words" }, " ✓ comprobado en este navegador") : hash && el("span", { class: "bad-words" }, " ✕ no es el del cuerpo que se ve"));
+  const data = [
+    ["Dirección", foreign(webhook.url)],
+    ["webhook-id", el("code", {}, delivery.mensaje)],
+    ["Entrega", String(delivery.id)],
+    ["Evento", [eventName(delivery.evento), " ", el("code", {}, delivery.evento)]],
+    ["Creada", bothTimes(delivery.creada)],
+    ["Entregada", delivery.entregada && bothTimes(delivery.entregada)],
+    ["Terminada", delivery.terminada && delivery.terminada !== delivery.entregada && bothTimes(delivery.terminada)],
+    ["Próximo intento", delivery.proximoIntento && bothTimes(delivery.proximoIntento)],
+    ["SHA-256 del cuerpo", delivery.sha256Cuerpo && [el("code", {}, delivery.sha256Cuerpo), match]],
+  ];
+  return el("dl", { class: "data" }, data.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+function timeline(attempts) {
+  if (!attempts.length) return el("p", { class: "muted" }, "Todavía no se ha intentado.");
+  const missing = attempts[0].numero - 1;
+  return [missing > 0 && el("p", { class: "muted small" }, `Los ${missing} primeros ya no se conservan uno a uno.`), el("ol", { class: "timeline" }, attempts.map(attempt))];
+}
+
+function attempt({ numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error }) {
+  const good = !error;
+  const facts = [`${duracionMs.toLocaleString("es-ES")} ms`, direccion, firmas !== null && (firmas ? count(firmas, "firma") : "sin firmar")].filter(Boolean);
+  return el("li", { class: good ? "good" : "bad", value: numero },
+    el("p", { class: "attempt" }, el("span", { class: "mark", "aria-hidden": "true" }, good ? "✓ " : "✕ "), el("strong", {}, `${KINDS[tipo] ?? tipo} ${numero}: ${good ? `recibido (${estadoHttp})` : estadoHttp ? `fallido (${estadoHttp})` : "fallido, sin respuesta"}`)),
+    el("p", {}, bothTimes(inicio), el("span", { class: "muted" }, ` · ${facts.join(" · ")}`)),
+    error && el("p", {}, foreign(error)));
+}
+
+function bodyOf({ cuerpo }) {
+  if (cuerpo === null) return el("p", { class: "muted" }, "Los datos de esta prueba ya no se pueden leer.");
+  return el("pre", { class: "code", dir: "auto", tabindex: 0, "aria-label": "Cuerpo de la notificación" }, pretty(cuerpo));
+}
+
+function curl(webhook, delivery) {
+  if (delivery.cuerpo === null) return null;
+  const text = curlOf(webhook.url, delivery);
+  return el("details", { id: "curl", class: "no-print" }, el("summary", {}, "Copiar como curl, para probar su receptor a mano"),
+    el("p", { class: "muted small" }, "Es el mismo aviso, sin firma: el servicio no muestra su secreto. Un receptor que verifique la firma debe rechazarlo."),
+    el("pre", { class: "code", tabindex: 0, "aria-label": "Orden de curl" }, text), copyButton("Copiar", () => text, "copiar-curl"));
+}
+
+async function sha256(text) {
+  if (text === null || !globalThis.crypto?.subtle) return "";
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

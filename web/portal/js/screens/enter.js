@@ -1,0 +1,90 @@
+// Entrar: the token, where it comes from, and what becomes of it.
+import { el, foreign, replace } from "../dom.js";
+import { ask } from "../dialog.js";
+import { field, judge } from "../field.js";
+import { problemBox } from "../problem.js";
+import { TOKEN, cleanToken, tryToken } from "../session.js";
+import { createApi } from "../api.js";
+
+function tokenField() {
+  const one = field({
+    label: "Token de acceso",
+    hint: "Empieza por apie_ y tiene 48 caracteres.",
+    attributes: { type: "password", id: "token", name: "token", autocomplete: "off", autocapitalize: "none", spellcheck: "false", required: true },
+  });
+  const show = el("button", { type: "button", class: "button quiet", "aria-pressed": "false", onclick: () => {
+    const visible = one.control.type === "password";
+    one.control.type = visible ? "text" : "password";
+    show.setAttribute("aria-pressed", String(visible));
+  } }, "Mostrar el token");
+  one.node.append(show);
+  return one;
+}
+
+function fault(text) {
+  if (!text) return "Escriba o pegue el token.";
+  if (TOKEN.test(text)) return "";
+  return text.startsWith("apie_") ? `El token tiene 48 caracteres, y aquí hay ${[...text].length}: cópielo entero.` : "Eso no es un token: empieza por apie_.";
+}
+
+/** Tries what is in the field and begins the session with it; or says beside it what is wrong. */
+async function begin(portal, one, problem) {
+  const token = cleanToken(one.value());
+  replace(problem);
+  if (!judge([[one, fault(token)]])) return false;
+  const { request } = createApi({ token: () => token, askForToken: async () => false, onHeaders: portal.learn });
+  const { answer, readOnly } = await tryToken(request);
+  if (answer.ok) {
+    portal.session.begin(token, readOnly);
+    return true;
+  }
+  if (answer.kind === "unauthorized") judge([[one, answer.message]]);
+  else replace(problem, problemBox(answer));
+  return false;
+}
+
+export function enterScreen(portal, place) {
+  place.title("Entrar");
+  const one = tokenField();
+  const problem = el("div");
+  const button = el("button", { type: "submit", class: "button primary" }, "Entrar");
+  const submit = async (event) => {
+    event.preventDefault();
+    if (button.hasAttribute("aria-disabled")) return;
+    button.setAttribute("aria-disabled", "true");
+    button.textContent = "Entrando…";
+    const begun = await begin(portal, one, problem);
+    button.removeAttribute("aria-disabled");
+    button.textContent = "Entrar";
+    if (begun) portal.show();
+  };
+  replace(place.root,
+    el("div", { class: "enter" },
+      el("h1", {}, "Entrar"),
+      el("p", { class: "lead" }, "Vea qué avisos ha recibido su entidad, cuáles han fallado y por qué, y reenvíelos."),
+      el("form", { class: "card", onsubmit: submit, novalidate: true }, one.node, problem, el("div", { class: "actions" }, button)),
+      el("h2", {}, "¿De dónde sale el token?"),
+      el("p", {}, "Lo entrega el operador del servicio a cada entidad; es el mismo que usan sus programas. Para quien solo consulta, pida uno de solo lectura."),
+      el("p", {}, "El token no se guarda en este equipo: al cerrar o recargar esta pestaña habrá que escribirlo otra vez.")));
+  one.control.focus();
+}
+
+let asking = null;
+
+/** In the midst of work: what was typed stays behind the question. Several that need it wait for the same answer. */
+export function askForToken(portal, message) {
+  asking ??= askOnce(portal, message).finally(() => (asking = null));
+  return asking;
+}
+
+function askOnce(portal, message) {
+  if (!portal.session.open) return Promise.resolve(false);
+  const one = tokenField();
+  const problem = el("div");
+  return ask({
+    title: "Hace falta otro token",
+    body: [el("p", {}, foreign(message), "."), el("p", {}, "Lo que estaba escribiendo se conserva: al entrar con otro token se sigue donde estaba."), one.node, problem],
+    confirm: "Seguir",
+    onConfirm: () => begin(portal, one, problem),
+  });
+}

@@ -1,0 +1,130 @@
+// Times as people read them: of the peninsula (Europe/Madrid), with UTC beside it where it is evidence; by the service's clock, never by the browser's alone.
+import { el } from "./dom.js";
+
+export const ZONE = "Europe/Madrid";
+const DAY = 86_400_000;
+const NOTICED_MS = 90_000;
+
+const format = (options, timeZone = ZONE) => new Intl.DateTimeFormat("es-ES", { timeZone, ...options });
+const HOUR = format({ hour: "2-digit", minute: "2-digit" });
+const SECONDS = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const WEEKDAY = format({ weekday: "long" });
+const DATE = format({ day: "numeric", month: "short", year: "numeric" });
+const YEAR = format({ year: "numeric" });
+const LONG_DATE = format({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const UTC_FULL = format({ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }, "UTC");
+const PARTS = format({ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+function numbers(formatter, ms) {
+  return Object.fromEntries(formatter.formatToParts(ms).filter((part) => part.type !== "literal").map((part) => [part.type, Number(part.value)]));
+}
+
+/** Day number in the zone, to tell today from yesterday. */
+function dayOf(ms) {
+  const part = numbers(PARTS, ms);
+  return Date.UTC(part.year, part.month - 1, part.day) / DAY;
+}
+
+/** What the service's clock is ahead of the browser's, learnt from the Date of its answers. */
+export class Clock {
+  #skew = 0;
+  #known = false;
+
+  /** @param {() => number} [browser] the browser's clock, in milliseconds */
+  constructor(browser = Date.now) {
+    this.browser = browser;
+  }
+
+  /** @param {string | null} date a Date header, which has whole seconds */
+  learn(date) {
+    const told = date ? Date.parse(date) : NaN;
+    if (Number.isNaN(told)) return;
+    const skew = told + 500 - this.browser();
+    if (!this.#known || Math.abs(skew - this.#skew) > 2000) this.#skew = skew;
+    this.#known = true;
+  }
+
+  /** Now, by the service. */
+  now() {
+    return this.browser() + (Math.abs(this.#skew) > 2000 ? this.#skew : 0);
+  }
+
+  /** A sentence, where the browser's clock is wrong enough to mislead; otherwise "". */
+  warning() {
+    if (!this.#known || Math.abs(this.#skew) < NOTICED_MS) return "";
+    const way = this.#skew < 0 ? "adelantado" : "atrasado";
+    return `El reloj de este equipo va ${span(Math.abs(this.#skew))} ${way}. Aquí se usa la hora del servicio.`;
+  }
+}
+
+/** "3 horas", "2 días": the largest unit alone. */
+export function span(ms) {
+  const units = [[DAY, "día", "días"], [3_600_000, "hora", "horas"], [60_000, "minuto", "minutos"], [1000, "segundo", "segundos"]];
+  const [size, one, many] = units.find(([size]) => ms >= size) ?? units[3];
+  const count = Math.max(0, Math.round(ms / size));
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** "hoy a las 10:32", "ayer a las 10:32", "el viernes a las 10:32" (within six days), "el 3 nov 2026 a las 10:32". */
+export function when(iso, now) {
+  const ms = Date.parse(iso);
+  const days = dayOf(ms) - dayOf(now);
+  const hour = HOUR.format(ms);
+  const article = /^1:|^01:/.test(hour) ? "a la" : "a las";
+  const names = { "0": "hoy", "-1": "ayer", "1": "mañana" };
+  const day = names[days] ?? (Math.abs(days) < 7 ? `el ${WEEKDAY.format(ms)}${days < 0 ? " pasado" : ""}` : `el ${DATE.format(ms)}`);
+  return `${day} ${article} ${hour}`;
+}
+
+/** "20 nov 2026, 11:00:06", of the peninsula. */
+export const madrid = (iso) => `${DATE.format(Date.parse(iso))}, ${SECONDS.format(Date.parse(iso))}`;
+/** The same without the year, where it is this one. */
+export const madridCompact = (iso, now) => madrid(iso).replace(` ${YEAR.format(now)},`, ",");
+export const madridShort = (iso) => `${DATE.format(Date.parse(iso))}, ${HOUR.format(Date.parse(iso))}`;
+export const madridDay = (iso) => LONG_DATE.format(Date.parse(iso));
+export const madridHour = (ms) => HOUR.format(ms);
+
+/** "2026-11-20 10:00:06 UTC". */
+export function utc(iso) {
+  const part = numbers(UTC_FULL, Date.parse(iso));
+  const two = (number) => String(number).padStart(2, "0");
+  return `${part.year}-${two(part.month)}-${two(part.day)} ${two(part.hour)}:${two(part.minute)}:${two(part.second)} UTC`;
+}
+
+/** An element with a time of the peninsula; pointing at it shows UTC. */
+export const timeElement = (iso, text = madrid(iso)) => el("time", { datetime: iso, title: utc(iso) }, text);
+
+/** Both, side by side. */
+export const bothTimes = (iso) => el("span", { class: "both-times" }, el("time", { datetime: iso }, madrid(iso), el("span", { class: "zone" }, " (península)")), el("span", { class: "utc" }, ` · ${utc(iso)}`));
+
+/** The difference between the zone's clock and UTC at a moment, in milliseconds. */
+function offset(ms) {
+  const part = numbers(PARTS, ms);
+  return Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second) - Math.floor(ms / 1000) * 1000;
+}
+
+/**
+ * What <input type="datetime-local"> gives, read as a time of the peninsula: ISO 8601 in UTC, or "" where it is none. An hour that occurs twice is the first
+ * of them; one that a change of clocks skips is what the clocks show instead.
+ * @param {string} local "2026-11-20T11:00"
+ */
+export function fromMadrid(local) {
+  const wall = Date.parse(`${local}Z`);
+  if (Number.isNaN(wall)) return "";
+  const earlier = wall - offset(wall - DAY);
+  const later = wall - offset(wall + DAY);
+  const right = [earlier, later].find((ms) => ms + offset(ms) === wall) ?? earlier;
+  return new Date(right).toISOString().replace(".000Z", "Z");
+}
+
+/** The other way round: for an <input type="datetime-local">. */
+export function toMadrid(iso) {
+  const ms = Date.parse(iso);
+  return Number.isNaN(ms) ? "" : new Date(ms + offset(ms)).toISOString().slice(0, 16);
+}
+
+/** A sentence, where the browser is in another zone; otherwise "". */
+export function zoneNote(browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
+  const same = format({ dateStyle: "short", timeStyle: "short" }, browserZone).format(0) === format({ dateStyle: "short", timeStyle: "short" }).format(0);
+  return browserZone === ZONE || same ? "" : `Este equipo está en otra zona horaria (${browserZone}).`;
+}
