@@ -25,6 +25,11 @@ struct Receptor {
     pendientes: mpsc::Sender<(String, Value)>,
 }
 
+/// Una variable vacía es como ninguna: con una clave vacía firma cualquiera.
+fn secreto(variable: &str) -> Option<String> {
+    env::var(variable).ok().filter(|valor| !valor.is_empty())
+}
+
 /// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
 fn verificador(secreto: String) -> Result<Webhook, Box<dyn Error>> {
     if secreto.starts_with("whsec_") {
@@ -77,9 +82,9 @@ async fn atender(State(receptor): State<Arc<Receptor>>, cabeceras: HeaderMap, cu
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut verificadores = vec![verificador(env::var("RECEPTOR_SECRETO")?)?];
+    let mut verificadores = vec![verificador(secreto("RECEPTOR_SECRETO").ok_or("falta RECEPTOR_SECRETO")?)?];
     // Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
-    if let Ok(anterior) = env::var("RECEPTOR_SECRETO_ANTERIOR") {
+    if let Some(anterior) = secreto("RECEPTOR_SECRETO_ANTERIOR") {
         verificadores.push(verificador(anterior)?);
     }
     let (pendientes, cola) = mpsc::channel();
