@@ -96,6 +96,15 @@ def test_a_rotation_under_way_is_accepted_with_either_secret(language, stack, en
         assert len(both.wait_processed(2)) == 2
 
 
+def test_an_empty_previous_secret_opens_nothing(language, stack):
+    with running(language, stack, SECRET, "") as receiver:
+        forged, notification = genuine(1), genuine(2)
+        forged.con(X_Webhook_Signature=vectores.firma("", forged.cuerpo), webhook_signature=vectores.firma_estandar(
+            b"", forged.identificador, forged.hora, forged.cuerpo))
+        assert receiver.post(forged.cabeceras, forged.cuerpo) == 401
+        assert receiver.post(notification.cabeceras, notification.cuerpo) == 204
+
+
 def test_200_notifications_in_a_second(language, stack, entity, webhook, record_property):
     with running(language, stack, SECRET) as receiver:
         hook = webhook(receiver)
