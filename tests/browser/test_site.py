@@ -1,0 +1,106 @@
+"""The documentation for entities in a real browser: every page, as different people read it."""
+import subprocess
+
+import pytest
+
+from support.browser import assert_no_barriers, assert_no_sideways_scrolling, focused, picture, tab_to
+from support.stack import ROOT
+
+DOCS = "/apientidades/docs/"
+PAGES = sorted(file.stem for file in (ROOT / "web/docs").glob("*.md"))
+WIDE = ["que-llega", "referencia", "errores", "verificar-la-firma"]  # those with long tables and code
+
+
+@pytest.fixture(scope="module", autouse=True)
+def site():
+    """`./dev test` has built it, unless this file runs alone."""
+    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_no_barriers_in_light_and_dark(browser, name):
+    for dark in (False, True):
+        page = browser.page(f"{DOCS}{name}.html", dark=dark)
+        assert page.locator("h1").count() == 1
+        assert_no_barriers(page)
+        picture(page, f"{name}-{'dark' if dark else 'light'}")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_a_narrow_screen_with_text_of_any_size(browser, name):
+    for text in (1, 2):
+        page = browser.page(f"{DOCS}{name}.html", width=320, text=text)
+        assert_no_sideways_scrolling(page)
+        picture(page, f"{name}-320-{text}")
+    assert_no_barriers(page)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_text_of_200_per_cent_fits_an_ordinary_screen(browser, name):
+    assert_no_sideways_scrolling(browser.page(f"{DOCS}{name}.html", text=2))
+
+
+def test_the_first_tab_leads_past_the_list_of_pages(browser):
+    page = browser.page(DOCS)
+    page.keyboard.press("Tab")
+    assert focused(page) == "Ir al contenido" and page.locator(".skip").is_visible()
+    assert page.evaluate("document.querySelector('.skip').getBoundingClientRect().top >= 0")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
+
+
+def test_pages_are_read_by_keyboard_from_one_to_the_next(browser):
+    page = browser.page(DOCS)
+    tab_to(page, "Primeros pasos")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{DOCS}primeros-pasos.html")
+    assert page.locator("[aria-current=page]").text_content() == "Primeros pasos"
+    tab_to(page, "Siguiente Qué llega", key="Shift+Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{DOCS}que-llega.html")
+
+
+def test_the_focus_is_seen(browser):
+    for dark in (False, True):
+        page = browser.page(DOCS, dark=dark)
+        tab_to(page, "Primeros pasos")
+        style = page.evaluate("(({outlineStyle, outlineWidth}) => [outlineStyle, outlineWidth])(getComputedStyle(document.activeElement))")
+        assert style == ["solid", "3px"]
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_what_is_wider_than_the_screen_scrolls_by_keyboard(browser, name):
+    page = browser.page(f"{DOCS}{name}.html", width=320)
+    wide = page.locator(".scrolls").filter(has=page.locator("table, pre")).nth(
+        page.evaluate("[...document.querySelectorAll('.scrolls')].findIndex((e) => e.scrollWidth > e.clientWidth)"))
+    wide.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    assert wide.get_attribute("aria-label")
+
+
+def test_an_anchor_with_accents_leads_to_its_heading(browser):
+    page = browser.page(f"{DOCS}errores.html#por-qué-no-llegó-un-aviso")
+    page.wait_for_function("Math.abs(document.getElementById('por-qué-no-llegó-un-aviso').getBoundingClientRect().top) < 100")
+
+
+def test_what_is_printed_is_the_page_alone_and_whole(browser):
+    page = browser.page(f"{DOCS}verificar-la-firma.html")
+    page.emulate_media(media="print")
+    assert not page.locator("nav.pages").is_visible() and page.locator("main pre").first.is_visible()
+    assert page.evaluate("[...document.querySelectorAll('.scrolls')].every((e) => e.scrollWidth <= e.clientWidth + 1)")
+
+
+def test_no_page_needs_a_script(browser):
+    page = browser.page(f"{DOCS}verificar-la-firma.html", java_script_enabled=False)
+    for language in ("Python", "JavaScript", "Java", "Go", "Rust", "PHP"):
+        assert page.get_by_role("heading", name=language, exact=True).is_visible()
+
+
+def test_a_page_that_is_not_there_leads_back(browser):
+    page = browser.page(f"{DOCS}a/b/no-existe.html")
+    page.complaints.lines[:] = [line for line in page.complaints.lines if "404" not in line]  # that of the page itself
+    assert page.evaluate("getComputedStyle(document.body).margin") == "0px", "the style is there"
+    page.get_by_role("link", name="inicio", exact=True).click()
+    page.wait_for_url(f"**{DOCS}index.html")
