@@ -19,6 +19,7 @@ const root = /** @type {Element} */ (document.getElementById("contenido"));
  * @property {Clock} clock
  * @property {(text: string) => void} announce
  * @property {(hash: string) => void} go
+ * @property {() => void} back
  * @property {(hash: string) => void} rename
  * @property {() => void} show draws the screen again
  * @property {(headers: Headers) => void} learn
@@ -37,7 +38,7 @@ const router = createRouter({
   routes: routes.map(({ pattern, screen }) => ({ pattern, screen: (place) => (session.open ? screen(portal, place) : enterScreen(portal, place)) })),
 });
 /** @type {Portal} */
-const portal = { api, session, clock, announce, learn, go: router.go, rename: router.rename, show: router.show };
+const portal = { api, session, clock, announce, learn, go: router.go, back: router.back, rename: router.rename, show: router.show };
 
 /** @param {Headers} headers of any answer */
 function learn(headers) {

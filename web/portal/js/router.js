@@ -69,23 +69,17 @@ export function createRouter({ routes, root, name }) {
     if (back && !signal.aborted) returnTo(back);
   }
 
-  function startOf(root) {
-    scrollTo(0, 0);
+  function startOf(root, y = 0) {
+    scrollTo(0, y);
     const heading = root.querySelector("h1");
     heading?.setAttribute("tabindex", "-1");
     heading?.focus({ preventScroll: true });
   }
 
   function returnTo({ y, id }) {
-    scrollTo(0, y);
     const was = id && document.getElementById(id);
+    startOf(root, y);
     if (was) was.focus({ preventScroll: true });
-    else startOfWithoutScroll();
-  }
-  function startOfWithoutScroll() {
-    const heading = root.querySelector("h1");
-    heading?.setAttribute("tabindex", "-1");
-    heading?.focus({ preventScroll: true });
   }
 
   history.scrollRestoration = "manual";
@@ -107,6 +101,11 @@ export function createRouter({ routes, root, name }) {
       remember();
       if (location.hash === hash) show();
       else location.hash = hash;
+    },
+    /** As the browser's own Back: to the place where one was. */
+    back() {
+      byLink = false;
+      history.back();
     },
     /** Another address for the same screen, without a step in the history. */
     rename(hash) {

@@ -103,6 +103,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
 
   function nothing() {
     if (next) return notice("info", el("p", {}, "Hasta aquí no hay ninguna con esos filtros, pero quedan entregas por mirar."));
+    if (cursor) return notice("info", el("p", {}, "No quedan más entregas."));
     const narrowed = Object.values(filter).some(Boolean);
     return notice("info", el("p", {}, narrowed ? "No hay ninguna entrega con esos filtros." : "A este webhook no se le ha enviado nada todavía."));
   }

@@ -23,7 +23,7 @@ export async function deliveryScreen(portal, place) {
   const trouble = el("div");
   const resent = el("div", { id: "reenvio" });
   const body = el("div", {}, el("p", { class: "loading" }, "Consultando…"));
-  replace(place.root, el("p", { class: "no-print" }, el("a", { href: link("/entregas", { webhook }), class: "target", id: "volver", onclick: goBack }, "← Entregas")), heading, trouble, resent, body);
+  replace(place.root, el("p", { class: "no-print" }, el("a", { href: link("/entregas", { webhook }), class: "target", id: "volver", onclick: (event) => goBack(portal, event) }, "← Entregas")), heading, trouble, resent, body);
 
   const path = `/webhooks/${webhook}/entregas/${entrega}`;
   const receiver = await portal.api.get(`/webhooks/${webhook}`, {}, place.signal);
@@ -60,14 +60,14 @@ export async function deliveryScreen(portal, place) {
 }
 
 // To the list as it was left, with its page and its place.
-function goBack(event) {
-  if (history.length > 1 && sessionCameFromList) {
-    event.preventDefault();
-    history.back();
-  }
+let cameFromList = false;
+addEventListener("hashchange", ({ oldURL }) => (cameFromList = /#\/entregas(\?|$)/.test(oldURL)));
+
+function goBack(portal, event) {
+  if (!cameFromList) return;
+  event.preventDefault();
+  portal.back();
 }
-let sessionCameFromList = false;
-addEventListener("hashchange", (event) => (sessionCameFromList = new URL(event.oldURL).hash.startsWith("#/entregas?") || new URL(event.oldURL).hash === "#/entregas"));
 
 /** The button, and what becomes of what it asked for. */
 function resender({ api, session }, place, { path, webhook, box, changed }) {

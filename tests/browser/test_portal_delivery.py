@@ -1,0 +1,216 @@
+"""Una entrega: what was sent, every attempt, what to mend, the button that sends it again, and the print that is evidence."""
+import hashlib
+import json
+import re
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
+from support.portal import PORTAL, answer, enter, open_portal
+
+HOSTILE = "<img src=x onerror=alert(1)></pre><script>alert(2)</script> שלום مرحبا ñ \u202e"
+
+
+def failed(stack, entity, receiver, data=None, **how):
+    """A webhook and the delivery that failed there."""
+    webhook = entity.register(**how)
+    receiver.behave(webhook.path, Behaviour(status=500))
+    id = stack.delivery_id(entity.notify(data=data), webhook.id)
+    stack.wait_delivery(id, "fallida")
+    return webhook, id
+
+
+@pytest.fixture
+def failure(stack, entity, receiver):
+    return failed(stack, entity, receiver, {"evaluacionId": 9007199254740993, "titulo": HOSTILE})
+
+
+def place(failure) -> str:
+    return f"#/entregas/{failure[0].id}/{failure[1]}"
+
+
+def shown(entity, failure) -> dict:
+    return entity.api("GET", f"{BASE}/{failure[0].id}/entregas/{failure[1]}").json()
+
+
+def test_everything_that_the_log_has_of_it(browser, entity, failure, expect):
+    whole = shown(entity, failure)
+    page = open_portal(browser, entity.token, place(failure))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Evaluación abierta")
+    assert page.title() == f"Evaluación abierta, entrega {failure[1]} · Portal de avisos"
+    main = page.locator("main")
+    for text in (failure[0].url, whole["mensaje"], whole["sha256Cuerpo"], "✓ comprobado en este navegador", "Fallida", "evaluacion.abierta"):
+        expect(main).to_contain_text(text)
+    attempts = page.locator(".timeline").get_by_role("listitem")
+    expect(attempts).to_have_count(4)
+    expect(attempts.first).to_contain_text(re.compile(r"Intento 1: fallido \(500\).*\(península\) · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC · \d+ ms · 1 firma.*se espera un 2xx", re.S))
+    expect(page.get_by_role("heading", name="Qué hay que arreglar")).to_be_visible()
+    expect(main).to_contain_text("Es un error de su servidor")
+    assert_no_barriers(page)
+    picture(page, "entrega")
+
+
+def test_data_is_text_with_all_its_digits(browser, entity, failure, expect):
+    page = open_portal(browser, entity.token, place(failure), width=320, text=2)
+    body = page.get_by_label("Cuerpo de la notificación")
+    expect(body).to_contain_text("9007199254740993")
+    expect(body).to_contain_text("<img src=x onerror=alert(1)></pre><script>")
+    assert page.locator("main img, main script").count() == 0
+    assert json.loads(body.inner_text()) == json.loads(shown(entity, failure)["cuerpo"])
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+
+
+@pytest.mark.parametrize("how", [dict(dark=True), dict(width=320), dict(width=320, dark=True, reduced_motion=True)])
+def test_it_is_read_in_every_way(browser, entity, failure, expect, how):
+    page = open_portal(browser, entity.token, place(failure), **how)
+    expect(page.get_by_role("heading", name="Datos")).to_be_visible()
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    picture(page, "entrega-" + "-".join(map(str, how)))
+
+
+def test_a_failure_is_sent_again_by_keyboard_and_watched_until_it_arrives(browser, entity, receiver, failure, expect):
+    receiver.behave(failure[0].path, Behaviour(hold=True))
+    page = open_portal(browser, entity.token, place(failure))
+    expect(page.get_by_role("heading", name="Datos")).to_be_visible()
+    tab_to(page, "Reenviar")
+    page.keyboard.press("Enter")
+    expect(page.locator("#reenvio")).to_contain_text(re.compile("El reenvío está en la cola|Se está enviando"))
+    assert receiver.wait(failure[0].path, 5)[-1].headers["x-webhook-reenvio"] == "1"
+    expect(page.get_by_role("button", name="Reenviar")).to_have_attribute("aria-disabled", "true")
+    receiver.release(failure[0].path)
+    expect(page.locator("#reenvio")).to_contain_text("Llegó: el receptor la ha aceptado.")
+    expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text(re.compile(r"Reenvío \d: recibido \(200\)"))
+    expect(page.locator(".state").first).to_contain_text("Entregada")
+    expect(page.get_by_role("heading", name="Qué hay que arreglar")).to_have_count(0)
+    expect(page.get_by_role("button", name="Reenviar")).to_be_focused()
+    assert_no_barriers(page)
+    picture(page, "entrega-reenviada")
+
+
+def test_a_replay_that_fails_too(browser, entity, failure, expect):
+    page = open_portal(browser, entity.token, place(failure))
+    page.get_by_role("button", name="Reenviar").click()
+    expect(page.locator("#reenvio")).to_contain_text("El reenvío también ha fallado")
+    expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text("fallido (500)")
+    expect(page.get_by_role("button", name="Reenviar")).not_to_have_attribute("aria-disabled", "true")
+
+
+@pytest.mark.parametrize("estado, activo, why", [
+    ("cancelada", 1, "La canceló el operador"), ("en_curso", 1, "Se está enviando en este momento"), ("retenida", 1, "Está retenida"), ("fallida", 0, "El webhook no está activo")])
+def test_what_cannot_be_sent_again_says_why_beforehand(browser, entity, failure, expect, estado, activo, why):
+    webhook, id = failure
+    page = browser.page(PORTAL + place(failure))
+    answer(page, "GET", f"webhooks/{webhook.id}/entregas/{id}", 200, shown(entity, failure) | {"estado": estado})
+    answer(page, "GET", f"webhooks/{webhook.id}", 200, entity.api("GET", f"{BASE}/{webhook.id}").json() | {"activo": bool(activo)})
+    enter(page, entity.token)
+    button = page.get_by_role("button", name="Reenviar")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    expect(button).to_have_accessible_description(re.compile(why))
+    assert_no_barriers(page)
+
+
+def test_a_409_is_explained(browser, entity, failure, expect):
+    """What the portal shows is older than what the API knows."""
+    page = open_portal(browser, entity.token, place(failure))
+    button = page.get_by_role("button", name="Reenviar")
+    expect(button).to_be_visible()
+    assert entity.api("PATCH", f"{BASE}/{failure[0].id}", json_body={"activo": False}).status == 200
+    button.click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Ahora no se puede")
+    expect(alert).to_contain_text("El webhook está inactivo")
+    assert_no_barriers(page)
+
+
+@pytest.mark.parametrize("status, title", [(429, "Demasiadas peticiones"), (503, "El servicio no está disponible"), (412, "Ha cambiado entretanto")])
+def test_other_refusals_of_the_button(browser, entity, failure, expect, status, title):
+    page = open_portal(browser, entity.token, place(failure))
+    answer(page, "POST", f"webhooks/{failure[0].id}/entregas/{failure[1]}/reenvio", status, headers={"Retry-After": "60"} if status != 412 else None)
+    page.get_by_role("button", name="Reenviar").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text(title)
+    if status != 412:
+        expect(alert.get_by_role("button", name="Reintentar")).to_have_attribute("aria-disabled", "true")
+
+
+def test_a_token_that_only_reads_has_no_button(browser, entity, failure, expect):
+    page = open_portal(browser, entity.issue_token("--read-only"), place(failure))
+    expect(page.get_by_role("button", name="Imprimir como constancia")).to_be_visible()
+    expect(page.get_by_role("button", name="Reenviar")).to_have_count(0)
+
+
+def test_a_token_that_turns_out_to_read_only(browser, entity, failure, expect):
+    page = open_portal(browser, entity.token, place(failure))
+    answer(page, "POST", f"webhooks/{failure[0].id}/entregas/{failure[1]}/reenvio", 403, {"message": "El token de acceso es de solo lectura: no permite cambiar nada"})
+    page.get_by_role("button", name="Reenviar").click()
+    expect(page.get_by_role("alert")).to_contain_text("No está permitido")
+    expect(page.get_by_text("Token de solo lectura")).to_be_visible()
+
+
+def test_a_401_in_the_midst_of_it_asks_for_a_token_and_goes_on(browser, entity, stack, receiver, failure, expect):
+    page = open_portal(browser, entity.token, place(failure))
+    expect(page.get_by_role("button", name="Reenviar")).to_be_visible()
+    receiver.behave(failure[0].path, Behaviour())
+    token = next(one for one in stack.admin("token", "list") if one["entidad_id"] == entity.id)
+    stack.admin("token", "revoke", token["id"])
+    page.get_by_role("button", name="Reenviar").click()
+    dialog = page.get_by_role("dialog", name="Hace falta otro token")
+    dialog.get_by_label("Token de acceso").fill(entity.issue_token())
+    dialog.get_by_role("button", name="Seguir").click()
+    expect(page.locator("#reenvio")).to_contain_text("Llegó: el receptor la ha aceptado.")
+
+
+def test_the_command_is_copied(browser, entity, failure, expect):
+    page = open_portal(browser, entity.token, place(failure), permissions=["clipboard-write", "clipboard-read"])
+    page.get_by_text("Copiar como curl").click()
+    page.get_by_role("button", name="Copiar", exact=True).click()
+    expect(page.locator("#anuncios")).to_have_text("Copiado")
+    command = page.get_by_label("Orden de curl").inner_text()
+    assert failure[0].url in command and shown(entity, failure)["mensaje"] in command
+    assert_no_barriers(page)
+
+
+def test_its_print_is_evidence_on_one_page(browser, entity, failure, expect, tmp_path):
+    whole = shown(entity, failure)
+    page = open_portal(browser, entity.token, place(failure))
+    page.evaluate("globalThis.print = () => (globalThis.printed = true)")
+    page.get_by_role("button", name="Imprimir como constancia").click()
+    assert page.evaluate("printed")
+    page.emulate_media(media="print")
+    text = page.locator("body").inner_text()
+    for wanted in (whole["mensaje"], whole["sha256Cuerpo"], failure[0].url, "Intento 4: fallido (500)", "9007199254740993", "Impreso el "):
+        assert wanted in text
+    assert "Reenviar" not in text and "Resumen" not in text and "Copiar" not in text
+    pdf = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
+
+
+@pytest.mark.parametrize("webhook, delivery, told", [(None, 999999999, "No existe ninguna entrega"), (999999999, 1, "No existe ningún webhook")])
+def test_what_does_not_exist(browser, entity, expect, webhook, delivery, told):
+    own = entity.register()
+    page = open_portal(browser, entity.token, f"#/entregas/{webhook or own.id}/{delivery}")
+    expect(page.get_by_role("alert")).to_contain_text(told)
+    assert_no_barriers(page)
+
+
+def test_an_altered_body_is_noticed(browser, entity, failure, expect):
+    page = browser.page(PORTAL + place(failure))
+    whole = shown(entity, failure)
+    assert whole["sha256Cuerpo"] == hashlib.sha256(whole["cuerpo"].encode()).hexdigest()
+    answer(page, "GET", f"webhooks/{failure[0].id}/entregas/{failure[1]}", 200, whole | {"cuerpo": whole["cuerpo"] + " "})
+    enter(page, entity.token)
+    expect(page.locator("main")).to_contain_text("✕ no es el del cuerpo que se ve")
+
+
+def test_the_data_of_a_test_that_cannot_be_read_any_more(browser, entity, failure, expect):
+    page = browser.page(PORTAL + place(failure))
+    whole = shown(entity, failure) | {"cuerpo": None, "sha256Cuerpo": None, "prueba": True, "historial": [], "intentos": 0}
+    answer(page, "GET", f"webhooks/{failure[0].id}/entregas/{failure[1]}", 200, whole)
+    enter(page, entity.token)
+    expect(page.get_by_text("Los datos de esta prueba ya no se pueden leer.")).to_be_visible()
+    expect(page.get_by_text("Todavía no se ha intentado.")).to_be_visible()
+    assert_no_barriers(page)
