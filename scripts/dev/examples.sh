@@ -8,7 +8,6 @@ EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)
 
 # Where one cannot be made its tests are skipped, and a line says so; with EXAMPLES_REQUIRED=1 they fail.
 prepare_examples() {
-  export EXAMPLES EXAMPLES_REQUIRED=${EXAMPLES_REQUIRED:-}
   [[ -z $DEV_NO_BUILD ]] || return 0
   install_packages "${EXAMPLE_PACKAGES[@]}"
   prepare_example python 3.9 python3 python3-venv
@@ -30,12 +29,18 @@ prepare_example() {
     echo "$program is ${version:-missing}: too old" >"$EXAMPLES/$language/skipped"
     return
   fi
-  case $program in
-    java) command -v mvn >/dev/null && command -v java >/dev/null || install_packages "$@" ;;
-    python3) "$PYTHON" -c 'import ensurepip' 2>/dev/null || install_packages "$@" ;;
-    *) command -v "$program" >/dev/null || install_packages "$@" ;;
-  esac
-  make_tool "$EXAMPLES/$language" "$(pins_of_example "$language" "$version")" "install_example_$language" "$EXAMPLES_REQUIRED"
+  has_toolchain "$language" || install_packages "$@"
+  make_tool "$EXAMPLES/$language" "$(pins_of_example "$language" "$version")" "install_example_$language" "${EXAMPLES_REQUIRED:-}"
+}
+
+has_toolchain() {
+  case $1 in
+    python) "$PYTHON" -c 'import ensurepip' ;;
+    javascript) hash node npm ;;
+    java) hash java mvn ;;
+    go) hash go ;;
+    rust) hash rustc cargo ;;
+  esac 2>/dev/null
 }
 
 version_of() {

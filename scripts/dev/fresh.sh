@@ -10,7 +10,7 @@ FRESH_NAMESPACES=(unshare --mount --propagation private --pid --fork --kill-chil
 # shellcheck disable=SC2016
 FRESH_ENTER='system=$1 tree=$2 && shift 2 && mount --bind "$system" "$system" && cd "$system" && mount -t proc proc proc &&
   mount --rbind /sys sys && mount --rbind /dev dev && mount -t tmpfs tmpfs run && cp /etc/resolv.conf /etc/hosts etc/ &&
-  pivot_root . . && umount -l . && exec env -i -C "$tree" HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb ${CI:+CI="$CI"} ${OPENAPI_REQUIRED:+OPENAPI_REQUIRED="$OPENAPI_REQUIRED"} "$@"'
+  pivot_root . . && umount -l . && exec env -i -C "$tree" HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb ${CI:+CI="$CI"} ${OPENAPI_REQUIRED:+OPENAPI_REQUIRED="$OPENAPI_REQUIRED"} ${EXAMPLES_REQUIRED:+EXAMPLES_REQUIRED="$EXAMPLES_REQUIRED"} "$@"'
 
 # prepare_fresh RELEASE: makes one, and tries to enter it. False where that cannot be, with the reason in FRESH_OBSTACLE.
 prepare_fresh() {

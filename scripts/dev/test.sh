@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # Every suite in one command. tally.py adds the counts up; a suite that cannot run counts as a failure.
 
-SUITES='unit store python system upgrade mysql fuzz sanitizers hosts'
+SUITES='unit store python examples system upgrade mysql fuzz sanitizers hosts'
 TEST_TARGETS=(unit_tests store_tests)
 # With the programs themselves, so that warnings, which are errors in that preset, are looked for in all that is ours.
 CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
 # The tests wait more than they compute: a file to a worker at a time, each worker with a stack of its own.
 PYTEST_WORKERS=(-n 2 --dist loadfile)
+EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation}.py)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py tests/system/test_server_settings.py)
 # What entities see and change, and what the evaluation system sees of it: the API on one node, the dispatcher on another.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
@@ -17,11 +18,12 @@ SUITE_SUFFIX=''
 PYTHON_RUNNER=() # what pytest runs in
 
 command_test() {
-  local only='' long='' system='' mysql='' release='' other='' pytest_arguments=()
+  local only='' long='' examples='' system='' mysql='' release='' other='' pytest_arguments=()
   while (($#)); do
     case $1 in
       -h | --help) usage && return ;;
       --long) long=1 ;;
+      --examples) examples=1 ;;
       --system | --system-if-possible) system=$1 ;;
       --mysql) mysql=1 ;;
       --other-release | --other-release-if-possible) other=$1 ;;
@@ -68,6 +70,7 @@ test_here() {
   ! is_wanted store || run_store asan
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" run_python python "${pytest_arguments[@]}"
   [[ -z $long ]] || ! is_wanted python || run_on_clusters
+  ! is_wanted examples || run_examples
   ! is_wanted hosts || run_hosts
   ! is_wanted system || run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
@@ -83,7 +86,7 @@ test_on_release() {
   inside=$(tr , '\n' <<<"$only" | sed '/^system$/d; /^upgrade$/d' | paste -sd ,)
   prepare_fresh "$release" || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $FRESH_OBSTACLE"
   [[ -n $only && -z $inside ]] ||
-    run_fresh "$release" ${long:+--long} ${mysql:+--mysql} ${inside:+--only "$inside"} "${pytest_arguments[@]}"
+    run_fresh "$release" ${long:+--long} ${examples:+--examples} ${mysql:+--mysql} ${inside:+--only "$inside"} "${pytest_arguments[@]}"
   ! is_wanted system || run_system "$how" "$release" "${pytest_arguments[@]}"
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
@@ -101,7 +104,7 @@ test_other_release() {
   [[ -z $system ]] || run_upgrade "$system"
 }
 
-# is_wanted SUITE, by the `only`, `long`, `system` and `mysql` of command_test.
+# is_wanted SUITE, by the `only`, `long`, `examples`, `system` and `mysql` of command_test.
 is_wanted() {
   if [[ -n $only ]]; then
     [[ ,$only, == *",$1,"* ]]
@@ -109,6 +112,7 @@ is_wanted() {
   fi
   case $1 in
     fuzz | sanitizers | hosts) [[ -n $long ]] ;;
+    examples) [[ -n $examples ]] ;;
     system) [[ -n $system ]] ;;
     upgrade) false ;; # takes the packages of both releases
     mysql) [[ -n $mysql ]] ;;
@@ -120,9 +124,10 @@ prepare_tests() {
   install_database
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${CHECKED_TARGETS[@]}"
-  ! { is_wanted python || is_wanted mysql || is_wanted hosts; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
-  ! { is_wanted python || is_wanted mysql || is_wanted hosts; } || build_site
+  ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_site
   ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools
+  ! is_wanted examples || prepare_examples
   [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install; }
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
@@ -134,6 +139,12 @@ run_on_mysql() {
   local SUITE_SUFFIX=-mysql PYTHON_SUITES=("${MYSQL_SUITES[@]}")
   run_store asan
   TEST_LONG=$long run_python python "$@"
+}
+
+run_examples() {
+  local -x EXAMPLES=$EXAMPLES EXAMPLES_REQUIRED=${EXAMPLES_REQUIRED:-}
+  local PYTHON_SUITES=("${EXAMPLE_SUITES[@]}")
+  TEST_LONG='' run_python examples
 }
 
 run_on_clusters() {

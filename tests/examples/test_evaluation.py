@@ -7,7 +7,7 @@ import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import fresh_id
-from support.example_receivers import PREPARED, SOURCES, require
+from support.example_receivers import PREPARED, QUICK_JAVA, SOURCES, require
 from support.wait import wait_until
 
 if "EXAMPLES" not in os.environ:
@@ -28,7 +28,7 @@ def run(request, stack):
     require(request.param)
     socket, database = stack.env["DB_SOCKET"], stack.env["DB_NAME"]
     environment = {
-        **os.environ, "LANG": "C.UTF-8", "EVALUACION_SOCKET": socket, "EVALUACION_BASE": database,
+        **os.environ, "LANG": "C.UTF-8", "JAVA_TOOL_OPTIONS": QUICK_JAVA, "EVALUACION_SOCKET": socket, "EVALUACION_BASE": database,
         "EVALUACION_DSN": f"mysql:unix_socket={socket};dbname={database};charset=utf8mb4",
         "EVALUACION_URL": f"jdbc:mariadb://localhost/{database}?localSocket={socket}",
         "EVALUACION_CONTRASENA": Path(stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()}

@@ -69,14 +69,17 @@ def test_it_takes_and_refuses_what_the_vectors_say(language, stack):
 
 
 def test_a_repetition_is_answered_2xx_and_processed_once(language, stack):
-    with running(language, stack, SECRET) as receiver:
-        notification, other = genuine(1), genuine(2)
-        with ThreadPoolExecutor(8) as pool:  # at once, and once more
-            answers = list(pool.map(lambda _: receiver.post(notification.cabeceras, notification.cuerpo), range(8)))
-        answers.append(receiver.post(notification.cabeceras, notification.cuerpo))
-        answers.append(receiver.post(other.cabeceras, other.cuerpo))
-        assert answers == [204] * 10
-        assert [id for id, _, _ in receiver.wait_processed(2)] == [notification.identificador, other.identificador]
+    with running(language, stack, SECRET) as receiver, ThreadPoolExecutor(8) as pool:
+        notifications = [genuine(number) for number in range(20)]
+        sent = [notification for notification in notifications for _ in range(4)]  # the four at once
+        answers = list(pool.map(lambda aviso: receiver.post(aviso.cabeceras, aviso.cuerpo), sent))
+        answers.append(receiver.post(sent[0].cabeceras, sent[0].cuerpo))
+        last = genuine(20)
+        answers.append(receiver.post(last.cabeceras, last.cuerpo))
+        assert answers == [204] * 82
+        wait_until(lambda: last.identificador in {id for id, _, _ in receiver.processed()}, what="the last one to be processed")
+        processed = [id for id, _, _ in receiver.wait_processed(21)]
+        assert sorted(processed) == sorted(notification.identificador for notification in [*notifications, last])
 
 
 def test_a_rotation_under_way_is_accepted_with_either_secret(language, stack, entity, webhook):
@@ -91,6 +94,15 @@ def test_a_rotation_under_way_is_accepted_with_either_secret(language, stack, en
         assert entity.api("DELETE", f"{BASE}/{hooks[2].id}/secreto/anterior").status == 200
         entity.notify()
         assert len(both.wait_processed(2)) == 2
+
+
+def test_an_empty_previous_secret_opens_nothing(language, stack):
+    with running(language, stack, SECRET, "") as receiver:
+        forged, notification = genuine(1), genuine(2)
+        forged.con(X_Webhook_Signature=vectores.firma("", forged.cuerpo), webhook_signature=vectores.firma_estandar(
+            b"", forged.identificador, forged.hora, forged.cuerpo))
+        assert receiver.post(forged.cabeceras, forged.cuerpo) == 401
+        assert receiver.post(notification.cabeceras, notification.cuerpo) == 204
 
 
 def test_200_notifications_in_a_second(language, stack, entity, webhook, record_property):

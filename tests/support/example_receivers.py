@@ -19,6 +19,7 @@ from support.wire import Client
 
 SOURCES = ROOT / "examples"
 PREPARED = Path(os.environ.get("EXAMPLES", ROOT / "build" / "examples"))
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for programs that live for seconds
 LINE = re.compile(r"procesado (\S+) (\S+) (\{.*\})$")
 COMMANDS = {  # by the port
     "python": lambda port: [PREPARED / "python/venv/bin/python", SOURCES / "python/receptor.py"],
@@ -94,8 +95,8 @@ def running(language: str, stack, secret: str, previous: str | None = None):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RECEPTOR_", "LC_"))}
         environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_SECRETO": secret,
                         "RECEPTOR_CARPETA": name, "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": f"{PREPARED}/javascript/node_modules",
-                        "PHP_CLI_SERVER_WORKERS": "4"}
-        if previous:
+                        "PHP_CLI_SERVER_WORKERS": "4", "JAVA_TOOL_OPTIONS": QUICK_JAVA}
+        if previous is not None:
             environment["RECEPTOR_SECRETO_ANTERIOR"] = previous
         log = folder / "log"
         with log.open("wb") as output:

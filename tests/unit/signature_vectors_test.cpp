@@ -1,5 +1,5 @@
-// examples/vectores/vectores.json, which entities test their receivers with: a receiver that compares with this service's own signatures
-// takes and refuses what the file says.
+// examples/vectores/vectores.json, which entities test their receivers with: a receiver that compares with
+// this service's own signatures takes and refuses what the file says.
 #include <boost/test/unit_test.hpp>
 #include <charconv>
 #include <cstdlib>

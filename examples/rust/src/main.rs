@@ -25,6 +25,11 @@ struct Receptor {
     pendientes: mpsc::Sender<(String, Value)>,
 }
 
+/// Una variable vacía es como ninguna: con una clave vacía firma cualquiera.
+fn secreto(variable: &str) -> Option<String> {
+    env::var(variable).ok().filter(|valor| !valor.is_empty())
+}
+
 /// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
 fn verificador(secreto: String) -> Result<Webhook, Box<dyn Error>> {
     if secreto.starts_with("whsec_") {
@@ -37,7 +42,9 @@ fn verificador(secreto: String) -> Result<Webhook, Box<dyn Error>> {
 impl Receptor {
     /// Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron.
     fn es_autentico(&self, cuerpo: &[u8], cabeceras: &HeaderMap) -> bool {
-        self.verificadores.iter().any(|webhook| webhook.verify(cuerpo, cabeceras).is_ok())
+        self.verificadores
+            .iter()
+            .any(|webhook| webhook.verify(cuerpo, cabeceras).is_ok())
     }
 
     /// Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
@@ -51,24 +58,35 @@ impl Receptor {
         if orden.len() > RECORDADOS {
             vistos.remove(&orden.pop_front().unwrap());
         }
-        self.pendientes.send((identificador.to_string(), aviso)).unwrap();
+        self.pendientes
+            .send((identificador.to_string(), aviso))
+            .unwrap();
     }
 }
 
 /// Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
 fn procesar(pendientes: mpsc::Receiver<(String, Value)>) {
     for (identificador, aviso) in pendientes {
-        println!("procesado {identificador} {} {}", aviso["evento"].as_str().unwrap_or_default(), aviso["data"]);
+        println!(
+            "procesado {identificador} {} {}",
+            aviso["evento"].as_str().unwrap_or_default(),
+            aviso["data"]
+        );
     }
 }
 
-async fn atender(State(receptor): State<Arc<Receptor>>, cabeceras: HeaderMap, cuerpo: Bytes) -> StatusCode {
+async fn atender(
+    State(receptor): State<Arc<Receptor>>,
+    cabeceras: HeaderMap,
+    cuerpo: Bytes,
+) -> StatusCode {
     if !receptor.es_autentico(&cuerpo, &cabeceras) {
         return StatusCode::UNAUTHORIZED;
     }
-    let (Some(Ok(identificador)), Ok(aviso)) =
-        (cabeceras.get("webhook-id").map(|valor| valor.to_str()), serde_json::from_slice(&cuerpo))
-    else {
+    let (Some(Ok(identificador)), Ok(aviso)) = (
+        cabeceras.get("webhook-id").map(|valor| valor.to_str()),
+        serde_json::from_slice(&cuerpo),
+    ) else {
         return StatusCode::BAD_REQUEST;
     };
     receptor.guardar(identificador, aviso);
@@ -77,19 +95,33 @@ async fn atender(State(receptor): State<Arc<Receptor>>, cabeceras: HeaderMap, cu
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut verificadores = vec![verificador(env::var("RECEPTOR_SECRETO")?)?];
+    let mut verificadores = vec![verificador(
+        secreto("RECEPTOR_SECRETO").ok_or("falta RECEPTOR_SECRETO")?,
+    )?];
     // Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
-    if let Ok(anterior) = env::var("RECEPTOR_SECRETO_ANTERIOR") {
+    if let Some(anterior) = secreto("RECEPTOR_SECRETO_ANTERIOR") {
         verificadores.push(verificador(anterior)?);
     }
     let (pendientes, cola) = mpsc::channel();
     std::thread::spawn(move || procesar(cola));
 
-    let receptor = Arc::new(Receptor { verificadores, vistos: Mutex::default(), pendientes });
-    let rutas = Router::new().fallback(atender).layer(DefaultBodyLimit::max(MAXIMO)).with_state(receptor);
-    let tls = RustlsConfig::from_pem_file(env::var("RECEPTOR_CERT")?, env::var("RECEPTOR_CLAVE")?).await?;
-    let puerto = env::var("RECEPTOR_PUERTO").unwrap_or("8443".into()).parse()?;
+    let receptor = Arc::new(Receptor {
+        verificadores,
+        vistos: Mutex::default(),
+        pendientes,
+    });
+    let rutas = Router::new()
+        .fallback(atender)
+        .layer(DefaultBodyLimit::max(MAXIMO))
+        .with_state(receptor);
+    let tls = RustlsConfig::from_pem_file(env::var("RECEPTOR_CERT")?, env::var("RECEPTOR_CLAVE")?)
+        .await?;
+    let puerto = env::var("RECEPTOR_PUERTO")
+        .unwrap_or("8443".into())
+        .parse()?;
     println!("escuchando en el puerto {puerto}");
-    axum_server::bind_rustls(SocketAddr::from(([0, 0, 0, 0], puerto)), tls).serve(rutas.into_make_service()).await?;
+    axum_server::bind_rustls(SocketAddr::from(([0, 0, 0, 0], puerto)), tls)
+        .serve(rutas.into_make_service())
+        .await?;
     Ok(())
 }
