@@ -58,7 +58,7 @@ def test_the_documentation_for_entities_is_there_for_anybody(machine, installati
     answer = installation.api("GET", "/apientidades/docs/")
     assert answer.status == 200 and "<h1>" in answer.text and "default-src 'none'" in answer.headers["content-security-policy"]
     assert installation.api("GET", "/apientidades/docs/primeros-pasos.md").headers["content-type"] == "text/markdown; charset=utf-8"
-    assert machine("cat /usr/share/doc/apientidades/web/docs/errores.md").stdout.startswith("# Errores")
+    assert machine.run("cat", "/usr/share/doc/apientidades/web/docs/errores.md").stdout.startswith("# Errores")
 
 
 def test_manual_pages_and_completion(machine, installation):
