@@ -125,7 +125,7 @@ prepare_tests() {
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${CHECKED_TARGETS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
-  ! { is_wanted python || is_wanted mysql || is_wanted hosts; } || build_site
+  ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_site
   ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools
   ! is_wanted examples || prepare_examples
   [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install && install_packages "${PACKAGE_PACKAGES[@]}"; }

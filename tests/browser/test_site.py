@@ -5,6 +5,7 @@ import pytest
 
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, focused, picture, tab_to
 from support.stack import ROOT
+from support.wait import wait_until
 
 DOCS = "/apientidades/docs/"
 PAGES = sorted(file.stem for file in (ROOT / "web/docs").glob("*.md"))
@@ -18,26 +19,27 @@ def site():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_has_no_barriers_in_light_and_dark(browser, name):
-    for dark in (False, True):
-        page = browser.page(f"{DOCS}{name}.html", dark=dark)
-        assert page.locator("h1").count() == 1
-        assert_no_barriers(page)
-        picture(page, f"{name}-{'dark' if dark else 'light'}")
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_narrow_screen_with_text_of_any_size(browser, name):
-    for text in (1, 2):
-        page = browser.page(f"{DOCS}{name}.html", width=320, text=text)
-        assert_no_sideways_scrolling(page)
-        picture(page, f"{name}-320-{text}")
+def test_a_page_has_no_barriers_in_light_dark_and_on_a_narrow_screen(browser, name):
+    page = browser.page(f"{DOCS}{name}.html")
+    assert page.locator("h1").count() == 1
     assert_no_barriers(page)
+    picture(page, f"{name}-light")
+    page.emulate_media(color_scheme="dark")
+    assert_no_barriers(page)
+    picture(page, f"{name}-dark")
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    picture(page, f"{name}-320")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_text_of_200_per_cent_fits_an_ordinary_screen(browser, name):
-    assert_no_sideways_scrolling(browser.page(f"{DOCS}{name}.html", text=2))
+def test_text_of_200_per_cent_fits(browser, name):
+    page = browser.page(f"{DOCS}{name}.html", text=2)
+    assert_no_sideways_scrolling(page)
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert_no_sideways_scrolling(page)
+    picture(page, f"{name}-320-200")
 
 
 def test_the_first_tab_leads_past_the_list_of_pages(browser):
@@ -76,13 +78,14 @@ def test_what_is_wider_than_the_screen_scrolls_by_keyboard(browser, name):
         page.evaluate("[...document.querySelectorAll('.scrolls')].findIndex((e) => e.scrollWidth > e.clientWidth)"))
     wide.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    wait_until(lambda: page.evaluate("document.activeElement.scrollLeft > 0"), what="the table to scroll")
     assert wide.get_attribute("aria-label")
 
 
 def test_an_anchor_with_accents_leads_to_its_heading(browser):
     page = browser.page(f"{DOCS}errores.html#por-qué-no-llegó-un-aviso")
-    page.wait_for_function("Math.abs(document.getElementById('por-qué-no-llegó-un-aviso').getBoundingClientRect().top) < 100")
+    top = "document.getElementById('por-qué-no-llegó-un-aviso').getBoundingClientRect().top"
+    wait_until(lambda: abs(page.evaluate(top)) < 100, what="the heading to be at the top")
 
 
 def test_what_is_printed_is_the_page_alone_and_whole(browser):

@@ -23,7 +23,9 @@ def site():
 @pytest.mark.parametrize("path, kind, file", [
     ("", "text/html; charset=utf-8", "index.html"), ("que-llega.html", "text/html; charset=utf-8", "que-llega.html"),
     ("que-llega.md", "text/markdown; charset=utf-8", "que-llega.md"), ("site.css", "text/css; charset=utf-8", "site.css"),
-    ("icon.svg", "image/svg+xml", "icon.svg")])
+    ("icon.svg", "image/svg+xml", "icon.svg"),
+    ("descargas/receptor/apientidades-receptor", "text/plain; charset=utf-8", "descargas/receptor/apientidades-receptor"),
+    ("descargas/vectores/vectores.json", "application/json; charset=utf-8", "descargas/vectores/vectores.json")])
 def test_a_page_is_served_without_a_token(stack, path, kind, file):
     answer = stack.api("GET", DOCS + path)
     assert (answer.status, answer.headers["content-type"]) == (200, kind)
@@ -32,6 +34,10 @@ def test_a_page_is_served_without_a_token(stack, path, kind, file):
     assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["cache-control"] == "public, max-age=600" and answer.headers["x-request-id"]
     assert answer.headers["strict-transport-security"].startswith("max-age=")
+
+
+def test_up_says_where_it_is(stack):
+    assert f" {stack.env['BASE_URL']}{DOCS}\n" in stack.dev("up").stderr
 
 
 def test_a_browser_that_has_it_is_told_so(stack):
@@ -54,16 +60,15 @@ def test_without_the_slash_it_leads_there(stack):
     assert (answer.status, answer.headers["location"]) == (301, DOCS)
 
 
-@pytest.mark.parametrize("path", ["no-existe", "a/b/c.html", "descargas/", "..%2f..%2fetc/passwd", ".lock"])
+@pytest.mark.parametrize("path", ["no-existe", "a/b/c.html", "descargas/", "descargas/python/", "..%2f..%2fetc/passwd", ".lock"])
 def test_what_is_not_there_has_a_page_that_says_so(stack, path):
     answer = stack.api("GET", DOCS + path)
     if answer.status == 400:  # an ambiguous path
         assert answer.message
         return
-    assert answer.status in (403, 404)
-    if answer.status == 404:
-        assert answer.text == (ROOT / "build/site/404.html").read_text()
-        assert answer.headers["content-security-policy"] == POLICY and answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.status == 404
+    assert answer.text == (ROOT / "build/site/404.html").read_text()
+    assert answer.headers["content-security-policy"] == POLICY and answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
 @pytest.mark.parametrize("path", [DOCS, DOCS + "index.html", DOCS.rstrip("/")])

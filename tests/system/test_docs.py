@@ -141,6 +141,42 @@ def test_the_operators_page_has_the_same_texts_of_ultimo_error():
     assert [text for text in english if text.replace("302", "500") not in shown] == []
 
 
+# What the pages say of times and limits is what the programs do by default.
+
+DEFAULTS = [
+    ("limits.requests_per_token", "600", "limites", "600 con un token"), ("limits.test_requests_per_token", "30", "limites", "30 de ellas"),
+    ("limits.requests_per_address", "1800", "limites", "1800 desde una dirección"),
+    ("limits.concurrent_requests_per_address", "100", "limites", "simultáneas desde una dirección | 100"),
+    ("limits.pending_test_deliveries", "50", "limites", "sin terminar | 50"), ("limits.test_bytes", "64MiB", "limites", "en un día | 64 MiB"),
+    ("limits.replayed", "10000", "limites", "24 horas | 10 000"), ("limits.replay_requests", "60", "limites", "pide una organización en una hora | 60"),
+    ("limits.registrations", "60", "limites", "cambios que hace en ellos | 60"), ("delivery.timeout", "15s", "limites", "15 segundos"),
+    ("delivery.connect_timeout", "5s", "limites", "de ellos 5 para conectar"), ("delivery.max_in_flight_per_webhook", "10", "limites", "hacia un webhook | 10"),
+    ("delivery.max_in_flight_per_host", "50", "limites", "sean de quien sean | 50"), ("delivery.max_response", "64KiB", "limites", "su respuesta | 64 KiB"),
+    ("delivery.retry_schedule", "5s,5m,30m,2h,5h,10h,14h,20h,24h", "que-llega",
+     "5 segundos. Si falla otra vez, 5 minutos después; y luego a los 30 minutos, 2 horas, 5 horas, 10 horas, 14 horas, 20 horas y 24 horas"),
+    ("delivery.retry_jitter", "0.2", "que-llega", "un 20 %"), ("delivery.retry_after_max", "24h", "que-llega", "un máximo de 24 horas"),
+    ("delivery.probe_interval", "15m", "que-llega", "cada 15 minutos"), ("delivery.disable_after", "5d", "que-llega", "Tras 5 días"),
+    ("delivery.disable_after", "5d", "webhooks", "durante 5 días"), ("retention.delivered", "30d", "entregas", "30 días desde que terminan"),
+    ("retention.failed", "90d", "entregas", "las fallidas 90 días"), ("retention.tests", "2d", "entregas", "las de prueba, 2 días"),
+    ("retention.delivered", "30d", "datos", "terminaron bien, o canceladas | entregarlos y poder reenviarlos | 30 días"),
+    ("retention.failed", "90d", "datos", "las demás del mismo aviso | lo mismo | 90 días"),
+    ("retention.rejected", "90d", "datos", "que el operador pueda corregirlos | 90 días"),
+    ("retention.held", "90d", "datos", "entregarlas si se reactiva | 90 días"), ("retention.tests", "2d", "datos", "que vea cómo llegaron | 2 días"),
+    ("retention.audit", "90d", "datos", "poder averiguarlo | 90 días"),
+]
+
+
+@pytest.mark.parametrize("key, default, name, words", DEFAULTS)
+def test_times_and_limits_are_the_programs(key, default, name, words):
+    assert f"| `{key}` | `{default}` |" in (ROOT / "docs/configuration.md").read_text()
+    assert words in page(name)
+
+
+def test_every_retention_is_told():
+    keys = set(re.findall(r"^\| `(retention\.\w+)`", (ROOT / "docs/configuration.md").read_text(), re.M))
+    assert keys == {key for key, _, name, _ in DEFAULTS if name == "datos"}
+
+
 # Of the example of a notification.
 
 def page(name: str) -> str:

@@ -54,6 +54,13 @@ def test_the_api_described_is_there_for_anybody(installation):
     assert answer.status == 200 and answer.json()["openapi"] == "3.1.0"
 
 
+def test_the_documentation_for_entities_is_there_for_anybody(machine, installation):
+    answer = installation.api("GET", "/apientidades/docs/")
+    assert answer.status == 200 and "<h1>" in answer.text and "default-src 'none'" in answer.headers["content-security-policy"]
+    assert installation.api("GET", "/apientidades/docs/primeros-pasos.md").headers["content-type"] == "text/markdown; charset=utf-8"
+    assert machine.run("cat", "/usr/share/doc/apientidades/web/docs/errores.md").stdout.startswith("# Errores")
+
+
 def test_manual_pages_and_completion(machine, installation):
     for page in ("apientidades-admin.1", "apientidades-fcgi.8", "apientidades-dispatcher.8", "apientidades.conf.5",
                  "apientidades-setup-database.8"):

@@ -1,0 +1,100 @@
+"""The page that a newcomer follows (web/docs/primeros-pasos.md): its commands, in its order, with nothing changed but the names and the
+places of the certificate that everybody replaces by their own."""
+import contextlib
+import re
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.stack import free_port
+from support.wait import wait_until
+
+PAGE = "/apientidades/docs/primeros-pasos.md"
+HOST = "avisos.receptor.test"  # in the stack, this machine
+
+
+class Newcomer:
+    """Two terminals in one folder. curl is told in ~/.curlrc what a real certificate and DNS would tell it."""
+
+    def __init__(self, stack, token: str, folder: Path):
+        self.stack, self.token, self.folder, self.port = stack, token, folder, free_port()
+        page = stack.api("GET", PAGE).text
+        self.blocks = [self._as_mine(block) for block in re.findall(r"```sh\n(.*?)```", page, re.S)]
+        (folder / ".curlrc").write_text(f'cacert = "{stack.env["CA_CERT"]}"\nresolve = "{HOST}:{self.port}:127.0.0.1"\n')
+
+    def _as_mine(self, block: str) -> str:
+        mine = {"https://apientidades.ejemplo.es": self.stack.env["BASE_URL"], "apie_…": self.token, "avisos.su-entidad.es:8443": f"{HOST}:{self.port}",
+                "--puerto 8443": f"--puerto {self.port}", "/etc/letsencrypt/live/avisos.su-entidad.es/fullchain.pem": self.stack.env["RECEIVER_CERT"],
+                "/etc/letsencrypt/live/avisos.su-entidad.es/privkey.pem": self.stack.env["RECEIVER_KEY"]}
+        for theirs, own in mine.items():
+            block = block.replace(theirs, own)
+        return block
+
+    def block(self, words: str) -> str:
+        """The one with these words."""
+        found = [block for block in self.blocks if words in block]
+        assert len(found) == 1, (words, self.blocks)
+        return found[0]
+
+    def types(self, words: str) -> str:
+        """In the first terminal, where the lines of step 1 hold."""
+        done = subprocess.run(["bash", "-c", f"{self.variables}\n{self.block(words)}"], cwd=self.folder, env=self.environment, capture_output=True,
+                              text=True, timeout=60)
+        assert done.returncode == 0 and not done.stderr, done
+        return done.stdout
+
+    @property
+    def variables(self) -> str:
+        return self.block("TOKEN=").partition("\napi \"")[0]
+
+    @property
+    def environment(self) -> dict:
+        return {"HOME": str(self.folder), "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1", "LANG": "C.UTF-8"}
+
+    @contextlib.contextmanager
+    def receiver(self, *options: str):
+        """The second terminal: what is on its screen so far. Ctrl-C at the end."""
+        screen = self.folder / "screen"
+        with screen.open("w") as output:
+            command = shlex.split(self.block("python3 apientidades-receptor").replace("\\\n", ""))
+            process = subprocess.Popen([*command, *options], cwd=self.folder, env=self.environment, stdout=output, stderr=output)
+            try:
+                wait_until(lambda: "Escuchando" in screen.read_text() or process.poll() is not None, what="the receiver to listen")
+                assert process.poll() is None, screen.read_text()
+                yield screen.read_text
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.wait(10)
+
+
+@pytest.fixture
+def newcomer(new_entity, stack, tmp_path):
+    return Newcomer(stack, new_entity().token, tmp_path)
+
+
+def test_from_the_token_to_a_verified_notification(newcomer):
+    assert "evaluacion.abierta" in newcomer.types("TOKEN=")
+    newcomer.types("curl -sSO")
+    newcomer.types("umask")
+    with newcomer.receiver() as screen:
+        assert newcomer.types('"secreto": "').startswith('{"id":')
+        assert "encolado para 1 webhook" in newcomer.types("/webhooks/test")
+        wait_until(lambda: "respuesta      204" in screen(), what="the test event on the screen")
+        assert re.search(r"ES UNA PRUEBA\n.*firma +correcta\n", screen(), re.S)
+        assert newcomer.types("webhook-signature") == "401\n"
+        wait_until(lambda: "RECHAZADO" in screen(), what="the forged one on the screen")
+
+
+def test_what_fails_comes_again_and_is_told(newcomer):
+    newcomer.types("curl -sSO")
+    newcomer.types("umask")
+    with newcomer.receiver("--fallar", "500") as screen:
+        id = re.match(r'\{"id":(\d+),', newcomer.types('"secreto": "')).group(1)
+        newcomer.types("/webhooks/test")
+        wait_until(lambda: len(re.findall(r"webhook-id +(msg_\S+)", screen())) > 1, what="it to come again")
+        assert len(set(re.findall(r"webhook-id +(msg_\S+)", screen()))) == 1
+        newcomer.blocks = [block.replace("/webhooks/1/", f"/webhooks/{id}/") for block in newcomer.blocks]
+        wait_until(lambda: "El receptor respondió 500" in newcomer.types("/entregas"), what="the failure among the deliveries")
