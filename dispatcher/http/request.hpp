@@ -17,7 +17,7 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
 
-/// Of each of the four that a probe with a wrong signature may have.
+/// The length of each of the four signatures that a probe with a wrong one may have.
 inline constexpr std::size_t wrong_signature_bytes = 32;
 
 /// `Name: value`, each; signed at the time of the attempt, or as a probe says.

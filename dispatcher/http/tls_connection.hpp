@@ -21,7 +21,7 @@ void remember_socket(CURL* handle, int fd);
 /// not data.
 bool is_quiet(CURL* handle);
 
-/// Of a kept connection that is not quiet: data has come over it. False: it has ended.
+/// Data has come over a kept connection that is not quiet. False: it has ended.
 bool holds_data(CURL* handle);
 
 /// The receiver's certificate, which was found good; nullopt: there is no TLS connection.

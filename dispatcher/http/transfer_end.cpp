@@ -184,6 +184,7 @@ Attempt Transfer::end_undialled(const Dialled& dialled) {
   } else if (dialled.timed_out || is_no_route(dialled.error)) {
     attempt.silence = delivery::Silence::network;
   }
+  progress_.probe = nullptr;
   job_ = {};
   return attempt;
 }

@@ -291,7 +291,7 @@ def test_an_inactive_webhook_is_diagnosed_too_unless_by_the_operator(entity, rec
     assert len(receiver.requests(hook.path)) == before + 1
 
 
-# What happens meanwhile.
+# What happens while one is under way.
 
 @pytest.fixture
 def held(entity, receiver):
@@ -345,6 +345,18 @@ def test_the_dispatcher_is_stopped_and_what_is_in_flight_ends(entity, receiver, 
     assert found["autentica"]["resultado"] == "bien" and found["sin_firma"]["resultado"] == "no_hecha"
     stack.start("dispatcher")
     holds_for(1, lambda: len(receiver.requests(held.path)) == 1, "sent once")
+
+
+def test_the_dispatcher_is_stopped_before_anything_was_sent(entity, stack):
+    """It waits for the next one."""
+    with tcp.black_hole() as hole:
+        hook = entity.register(port=hole)
+        with stack.dispatcher_with(**setting(delivery_connect_timeout="10s", delivery_timeout="12s", delivery_lease="30s")):
+            ask(entity, hook)
+            wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="its beginning")
+            stack.stop("dispatcher")
+            assert shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}
+        assert wait_ended(entity, hook)["conexion"]["resultado"] == "mal"
 
 
 def test_the_dispatcher_is_killed_and_nothing_hangs_for_ever(entity, receiver, held, stack):
