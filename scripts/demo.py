@@ -48,7 +48,17 @@ def main() -> int:
     finally:
         stack.down()
     print("\nThe whole path works: every event was delivered, and every signature verified.")
+    show_portal()
     return 0
+
+
+def show_portal() -> None:
+    """This stack is gone: how to have one that stays, and enter the portal there."""
+    title("To try the portal of an entity, in a browser")
+    shell("./dev up")
+    shell(f"./dev admin entity add --id {ENTITY} --name '{NAME}'")
+    shell(f"./dev admin token issue --entity {ENTITY}    # the token that the portal asks for")
+    print("   https://localhost:8443/apientidades/portal/")
 
 
 def limit_time(seconds: int) -> None:

@@ -158,6 +158,7 @@ def test_the_demo_passes_from_nothing():
     assert len(re.findall(r"verified +verified\n", result.stdout)) == 13, "11 events, a test event and a replay, signed both ways"
     assert re.findall(r"(the \w+ secret(?: alone)?) .* verified\n", result.stdout) == ["the old secret", "the new secret", "the new secret alone"]
     assert re.search(r"median \d", result.stdout)
+    assert re.search(r"token issue --entity \d+ .*\n +https://localhost:8443/apientidades/portal/\n", result.stdout), "how to try the portal"
     assert time.monotonic() - started < 120
     assert not Path(ROOT, ".dev/demo").exists()
 

@@ -29,7 +29,7 @@ const total = (hours, what) => hours.reduce((sum, hour) => sum + hour[what], 0);
 
 /** @param {Hour[]} hours @param {string} id of the table's disclosure @param {boolean} whole whether all deliveries of the time were counted */
 export function dayChart(hours, id, whole) {
-  const most = Math.max(1, ...hours.map((hour) => hour.entregada + hour.fallida + hour.otra));
+  const most = Math.max(3, ...hours.map((hour) => hour.entregada + hour.fallida + hour.otra));
   const words = `${count(total(hours, "entregada"), "entregada")}, ${count(total(hours, "fallida"), "fallida")} y ${total(hours, "otra")} por llegar${whole ? "" : ", de las más recientes"}`;
   return el("div", { class: "chart" },
     el("svg", { viewBox: `0 0 ${24 * SLOT} ${HEIGHT + 2}`, role: "img", "aria-label": `Últimas 24 horas: ${words}.`, preserveAspectRatio: "none", class: "bars" },

@@ -153,7 +153,7 @@ function remedyBox({ ultimoError, estado }) {
   return remedy && el("section", { class: `notice ${remedy.ours ? "warning" : "bad"}`, "aria-labelledby": "que-arreglar" },
     el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
     el("p", {}, foreign(remedy.remedy)),
-    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError)));
+    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", el("a", { href: "/apientidades/docs/errores.html", id: "mas-errores" }, "Todos los errores"))));
 }
 
 function buttons(webhook, delivery, sending) {

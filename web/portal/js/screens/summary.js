@@ -104,8 +104,8 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
       figure("Esperan", waiting(week)),
       figure("Respuesta mediana", day.p50Ms === null ? "–" : day.p50Ms === 0 ? "menos de 1 ms" : `${day.p50Ms.toLocaleString("es-ES")} ms`)),
     dayChart(byHour(deliveries.found, now, deliveries.seenFrom), `${id}-tabla`, !deliveries.seenFrom),
-    el("div", { class: "actions" }, el("a", { class: "button", id: `${id}-entregas`, href: link("/entregas", { webhook: webhook.id }) }, "Ver sus entregas"),
-      week.fallidas > 0 && el("a", { class: "button primary", id: `${id}-ver-fallidas`, href: failures }, `Ver ${count(week.fallidas, "fallida")}`),
+    el("div", { class: "actions" }, week.fallidas > 0 && el("a", { class: "button primary", id: `${id}-ver-fallidas`, href: failures }, `Ver ${count(week.fallidas, "fallida")}`),
+      el("a", { class: "button", id: `${id}-entregas`, href: link("/entregas", { webhook: webhook.id }) }, "Ver sus entregas"),
       week.fallidas > 1 && webhook.activo && !portal.session.readOnly && el("a", { class: "button", id: `${id}-reenviar`, href: link(`/webhooks/${webhook.id}/reenvios`) }, "Reenviar muchas"),
       el("a", { class: "button", id: `${id}-ver`, href: link(`/webhooks/${webhook.id}`) }, portal.session.readOnly ? "Ver su configuración" : "Configurar")),
     webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", timeElement(webhook.ultimaEjecucion)));
