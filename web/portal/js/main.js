@@ -1,6 +1,7 @@
 // Puts the portal together. Nothing is asked of the API before a token is given: the first screen is drawn at once.
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
+import { forgetDone } from "./change.js";
 import { el, replace } from "./dom.js";
 import { createRouter, link } from "./router.js";
 import { routes } from "./routes.js";
@@ -76,7 +77,9 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   main.focus();
 });
 session.onChange(showSession);
+session.onChange(() => session.open || forgetDone());
 addEventListener("hashchange", showWhere);
+addEventListener("hashchange", () => forgetDone(location.hash));
 showSession();
 showWhere();
 showNotes();

@@ -46,3 +46,9 @@ function countDown(box, text, button, seconds, then) {
 
 /** A box that is no error. @param {"good" | "warning" | "info"} kind */
 export const notice = (kind, ...children) => el("div", { class: `notice ${kind}` }, ...children);
+
+/** Read aloud at once, where it appears after something was pressed. */
+export function alerted(box) {
+  box.setAttribute("role", "alert");
+  return box;
+}

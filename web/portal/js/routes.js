@@ -1,4 +1,5 @@
 // The screens, by their address. The last one is for addresses that nothing matches.
+import { changingRoutes } from "./changing_routes.js";
 import { deliveriesScreen } from "./screens/deliveries.js";
 import { deliveryScreen } from "./screens/delivery.js";
 import { missingScreen } from "./screens/missing.js";
@@ -8,5 +9,6 @@ export const routes = [
   { pattern: "/", screen: summaryScreen },
   { pattern: "/entregas", screen: deliveriesScreen },
   { pattern: "/entregas/:webhook/:entrega", screen: deliveryScreen },
+  ...changingRoutes,
   { pattern: ".*", screen: missingScreen },
 ];

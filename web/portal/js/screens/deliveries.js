@@ -25,7 +25,7 @@ export async function deliveriesScreen(portal, place) {
   if (!webhooks.ok) return replace(body, problemBox(webhooks, { retry: portal.show, auto: true }));
   if (!webhooks.data.length) return replace(body, notice("info", el("p", {}, "Su entidad no tiene webhooks, y por eso no hay entregas. ", el("a", { href: link("/") }, "Por dónde empezar"))));
   const chosen = webhooks.data.find(({ id }) => String(id) === place.query.webhook) ?? webhooks.data[0];
-  replace(whose, urlOf(chosen.url));
+  replace(whose, urlOf(chosen.url), place.query.estado === "fallida" && chosen.activo && !portal.session.readOnly && [" · ", el("a", { id: "reenviar-muchas", class: "target", href: manyOf(chosen, place.query) }, "Reenviar muchas")]);
   replace(filters, filterForm(portal, place, webhooks.data, chosen));
   const list = listOf(portal, place, chosen.id, { body, fresh });
   await list.load();
@@ -54,6 +54,8 @@ function filterForm(portal, { query }, webhooks, chosen) {
       el("div", { class: "actions" }, el("button", { type: "submit", class: "button primary", id: "filtrar" }, "Filtrar"),
         narrowed && el("a", { class: "button quiet", id: "quitar", href: link("/entregas", { webhook: chosen.id }) }, "Quitar los filtros"))));
 }
+
+const manyOf = ({ id }, { evento, desde, hasta }) => link(`/webhooks/${id}/reenvios`, { evento, desde, hasta });
 
 const short = (url) => (url.length > 70 ? `${url.slice(0, 67)}…` : url);
 

@@ -106,6 +106,7 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
     dayChart(byHour(deliveries.found, now, deliveries.seenFrom), `${id}-tabla`, !deliveries.seenFrom),
     el("div", { class: "actions" }, week.fallidas > 0 && el("a", { class: "button primary", id: `${id}-ver-fallidas`, href: failures }, `Ver ${count(week.fallidas, "fallida")}`),
       el("a", { class: "button", id: `${id}-entregas`, href: link("/entregas", { webhook: webhook.id }) }, "Ver sus entregas"),
+      week.fallidas > 1 && webhook.activo && !portal.session.readOnly && el("a", { class: "button", id: `${id}-reenviar`, href: link(`/webhooks/${webhook.id}/reenvios`) }, "Reenviar muchas"),
       el("a", { class: "button", id: `${id}-ver`, href: link(`/webhooks/${webhook.id}`) }, portal.session.readOnly ? "Ver su configuración" : "Configurar")),
     webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", timeElement(webhook.ultimaEjecucion)));
 }

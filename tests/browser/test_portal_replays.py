@@ -1,0 +1,244 @@
+"""Reenviar muchas: since when, counted first, then sent again; its progress, and stopping it."""
+import re
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
+from support.portal import answer
+from support.portal_changes import arrived, at, count_requests, go, hide, lose, said, shown
+from support.stack import EVENTS
+from support.wait import wait_until
+
+COUNT = "Contar cuántas"
+
+
+@pytest.fixture
+def failed(entity, receiver):
+    """A webhook of which three notifications failed; its receiver works again."""
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=500))
+    for event in EVENTS[:3]:
+        entity.notify(event)
+    path = f"{BASE}/{hook.id}/entregas?estado=fallida"
+    wait_until(lambda: len(entity.api("GET", path).json()["entregas"]) == 3, 30, "three failures")
+    receiver.behave(hook.path, Behaviour())
+    return hook
+
+
+def screen(browser, entity, hook, query="", **how):
+    return at(browser, entity, f"#/webhooks/{hook.id}/reenvios{query}", "Reenviar muchas", **how)
+
+
+def count(page):
+    page.get_by_role("button", name=COUNT).click()
+
+
+def test_from_a_failure_to_its_reception(browser, entity, receiver, failed, expect):
+    page = at(browser, entity, "#/", "Resumen")
+    page.get_by_role("link", name="Reenviar muchas").click()
+    arrived(page, "Reenviar muchas")
+    assert_no_barriers(page)
+    picture(page, "reenviar-muchas")
+    before = len(receiver.requests(failed.path))
+    count(page)
+    heading = page.get_by_role("heading", name="Se reenviarán 3 entregas")
+    expect(heading).to_be_focused()
+    assert len(receiver.requests(failed.path)) == before, "only counted"
+    assert_no_barriers(page)
+    picture(page, "reenviar-muchas-contadas")
+    page.get_by_role("button", name="Reenviar 3 entregas").click()
+    page.get_by_role("heading", level=1, name=re.compile(r"Reenvío \d+")).wait_for()
+    expect(shown(page).get_by_text("Se han recibido todas.")).to_be_visible()
+    expect(said(page)).to_contain_text("Terminado: 3 de 3 entregas")
+    assert_no_barriers(page)
+    picture(page, "reenvio")
+    again = receiver.requests(failed.path)[before:]
+    assert len(again) == 3 and all(one.headers["x-webhook-reenvio"] == "1" for one in again)
+
+
+def test_by_keyboard_alone(browser, entity, failed, expect):
+    page = screen(browser, entity, failed)
+    tab_to(page, "Últimas 24 horas")
+    page.keyboard.press("Enter")
+    tab_to(page, "Más opciones")
+    page.keyboard.press("Enter")
+    tab_to(page, "Quitar todos")
+    page.keyboard.press("Enter")
+    tab_to(page, "Prórroga de la evaluación")
+    page.keyboard.press("Space")
+    tab_to(page, COUNT)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Se reenviará 1 entrega")).to_be_focused()
+    tab_to(page, "Reenviar 1 entrega")
+    page.keyboard.press("Enter")
+    expect(shown(page).get_by_text("Se han recibido todas.")).to_be_visible()
+
+
+@pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2), dict(dark=True)])
+def test_it_is_read_in_every_way(browser, entity, how):
+    page = screen(browser, entity, entity.register(), **how)
+    page.get_by_text("Más opciones").click()
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    picture(page, "reenviar-muchas-" + "-".join(map(str, how)))
+
+
+def test_what_was_filtered_is_what_is_asked_for(browser, entity, failed, expect):
+    page = at(browser, entity, f"#/entregas?webhook={failed.id}&estado=fallida&evento={EVENTS[1]}&desde=2026-01-01T10:00:00Z", "Entregas")
+    page.get_by_role("link", name="Reenviar muchas").click()
+    arrived(page, "Reenviar muchas")
+    expect(page.get_by_label("Creadas desde")).to_have_value("2026-01-01T11:00")
+    count(page)
+    expect(page.get_by_role("heading", name="Se reenviará 1 entrega")).to_be_visible()
+    page.get_by_role("button", name="Marcar todos").click()
+    page.get_by_label("También las entregadas").check()
+    expect(page.get_by_role("heading", name="Se reenviará 1 entrega")).to_have_count(0)
+
+
+def test_nothing_to_send_again_and_what_is_missing(browser, entity, expect):
+    page = screen(browser, entity, entity.register())
+    count(page)
+    expect(shown(page).get_by_text("No hay nada que reenviar")).to_be_visible()
+    assert_no_barriers(page)
+    page.get_by_label("Creadas desde").fill("")
+    count(page)
+    expect(page.get_by_label("Creadas desde")).to_have_accessible_description(re.compile("Indique desde qué día"))
+    page.get_by_label("Creadas desde").fill("2026-11-20T11:00")
+    page.get_by_label("Las fallidas").uncheck()
+    count(page)
+    expect(page.get_by_label("Las fallidas")).to_be_focused()
+    assert_no_barriers(page)
+    page.get_by_label("Las fallidas").check()
+    page.get_by_text("Más opciones").click()
+    page.get_by_label("Hasta").fill("2026-11-19T11:00")
+    count(page)
+    expect(page.get_by_label("Creadas desde")).to_have_accessible_description(re.compile("No puede ser posterior a hasta"))
+
+
+def test_a_webhook_that_is_not_active(browser, entity, expect):
+    hook = entity.register()
+    assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"activo": False}).status == 200
+    page = screen(browser, entity, hook)
+    expect(shown(page).get_by_text("El webhook no está activo")).to_be_visible()
+    expect(page.locator("main form")).to_have_count(0)
+    assert_no_barriers(page)
+
+
+def test_another_one_runs_already_and_is_stopped(browser, entity, receiver, failed, expect):
+    receiver.behave(failed.path, Behaviour(hold=True))
+    started = entity.api("POST", f"{BASE}/{failed.id}/reenvios", json_body={"desde": "2020-01-01T00:00:00Z"})
+    running = started.json()["reenvio"]["id"]
+    page = screen(browser, entity, failed)
+    page.get_by_label("También las entregadas").check()
+    answer(page, "POST", f"webhooks/{failed.id}/reenvios", 200, {"candidatas": 3, "exacto": True}, times=1)
+    count(page)
+    page.get_by_role("button", name="Reenviar 3 entregas").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Ya hay otro reenvío en marcha")
+    assert_no_barriers(page)
+    alert.get_by_role("link", name=f"Ver el reenvío {running}").click()
+    arrived(page, f"Reenvío {running}")
+    tab_to(page, "Detener")
+    page.keyboard.press("Enter")
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("sigue su curso")
+    assert_no_barriers(page)
+    question.get_by_role("button", name="Detenerlo").click()
+    expect(shown(page).get_by_text("lo demás queda como estaba")).to_be_visible()
+    expect(page.get_by_role("button", name="Detener")).to_have_count(0)
+    assert entity.api("GET", f"{BASE}/{failed.id}/reenvios/{running}").json()["estado"] == "cancelado"
+    assert_no_barriers(page)
+    receiver.release(failed.path)
+
+
+def progress(page, hook, **members):
+    answer(page, "GET", f"webhooks/{hook.id}/reenvios/5", 200, {"id": 5, "estado": "en_curso", "candidatas": 312, "reenviadas": 40, "entregadas": 38, "fallidas": 0} | members)
+
+
+def follow(browser, entity, expect, **members):
+    hook = entity.register()
+    page = at(browser, entity, "#/entregas", "Entregas", width=320)
+    progress(page, hook, **members)
+    go(page, f"#/webhooks/{hook.id}/reenvios/5", "Reenvío 5")
+    return page, hook
+
+
+@pytest.mark.parametrize("members, told", [
+    ({}, "40 de 312 entregas"), ({"estado": "pendiente", "reenviadas": 0, "entregadas": 0}, "En la cola"),
+    ({"estado": "terminado", "reenviadas": 300, "entregadas": 300}, "no ha permitido reenviar 12 entregas"),
+    ({"estado": "terminado", "reenviadas": 312, "entregadas": 310, "fallidas": 2}, "2 entregas han vuelto a fallar"),
+    ({"estado": "terminado", "reenviadas": 312, "entregadas": 310}, "algunas esperan aún respuesta"),
+    ({"estado": "cancelado"}, "lo demás queda como estaba")])
+def test_how_far_it_is(browser, entity, expect, members, told):
+    page, _ = follow(browser, entity, expect, **members)
+    expect(shown(page).get_by_text(told)).to_be_visible()
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+
+
+def test_it_is_followed_at_a_bounded_pace_while_it_is_looked_at(browser, entity, expect):
+    page, hook = follow(browser, entity, expect)
+    expect(shown(page).get_by_text("40 de 312 entregas")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    page.clock.install()
+    hide(page, True)
+    asked = count_requests(page, "GET", f"webhooks/{hook.id}/reenvios/5")
+    page.clock.fast_forward(600_000)
+    assert not asked
+    progress(page, hook, reenviadas=41)
+    with page.expect_response("**/reenvios/5"):
+        hide(page, False)
+    expect(shown(page).get_by_text("41 de 312 entregas")).to_be_visible()
+    with page.expect_response("**/reenvios/5"):
+        page.clock.fast_forward(2_500)
+    go(page, "#/probar", "Probar")
+    asked.clear()
+    page.clock.fast_forward(600_000)
+    assert not asked
+
+
+def test_the_service_goes_away_while_it_is_followed(browser, entity, expect):
+    page, hook = follow(browser, entity, expect)
+    page.wait_for_load_state("networkidle")
+    page.clock.install()
+    answer(page, "GET", f"webhooks/{hook.id}/reenvios/5", 503, headers={"Retry-After": "30"})
+    hide(page, False)
+    expect(page.get_by_role("alert")).to_contain_text("El servicio no está disponible")
+    expect(shown(page).get_by_text("40 de 312 entregas")).to_be_visible()
+    progress(page, hook, estado="terminado", reenviadas=312, entregadas=312)
+    page.clock.fast_forward(31_000)
+    expect(shown(page).get_by_text("Se han recibido todas.")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_one_that_is_not_there_any_more(browser, entity, expect):
+    hook = entity.register()
+    page = at(browser, entity, f"#/webhooks/{hook.id}/reenvios/999999", "Reenvío 999999")
+    expect(page.get_by_role("alert")).to_contain_text("No existe ningún reenvío")
+    assert_no_barriers(page)
+
+
+def test_more_than_can_be_counted_and_an_answer_that_never_came(browser, entity, receiver, failed, expect):
+    page = screen(browser, entity, failed)
+    path = f"webhooks/{failed.id}/reenvios"
+    answer(page, "POST", path, 200, {"candidatas": 2000, "exacto": False}, times=1)
+    count(page)
+    expect(page.get_by_role("heading", name="Se reenviarán más de 2000 entregas")).to_be_visible()
+    expect(shown(page).get_by_text("límite diario")).to_be_visible()
+    lose(page, "POST", path, arrives=True)
+    page.get_by_role("button", name="Reenviarlas").click()
+    expect(shown(page).get_by_text("No se sabe si el reenvío llegó a empezar")).to_be_visible()
+    wait_until(lambda: len([one for one in receiver.requests(failed.path) if "x-webhook-reenvio" in one.headers]) == 3, 20, "three replays")
+    count(page)
+    expect(shown(page).get_by_text("No hay nada que reenviar")).to_be_visible()
+
+
+def test_the_limit_of_a_day(browser, entity, failed, expect):
+    page = screen(browser, entity, failed)
+    count(page)
+    answer(page, "POST", f"webhooks/{failed.id}/reenvios", 429, {"message": "La entidad puede reenviar 10000 entregas en 24 horas y ahora no le queda ninguna"}, {"Retry-After": "3600"})
+    page.get_by_role("button", name="Reenviar 3 entregas").click()
+    expect(page.get_by_role("alert")).to_contain_text("no le queda ninguna")
+    expect(page.get_by_role("alert")).to_contain_text("Se puede reintentar dentro de")

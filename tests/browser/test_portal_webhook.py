@@ -1,0 +1,322 @@
+"""Un webhook: how it is, pausing, reactivating, editing while somebody else does, deleting."""
+import re
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE
+from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
+from support.portal import answer
+from support.portal_changes import HOSTILE, arrived, at, go, lose, shown
+from support.stack import EVENTS
+
+URL = "Dirección que recibe los avisos"
+CHANGING = ["", "/editar", "/secreto", "/diagnostico", "/reenvios"]
+
+
+def place(hook, rest=""):
+    return f"#/webhooks/{hook.id}{rest}"
+
+
+def seen(entity, hook):
+    return entity.api("GET", f"{BASE}/{hook.id}").json()
+
+
+def change(entity, hook, **members):
+    answered = entity.api("PATCH", f"{BASE}/{hook.id}", json_body=members)
+    assert answered.status == 200, answered
+
+
+def other(entity, name):
+    return f"https://{name}.receptor.test:{entity.receiver.port}/{name}"
+
+
+def test_how_it_is(browser, entity, expect):
+    hook = entity.register(EVENTS[:2])
+    page = at(browser, entity, place(hook), "Webhook")
+    expect(shown(page).get_by_text("Todavía no se le ha enviado nada")).to_be_visible()
+    expect(page.get_by_text(hook.url)).to_be_visible()
+    expect(page.get_by_text("Prórroga de la evaluación")).to_be_visible()
+    expect(page.get_by_text("Los avisos van firmados")).to_be_visible()
+    assert_no_barriers(page)
+    picture(page, "webhook")
+
+
+@pytest.mark.parametrize("members, told", [
+    ({"activo": False, "motivo": "operador"}, "solo él puede reactivarlo"), ({"activo": False, "motivo": "http_410"}, "respondió 410"),
+    ({"activo": False, "motivo": "fallos"}, "durante días"), ({"activo": False, "motivo": "entidad"}, "por decisión de su entidad"),
+    ({"fallaDesde": "2026-11-20T10:00:00.000Z", "ultimoError": HOSTILE, "desactivacion": "2026-11-25T10:00:00.000Z"}, "Se desactivará"),
+    ({"ultimaEjecucion": "2026-11-20T10:00:00.000Z", "ultimoError": HOSTILE}, "Último envío fallido")])
+def test_its_states_and_text_of_others(browser, entity, expect, members, told):
+    hook = entity.register()
+    page = at(browser, entity, "#/entregas", "Entregas", width=320)
+    answer(page, "GET", f"webhooks/{hook.id}", 200, seen(entity, hook) | {"url": "https://a.es/" + HOSTILE, "eventos": [*EVENTS, "<i>nuevo</i>"]} | members)
+    go(page, place(hook), "Webhook")
+    expect(shown(page).get_by_text(told)).to_be_visible()
+    expect(page.get_by_text("<i>nuevo</i>")).to_be_visible()
+    assert page.locator("main img, main b, main i").count() == 0 and page.title().startswith("Webhook")
+    assert "https://a.es/" + HOSTILE in page.locator("main").text_content()
+    expect(page.get_by_role("button", name="Reactivar")).to_have_count(int(members.get("activo") is False and members["motivo"] != "operador"))
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+
+
+def test_one_that_is_not_there(browser, entity, new_entity, expect):
+    foreign = new_entity().register()
+    page = at(browser, entity, place(foreign), "Webhook")
+    expect(shown(page).get_by_text("Este webhook ya no existe")).to_be_visible()
+    assert_no_barriers(page)
+
+
+def test_the_service_is_away_and_returns(browser, entity, expect):
+    hook = entity.register()
+    page = at(browser, entity, "#/entregas", "Entregas")
+    answer(page, "GET", f"webhooks/{hook.id}", 503, times=1)
+    go(page, place(hook), "Webhook")
+    expect(page.get_by_role("alert")).to_contain_text("El servicio no está disponible")
+    page.get_by_role("button", name="Reintentar").click()
+    expect(page.get_by_text(hook.url)).to_be_visible()
+
+
+@pytest.mark.parametrize("rest", CHANGING)
+def test_a_token_that_only_reads_is_offered_no_change(browser, entity, expect, rest):
+    hook = entity.register()
+    page = at(browser, entity, place(hook, rest), "", token=entity.issue_token("--read-only"))
+    expect(shown(page).get_by_text("solo lectura").first).to_be_visible()
+    expect(page.locator("main").get_by_role("button")).to_have_count(0)
+    expect(page.locator("main form")).to_have_count(0)
+    assert_no_barriers(page)
+
+
+def test_pausing_and_reactivating(browser, entity, stack, expect):
+    hook = entity.register()
+    page = at(browser, entity, place(hook), "Webhook")
+    page.get_by_role("button", name="Pausar").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("Los plazos de la evaluación no se paran")
+    assert_no_barriers(page)
+    question.get_by_role("button", name="Cancelar").click()
+    expect(page.get_by_role("button", name="Pausar")).to_be_focused()
+    assert seen(entity, hook)["activo"]
+    page.get_by_role("button", name="Pausar").click()
+    question.get_by_role("button", name="Pausar").click()
+    expect(page.locator("#hecho")).to_contain_text("al reactivarlo se enviarán todos")
+    expect(page.get_by_role("link", name="Reenviar muchas")).to_have_count(0)
+    assert_no_barriers(page)
+    picture(page, "webhook-en-pausa")
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    stack.wait_delivery(delivery, "retenida")
+    tab_to(page, "Reactivar")
+    page.keyboard.press("Enter")
+    expect(page.locator("#hecho")).to_contain_text("Lo que estaba guardado se envía desde ahora")
+    stack.wait_delivery(delivery, "entregada")
+    go(page, "#/entregas", "Entregas")
+    expect(page.locator("#hecho")).to_be_empty()
+
+
+def test_the_operator_disabled_it_meanwhile(browser, entity, stack, expect):
+    hook = entity.register()
+    change(entity, hook, activo=False)
+    page = at(browser, entity, place(hook), "Webhook")
+    stack.dev("admin", "webhook", "disable", hook.id)
+    page.get_by_role("button", name="Reactivar").click()
+    expect(page.get_by_role("alert")).to_contain_text(re.compile("Otra persona lo ha cambiado|solo él puede reactivarlo"))
+    page.get_by_role("alert").get_by_role("button").click()
+    expect(shown(page).get_by_text("por el operador del servicio")).to_be_visible()
+    expect(page.get_by_role("button", name="Reactivar")).to_have_count(0)
+
+
+def edit(browser, entity, hook, **how):
+    return at(browser, entity, place(hook, "/editar"), "Editar el webhook", **how)
+
+
+def save(page):
+    page.get_by_role("button", name="Guardar", exact=True).click()
+
+
+def saved(page, expect):
+    expect(page.locator("#hecho")).to_contain_text("Cambios guardados")
+    expect(page.get_by_role("heading", level=1, name="Webhook", exact=True)).to_be_focused()
+
+
+def test_editing_by_keyboard_alone(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    assert_no_barriers(page)
+    picture(page, "editar")
+    tab_to(page, URL)
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(other(entity, "nueva"))
+    tab_to(page, "Incidencia cerrada")
+    page.keyboard.press("Space")
+    tab_to(page, "Guardar")
+    page.keyboard.press("Enter")
+    saved(page, expect)
+    expect(page.locator("#hecho")).to_contain_text("lo que esperaba un reintento se envía enseguida")
+    now = seen(entity, hook)
+    assert now["url"] == other(entity, "nueva") and "incidencia.cerrada" not in now["eventos"] and len(now["eventos"]) == 10
+
+
+def test_nothing_changed(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    before = seen(entity, hook)["fechaModificacion"]
+    save(page)
+    expect(page.locator("#hecho")).to_contain_text("No había nada que cambiar")
+    assert seen(entity, hook)["fechaModificacion"] == before
+
+
+@pytest.mark.parametrize("typed, told", [("", "No puede estar vacía"), ("https://localhost/", "dirección local")])
+def test_what_is_wrong_with_the_address_is_at_its_field(browser, entity, expect, typed, told):
+    page = edit(browser, entity, entity.register())
+    page.get_by_label(URL).fill(typed)
+    save(page)
+    expect(page.get_by_label(URL)).to_have_accessible_description(re.compile(told))
+    expect(page.get_by_label(URL)).to_be_focused()
+    assert_no_barriers(page)
+
+
+def test_an_address_that_the_operator_disabled(browser, entity, stack, expect):
+    blocked, hook = entity.register(), entity.register()
+    stack.dev("admin", "webhook", "disable", blocked.id)
+    page = edit(browser, entity, hook)
+    page.get_by_label(URL).fill(blocked.url)
+    save(page)
+    expect(page.get_by_label(URL)).to_have_accessible_description(re.compile("El operador la ha desactivado"))
+
+
+def test_somebody_else_changed_another_thing(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    page.get_by_label(URL).fill(other(entity, "mia"))
+    change(entity, hook, eventos=EVENTS[:3])
+    save(page)
+    expect(page.get_by_role("alert")).to_contain_text("Otra persona lo ha cambiado mientras usted escribía")
+    expect(page.get_by_role("alert")).to_contain_text("Ya está puesto en el formulario")
+    expect(page.get_by_label("Documento disponible")).not_to_be_checked()
+    expect(page.get_by_label(URL)).to_have_value(other(entity, "mia"))
+    assert seen(entity, hook)["url"] == hook.url, "nothing is overwritten unseen"
+    assert_no_barriers(page)
+    save(page)
+    saved(page, expect)
+    now = seen(entity, hook)
+    assert (now["url"], now["eventos"]) == (other(entity, "mia"), EVENTS[:3])
+
+
+@pytest.mark.parametrize("choice, kept", [("Lo mío", "mia"), ("Lo de ahora", "suya")])
+def test_somebody_else_changed_the_same_thing(browser, entity, expect, choice, kept):
+    hook = entity.register()
+    page = edit(browser, entity, hook, width=320)
+    page.get_by_label(URL).fill(other(entity, "mia"))
+    change(entity, hook, url=other(entity, "suya"))
+    save(page)
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text(other(entity, "suya"))
+    expect(alert).to_contain_text(other(entity, "mia"))
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    picture(page, "editar-otra-persona")
+    save(page)
+    theirs = alert.get_by_role("radio").first
+    expect(theirs).to_be_focused()
+    expect(theirs).to_have_accessible_description("Elija una de las dos.")
+    alert.get_by_label(choice).check()
+    save(page)
+    expect(page.locator("#hecho")).to_contain_text("Cambios guardados" if kept == "mia" else "No había nada que cambiar")
+    assert seen(entity, hook)["url"] == other(entity, kept)
+
+
+def test_it_was_deleted_meanwhile(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    page.get_by_label(URL).fill(other(entity, "mia"))
+    entity.api("DELETE", f"{BASE}/{hook.id}")
+    save(page)
+    expect(page.get_by_role("alert")).to_contain_text("No existe ningún webhook con ese identificador")
+    expect(page.get_by_label(URL)).to_have_value(other(entity, "mia"))
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_answer_that_never_came(browser, entity, expect, arrives):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    page.get_by_label(URL).fill(other(entity, "mia"))
+    lose(page, "PATCH", f"webhooks/{hook.id}", arrives)
+    save(page)
+    expect(shown(page).get_by_text("No se sabe si llegó a guardarse")).to_be_visible()
+    page.get_by_role("button", name="Comprobar si se guardó").click()
+    if not arrives:
+        expect(page.get_by_role("alert")).to_contain_text("No se había guardado")
+        save(page)
+    saved(page, expect)
+    assert seen(entity, hook)["url"] == other(entity, "mia")
+
+
+def test_another_token_in_the_midst_of_it(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    page.get_by_label(URL).fill(other(entity, "mia"))
+    answer(page, "PATCH", f"webhooks/{hook.id}", 401, {"message": "El token de acceso no es válido, ha caducado o ha sido revocado"}, times=1)
+    save(page)
+    question = page.get_by_role("dialog")
+    question.get_by_label("Token de acceso").fill(entity.issue_token())
+    question.get_by_role("button", name="Seguir").click()
+    saved(page, expect)
+    assert seen(entity, hook)["url"] == other(entity, "mia")
+
+
+def deletion(browser, entity, hook, expect, **how):
+    page = at(browser, entity, place(hook), "Webhook", **how)
+    page.get_by_role("button", name="Eliminar el webhook").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("No se puede deshacer")
+    return page, question
+
+
+def host(hook):
+    return hook.url.split("/")[2]
+
+
+def test_deleting_asks_for_the_name(browser, entity, expect):
+    hook, kept = entity.register(), entity.register()
+    page, question = deletion(browser, entity, hook, expect)
+    typed = question.get_by_role("textbox")
+    expect(typed).to_be_focused()
+    page.keyboard.insert_text("otro.es")
+    page.keyboard.press("Enter")
+    expect(typed).to_have_accessible_description(re.compile("No es lo mismo"))
+    assert_no_barriers(page)
+    picture(page, "eliminar")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(host(hook).upper())
+    page.keyboard.press("Enter")
+    expect(page.locator("#hecho")).to_contain_text("Webhook eliminado")
+    expect(page.get_by_role("heading", level=1, name="Resumen")).to_be_visible()
+    assert [one["id"] for one in entity.api("GET", BASE).json()] == [kept.id]
+
+
+def test_what_changed_meanwhile_is_not_deleted_unseen(browser, entity, expect):
+    hook = entity.register()
+    page, question = deletion(browser, entity, hook, expect, width=320)
+    change(entity, hook, eventos=EVENTS[:1])
+    question.get_by_role("textbox").fill(host(hook))
+    question.get_by_role("button", name="Eliminar").click()
+    expect(question).to_contain_text("No se ha hecho nada")
+    assert_no_barriers(page)
+    question.get_by_role("button", name="Ver cómo está ahora").click()
+    expect(question).to_have_count(0)
+    expect(page.get_by_text("1 aviso", exact=True)).to_be_visible()
+    assert len(entity.api("GET", BASE).json()) == 1
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_answer_to_a_deletion_that_never_came(browser, entity, expect, arrives):
+    hook = entity.register()
+    page, question = deletion(browser, entity, hook, expect)
+    lose(page, "DELETE", f"webhooks/{hook.id}", arrives)
+    question.get_by_role("textbox").fill(host(hook))
+    question.get_by_role("button", name="Eliminar").click()
+    expect(question).to_contain_text("No se sabe si llegó a hacerse")
+    question.get_by_role("button", name="Eliminar").click()
+    expect(page.locator("#hecho")).to_contain_text("Webhook eliminado")
+    assert entity.api("GET", BASE).json() == []

@@ -1,0 +1,63 @@
+"""What tests of the portal's changing screens share."""
+from __future__ import annotations
+
+from support.browser import API
+from support.portal import open_portal
+
+HOSTILE = "<img src=x onerror=\"document.title='x'\"><b>b</b> \u202eevil\u202c مرحبا ñ " + "x" * 900
+
+
+def at(browser, entity, place: str, heading: str, token: str | None = None, **how):
+    """The portal at a place, once what it shows there is complete."""
+    page = open_portal(browser, token or entity.token, place, **how)
+    arrived(page, heading)
+    return page
+
+
+def arrived(page, heading: str) -> None:
+    page.get_by_role("heading", level=1, name=heading).wait_for()
+    page.get_by_text("Cargando…").wait_for(state="detached")
+
+
+def go(page, place: str, heading: str) -> None:
+    page.evaluate("place => { location.hash = place }", place)
+    arrived(page, heading)
+
+
+def shown(page):
+    """What people see: the live region says some of it again."""
+    return page.locator("body > :not(#anuncios)")
+
+
+def said(page):
+    return page.locator("#anuncios")
+
+
+def lose(page, method: str, path: str, arrives: bool) -> list:
+    """The next answer is lost on its way; the request arrives or not. The bodies of all such requests, from now on."""
+    bodies = []
+
+    def handle(route):
+        if route.request.method != method:
+            return route.fallback()
+        bodies.append((route.request.headers, route.request.post_data))
+        if len(bodies) > 1:
+            return route.continue_()
+        if arrives:
+            route.fetch()
+        route.abort()
+
+    page.route(f"**{API}{path}", handle)
+    return bodies
+
+
+def count_requests(page, method: str, path: str) -> list:
+    seen = []
+    page.on("request", lambda request: request.method == method and request.url.endswith(API + path) and seen.append(request.url))
+    return seen
+
+
+def hide(page, hidden: bool) -> None:
+    """As when another tab is looked at."""
+    page.evaluate("""hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange')); }""", hidden)

@@ -1,0 +1,88 @@
+// What all changes share: a button that works once at a time, an error at the field that it names, and what has been done, in words.
+import { announce } from "./announce.js";
+import { el, replace } from "./dom.js";
+import { notice, problemBox } from "./problem.js";
+
+/** The request may have been carried out although no good answer came. @param {import("./api.js").Answer} answer */
+export const unsure = (answer) => answer.kind === "network" || answer.kind === "timeout" || answer.kind === "unavailable";
+
+/**
+ * A button that says that it works while it does, and does not work twice at a time.
+ * @param {object} what
+ * @param {string} what.label
+ * @param {string} what.busy
+ * @param {() => Promise<any>} what.work
+ * @param {string} [what.kind] "primary" or "danger"
+ * @param {string} [what.id]
+ * @param {boolean} [what.submit] its form calls run()
+ * @returns {{node: any, run: () => Promise<void>, rename: (label: string) => void}}
+ */
+export function workButton({ label, busy, work, kind = "", id, submit = false }) {
+  const node = el("button", { class: `button ${kind}`, type: submit ? "submit" : "button", id, onclick: submit ? null : () => run() }, label);
+  async function run() {
+    if (node.hasAttribute("aria-disabled")) return;
+    node.setAttribute("aria-disabled", "true");
+    node.textContent = busy;
+    announce(busy);
+    try {
+      await work();
+    } finally {
+      node.removeAttribute("aria-disabled");
+      node.textContent = label;
+    }
+  }
+  const rename = (text) => {
+    label = text;
+    if (!node.hasAttribute("aria-disabled")) node.textContent = text;
+  };
+  return { node, run, rename };
+}
+
+/** A form that never leaves the page. @param {() => any} submit */
+export const form = (submit, ...children) => el("form", { class: "card", novalidate: true, onsubmit: (event) => {
+  event.preventDefault();
+  submit();
+} }, ...children);
+
+/** The member of the request that a message of the API begins with, and the rest as a sentence. @param {string} message */
+export function fieldOf(message) {
+  if (message.startsWith("Eventos no válidos")) return { name: "eventos", text: message };
+  const [, name = "", rest = message] = /^([a-zA-Z]+): (.*)$/s.exec(message) ?? [];
+  return { name, text: rest.charAt(0).toUpperCase() + rest.slice(1) };
+}
+
+/**
+ * Shows an answer that refuses: at the field that it names, or else in the box.
+ * @param {import("./api.js").Answer} answer
+ * @param {Object<string, {control: any, setError: (text: string) => void}>} fields by the API's names
+ * @param {Element} box
+ * @param {object} [how] of problemBox
+ */
+export function showRefusal(answer, fields, box, how) {
+  const { name, text } = fieldOf(answer.message);
+  const at = answer.status >= 400 && answer.status < 500 && answer.status !== 429 ? fields[name] : undefined;
+  for (const one of Object.values(fields)) one.setError(one === at ? text : "");
+  replace(box, !at && problemBox(answer, how));
+  at?.control.focus();
+}
+
+export function clearRefusal(fields, box) {
+  for (const one of Object.values(fields)) one.setError("");
+  replace(box);
+}
+
+const DONE = "hecho";
+
+/** What has been done and what comes next, above the screen at `hash`, until another one is shown. */
+export function tellDone(hash, title, ...children) {
+  const region = document.getElementById(DONE);
+  if (!region) return;
+  region.dataset.at = hash;
+  replace(region, notice("good", el("p", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, "✓ "), title), ...children));
+}
+
+/** Forgets it where it does not belong; without a hash, anywhere. @param {string} [hash] */
+export function forgetDone(hash) {
+  const region = document.getElementById(DONE);
+  if (region && region.dataset.at !== hash) replace(region);
+}

@@ -1,0 +1,20 @@
+// The screens that change something, by their address.
+import { diagnosisScreen } from "./screens/diagnosis.js";
+import { editScreen } from "./screens/edit.js";
+import { probeScreen } from "./screens/probe.js";
+import { registerScreen } from "./screens/register.js";
+import { replayManyScreen } from "./screens/replay_many.js";
+import { replayScreen } from "./screens/replay.js";
+import { secretScreen } from "./screens/secret.js";
+import { webhookScreen } from "./screens/webhook.js";
+
+export const changingRoutes = [
+  { pattern: "/probar", screen: probeScreen },
+  { pattern: "/webhooks/nuevo", screen: registerScreen },
+  { pattern: "/webhooks/:webhook", screen: webhookScreen },
+  { pattern: "/webhooks/:webhook/editar", screen: editScreen },
+  { pattern: "/webhooks/:webhook/secreto", screen: secretScreen },
+  { pattern: "/webhooks/:webhook/diagnostico", screen: diagnosisScreen },
+  { pattern: "/webhooks/:webhook/reenvios", screen: replayManyScreen },
+  { pattern: "/webhooks/:webhook/reenvios/:reenvio", screen: replayScreen },
+];

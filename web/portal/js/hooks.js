@@ -1,0 +1,50 @@
+// What the screens of one webhook share: fetching it, its name, the way back, and what is shown where it may not be changed.
+import { el, foreign, replace } from "./dom.js";
+import { notice, problemBox } from "./problem.js";
+import { link } from "./router.js";
+
+/** The host of a webhook's URL, by which people know it; the whole text where it has none. */
+export function hostOf(url) {
+  try {
+    return new URL(url).host || url;
+  } catch {
+    return url;
+  }
+}
+
+/** An address of a webhook's screens. @param {string | number} id @param {string} [rest] */
+export const hookLink = (id, rest = "", query = {}) => link(`/webhooks/${id}${rest}`, query);
+
+/** The way back to the webhook. */
+export const backTo = (id, words = "Volver al webhook") => el("p", { class: "back" }, el("a", { href: hookLink(id) }, el("span", { "aria-hidden": "true" }, "← "), words));
+
+/**
+ * Draws heading and what the API says of the webhook; the problem instead, where it cannot be had.
+ * @param {import("./main.js").Portal} portal
+ * @param {import("./router.js").Place} place
+ * @param {string} title
+ * @param {(region: Element, webhook: any, etag: string | null) => any} draw
+ */
+export async function withHook(portal, place, title, draw) {
+  place.title(title);
+  const region = el("div", { class: "narrow" }, el("p", { class: "loading" }, "Cargando…"));
+  const about = el("p", { class: "about" });
+  replace(place.root, backTo(place.params.webhook), el("h1", {}, title), about, region);
+  const answer = await portal.api.get(`/webhooks/${place.params.webhook}`, {}, place.signal);
+  if (place.signal.aborted) return;
+  if (!answer.ok) return replace(region, missing(answer, () => portal.show()));
+  replace(about, foreign(hostOf(answer.data.url)));
+  await draw(region, answer.data, answer.etag);
+}
+
+function missing(answer, retry) {
+  if (answer.kind !== "notFound") return problemBox(answer, { retry });
+  return notice("warning", el("p", { class: "notice-title" }, "Este webhook ya no existe"), el("p", {}, "Puede que alguien de su entidad lo haya eliminado. ", el("a", { href: link("/") }, "Ver los que hay")));
+}
+
+/** Why nothing can be changed here; null where it can. @param {import("./main.js").Portal} portal @param {string} what "registrar un webhook" */
+export function onlyReads(portal, what) {
+  if (!portal.session.readOnly) return null;
+  return notice("warning", el("p", { class: "notice-title" }, "Su token es de solo lectura"),
+    el("p", {}, `Para ${what} hace falta un token que permita cambiar: pídalo al operador, o a quien lo tenga en su entidad.`));
+}

@@ -1,0 +1,144 @@
+// Editar un webhook. What somebody else changed meanwhile is shown beside what was typed here, never overwritten unseen.
+import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
+import { el, foreign, freshId, replace } from "../dom.js";
+import { eventsField } from "../events.js";
+import { field, judge } from "../field.js";
+import { hookLink, onlyReads, withHook } from "../hooks.js";
+import { alerted, notice, problemBox } from "../problem.js";
+import { bothTimes } from "../time.js";
+import { eventName } from "../words.js";
+
+export const editScreen = (portal, place) => withHook(portal, place, "Editar el webhook", async (region, hook, etag) => {
+  const refused = onlyReads(portal, "cambiar el webhook");
+  if (refused) return replace(region, refused);
+  const events = await portal.api.get("/webhooks/eventos", {}, place.signal);
+  if (place.signal.aborted) return;
+  if (!events.ok) return replace(region, problemBox(events, { retry: () => portal.show() }));
+  replace(region, editor(portal, place, { hook, etag }, events.data.eventos));
+});
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** As the API stores it, the host in punycode, to tell whether two are the same. */
+function stored(members) {
+  if (!("url" in members)) return members;
+  try {
+    return { ...members, url: new URL(members.url).href };
+  } catch {
+    return members;
+  }
+}
+
+/** Of the members that a form has, those that differ from what they were. @param {Object<string, any>} before @param {Object<string, any>} typed */
+export const changesOf = (before, typed) => Object.fromEntries(Object.entries(typed).filter(([name, value]) => !same(value, before[name])));
+
+/**
+ * What is to be done with each member, now that the webhook is another: "theirs" (only they changed it), "mine" (only this form did), "both" (and to other
+ * values).
+ * @returns {Object<string, "theirs" | "mine" | "both">}
+ */
+export function compare(base, theirs, typed) {
+  const verdict = {};
+  for (const name of Object.keys(typed)) {
+    const they = !same(theirs[name], base[name]);
+    const here = !same(typed[name], base[name]);
+    if (same(theirs[name], typed[name])) continue;
+    verdict[name] = they && here ? "both" : they ? "theirs" : "mine";
+  }
+  return verdict;
+}
+
+function editor(portal, place, base, events) {
+  const url = field({ label: "Dirección que recibe los avisos", attributes: { type: "text", inputmode: "url", autocomplete: "off", autocapitalize: "none", spellcheck: "false", value: base.hook.url } });
+  const chosen = eventsField({ legend: "Avisos que recibe", all: events, chosen: base.hook.eventos });
+  const fields = { url, eventos: chosen };
+  const set = { url: (value) => (url.control.value = value), eventos: chosen.set };
+  const typed = () => ({ url: url.value().trim(), eventos: chosen.value() });
+  const box = el("div");
+  let choices = [];
+  const button = workButton({ label: "Guardar", busy: "Guardando…", kind: "primary", submit: true, work: save });
+
+  async function save() {
+    if (!judge(choices.map((choice) => [choice, choice.chosen() ? "" : "Elija una de las dos."]))) return;
+    for (const choice of choices) if (choice.chosen() === "theirs") set[choice.name](base.hook[choice.name]);
+    choices = [];
+    clearRefusal(fields, box);
+    const changes = changesOf(base.hook, typed());
+    if (same(changes, {})) return finish("No había nada que cambiar");
+    const answer = await portal.api.request("PATCH", `/webhooks/${base.hook.id}`, { body: changes, headers: { "If-Match": base.etag }, signal: place.signal });
+    if (place.signal.aborted) return;
+    if (answer.ok) finish("Cambios guardados", changes);
+    else if (answer.kind === "precondition") await look(changes);
+    else if (unsure(answer)) replace(box, problemBox(answer), el("p", {}, "No se sabe si llegó a guardarse."), el("div", { class: "actions" }, workButton({ label: "Comprobar si se guardó", busy: "Comprobando…", work: () => look(changes) }).node));
+    else showRefusal(answer, fields, box, { retry: button.run });
+  }
+
+  /** How the webhook is now. What was asked for may be there already: the answer was lost. */
+  async function look(changes) {
+    const now = await portal.api.get(`/webhooks/${base.hook.id}`, {}, place.signal);
+    if (place.signal.aborted) return;
+    if (!now.ok) return replace(box, problemBox(now, { retry: () => look(changes) }));
+    if (same(changesOf(stored(now.data), stored(changes)), {})) return finish("Cambios guardados", changes);
+    const verdict = compare(base.hook, now.data, typed());
+    if (now.etag === base.etag) return replace(box, alerted(notice("warning", el("p", {}, "No se había guardado: pulse Guardar otra vez."))));
+    choices = Object.entries(verdict).filter(([, whose]) => whose === "both").map(([name]) => choiceOf(name, base.hook[name], now.data[name], typed()[name]));
+    const adopted = Object.keys(verdict).filter((name) => verdict[name] === "theirs");
+    for (const name of adopted) set[name](now.data[name]);
+    replace(box, alerted(conflict(base.hook, now.data, adopted, choices)));
+    base = { hook: now.data, etag: now.etag };
+  }
+
+  function finish(title, changes = {}) {
+    const next = [
+      changes.url && "Los avisos van desde ahora a la nueva dirección; lo que esperaba un reintento se envía enseguida a ella.",
+      changes.eventos && "Los avisos nuevos siguen la lista nueva; los que ya esperaban se envían.",
+    ].filter(Boolean);
+    tellDone(hookLink(base.hook.id), title, next.map((text) => el("p", {}, text)));
+    portal.go(hookLink(base.hook.id));
+  }
+
+  return form(button.run, url.node, chosen.node, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: hookLink(base.hook.id) }, "Cancelar")));
+}
+
+const NAMES = { url: "La dirección", eventos: "Los avisos" };
+
+/** A value in words: a list by what it differs in from what it was. */
+function shown(value, before) {
+  if (!Array.isArray(value)) return foreign(value);
+  const added = value.filter((event) => !before.includes(event)).map(eventName);
+  const gone = before.filter((event) => !value.includes(event)).map(eventName);
+  return foreign([added.length && `se añade ${added.join(", ")}`, gone.length && `se quita ${gone.join(", ")}`].filter(Boolean).join("; ") || "los de antes");
+}
+
+function conflict(before, hook, adopted, choices) {
+  const other = !adopted.length && !choices.length;
+  return notice("warning", el("p", { class: "notice-title" }, "Otra persona lo ha cambiado mientras usted escribía"),
+    el("p", {}, "Cambió ", bothTimes(hook.fechaModificacion), ". No se ha guardado nada todavía."),
+    adopted.map((name) => el("p", {}, `${NAMES[name]}: `, shown(hook[name], before[name]), ". Ya está puesto en el formulario.")),
+    other && el("p", {}, hook.activo ? "Ha cambiado su estado o su secreto, que aquí no se tocan." : "Ahora está inactivo."),
+    choices.map((choice) => choice.node),
+    el("p", {}, choices.length ? "Elija y pulse Guardar." : "Lo que usted cambió se conserva: si sigue valiendo, pulse Guardar otra vez."));
+}
+
+/** Theirs or mine, for one member; like a field of field.js. */
+function choiceOf(name, before, theirs, mine) {
+  const group = freshId("cual");
+  const error = el("p", { class: "field-error", id: `${group}-error` });
+  error.hidden = true;
+  const option = (whose, words, value) => {
+    const id = `${group}-${whose}`;
+    return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: whose }), el("label", { for: id }, words, shown(value, before)));
+  };
+  const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "Lo de ahora: ", theirs), option("mine", "Lo mío: ", mine));
+  const control = node.querySelector("input");
+  return {
+    name, node, control,
+    chosen: () => node.querySelector("input:checked")?.value,
+    setError(text) {
+      replace(error, text);
+      error.hidden = !text;
+      if (text) control.setAttribute("aria-describedby", error.id);
+      else control.removeAttribute("aria-describedby");
+    },
+  };
+}

@@ -1,0 +1,123 @@
+// Probar: sends a test and shows it arrive.
+import { announce } from "../announce.js";
+import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.js";
+import { el, foreign, replace } from "../dom.js";
+import { groupsOf } from "../events.js";
+import { field } from "../field.js";
+import { hookLink, hostOf, onlyReads } from "../hooks.js";
+import { poll } from "../poll.js";
+import { notice, problemBox } from "../problem.js";
+import { link } from "../router.js";
+import { when } from "../time.js";
+import { count, eventName, stateBadge } from "../words.js";
+
+const EVERY_MS = 1500;
+const SLOWLY_MS = 15_000; // once a first attempt has failed
+
+export async function probeScreen(portal, place) {
+  place.title("Probar");
+  const region = el("div", { class: "narrow" }, el("p", { class: "loading" }, "Cargando…"));
+  replace(place.root, el("h1", {}, "Probar"), el("p", { class: "lead" }, "Se envía un aviso de prueba, marcado como tal, y aquí se ve si llega."), region);
+  const refused = onlyReads(portal, "enviar una prueba");
+  if (refused) return replace(region, refused);
+  const answer = await portal.api.get("/webhooks", {}, place.signal);
+  if (place.signal.aborted) return;
+  if (!answer.ok) return replace(region, problemBox(answer, { retry: () => portal.show() }));
+  const active = answer.data.filter((hook) => hook.activo);
+  if (!active.length) return replace(region, nobody(answer.data));
+  replace(region, tester(portal, place, active));
+}
+
+function nobody(hooks) {
+  return notice("warning", el("p", { class: "notice-title" }, hooks.length ? "Ningún webhook está activo" : "Todavía no hay ningún webhook"),
+    el("p", {}, "No hay a quién enviar una prueba. "), hooks.length
+      ? el("ul", {}, hooks.map((hook) => el("li", {}, el("a", { href: hookLink(hook.id) }, foreign(hostOf(hook.url))))))
+      : el("p", {}, el("a", { class: "button primary", href: link("/webhooks/nuevo") }, "Registrar un webhook")));
+}
+
+function tester(portal, place, hooks) {
+  const wanted = hooks.find((hook) => String(hook.id) === place.query.webhook);
+  const events = [...new Set([...(wanted?.eventos ?? []), ...hooks.flatMap((hook) => hook.eventos)])];
+  const select = el("select", {}, groupsOf(events).map(([name, some]) => el("optgroup", { label: name }, some.map((event) => el("option", { value: event }, eventName(event))))));
+  if (events.includes(place.query.evento)) select.value = place.query.evento;
+  else if (wanted) select.value = wanted.eventos[0];
+  const event = field({ label: "Aviso de prueba", hint: "Se envía a todos los webhooks activos que lo reciben.", control: select });
+  const receivers = el("div", { class: "receivers" });
+  const showReceivers = () => replace(receivers, el("p", {}, "Lo recibirán:"), el("ul", {}, hooks.filter((hook) => hook.eventos.includes(select.value)).map((hook) => el("li", {}, foreign(hostOf(hook.url))))));
+  select.addEventListener("change", showReceivers);
+  showReceivers();
+  const box = el("div");
+  const results = el("div");
+  let watching = new AbortController();
+  place.signal.addEventListener("abort", () => watching.abort());
+  const button = workButton({ label: "Enviar la prueba", busy: "Enviando…", kind: "primary", submit: true, work: async () => {
+    clearRefusal({ evento: event }, box);
+    const since = new Date(portal.clock.now() - 5000).toISOString();
+    const answer = await portal.api.request("POST", "/webhooks/test", { body: { evento: select.value }, signal: place.signal });
+    if (place.signal.aborted) return;
+    watching.abort();
+    watching = new AbortController();
+    if (answer.ok) return watch(portal, results, { hooks: answer.data.webhooks, event: select.value, since }, watching.signal);
+    replace(results);
+    showRefusal(answer, { evento: event }, box, { retry: button.run });
+    if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a enviarse. Repetirlo solo envía otra prueba."));
+  } });
+  return [form(button.run, event.node, receivers, box, el("div", { class: "actions" }, button.node)), results];
+}
+
+/** Follows the deliveries of one test until each has ended. */
+function watch(portal, results, test, signal) {
+  const followed = test.hooks.map((hook) => ({ hook, delivery: null, detail: null, problem: null }));
+  replace(results, el("h2", {}, `Prueba de «${eventName(test.event)}»`), followed.map((one) => (one.node = el("div", { class: "card arrival" }))));
+  const draw = () => followed.forEach((one) => replace(one.node, arrival(one, portal.clock.now())));
+  draw();
+  announce(`Prueba en cola para ${count(followed.length, "webhook")}`);
+  poll(async () => {
+    const asked = followed.filter((one) => !ended(one));
+    await Promise.all(asked.map((one) => refresh(portal, one, test, signal)));
+    if (signal.aborted) return { ok: true, done: true };
+    draw();
+    const failed = asked.find((one) => one.problem);
+    const waits = followed.every((one) => ended(one) || one.delivery?.intentos > 0);
+    return { ok: !failed, retryAfter: failed?.problem.retryAfter, wait: waits ? SLOWLY_MS : 0, done: followed.every(ended) };
+  }, { every: EVERY_MS, signal, now: true });
+}
+
+const ended = ({ delivery }) => Boolean(delivery) && ["entregada", "fallida", "cancelada"].includes(delivery.estado);
+
+async function refresh(portal, one, test, signal) {
+  const before = one.delivery;
+  const answer = before ? await portal.api.get(`/webhooks/${one.hook.id}/entregas/${before.id}`, {}, signal)
+    : await portal.api.get(`/webhooks/${one.hook.id}/entregas`, { evento: test.event, desde: test.since, limite: 20 }, signal);
+  one.problem = answer.ok || signal.aborted ? null : answer;
+  if (!answer.ok) return;
+  if (before) {
+    one.delivery = one.detail = answer.data;
+  } else {
+    one.delivery = answer.data.entregas.find((delivery) => delivery.prueba) ?? null;
+    if (one.delivery?.intentos > 0) return refresh(portal, one, test, signal);
+  }
+  if (one.delivery && one.delivery.estado !== before?.estado) announce(`${hostOf(one.hook.url)}: ${sentence(one).join("")}`);
+}
+
+function sentence({ delivery, detail }) {
+  const last = detail?.historial.at(-1);
+  if (!delivery) return ["En la cola."];
+  if (delivery.estado === "entregada") return [`Llegó: respondió ${delivery.ultimoEstado}${last ? ` en ${last.duracionMs} ms` : ""}.`];
+  if (delivery.estado === "fallida") return ["No llegó: ", delivery.ultimoError, "."];
+  if (delivery.estado === "cancelada") return ["Se canceló."];
+  if (delivery.estado === "en_curso") return ["Se está enviando…"];
+  return delivery.intentos > 0 ? ["El intento falló: ", delivery.ultimoError, "."] : ["En la cola."];
+}
+
+function arrival(one, now) {
+  const { hook, delivery, problem } = one;
+  return [
+    el("p", { class: "arrival-head" }, delivery ? stateBadge(delivery.estado) : stateBadge("pendiente"), " ", foreign(hostOf(hook.url))),
+    el("p", {}, sentence(one).map((part, i) => (i === 1 ? foreign(part) : part))),
+    delivery?.estado === "pendiente" && delivery.intentos > 0 && delivery.proximoIntento && el("p", {}, `Se reintenta ${when(delivery.proximoIntento, now)}.`),
+    problem && el("p", { class: "muted" }, "No se puede consultar ahora: ", foreign(problem.message)),
+    delivery && el("p", {}, el("a", { href: link(`/entregas/${hook.id}/${delivery.id}`) }, "Ver la entrega entera")),
+    delivery && delivery.intentos > 0 && delivery.estado !== "entregada" && el("p", {}, el("a", { href: hookLink(hook.id, "/diagnostico") }, "Diagnosticar")),
+  ];
+}

@@ -1,0 +1,129 @@
+// Un webhook: how it is configured and what can be done with it.
+import { ask } from "../dialog.js";
+import { tellDone, unsure, workButton } from "../change.js";
+import { el, foreign, replace, urlOf } from "../dom.js";
+import { eventList } from "../events.js";
+import { field, judge } from "../field.js";
+import { hookLink, hostOf, withHook } from "../hooks.js";
+import { alerted, notice, problemBox } from "../problem.js";
+import { link } from "../router.js";
+import { remedyOf } from "../remedies.js";
+import { bothTimes } from "../time.js";
+import { webhookState } from "../webhook_state.js";
+import { count } from "../words.js";
+
+export function webhookScreen(portal, place) {
+  return withHook(portal, place, "Webhook", (region, hook, etag) => {
+    place.root.querySelector(".back")?.replaceWith(el("p", { class: "back" }, el("a", { href: link("/") }, el("span", { "aria-hidden": "true" }, "← "), "Volver al resumen")));
+    const box = el("div");
+    const one = { portal, place, hook, etag };
+    replace(region, condition(hook, portal.clock.now()), !portal.session.readOnly && work(one, box),
+      box, el("h2", {}, "Configuración"), facts(hook), !portal.session.readOnly && removal(one));
+  });
+}
+
+/** How it is, in a sentence, and what there is to mend. */
+function condition(hook, now) {
+  const { kind, word, mark, sentence } = webhookState(hook, now);
+  const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
+  return notice(kind === "muted" ? "info" : kind,
+    el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
+    remedy && el("p", {}, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)));
+}
+
+function facts(hook) {
+  const fact = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
+  return el("dl", { class: "data" },
+    fact("Dirección", urlOf(hook.url)),
+    fact(count(hook.eventos.length, "aviso"), eventList(hook.eventos)),
+    fact("Firma", hook.tieneSecreto ? "Los avisos van firmados." : "Los avisos van sin firmar."),
+    hook.secretoAnteriorHasta && fact("Secreto anterior", "Firma también hasta ", bothTimes(hook.secretoAnteriorHasta)),
+    fact("Alta", bothTimes(hook.fechaAlta)), fact("Último cambio", bothTimes(hook.fechaModificacion)));
+}
+
+function work(one, box) {
+  const { hook } = one;
+  const to = (words, address, kind = "") => el("a", { class: `button ${kind}`, href: address }, words);
+  return el("div", { class: "actions spread" },
+    hook.activo && to("Probar", link("/probar", { webhook: hook.id }), "primary"),
+    !hook.activo && hook.motivo !== "operador" && resume(one, box),
+    to("Ver sus entregas", link("/entregas", { webhook: hook.id })),
+    to("Editar", hookLink(hook.id, "/editar")), to(hook.tieneSecreto ? "Cambiar el secreto" : "Poner un secreto", hookLink(hook.id, "/secreto")),
+    hook.motivo !== "operador" && to("Diagnosticar", hookLink(hook.id, "/diagnostico")),
+    hook.activo && to("Reenviar muchas", hookLink(hook.id, "/reenvios")), hook.activo && pause(one));
+}
+
+const patch = ({ portal, hook, etag }, body) => portal.api.request("PATCH", `/webhooks/${hook.id}`, { body, headers: etag ? { "If-Match": etag } : {} });
+
+/** Says what happened where it is not what was asked. */
+function refused(answer, box, retry) {
+  if (answer.kind === "precondition") {
+    replace(box, alerted(notice("warning", el("p", { class: "notice-title" }, "Otra persona lo ha cambiado mientras tanto"), el("p", {}, "No se ha hecho nada. Mire cómo está ahora y decida."),
+      workButton({ label: "Ver cómo está ahora", busy: "Consultando…", work: retry }).node)));
+  } else {
+    replace(box, problemBox(answer, { retry }), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a hacerse: reintentar lo comprueba."));
+  }
+}
+
+function resume(one, box) {
+  const { portal, hook } = one;
+  const button = workButton({ label: "Reactivar", busy: "Reactivando…", kind: "primary", id: "reactivar", work: async () => {
+    const answer = await patch(one, { activo: true });
+    if (!answer.ok) return refused(answer, box, async () => portal.show());
+    tellDone(hookLink(hook.id), "Reactivado", el("p", {}, "Lo que estaba guardado se envía desde ahora, de lo más antiguo a lo más reciente. Los fallos anteriores no cuentan."));
+    portal.show();
+  } });
+  return button.node;
+}
+
+function pause(one) {
+  const { portal, place, hook } = one;
+  const box = el("div");
+  const stop = async () => {
+    const answer = await patch(one, { activo: false });
+    if (!answer.ok) {
+      refused(answer, box, async () => portal.show());
+      return false;
+    }
+    tellDone(hookLink(hook.id), "En pausa", el("p", {}, "No se le enviará nada. Los avisos se guardan; al reactivarlo se enviarán todos."));
+    portal.show();
+    return true;
+  };
+  return el("button", { class: "button", type: "button", id: "pausar", onclick: () => ask({
+    title: "¿Pausar los envíos?", confirm: "Pausar", onConfirm: stop, signal: place.signal,
+    body: [el("p", {}, "No llegará ningún aviso a ", foreign(hostOf(hook.url)), " hasta que lo reactive: se guardan, y se envían entonces."), el("p", {}, "Los plazos de la evaluación no se paran."), box],
+  }) }, "Pausar");
+}
+
+function removal(one) {
+  return el("section", { class: "removal" }, el("h2", {}, "Eliminar"),
+    el("p", {}, "Deja de recibir avisos y desaparece de aquí con su historial. Si solo quiere parar un tiempo, páuselo."),
+    el("button", { class: "button danger", type: "button", id: "eliminar", onclick: () => remove(one) }, "Eliminar el webhook"));
+}
+
+function remove({ portal, place, hook, etag }) {
+  const host = hostOf(hook.url);
+  const typed = field({ label: `Para confirmarlo, escriba ${host}`, attributes: { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  typed.node.classList.add("foreign");
+  const box = el("div");
+  const confirm = async () => {
+    replace(box);
+    if (!judge([[typed, typed.value().trim().toLowerCase() === host.toLowerCase() ? "" : `No es lo mismo: escriba ${host}`]])) return false;
+    const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}`, { headers: etag ? { "If-Match": etag } : {} });
+    // Asked again after an answer that never came, it does not exist any more.
+    if (answer.ok || answer.kind === "notFound") return gone(portal, host);
+    refused(answer, box, async () => portal.show());
+    return false;
+  };
+  return ask({
+    title: "¿Eliminar el webhook?", confirm: "Eliminar", danger: true, onConfirm: confirm, signal: place.signal,
+    body: [el("p", {}, "Lo que espera ser enviado a esta dirección se cancela y no podrá reenviarse. No se puede deshacer."), typed.node, box],
+  });
+}
+
+function gone(portal, host) {
+  tellDone(link("/"), "Webhook eliminado", el("p", {}, foreign(host), " no recibirá más avisos. Uno que ya se estuviera enviando puede llegar todavía."));
+  portal.go(link("/"));
+  return true;
+}
+

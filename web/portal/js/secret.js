@@ -1,0 +1,53 @@
+// A secret of a webhook: made here, shown while its screen is, and kept nowhere.
+import { copyButton } from "./copy.js";
+import { el, freshId, replace } from "./dom.js";
+import { field } from "./field.js";
+
+/** As Standard Webhooks writes them: whsec_ and 24 random bytes in base64. */
+export function newSecret(random = (bytes) => crypto.getRandomValues(bytes)) {
+  return `whsec_${btoa(String.fromCharCode(...random(new Uint8Array(24))))}`;
+}
+
+/** A new secret, which can be copied, made anew, or written over by another one. */
+export function secretField() {
+  const one = field({
+    label: "Secreto nuevo",
+    hint: "Lo ha generado este navegador. También puede escribir otro.",
+    attributes: { type: "text", class: "mono", autocomplete: "off", autocapitalize: "none", autocorrect: "off", spellcheck: "false" },
+  });
+  one.control.value = newSecret();
+  const again = el("button", { type: "button", class: "button", onclick: () => {
+    one.control.value = newSecret();
+    one.control.focus();
+  } }, "Generar otro");
+  one.node.append(el("div", { class: "actions tight" }, copyButton("Copiar el secreto", one.value), again));
+  return one;
+}
+
+/** A secret that is in force, for the last time. @param {string} secret */
+export function lastSight(secret) {
+  return el("div", { class: "secret" },
+    el("p", {}, el("strong", {}, "El secreto"), " (al salir de aquí no se volverá a mostrar, en ninguna parte):"),
+    el("p", {}, el("code", { class: "code-line" }, secret)), el("div", { class: "actions tight" }, copyButton("Copiar el secreto", () => secret)));
+}
+
+/** A box to tick before going on; like a field of field.js. @param {string} label */
+export function promise(label) {
+  const id = freshId("si");
+  const error = el("p", { class: "field-error", id: `${id}-error` });
+  error.hidden = true;
+  const control = el("input", { type: "checkbox", id });
+  return {
+    node: el("div", { class: "field" }, el("div", { class: "check" }, control, el("label", { for: id }, label)), error),
+    control,
+    value: () => control.checked,
+    setError(text) {
+      replace(error, text && el("span", { class: "mark", "aria-hidden": "true" }, "✕ "), text);
+      error.hidden = !text;
+      for (const [name, value] of [["aria-invalid", "true"], ["aria-describedby", error.id]]) {
+        if (text) control.setAttribute(name, value);
+        else control.removeAttribute(name);
+      }
+    },
+  };
+}
