@@ -157,6 +157,12 @@ void pause_after_error(int stop_fd) {
   ::poll(&stop, 1, pause_ms);
 }
 
+/// Closed by the peer, both ways: nginx does so once its client has gone.
+bool is_abandoned(const FCGX_Request& fcgi) {
+  pollfd peer{fcgi.ipcFd, 0, 0};  // only what is told unasked
+  return ::poll(&peer, 1, 0) > 0 && (peer.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 /// Brings requests to their end: answered, or left to wait.
 struct ExchangeEnd {
   Responder& responder;
@@ -180,9 +186,9 @@ struct ExchangeEnd {
       }
       end(*exchange, *response);
       if (!request.has_place) return exchange;
-      auto next = places.leave(request.entity.value());
+      auto next = hand_on_place(request.entity.value());
       if (!next) return exchange;
-      exchange = std::move(*next);
+      exchange = std::move(next);
       exchange->request.has_place = true;
     }
   }
@@ -193,6 +199,13 @@ struct ExchangeEnd {
   }
 
  private:
+  /// To what has waited longest and still has a client: what none waits for is not carried out. Null: none.
+  ExchangePointer hand_on_place(delivery::EntityId entity) {
+    while (auto next = places.leave(entity))
+      if (!is_abandoned((*next)->fcgi)) return std::move(*next);
+    return nullptr;
+  }
+
   static void end(Exchange& exchange, const Response& response) {
     write_answer(exchange.fcgi, response);
     finish(exchange.fcgi, exchange.request.body_state);

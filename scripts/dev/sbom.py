@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 CLAUSES = {"Depends": "required", "Recommends": "optional", "Suggests": "optional"}
-# Of the kernel only constants are compiled in: what is wrong with a kernel, and a scanner would report, is not in them.
+# Only constants of the kernel are compiled in: what is wrong with a kernel, and a scanner would report, is not in them.
 NO_CODE = "linux-libc-dev"
 # What decides the bytes besides the compiler, by the program that is run.
 BUILD_TOOLS = ("as", "cmake", "dpkg-deb", "gzip", "ld")
@@ -93,7 +93,7 @@ def programs_of(tree: Path) -> list[Path]:
 
 
 def linked(program: Path) -> dict[str, str]:
-    """Of every library that is loaded with it, its file."""
+    """The file of every library that is loaded with it."""
     lines = output("ldd", program).splitlines()
     if lost := [line.strip() for line in lines if "not found" in line]:
         sys.exit(f"sbom.py: {program.name} does not start here: {lost[0]}")

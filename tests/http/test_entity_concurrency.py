@@ -1,7 +1,11 @@
 """A quarter of the pool's threads for one entity: what is slow for it delays no other. What is more waits, and holds no thread."""
 import contextlib
+import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +21,17 @@ def share(stack) -> int:
     """Requests of one entity that may be in course."""
     threads = next(int(one["valor"]) for one in stack.admin("config", "show") if one["clave"] == "api.threads")
     return threads // 4 * len(stack.pids("fcgi"))
+
+
+@pytest.fixture
+def one_process(stack):
+    """Which accepts every request: the others are frozen."""
+    _, *others = stack.pids("fcgi")
+    for pid in others:
+        os.kill(pid, signal.SIGSTOP)
+    yield
+    for pid in others:
+        os.kill(pid, signal.SIGCONT)
 
 
 @contextlib.contextmanager
@@ -82,6 +97,28 @@ def test_the_pool_stops_when_all_that_waits_is_answered(entity, new_entity, stac
     assert [answer.result(20).status for answer in answers] == [200] * count
     stopping.result(20)
     stack.start("fcgi")
+
+
+def test_what_waits_for_a_client_that_has_gone_is_not_carried_out(entity, stack, root, share, one_process):
+    wanted = entity.register()
+    with slow_requests(entity, root, share) as answers:
+        wait_in_course(stack, share)
+        wait_until(lambda: connections_to_the_pool(stack) >= share, what="the slow requests to have come")
+        request = f"DELETE {BASE}/{wanted.id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n\r\n"
+        wires = [stack.api.wire(request.encode()) for _ in range(3)]
+        wait_until(lambda: connections_to_the_pool(stack) >= share + len(wires), what="those of the others to wait")
+        gone = requests_given_up(stack)
+        for wire in wires:
+            wire.socket.close()
+        wait_until(lambda: requests_given_up(stack) == gone + len(wires), what="nginx to notice")
+        last = in_background(entity.api, "GET", f"{BASE}/{wanted.id}")
+        wait_until(lambda: connections_to_the_pool(stack) >= share + len(wires) + 1, what="one more to wait behind them")
+    assert [answer.result(20).status for answer in [*answers, last]] == [200] * (share + 1)
+
+
+def requests_given_up(stack) -> int:
+    """By nginx, since their clients have gone."""
+    return Path(stack.folder, "log/nginx-access.log").read_text().count('"status":499')
 
 
 def connections_to_the_pool(stack) -> int:
