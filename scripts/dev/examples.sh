@@ -50,7 +50,13 @@ version_of() {
   esac | grep -oE '[0-9]+(\.[0-9]+)*' | head -n 1
 }
 
-debian_version() { apt-cache policy "$1" | sed -nE 's/^ *Candidate: ([0-9]+:)?([0-9.]+).*/\2/p'; }
+# debian_version PACKAGE: of the program in it. Java 21 is default-jdk-headless 2:1.21-76.
+debian_version() {
+  local version
+  version=$(apt-cache policy "$1" | sed -nE 's/^ *Candidate: ([0-9]+:)?([0-9.]+).*/\2/p')
+  [[ $1 != default-jdk* ]] || version=${version#1.}
+  printf '%s\n' "$version"
+}
 
 # Made anew when one of these files, or the toolchain, changes.
 pins_of_example() {

@@ -51,7 +51,7 @@ def test_what_it_writes_is_delivered_and_it_sees_so(run, stack, receiver, new_en
     wait_until(lambda: stack.count_deliveries(failing.id, "fallida") == 1)
     assert run("ver", evaluation).stdout.splitlines() == [
         f"entidad {ours.id}: procesada, 1 de 1 entregadas",
-        f"entidad {theirs.id}: procesada, 0 de 1 entregadas; HTTP 500",
+        f"entidad {theirs.id}: procesada, 0 de 1 entregadas; El receptor respondió 500: se espera un 2xx",
         f"entidad {nowhere}: rechazada, 0 de 0 entregadas; entidad_id: la entidad {nowhere} no existe"]
 
 

@@ -105,14 +105,12 @@ def test_an_empty_previous_secret_opens_nothing(language, stack):
         assert receiver.post(notification.cabeceras, notification.cuerpo) == 204
 
 
-def test_200_notifications_in_a_second(language, stack, entity, webhook, record_property):
+def test_200_notifications_in_a_second(language, stack, entity, webhook):
     with running(language, stack, SECRET) as receiver:
         hook = webhook(receiver)
         rows = ", ".join(f"({entity.id}, 'evaluacion.abierta', '{{\"evaluacionId\": {n}, \"titulo\": \"ñ\"}}')" for n in range(200))
-        start = time.monotonic()
         stack.evaluation(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES {rows}")
-        processed = receiver.wait_processed(200, 30)
-        record_property("seconds", round(time.monotonic() - start, 2))
+        processed = receiver.wait_processed(200, 10)
         assert sorted(data["evaluacionId"] for _, _, data in processed) == list(range(200))
         wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="200 deliveries to be recorded")
         again = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND intentos > 1"
