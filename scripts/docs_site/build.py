@@ -104,4 +104,6 @@ def html(template: jinja2.Template, page: Page, rendered, sections: list[Section
     # What does not exist is asked for at any depth: the page that says so cannot have relative addresses.
     base = ADDRESS if page.name == "404" else ""
     contents = [heading for heading in rendered.headings if heading.level == 2]
+    if len(contents) < 3:
+        contents = [heading for heading in rendered.headings if heading.level <= 3]
     return template.render(page=page, body=rendered.html, contents=contents, sections=sections, before=before, after=after, base=base)

@@ -59,7 +59,7 @@ def test_help():
     (["up", "extra"], "up"), (["kill", "fcgi", "-1"], "-9"), (["bench", "x"], "bench"),
     (["fuzz", "nothing"], "nothing"), (["fuzz", "--seconds", "x"], "seconds"), (["test", "--only", "nothing"], "nothing"),
     (["test", "--only", "unit,nothing"], "nothing"), (["test", "--only", ""], "unit"), (["test", "--release", "sid"], "bookworm"),
-    (["test", "--release"], "trixie"), (["package", "--release", "sid"], "trixie"), (["package", "--version", "0.1~deb12"], "version"),
+    (["test", "--release"], "trixie"), (["site", "x"], "site"), (["package", "--release", "sid"], "trixie"), (["package", "--version", "0.1~deb12"], "version"),
 ])
 def test_misuse(arguments, named):
     result = dev(*arguments, **NO_STACK)
