@@ -35,7 +35,7 @@ export function summaryScreen(portal, place) {
       replace(at, `Actualizado a las ${madridHour(portal.clock.now())}. Se actualiza solo cada minuto.`);
     } else {
       replace(trouble, problemBox(answer, { retry: () => turns.now(), auto: true, id: "problema" }));
-      replace(body.querySelector(".loading") ? body : el("div"));
+      body.querySelector(".loading")?.remove();
     }
     drawn();
     return answer;
