@@ -26,7 +26,7 @@ def life(stack, entity, receiver):
     wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 2 and stack.count_deliveries(bad.id, "fallida") == 2, 30, "two delivered, two failed")
     assert entity.api("PATCH", f"{BASE}/{off.id}", json_body={"activo": False}).status == 200
     entity.notify("evaluacion.cerrada")
-    wait_until(lambda: stack.count_deliveries(off.id, "retenida") == 1, 15, "one held")
+    wait_until(lambda: stack.count_deliveries(off.id, "retenida") == 1 and stack.count_deliveries(bad.id, "fallida") == 3, 15, "one held, a third failed")
     return good, bad, off
 
 
@@ -39,7 +39,7 @@ def test_how_each_webhook_is(browser, life, entity, expect):
     expect(card(page, bad)).to_contain_text("Qué hacer: Es un error de su servidor")
     expect(card(page, off)).to_contain_text("En pausa por decisión de su entidad")
     expect(card(page, off)).to_contain_text("1 retenida")
-    expect(card(page, bad).get_by_role("link", name="Ver 2 fallidas")).to_have_attribute("href", f"#/entregas?webhook={bad.id}&estado=fallida")
+    expect(card(page, bad).get_by_role("link", name="Ver 3 fallidas")).to_have_attribute("href", f"#/entregas?webhook={bad.id}&estado=fallida")
     assert page.get_by_role("listitem").filter(has=page.get_by_role("heading")).first.inner_text().find(bad.url) >= 0  # what is wrong first
     assert_no_barriers(page)
     assert_no_sideways_scrolling(page)
@@ -206,7 +206,7 @@ def test_leaving_the_question_for_another_token(browser, entity, stack, expect):
 def test_by_keyboard_from_the_summary_to_what_failed(browser, life, entity, expect):
     page = open_portal(browser, entity.token)
     expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
-    tab_to(page, "Ver 2 fallidas")
+    tab_to(page, "Ver 3 fallidas")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Entregas")).to_be_focused()
-    expect(page.get_by_role("table").get_by_role("row")).to_have_count(3)
+    expect(page.get_by_role("table").get_by_role("row")).to_have_count(4)
