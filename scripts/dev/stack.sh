@@ -8,7 +8,7 @@ command_up() {
   lock_stack
   if all_up; then
     say "already up: $(base_url)/apientidades/v1"
-    say_where_docs_are
+    say_where_pages_are
     return
   fi
   choose_port
@@ -24,11 +24,13 @@ command_up() {
   wait_for 15 fcgi_answers || part_failed fcgi "an unauthenticated request gets $(https_status), not 401"
   trap - EXIT
   say "up: $(base_url)/apientidades/v1  (./dev env, ./dev status, ./dev down)"
-  say_where_docs_are
-  say "portal: $(base_url)/apientidades/portal/"
+  say_where_pages_are
 }
 
-say_where_docs_are() { say "documentation for the entities: $(base_url)/apientidades/docs/"; }
+say_where_pages_are() {
+  say "documentation for the entities: $(base_url)/apientidades/docs/"
+  say "portal: $(base_url)/apientidades/portal/"
+}
 
 STARTED=()
 
