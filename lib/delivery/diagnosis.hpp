@@ -171,7 +171,7 @@ class Diagnosis {
   std::array<std::optional<Answer>, 7> answers_;  // by ProbeKind, but of handshakes
 };
 
-/// Of one of which nothing is known.
+/// A diagnosis of which nothing is known has every check, too.
 DiagnosisFindings stopped_findings(DiagnosisStop why);
 
 /// `[{"prueba": …, "resultado": …, "detalle": …, "remedio": …}, …]`

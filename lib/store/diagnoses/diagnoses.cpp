@@ -64,7 +64,7 @@ constexpr std::string_view forget_some = R"sql(
 
 std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.count()} * 1000; }
 
-/// Of one that is under way.
+/// It was under way, and nothing renews its lease any more.
 bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
 
 struct Turned {
