@@ -1,11 +1,13 @@
 """POST and GET …/diagnostico: the contract, its errors and their order. What is found is in tests/dispatch/test_diagnoses.py."""
+import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from support.actors import BASE
 from support.diagnosis import CHECKS, ask, shown, wait_ended
-from support.stack import setting
+from support.stack import ROOT, setting
 
 NO_WEBHOOK = "No existe ningún webhook con ese identificador"
 
@@ -120,3 +122,13 @@ def test_the_five_endpoints_of_the_spec_show_nothing_of_it(entity):
     ask(entity, hook)
     wait_ended(entity, hook)
     assert entity.api("GET", BASE).text == before
+
+
+def test_the_checks_are_those_of_the_document_and_of_the_page():
+    document = json.loads((ROOT / "web/openapi.json").read_text())
+    schema = document["components"]["schemas"]["PruebaDeDiagnostico"]["properties"]
+    assert [one["const"] for one in schema["prueba"]["oneOf"]] == CHECKS
+    example = document["paths"]["/webhooks/{id}/diagnostico"]["get"]["responses"]["200"]["content"]["application/json"]["examples"]
+    assert [one["prueba"] for one in example["terminado"]["value"]["pruebas"]] == CHECKS
+    page = (ROOT / "web/docs/diagnostico.md").read_text()
+    assert [name for name in re.findall(r"^\| `(\w+)` \|", page, re.M) if name in CHECKS] == CHECKS
