@@ -67,7 +67,8 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       intake_(settings.delivery, log, metrics),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_, settings.database.hosts),
-      outages_(settings.delivery, log, metrics, sender_) {}
+      outages_(settings.delivery, log, metrics, sender_),
+      diagnoses_(settings.delivery, log, sender_) {}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   const auto check = [this] {
@@ -114,7 +115,9 @@ bool Loop::work() {
   // What is leased and not started is given back: what the pause does not concern is claimed again.
   if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
-  const bool taken = may_start() && take_in();
+  const bool may = may_start();
+  diagnose(may);
+  const bool taken = may && take_in();
   return taken || recorded;
 }
 
@@ -133,6 +136,14 @@ bool Loop::may_start() {
   next_trial_ = now + between_trials;
   limit_slots();
   return true;
+}
+
+void Loop::diagnose(bool may_begin) {
+  task("diagnoses", [&] {
+    const auto keys = keys_.current();
+    diagnoses_.work({session_, scanner_, slots_, *keys, outages_.outage(), may_begin});
+    return false;
+  });
 }
 
 /// Claims what is due and fans out what is new. Whoever went second last time goes first: neither can take
@@ -229,6 +240,10 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
 void Loop::collect() {
   const auto now = platform::monotonic_now();
   auto attempts = attempts_.take();
+  std::erase_if(attempts, [this](const auto& attempt) {
+    if (attempt.probe) diagnoses_.ended(attempt);
+    return attempt.probe != nullptr;
+  });
   for (const auto& attempt : attempts)
     slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
   attempts = outages_.judge(std::move(attempts), now);
@@ -292,16 +307,28 @@ void Loop::send(LeasedBatch leased_batch) {
   sender_.submit(std::move(requests));
 }
 
+/// Once the database has failed it, what is left is left to the leases.
+void Loop::stop_diagnoses(bool& records) {
+  try {
+    diagnoses_.stop(records ? &session_ : nullptr, slots_);
+  } catch (const std::exception& error) {
+    log_.warning("diagnoses end unrecorded", {{"error", error.what()}});
+    records = false;
+  }
+}
+
 void Loop::drain() {
   platform::notify_service_manager("STOPPING=1");
   log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_hand()}});
   sender_.stop_starting();
+  bool records_diagnoses = !away_;
   const auto deadline = platform::monotonic_now() + settings_.timeout + drain_margin;
-  away_ = false;  // from here on only the result writer asks the database
+  away_ = false;  // from here on only the result writer and what ends diagnoses ask the database
   for (;;) {
     collect();
     writer_.add(outages_.give_up());
     take_recorded();
+    stop_diagnoses(records_diagnoses);
     show();
     feed_watchdog();
     const bool done = slots_.in_hand() == 0 && writer_.waiting() == 0;

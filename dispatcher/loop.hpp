@@ -13,6 +13,7 @@
 #include "delivery/fair_slots.hpp"
 #include "http/attempt.hpp"
 #include "http/sender.hpp"
+#include "intake/diagnoses.hpp"
 #include "intake/intake.hpp"
 #include "intake/queue_scanner.hpp"
 #include "maintenance/maintenance.hpp"
@@ -47,6 +48,7 @@ class Loop {
   template <class F>
   bool task(std::string_view name, F&& body);  // `name`: a literal
   void drain();
+  void stop_diagnoses(bool& records);
   void feed_watchdog();
 
   void collect();
@@ -54,6 +56,7 @@ class Loop {
   bool take_recorded();
   bool may_start();
   void limit_slots();
+  void diagnose(bool may_begin);
   bool take_in();
   using Source = void (Intake::*)(store::Session&, QueueScanner&, delivery::FairSlots&, LeasedBatch&);
   bool take_in(std::string_view name, Source source);
@@ -79,6 +82,7 @@ class Loop {
   platform::Mailbox<Attempt> attempts_;
   Sender sender_;
   OutageWatch outages_;
+  Diagnoses diagnoses_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
   bool fan_out_first_ = false;  // claims and fan-outs take turns at the free slots

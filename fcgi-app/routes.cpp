@@ -7,7 +7,7 @@
 namespace api {
 namespace {
 
-constexpr std::array<Route, 16> table{{
+constexpr std::array<Route, 18> table{{
     {"GET", "/webhooks", list_webhooks},
     {"POST", "/webhooks", register_webhook, false, store::CallerWith::nothing_else},
     {"GET", "/webhooks/eventos", list_events},
@@ -24,6 +24,8 @@ constexpr std::array<Route, 16> table{{
     {"GET", "/webhooks/{id}/reenvios/{reenvio}", show_replay},
     {"DELETE", "/webhooks/{id}/reenvios/{reenvio}", stop_replay},
     {"GET", "/webhooks/{id}/estadisticas", show_statistics},
+    {"GET", "/webhooks/{id}/diagnostico", show_diagnosis},
+    {"POST", "/webhooks/{id}/diagnostico", ask_diagnosis, true},
 }};
 
 /// The path below base_path; nullopt when it is not below it.

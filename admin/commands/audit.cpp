@@ -14,7 +14,7 @@ namespace admin {
 namespace {
 
 constexpr Option action_filter{"action", "A",
-                               "only of alta, cambio, secreto, baja, reenvio, or of a command"};
+                               "only of alta, cambio, secreto, baja, reenvio, diagnostico, or of a command"};
 
 webhook::json::Value object_of(const store::AuditEntry& entry) {
   if (entry.object) return *entry.object;
@@ -61,7 +61,8 @@ std::vector<Command> audit_commands() {
       {.words = "audit list",
        .summary =
            "List who changed what: id, cuando, entidad_id, token_id, accion, objeto, detalle, operador",
-       .details = "As far back as retention.audit (90d). accion: alta, cambio, secreto, baja, reenvio; of an "
+       .details = "As far back as retention.audit (90d). accion: alta, cambio, secreto, baja, reenvio, "
+                  "diagnostico; of an "
                   "operator the command, and operador who ran it. "
                   "detalle: what it was and "
                   "what it became. What a token does to a webhook again within an hour is one row (veces, "

@@ -2,11 +2,13 @@
 // network's.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "delivery/attempt.hpp"
+#include "delivery/diagnosis.hpp"
 #include "platform/clock.hpp"
 #include "platform/ip.hpp"
 
@@ -18,7 +20,8 @@ using delivery::Unreadable;
 
 /// A POST to be sent: signed when it is (headers_of), since receivers refuse what was signed minutes ago.
 struct Request {
-  /// All but `deliver` only look whether somebody is there: they have a URL, and no delivery.
+  /// All but `deliver` only look whether somebody is there: they have a URL, and no delivery. Those with a
+  /// probe end as attempts, the others as checks.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
   std::optional<platform::IpAddress> address;  // of `handshake`: where to
@@ -29,8 +32,9 @@ struct Request {
   std::optional<std::string> secret;           // in clear, as its signatures need it
   std::optional<std::string> previous_secret;  // the one before, while its grace runs
   std::string body;
-  platform::MonotonicTime read_at;      // the URL, the secret, and that it may be sent at all
-  platform::MonotonicTime lease_until;  // by this machine's monotonic clock, counted from before the claim
+  std::shared_ptr<delivery::Probe> probe;  // none: it is of a delivery. It comes back with the attempt
+  platform::MonotonicTime read_at;         // the URL, the secret, and that it may be sent at all
+  platform::MonotonicTime lease_until;     // by this machine's monotonic clock, counted from before the claim
 };
 
 /// A look whether somebody is there has ended.

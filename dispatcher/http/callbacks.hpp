@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "delivery/diagnosis.hpp"
 #include "http/socket.hpp"
 #include "platform/clock.hpp"
 #include "platform/config.hpp"
@@ -26,6 +27,7 @@ struct Progress {
   CURL* handle = nullptr;
   const platform::DeliverySettings* settings = nullptr;
   Connections* connections = nullptr;
+  delivery::Probe* probe = nullptr;            // of the request; nullptr: it is of a delivery
   std::string host;                            // of the request, without its port
   std::optional<platform::IpAddress> address;  // the last one dialled
   std::size_t header_bytes = 0;

@@ -34,6 +34,12 @@ class ConnectionPools {
   /// again.
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
+  /// Whether a request would find a connection that the last one has left open: nothing is under way, or one
+  /// is free.
+  bool has_idle(const std::string& host) const {
+    const auto pool = pools_.find(host);
+    return pool == pools_.end() || pool->second.idle > 0;
+  }
   /// How long one that was answered took.
   void answered(const std::string& host, platform::Milliseconds took);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "webhook/crypto.hpp"
 #include "webhook/notification_body.hpp"
 #include "webhook/sealed_data.hpp"
 #include "webhook/signature.hpp"
@@ -17,15 +18,46 @@ bool open(const webhook::KeyRing& keys, delivery::WebhookId webhook,
   return sealed.has_value() == secret.has_value();
 }
 
+/// In the shape of genuine ones, of the random bytes of the probe: 32 for each.
+void add_wrong_signatures(const Request& request, std::vector<std::string>& headers) {
+  namespace crypto = webhook::crypto;
+  const auto bytes = [&](std::size_t i) {
+    return request.probe->signature.substr(i * wrong_signature_bytes, wrong_signature_bytes);
+  };
+  auto standard = "v1," + crypto::to_base64(bytes(1));
+  if (request.previous_secret) standard += " v1," + crypto::to_base64(bytes(2));
+  headers.push_back("X-Webhook-Signature: sha256=" + crypto::to_hex(bytes(0)));
+  headers.push_back("webhook-signature: " + standard);
+  if (request.previous_secret)
+    headers.push_back("X-Webhook-Signature-Nueva: sha256=" + crypto::to_hex(bytes(3)));
+}
+
+std::vector<std::string> probe_headers(const Request& request, std::int64_t seconds) {
+  using enum delivery::ProbeKind;
+  const auto kind = request.probe->kind;
+  if (kind == old_timestamp) seconds -= std::chrono::seconds(delivery::old_by).count();
+  const auto event = request.delivery.event;
+  const auto& id = request.probe->message_id;
+  if (kind != wrong_signature && kind != no_signature)
+    return webhook::notification_headers(event, id, seconds, request.body, request.secret,
+                                         request.previous_secret);
+  auto headers = webhook::notification_headers(event, id, seconds, request.body, {});
+  if (kind == wrong_signature) add_wrong_signatures(request, headers);
+  return headers;
+}
+
 }  // namespace
+
+bool open_secrets(Request& request, const store::Target& target, const webhook::KeyRing& keys) {
+  return open(keys, target.webhook, target.secret, request.secret) &&
+         open(keys, target.webhook, target.previous_secret, request.previous_secret);
+}
 
 std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until) {
   Request request;
-  if (!open(keys, target.webhook, target.secret, request.secret) ||
-      !open(keys, target.webhook, target.previous_secret, request.previous_secret))
-    return Unreadable::secret;
+  if (!open_secrets(request, target, keys)) return Unreadable::secret;
   if (delivery.test) {
     auto data = webhook::open_test_data(keys, delivery.entity, delivery.event, delivery.data);
     if (!data) return Unreadable::test_data;
@@ -42,6 +74,7 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted) {
   const auto& delivery = request.delivery;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(attempted).time_since_epoch().count();
+  if (request.probe) return probe_headers(request, seconds);
   auto headers =
       webhook::notification_headers(delivery.event, webhook::message_id(delivery.id, delivery.created),
                                     seconds, request.body, request.secret, request.previous_secret);

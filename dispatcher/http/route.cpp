@@ -39,6 +39,14 @@ Route route_of(const std::string& url, const std::vector<platform::HostOverride>
   return route;
 }
 
+Addresses addresses_of(const Route& route) {
+  if (!route.addresses.empty() || !route.name.empty()) return route.addresses;
+  const std::string_view host = route.host;
+  const auto bare = host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+  const auto address = platform::IpAddress::parse(bare);
+  return address ? Addresses{*address} : Addresses{};
+}
+
 std::string cache_key(const Route& route) { return route.host + ":" + route.port; }
 
 std::string resolve_line(const std::string& key, const Addresses& addresses) {

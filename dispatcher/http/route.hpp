@@ -22,6 +22,9 @@ struct Route {
 /// An empty one for a text that is no URL: libcurl will say so.
 Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides);
 
+/// Those that need no lookup: of an override, or the URL's own.
+Addresses addresses_of(const Route& route);
+
 /// `host:port`, as libcurl's DNS cache names it.
 std::string cache_key(const Route& route);
 /// A line of CURLOPT_RESOLVE that adds the addresses of a key, or takes them away.

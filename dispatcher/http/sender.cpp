@@ -48,6 +48,7 @@ bool outdated(const Request& request, platform::MonotonicTime now) {
 Attempt not_started(Request request) {
   Attempt attempt;
   attempt.delivery = std::move(request.delivery);
+  attempt.probe = std::move(request.probe);
   return attempt;
 }
 
@@ -138,9 +139,10 @@ class Sender::Impl {
 
   void start_submitted() {
     for (auto& request : submitted_.take()) {
-      if (request.purpose == Request::Purpose::deliver)
+      if (request.purpose == Request::Purpose::deliver) {
+        if (request.probe) request.probe->expects_kept = pools_.has_idle(request.host);
         start(pools_.add(std::move(request), platform::monotonic_now()));
-      else if (!stopping_)
+      } else if (!stopping_)
         begin_check(std::move(request));
     }
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
@@ -210,14 +212,20 @@ class Sender::Impl {
   void begin_check(Request request) {
     Job job{std::move(request), platform::utc_now(), platform::monotonic_now()};
     const auto& route = routes_.of(job.request.url);
-    if (job.request.purpose == Request::Purpose::lookup && !route.name.empty()) {
+    if (job.request.probe && job.request.purpose == Request::Purpose::lookup && route.name.empty()) {
+      job.request.probe->literal = true;
+      job.request.probe->addresses = addresses_of(route);
+      ended_.push_back(looked_up(std::move(job)));
+    } else if (job.request.purpose == Request::Purpose::lookup && !route.name.empty()) {
       resolver_.look_up(route.name);
       waiting_[route.name].push_back(std::move(job));
     } else {
       const auto addresses =
           route.name.empty() || !job.request.address ? route.addresses : Addresses{*job.request.address};
       auto* transfer = idle_transfer();
-      if (transfer == nullptr)
+      if (transfer == nullptr && job.request.probe)
+        ended_.push_back(not_made(std::move(job)));
+      else if (transfer == nullptr)
         checks_.put({{Request::Purpose::handshake, job.request.host, Check::Outcome::not_asked, job.since,
                       job.since}});
       else if (!prepare(*transfer, std::move(job), route, addresses))
@@ -225,8 +233,9 @@ class Sender::Impl {
     }
   }
 
-  void finish_check(const Attempt& attempt) {
+  void finish_check(Attempt attempt) {
     using enum Check::Outcome;
+    if (attempt.probe) return ended_.push_back(std::move(attempt));
     const auto outcome = attempt.silence != delivery::Silence::none                      ? silent
                          : attempt.heard                                                 ? heard
                          : attempt.transport == delivery::TransportResult::local_failure ? not_asked
@@ -235,8 +244,16 @@ class Sender::Impl {
                   attempt.heard.value_or(attempt.ended)}});
   }
 
-  void finish_lookup(const Job& job, Resolution::Servers servers) {
+  void finish_lookup(Job job, const Addresses& addresses, Resolution::Servers servers) {
     using enum Check::Outcome;
+    if (job.request.probe && servers == Resolution::Servers::not_asked)
+      return ended_.push_back(not_made(std::move(job)));
+    if (job.request.probe && addresses.empty())
+      return ended_.push_back(unresolved(std::move(job), servers == Resolution::Servers::silent));
+    if (job.request.probe) {
+      job.request.probe->addresses = addresses;
+      return ended_.push_back(looked_up(std::move(job)));
+    }
     const auto outcome = servers == Resolution::Servers::answered    ? heard
                          : servers == Resolution::Servers::silent    ? silent
                          : servers == Resolution::Servers::not_asked ? not_asked
@@ -252,7 +269,7 @@ class Sender::Impl {
       if (!waited) continue;
       for (auto& job : waited.mapped()) {
         if (job.request.purpose == Request::Purpose::lookup) {
-          finish_lookup(job, servers);
+          finish_lookup(std::move(job), addresses, servers);
           continue;
         }
         const auto webhook = job.request.delivery.webhook;
@@ -374,7 +391,7 @@ class Sender::Impl {
       const auto host = attempt.host;
       finish(std::move(attempt), host, kept);
     } else {
-      finish_check(attempt);
+      finish_check(std::move(attempt));
     }
   }
 
@@ -383,7 +400,7 @@ class Sender::Impl {
     // Who cannot be reached is not asked again by those in the queue: they are claimed anew, one at a time.
     if (attempt.transport == TransportResult::answered) {
       pools_.answered(host, attempt.duration);
-    } else {
+    } else if (!attempt.probe) {
       end_unstarted(pools_.drop(host, webhook));
     }
     ended_.push_back(std::move(attempt));

@@ -3,10 +3,15 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <utility>
 
 namespace dispatcher {
 
@@ -76,6 +81,17 @@ bool holds_session_tickets_alone(SSL* tls, int fd) {
   return quiet;
 }
 
+/// -1: there is none.
+int socket_of(const SSL* tls) {
+  return static_cast<int>(reinterpret_cast<std::intptr_t>(SSL_get_ex_data(tls, socket_index())) - 1);
+}
+
+platform::UtcTime time_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
+  return platform::UtcTime(std::chrono::seconds(::timegm(&parts)));
+}
+
 int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
   if (auto* wanted = static_cast<bool*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(tls)))) *wanted = true;
   return 0;
@@ -95,11 +111,35 @@ void remember_socket(CURL* handle, int fd) {
 bool is_quiet(CURL* handle) {
   SSL* tls = tls_of(handle);
   if (tls == nullptr) return false;
-  const auto noted = reinterpret_cast<std::intptr_t>(SSL_get_ex_data(tls, socket_index()));
-  if (noted == 0) return false;
-  const int fd = static_cast<int>(noted - 1);
+  const int fd = socket_of(tls);
+  if (fd < 0) return false;
   if (SSL_has_pending(tls) == 0 && is_empty(fd)) return true;
   return holds_session_tickets_alone(tls, fd);
+}
+
+bool holds_data(CURL* handle) {
+  SSL* tls = tls_of(handle);
+  if (tls == nullptr || socket_of(tls) < 0) return false;
+  const DirectSocket direct(tls, socket_of(tls));
+  if (!direct.made()) return false;
+  ERR_clear_error();
+  char byte = 0;
+  const bool data = SSL_peek(tls, &byte, 1) > 0;
+  ERR_clear_error();
+  return data;
+}
+
+std::optional<delivery::TlsFacts> tls_facts(CURL* handle) {
+  SSL* tls = tls_of(handle);
+  if (tls == nullptr) return std::nullopt;
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(tls), X509_free);
+  if (!certificate) return std::nullopt;
+  const auto* chain = SSL_get_peer_cert_chain(tls);
+  std::string version = SSL_get_version(tls);  // "TLSv1.3"
+  if (version.starts_with("TLSv")) version.replace(3, 1, " ");
+  return delivery::TlsFacts{std::move(version),
+                            static_cast<unsigned>(chain == nullptr ? 1 : sk_X509_num(chain)),
+                            time_of(X509_get0_notAfter(certificate.get()))};
 }
 
 void note_wanted_certificate(void* tls_context, bool* wanted) {

@@ -76,6 +76,9 @@ void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
 
 void Transfer::begin_again() {
   ++repeats_;
+  if (auto* probe = progress_.probe; probe != nullptr && (progress_.kept || progress_.stale) &&
+                                     probe->kept == delivery::Probe::Kept::unknown)
+    probe->kept = delivery::Probe::Kept::closed;
   // An answer that has come is lost with the write that meets the reset: this time it is read first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
   connecting_since_ = platform::monotonic_now();
@@ -90,6 +93,7 @@ void Transfer::begin_try() {
   progress_ = {};
   progress_.settings = &settings_;
   progress_.connections = &connections_;
+  progress_.probe = job_.request.probe.get();
   progress_.host = host_name_;
   progress_.several = !addresses_.empty();
   began_ = platform::monotonic_now();
@@ -156,6 +160,7 @@ void Transfer::set_request(bool fresh_connection) {
   set_option(handle(), CURLOPT_URL, request.url.c_str());
   set_option(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
   set_option(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);
+  if (handshake && request.probe) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
   set_time_outs();
   if (handshake) return;
   set_option(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));

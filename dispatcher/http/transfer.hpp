@@ -97,6 +97,7 @@ class Transfer {
   void set_time_outs();
   void begin_try();
   bool is_refused_certificate() const;
+  void note_probe(CURLcode code, delivery::Probe& probe) const;
   TransportResult transport_result_of(CURLcode code) const;
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;
   static void append(List& list, const std::string& line);
@@ -126,5 +127,8 @@ Attempt not_made(Job job);
 
 /// The attempt of a job that got no further than its host's name. `unanswered`: no name server said anything.
 Attempt unresolved(Job job, bool unanswered);
+
+/// The attempt of a job that asked for no more than addresses, which its probe has.
+Attempt looked_up(Job job);
 
 }  // namespace dispatcher

@@ -70,7 +70,9 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
     return;
   }
   const auto peek = store::peek_queue(session);
-  const bool pending = peek.pending_notifications || peek.pending_deliveries;
+  asked_diagnoses_ = peek.asked_diagnoses;
+  const bool pending =
+      peek.pending_notifications || peek.pending_deliveries || peek.asked_diagnoses || may_send_;
   if (pending || now >= next_pause_check_) check_pause(session, now);
   const bool new_ones = !paused_ && find_new(session, peek);
   const auto start = monotonic_now();

@@ -35,6 +35,10 @@ class QueueScanner {
   platform::MonotonicTime next_look() const { return pacer_.next(); }
 
   bool paused() const { return paused_; }
+  /// Something may be sent though nothing is pending: a pause is looked for as if it were.
+  void attend_pauses(bool may_send) { may_send_ = may_send; }
+  /// Entities have asked for diagnoses of which none has begun.
+  bool asked_diagnoses() const { return asked_diagnoses_; }
   PausedParts& paused_parts() { return paused_parts_; }
   ReadyEntities& entities() { return entities_; }
   ReadyWebhooks& webhooks() { return webhooks_; }
@@ -64,6 +68,8 @@ class QueueScanner {
   bool missed_some_ = true;
   bool search_covers_missed_ = false;
   bool paused_ = true;  // until it has looked
+  bool asked_diagnoses_ = false;
+  bool may_send_ = false;
   PausedParts paused_parts_;
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;

@@ -5,6 +5,7 @@
 
 #include "store/audit/audit.hpp"
 #include "store/deliveries/lease.hpp"
+#include "store/diagnoses/diagnoses.hpp"
 #include "store/session/batches.hpp"
 #include "store/webhooks/idempotency.hpp"
 #include "store/webhooks/secret_change.hpp"
@@ -55,6 +56,7 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"forget the audit", &Maintenance::forget_audit, 10min, 100, true},
           {"feed replays", &Maintenance::feed_replays, 100ms, 0},
           {"forget replays", &Maintenance::forget_replays, 10min, 100, true},
+          {"forget diagnoses", &Maintenance::forget_diagnoses, 10min, 100, true},
           {"forget idempotency keys", &Maintenance::forget_requests, 10min, 100, true},
       }} {}
 
@@ -190,6 +192,11 @@ bool Maintenance::forget_replays(store::Session& session) {
   // limits.replayed counts those of a day.
   const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
   return take_turn([&] { return !store::forget_old_replay(session, kept); });
+}
+
+bool Maintenance::forget_diagnoses(store::Session& session) {
+  return take_turn(
+      [&] { return store::forget_old_diagnoses(session, retention_.delivered) < store::batch_rows; });
 }
 
 bool Maintenance::forget_requests(store::Session& session) {

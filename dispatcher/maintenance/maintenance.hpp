@@ -58,13 +58,14 @@ class Maintenance {
   bool forget_audit(store::Session& session);
   bool feed_replays(store::Session& session);
   bool forget_replays(store::Session& session);
+  bool forget_diagnoses(store::Session& session);
   bool forget_requests(store::Session& session);
 
   platform::DeliverySettings delivery_;
   platform::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
-  std::array<Task, 12> tasks_;
+  std::array<Task, 13> tasks_;
   platform::MonotonicTime resting_until_{};
 
   std::optional<store::ClockSight> first_sight_;  // of the database's clock

@@ -53,5 +53,7 @@ Response replay_deliveries(const Call& call);  // POST /webhooks/{id}/reenvios
 Response show_replay(const Call& call);        // GET /webhooks/{id}/reenvios/{reenvio}
 Response show_statistics(const Call& call);    // GET /webhooks/{id}/estadisticas
 Response stop_replay(const Call& call);        // DELETE /webhooks/{id}/reenvios/{reenvio}
+Response ask_diagnosis(const Call& call);      // POST /webhooks/{id}/diagnostico
+Response show_diagnosis(const Call& call);     // GET /webhooks/{id}/diagnostico
 
 }  // namespace api

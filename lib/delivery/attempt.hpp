@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,6 +95,8 @@ enum class Silence {
   names,    // no name server answered, or all of them had failed
 };
 
+struct Probe;  // of a diagnosis (diagnosis.hpp)
+
 struct Attempt {
   LeasedDelivery delivery;
   TransportResult transport = TransportResult::not_started;
@@ -111,6 +114,7 @@ struct Attempt {
   bool counted = true;                                   // false: it was our own outage
   std::optional<platform::MonotonicTime> heard;          // when something last came back from the host
   std::optional<platform::MonotonicTime> name_answered;  // by a name server, if one was asked
+  std::shared_ptr<Probe> probe;                          // none: it is of a delivery
 };
 
 }  // namespace delivery

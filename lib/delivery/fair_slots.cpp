@@ -182,7 +182,7 @@ void FairSlots::ended(WebhookId id, Outcome outcome, platform::Milliseconds took
   if (outcome == Outcome::failed) webhook.recent.reset();
   webhook.stalled = outcome == Outcome::not_started;
   // Of what is handed back nothing newer may overtake the rest before it is due again.
-  if (outcome != Outcome::answered) webhook.awaiting_result = true;
+  if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
 

@@ -73,6 +73,7 @@ class FairSlots {
     asked_to_wait,  // 429 or 503
     failed,
     not_started,  // handed back: no more is given until what is under way has ended
+    diagnosed,    // it was no delivery, and says nothing of the next one
   };
   /// The attempt is over. Its webhook has its own room back once it is `recorded`, and none at all before
   /// that when it was asked to wait, or failed: how long it is to rest is not known yet.

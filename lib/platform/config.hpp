@@ -103,6 +103,7 @@ struct LimitSettings {
   unsigned registrations = 0;                    // of one entity, an hour
   unsigned replayed = 0;                         // deliveries that one entity has replayed, in 24 h
   unsigned replay_requests = 0;                  // of one entity, an hour
+  unsigned diagnostics = 0;                      // of one entity, an hour
   std::uint64_t test_bytes = 0;                  // of the test events of one entity, a day
 };
 

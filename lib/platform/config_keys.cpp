@@ -195,6 +195,9 @@ std::vector<ConfigKey> limit_keys() {
                 "replays of a range, and simulations of one, that one entity may ask for in an hour; all may "
                 "come at once",
                 &LimitSettings::replay_requests),
+      limit_key("diagnostics", "6",
+                "diagnoses of its receivers that one entity may ask for in an hour; all may come at once",
+                &LimitSettings::diagnostics),
       {{"limits.test_bytes", "64MiB", "size, 0 to 1048576MiB",
         "what the test events of one entity may store in a day; all of it may come at once; 0: no limit"},
        [](Settings& s, Text t) { s.limits.test_bytes = read_size(t, 0, std::uint64_t{1} << 40); }},

@@ -23,6 +23,18 @@ std::string test_event_data(Event event, std::int64_t entity_id, std::string_vie
   });
 }
 
+std::string diagnosis_data(std::int64_t entity_id, std::string_view entity_name, bool accepted,
+                           std::string_view probe) {
+  return json::dump(json::Object{
+      {"test", true},
+      {"entidadId", entity_id},
+      {"entidadNombre", entity_name},
+      {"mensaje",
+       std::string("Diagnóstico: esta notificación debe ") + (accepted ? "aceptarse" : "rechazarse")},
+      {"datos", json::Object{{"diagnostico", probe}}},
+  });
+}
+
 std::string message_id(std::int64_t delivery_id, platform::UtcTime created) {
   return "msg_" + std::to_string(created.time_since_epoch().count()) + "_" + std::to_string(delivery_id);
 }

@@ -29,6 +29,7 @@ pending_test_deliveries = 0
 registrations = 0
 replayed = 0
 replay_requests = 0
+diagnostics = 0
 test_bytes = 0
 
 [metrics]

@@ -8,6 +8,7 @@ GRANT CREATE, UPDATE, DELETE ON cambios_webhook TO 'apientidades_admin'@'localho
 GRANT CREATE, UPDATE, DELETE ON claves_idempotencia TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON control_envio TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON cortes_envio TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON diagnosticos TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON entidades TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON entregas TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON intentos_entrega TO 'apientidades_admin'@'localhost';

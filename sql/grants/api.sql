@@ -1,6 +1,6 @@
 -- apientidades-fcgi: authenticates, keeps the webhooks of the entities, queues test events, shows entities their deliveries.
 -- It reads no secret, sealed or not; it deletes no row but those that count pending test events and Idempotency-Keys that are
--- too old; of a webhook it changes all but its entity and the date of its registration; it asks for replays and writes the audit.
+-- too old; of a webhook it changes all but its entity and the date of its registration; it asks for replays and diagnoses and writes the audit.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, hash, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta, fecha_modificacion, secreto_clave,
@@ -26,6 +26,9 @@ GRANT SELECT,
       UPDATE (estado, terminado_en)
   ON reenvios TO 'apientidades_api'@'localhost';
 GRANT SELECT ON reenvios_entregas TO 'apientidades_api'@'localhost';
+GRANT SELECT (webhook_id, estado, iniciado_en, arriendo_hasta, pruebas), INSERT (webhook_id, entidad_id, entidad_nombre),
+      UPDATE (estado, entidad_nombre, pedido_en, iniciado_en, arriendo, arriendo_hasta, pruebas)
+  ON diagnosticos TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON cambios_webhook TO 'apientidades_api'@'localhost';
 GRANT SELECT (veces, repeticion), INSERT (entidad_id, token_id, accion, webhook_id, detalle, repeticion), UPDATE (veces, ultima_en)
   ON auditoria TO 'apientidades_api'@'localhost';

@@ -18,6 +18,8 @@ GRANT SELECT,
 GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (estado, candidatas, reenviadas, recibidas, agotadas, avance, terminado_en), DELETE ON reenvios TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE (por_intentar, resultado), DELETE ON reenvios_entregas TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT, UPDATE (estado, iniciado_en, arriendo, arriendo_hasta, pruebas), DELETE
+  ON diagnosticos TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (avance), DELETE ON cambios_webhook TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, ocurrida_en, entidad_id, accion), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (creada_en), DELETE ON claves_idempotencia TO 'apientidades_dispatcher'@'localhost';

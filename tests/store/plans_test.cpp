@@ -7,6 +7,7 @@
 #include "store/audit/audit.hpp"
 #include "store/deliveries/delivery_log.hpp"
 #include "store/deliveries/statistics.hpp"
+#include "store/diagnoses/diagnoses.hpp"
 #include "store/notifications/report.hpp"
 #include "store/replays/replay_feed.hpp"
 #include "store/replays/replays.hpp"
@@ -291,6 +292,29 @@ BOOST_AUTO_TEST_CASE(every_statement_of_a_replay_seeks) {
   const auto tables = check_plans(session, statements);
   for (const auto* table : {"e", "n", "w", "r", "v", "entregas", "reenvios", "reenvios_entregas"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+BOOST_AUTO_TEST_CASE(every_statement_of_a_diagnosis_seeks) {
+  fill(session);
+  session.execute(
+      "INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre, estado, pedido_en, pruebas)"
+      " SELECT 1000 + seq, seq, 'e', 'terminado', UTC_TIMESTAMP(3) - INTERVAL seq MINUTE, '[]' FROM " +
+      numbers(5000));
+  session.query("ANALYZE TABLE diagnosticos");
+  const auto statements = statements_of(session, [&] {
+    peek_queue(session);
+    ask_diagnosis(session, {7}, "e", 7, 6);
+    BOOST_TEST(find_asked_diagnoses(session, 0, 16).size() == 1U);
+    claim_diagnosis(session, 7, 1, Milliseconds(1000));
+    BOOST_TEST(renew_diagnosis(session, 7, 1, Milliseconds(1000)).has_value());
+    finish_diagnosis(session, 7, 1, "terminado", "[]");
+    ask_diagnosis(session, {7}, "e", 7, 6);
+    fail_asked_diagnosis(session, 7, "[]");
+    find_diagnosis(session, 7);
+    BOOST_TEST(forget_old_diagnoses(session, day) > 0U);
+  });
+  const auto tables = check_plans(session, statements);
+  for (const auto* table : {"d", "w", "diagnosticos"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
 /// Joined to a table of its own, too.

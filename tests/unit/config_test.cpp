@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(every_key_has_its_documented_default) {
   BOOST_TEST(s.limits.test_requests_per_token == 30U);
   BOOST_TEST(s.limits.pending_test_deliveries == 50U);
   BOOST_TEST((s.limits.registrations == 60U && s.limits.replayed == 10000U));
-  BOOST_TEST(s.limits.replay_requests == 60U);
+  BOOST_TEST((s.limits.replay_requests == 60U && s.limits.diagnostics == 6U));
   BOOST_TEST(s.limits.test_bytes == 64U * 1024 * 1024);
   BOOST_TEST((s.metrics.listen.empty() && s.metrics.api_file.empty() && s.metrics.queue_interval == 15s));
   BOOST_TEST((s.log.level == LogLevel::info));
@@ -69,12 +69,12 @@ BOOST_AUTO_TEST_CASE(each_limit_is_read_into_its_own_setting) {
       load({.file = "[limits]\nrequests_per_address = 1\nconcurrent_requests_per_address = 2\n"
                     "requests_per_token = 3\ntest_requests_per_token = 1000000\n"
                     "pending_test_deliveries = 0\nregistrations = 0\nreplayed = 5\n"
-                    "replay_requests = 6\ntest_bytes = 7KiB\n"})
+                    "replay_requests = 6\ndiagnostics = 8\ntest_bytes = 7KiB\n"})
           .settings.limits;
   BOOST_TEST((limits.requests_per_address == 1U && limits.concurrent_requests_per_address == 2U));
   BOOST_TEST((limits.requests_per_token == 3U && limits.test_requests_per_token == 1000000U));
   BOOST_TEST((limits.pending_test_deliveries == 0U && limits.registrations == 0U && limits.replayed == 5U));
-  BOOST_TEST((limits.replay_requests == 6U && limits.test_bytes == 7168U));
+  BOOST_TEST((limits.replay_requests == 6U && limits.diagnostics == 8U && limits.test_bytes == 7168U));
 }
 
 BOOST_AUTO_TEST_CASE(the_values_list_every_key_once_in_order) {

@@ -309,4 +309,18 @@ BOOST_AUTO_TEST_CASE(nobody_is_remembered_who_has_nothing_to_do) {
   BOOST_TEST(slots.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_diagnosis_is_charged_with_its_time_and_says_nothing_of_the_next_delivery) {
+  auto slots = with(20);
+  know(slots, own(1), 10ms);  // ten deliveries a slot
+  const auto before = slots.rank(1).first;
+  BOOST_TEST(slots.take(1));
+  slots.ended(1, Outcome::diagnosed, 60s);
+  BOOST_TEST(slots.rank(1).first >= before + 59s);
+  BOOST_TEST(slots.holds_any(1));
+  slots.recorded(1);
+  BOOST_TEST(!slots.holds_any(1));
+  BOOST_TEST(take(slots, own(1), 10) == 10U);
+  BOOST_TEST(slots.slots(1) == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

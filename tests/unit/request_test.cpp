@@ -141,4 +141,49 @@ BOOST_AUTO_TEST_CASE(the_data_of_a_test_event_is_opened_for_its_entity_and_event
   BOOST_TEST(held(test_of(7, data)));  // not sealed
 }
 
+// What a diagnosis sends.
+BOOST_AUTO_TEST_CASE(a_probe_is_signed_as_its_kind_says) {
+  using Kind = delivery::ProbeKind;
+  auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
+  request.probe = std::make_shared<delivery::Probe>();
+  request.probe->message_id = "msg_diagnostico_1_2";
+  request.probe->signature = webhook::crypto::random_bytes(4 * dispatcher::wrong_signature_bytes);
+  const auto of = [&](Kind kind, std::chrono::seconds when = {}) {
+    request.probe->kind = kind;
+    return dispatcher::headers_of(request, now + when);
+  };
+  const auto genuine = of(Kind::genuine);
+  const auto expected =
+      webhook::notification_headers(request.delivery.event, "msg_diagnostico_1_2", 1795168861, body, secret);
+  BOOST_TEST(genuine == expected, boost::test_tools::per_element());
+  BOOST_TEST(of(Kind::repeated) == expected, boost::test_tools::per_element());
+  BOOST_TEST(of(Kind::old_timestamp, std::chrono::hours(1)) == expected, boost::test_tools::per_element());
+  const auto unsigned_one = of(Kind::no_signature);
+  BOOST_TEST(unsigned_one.size() == 4U);
+  const auto wrong = of(Kind::wrong_signature);
+  BOOST_TEST_REQUIRE(wrong.size() == genuine.size());
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    BOOST_TEST(wrong[i].size() == genuine[i].size());
+    BOOST_TEST((wrong[i] == genuine[i]) == (i < 4));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_wrong_signatures_of_a_grace_are_four_of_their_own) {
+  auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
+  request.previous_secret = "el anterior";
+  const auto genuine = dispatcher::headers_of(request, now);
+  request.probe = std::make_shared<delivery::Probe>(
+      delivery::Probe{.kind = delivery::ProbeKind::wrong_signature,
+                      .message_id = id,
+                      .signature = webhook::crypto::random_bytes(4 * dispatcher::wrong_signature_bytes)});
+  const auto wrong = dispatcher::headers_of(request, now);
+  BOOST_TEST_REQUIRE(wrong.size() == genuine.size());
+  for (std::size_t i = 4; i < wrong.size(); ++i) {
+    BOOST_TEST(wrong[i].size() == genuine[i].size());
+    BOOST_TEST(wrong[i].substr(0, 20) == genuine[i].substr(0, 20));
+    BOOST_TEST(wrong[i] != genuine[i]);
+  }
+  BOOST_TEST(wrong[4].substr(wrong[4].size() - 64) != wrong[6].substr(wrong[6].size() - 64));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

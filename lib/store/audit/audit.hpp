@@ -18,11 +18,11 @@ struct Author {
   std::optional<TokenId> token{};
 };
 
-enum class AuditedAction { registered, changed, secret_changed, deleted, replayed };
+enum class AuditedAction { registered, changed, secret_changed, deleted, replayed, diagnosed };
 
 /// The names by which they are stored and asked for.
-inline constexpr std::array<std::string_view, 5> audited_actions{"alta", "cambio", "secreto", "baja",
-                                                                 "reenvio"};
+inline constexpr std::array<std::string_view, 6> audited_actions{"alta", "cambio",  "secreto",
+                                                                 "baja", "reenvio", "diagnostico"};
 
 /// Within the transaction of the change. `detail` is JSON; never a secret. What the same token does to the
 /// same webhook again within the same hour of the clock is counted in the row of the first time: what is the

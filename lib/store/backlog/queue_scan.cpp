@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view queue_at_a_glance = R"sql(
   SELECT EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente') AS notificaciones,
     EXISTS (SELECT 1 FROM entregas WHERE espera = 'pendiente') AS entregas,
+    EXISTS (SELECT 1 FROM diagnosticos FORCE INDEX (diagnosticos_por_hacer) WHERE estado = 'pendiente') AS diagnosticos,
     (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes) AS ultima_notificacion)sql";
 
 constexpr std::string_view notifications_after = R"sql(
@@ -50,7 +51,8 @@ std::vector<Parameter> bounds_of(const std::vector<IdRange>& ranges) {
 QueuePeek peek_queue(Session& session) {
   const auto rows = session.query(queue_at_a_glance);
   const auto& row = rows.at(0);
-  return {row.boolean("notificaciones"), row.boolean("entregas"), row.integer("ultima_notificacion")};
+  return {row.boolean("notificaciones"), row.boolean("entregas"), row.boolean("diagnosticos"),
+          row.integer("ultima_notificacion")};
 }
 
 NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit) {

@@ -15,7 +15,8 @@ namespace store {
 struct QueuePeek {
   bool pending_notifications;
   bool pending_deliveries;  // due or waiting
-  NotificationId newest;    // the highest id so far; 0: there is none
+  bool asked_diagnoses;
+  NotificationId newest;  // the highest id so far; 0: there is none
 };
 QueuePeek peek_queue(Session& session);
 

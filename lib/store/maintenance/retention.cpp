@@ -105,6 +105,9 @@ constexpr std::string_view lock_without_deliveries = R"sql(
 constexpr std::string_view delete_executions = R"sql(
   DELETE x FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id)sql";
+constexpr std::string_view delete_diagnoses = R"sql(
+  DELETE d FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN diagnosticos d FORCE INDEX (PRIMARY) ON d.webhook_id = j.id)sql";
 constexpr std::string_view delete_webhooks = R"sql(
   DELETE w FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id)sql";
@@ -242,6 +245,7 @@ std::uint64_t remove_webhooks(Session& session, const RetentionSettings& retenti
   if (ids.empty()) return 0;
   const std::string text = json_ids(ids);
   session.update(delete_executions, text);
+  session.update(delete_diagnoses, text);
   return session.update(delete_webhooks, text);
 }
 

@@ -15,7 +15,8 @@ constexpr std::string_view take_turn = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE saldadas_hasta =
     LEAST(GREATEST(saldadas_hasta, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
-    reenvios_saldados_hasta = LEAST(reenvios_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR), turnos = turnos + 1)sql";
+    reenvios_saldados_hasta = LEAST(reenvios_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
+    diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR), turnos = turnos + 1)sql";
 /// Of as many shares as fit into the hour: 3600 s in parts of 1/7 leave a rest.
 constexpr std::string_view count_one = R"sql(
   UPDATE altas_webhook SET saldadas_hasta = saldadas_hasta + INTERVAL ? MICROSECOND

@@ -1,0 +1,57 @@
+#include "delivery/diagnosis.hpp"
+#include "fcgi-app/errors.hpp"
+#include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/handlers/own_webhook.hpp"
+#include "fcgi-app/query.hpp"
+#include "fcgi-app/response.hpp"
+#include "store/diagnoses/diagnoses.hpp"
+#include "webhook/json.hpp"
+
+namespace api {
+namespace {
+
+using webhook::json::Object;
+
+store::AskedDiagnosis ask(const Call& call, store::WebhookId webhook) {
+  const auto limit = call.limits.diagnostics;
+  try {
+    return store::ask_diagnosis(call.session, {call.caller.id, call.caller.token}, call.caller.name, webhook,
+                                limit);
+  } catch (const store::TooManyDiagnoses& refused) {
+    throw TooManyRequests("La entidad ha pedido demasiados diagnósticos: el máximo es " +
+                              std::to_string(limit) + " por hora; vuelva a intentarlo más tarde",
+                          refused.retry_after_s);
+  }
+}
+
+}  // namespace
+
+Response ask_diagnosis(const Call& call) {
+  const Query no_parameters(call.query, {});
+  const auto asked = ask(call, own_webhook(call).id);
+  if (asked.result == store::DiagnosisAsked::not_found) throw no_such_webhook();
+  if (asked.result == store::DiagnosisAsked::disabled)
+    throw Conflict("El operador ha desactivado el webhook: póngase en contacto con él para diagnosticarlo");
+  const auto* message =
+      asked.state == "en_curso" ? "El diagnóstico está en marcha" : "El diagnóstico está en la cola";
+  return json_response(202, Object{{"message", message}, {"diagnostico", Object{{"estado", asked.state}}}});
+}
+
+/// What ended with its dispatcher, without a result, has one that says so.
+Response show_diagnosis(const Call& call) {
+  const Query no_parameters(call.query, {});
+  const auto found = store::find_diagnosis(call.session, own_webhook(call).id);
+  if (!found) throw NotFound("No se ha pedido ningún diagnóstico de ese webhook");
+  auto findings = found->findings;
+  if (findings.empty())
+    findings = found->state == "fallido"
+                   ? to_json(delivery::stopped_findings(delivery::DiagnosisStop::interrupted))
+                   : "[]";
+  const auto started =
+      found->started ? std::optional(platform::format_iso8601(*found->started)) : std::nullopt;
+  return json_response(
+      200,
+      Object{{"estado", found->state}, {"iniciado", started}, {"pruebas", webhook::json::parse(findings)}});
+}
+
+}  // namespace api

@@ -1,0 +1,161 @@
+#include "store/diagnoses/diagnoses.hpp"
+
+#include "store/replays/request_quota.hpp"
+#include "store/session/batches.hpp"
+#include "store/webhooks/registration_quota.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view state_of_webhook = R"sql(
+  SELECT activo, motivo FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
+/// A lease of before the clock went back is none.
+constexpr std::string_view state_of_diagnosis = R"sql(
+  SELECT estado, CAST(iniciado_en AS CHAR) AS iniciado_en, COALESCE(pruebas, '') AS pruebas,
+    COALESCE(arriendo_hasta >= UTC_TIMESTAMP(3) AND iniciado_en <= UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE, FALSE)
+      AS arrendado
+  FROM diagnosticos WHERE webhook_id = ?)sql";
+constexpr std::string_view ask_again = R"sql(
+  UPDATE diagnosticos
+  SET estado = 'pendiente', entidad_nombre = ?, pedido_en = UTC_TIMESTAMP(3), iniciado_en = NULL, arriendo = NULL,
+    arriendo_hasta = NULL, pruebas = NULL
+  WHERE webhook_id = ?)sql";
+constexpr std::string_view ask_first = R"sql(
+  INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
+
+// Whether it may be diagnosed is judged here: an inactive one may, unless the operator says no.
+constexpr std::string_view targets = R"sql(
+  SELECT w.id AS webhook_id, w.entidad_id, d.entidad_nombre, w.url, w.eventos, w.secreto_clave,
+    HEX(w.secreto_sellado) AS secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado,
+    w.secreto_vigente, COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia,
+    COALESCE(x.sondeo, FALSE) AS sondeo,
+    w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable
+  FROM diagnosticos d STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
+  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
+constexpr std::string_view that_wait =
+    " WHERE d.estado = 'pendiente' AND d.webhook_id > ? ORDER BY d.webhook_id LIMIT ?";
+constexpr std::string_view of_webhook = " WHERE d.webhook_id = ?";
+
+constexpr std::string_view claim = R"sql(
+  UPDATE diagnosticos
+  SET estado = 'en_curso', iniciado_en = UTC_TIMESTAMP(3), arriendo = ?,
+    arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+  WHERE webhook_id = ? AND estado = 'pendiente')sql";
+/// The row changes also within the millisecond in which it was claimed.
+constexpr std::string_view renew = R"sql(
+  UPDATE diagnosticos
+  SET arriendo_hasta =
+    GREATEST(UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, arriendo_hasta + INTERVAL 1000 MICROSECOND)
+  WHERE webhook_id = ? AND arriendo = ? AND arriendo_hasta >= UTC_TIMESTAMP(3))sql";
+constexpr std::string_view release = R"sql(
+  UPDATE diagnosticos SET estado = 'pendiente', iniciado_en = NULL, arriendo = NULL, arriendo_hasta = NULL
+  WHERE webhook_id = ? AND arriendo = ?)sql";
+constexpr std::string_view finish = R"sql(
+  UPDATE diagnosticos SET estado = ?, pruebas = ?, arriendo = NULL, arriendo_hasta = NULL
+  WHERE webhook_id = ? AND arriendo = ?)sql";
+constexpr std::string_view fail_asked = R"sql(
+  UPDATE diagnosticos SET estado = 'fallido', iniciado_en = UTC_TIMESTAMP(3), pruebas = ?
+  WHERE webhook_id = ? AND estado = 'pendiente')sql";
+
+constexpr std::string_view forget_some = R"sql(
+  DELETE FROM diagnosticos WHERE pedido_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+  ORDER BY pedido_en LIMIT ?)sql";
+
+std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.count()} * 1000; }
+
+/// It was under way, and nothing renews its lease any more.
+bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
+
+struct Turned {
+  AskedDiagnosis asked;
+  std::optional<unsigned> next_s{};
+};
+
+/// Does not throw for what is refused: a first turn that is rolled back has all who wait for it deadlock.
+Turned ask_in_turn(Session& session, const Author& author, std::string_view entity_name, WebhookId webhook,
+                   unsigned max_per_hour) {
+  take_registration_turn(session, author.entity);
+  const auto webhooks = session.query(state_of_webhook, webhook);
+  if (webhooks.empty()) return {{DiagnosisAsked::not_found}};
+  if (!webhooks.front().boolean("activo") && webhooks.front().optional_text("motivo") == "operador")
+    return {{DiagnosisAsked::disabled}};
+  const auto last = session.query(state_of_diagnosis, webhook);
+  if (!last.empty()) {
+    auto state = last.front().text("estado");
+    if (state == "pendiente" || (state == "en_curso" && !is_lost(last.front())))
+      return {{DiagnosisAsked::done, std::move(state)}};
+  }
+  if (max_per_hour > 0)
+    if (const auto wait_s = count_diagnosis(session, author.entity, max_per_hour)) return {{}, wait_s};
+  if (last.empty())
+    session.update(ask_first, webhook, author.entity, entity_name);
+  else
+    session.update(ask_again, entity_name, webhook);
+  note_change(session, author, AuditedAction::diagnosed, webhook, "{}", "diagnosis");
+  return {{DiagnosisAsked::done, "pendiente"}};
+}
+
+DiagnosisTarget read(const Row& row) {
+  const auto events = webhook::EventSet::from_joined(row.text("eventos")).events();
+  return {read_target(row),           row.integer("entidad_id"),
+          row.text("entidad_nombre"), events.empty() ? std::nullopt : std::optional(events.front()),
+          row.boolean("sondeo"),      row.boolean("diagnosticable")};
+}
+
+}  // namespace
+
+AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
+                             WebhookId webhook, unsigned max_per_hour) {
+  const auto turned =
+      transaction(session, [&] { return ask_in_turn(session, author, entity_name, webhook, max_per_hour); });
+  if (turned.next_s) throw TooManyDiagnoses(*turned.next_s);
+  return turned.asked;
+}
+
+std::optional<Diagnosis> find_diagnosis(Session& session, WebhookId webhook) {
+  const auto rows = session.query(state_of_diagnosis, webhook);
+  if (rows.empty()) return std::nullopt;
+  const auto& row = rows.front();
+  return Diagnosis{is_lost(row) ? "fallido" : row.text("estado"), row.optional_time("iniciado_en"),
+                   row.text("pruebas")};
+}
+
+std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit) {
+  static const auto sql = std::string(targets).append(that_wait);
+  std::vector<DiagnosisTarget> result;
+  for (const auto& row : session.query(sql, after, limit)) result.push_back(read(row));
+  return result;
+}
+
+bool claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                     platform::Milliseconds length) {
+  return session.update(claim, lease, in_us(length), webhook) == 1;
+}
+
+std::optional<DiagnosisTarget> renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                                               platform::Milliseconds length) {
+  static const auto sql = std::string(targets).append(of_webhook);
+  if (session.update(renew, in_us(length), webhook, lease) != 1) return std::nullopt;
+  const auto rows = session.query(sql, webhook);
+  return rows.empty() ? std::nullopt : std::optional(read(rows.front()));
+}
+
+void release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease) {
+  session.update(release, webhook, lease);
+}
+
+bool finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease, std::string_view state,
+                      std::string_view findings) {
+  return session.update(finish, state, findings, webhook, lease) == 1;
+}
+
+void fail_asked_diagnosis(Session& session, WebhookId webhook, std::string_view findings) {
+  session.update(fail_asked, findings, webhook);
+}
+
+std::uint64_t forget_old_diagnoses(Session& session, platform::Milliseconds kept) {
+  return session.update(forget_some, in_us(kept), batch_rows);
+}
+
+}  // namespace store

@@ -1,0 +1,57 @@
+"""What a diagnosis finds of names and their addresses. No address that must not be dialled is, and none is shown."""
+import json
+
+import pytest
+
+from support.diagnosis import REQUESTS, diagnose, not_good
+from support.network import why_not
+from support.world import PUBLIC, REFUSING, SILENT, UNROUTED, host_of, open_world
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
+
+ACCEPTS_ALL = {"firma_incorrecta": "mal", "sin_firma": "mal", "fecha_antigua": "aviso"}  # as this receiver does
+TLS = ["tls", "certificado", "nombre_certificado"]
+
+
+def nothing_after(*checks: str) -> dict:
+    return dict.fromkeys([*checks, *TLS, *REQUESTS], "no_hecha")
+
+
+ANSWERS = {
+    "a public one": ({"a": [PUBLIC]}, ACCEPTS_ALL),
+    "no such name": (None, nothing_after("direcciones", "conexion") | {"nombre": "mal"}),
+    "a server that fails": ({"fault": "servfail"}, nothing_after("direcciones", "conexion") | {"nombre": "mal"}),
+    "a server that stalls": ({"fault": "stall"}, nothing_after("direcciones", "conexion") | {"nombre": "mal"}),
+    "a private one": ({"a": ["10.1.2.3"]}, nothing_after("conexion") | {"direcciones": "mal"}),
+    "loopback, where there is a receiver": ({"a": ["127.0.0.1"]}, nothing_after("conexion") | {"direcciones": "mal"}),
+    "the cloud's metadata": ({"a": ["169.254.169.254"]}, nothing_after("conexion") | {"direcciones": "mal"}),
+    "private and public": ({"a": ["127.0.0.1", PUBLIC]}, ACCEPTS_ALL | {"direcciones": "aviso"}),
+    "silent and good": ({"a": [SILENT[0], PUBLIC]}, ACCEPTS_ALL | {"conexion": "aviso"}),
+    "refusing and good": ({"a": [REFUSING, PUBLIC]}, ACCEPTS_ALL | {"conexion": "aviso"}),
+    "silent": ({"a": list(SILENT[:3])}, nothing_after() | {"conexion": "mal"}),
+    "refusing": ({"a": [REFUSING]}, nothing_after() | {"conexion": "mal"}),
+    "no route": ({"a": [UNROUTED]}, nothing_after() | {"conexion": "mal"}),
+}
+
+
+@pytest.fixture(scope="module")
+def world(stack):
+    with open_world(stack) as opened:
+        holes = opened.network.start_black_hole(443, *SILENT)
+        yield opened
+        holes.terminate()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_of_a_name(world, name):
+    answer, expected = ANSWERS[name]
+    entity = world.entity()
+    hook = entity.register(port=443)
+    if answer is not None:
+        world.dns.say({host_of(hook): answer})
+    found = diagnose(entity, hook)
+    assert not_good(found) == expected, found
+    text = json.dumps(found)
+    assert not [address for address in ("10.1.2.3", "127.0.0.1", "169.254", "11.0.") if address in text], "the operator allows 11.0.0.0/16"
+    requests = world.receiver.requests(hook.path)
+    assert {one["local_address"] for one in requests} <= {PUBLIC} and len(requests) == (5 if expected.get("autentica") is None else 0)

@@ -1,0 +1,213 @@
+// Diagnoses that entities ask for: how often, one at a time, and under which lease they are carried out.
+#include "store/diagnoses/diagnoses.hpp"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <thread>
+
+#include "maintenance_support.hpp"
+#include "store/audit/audit.hpp"
+#include "store/session/errors.hpp"
+
+using namespace store;
+using namespace store::testing;
+using namespace std::chrono_literals;
+using enum DiagnosisAsked;
+
+namespace {
+
+constexpr std::uint64_t lease = 18446744073709551615U;
+constexpr platform::Milliseconds length{60000};
+const std::string findings = R"([{"prueba":"nombre"}])";
+
+struct Fixture : MaintenanceFixture {
+  Webhook webhook = add_webhook(session, 1);
+  Author author{1, {}};
+
+  AskedDiagnosis ask(unsigned limit = 0) { return ask(session, webhook.id, limit); }
+  AskedDiagnosis ask(Session& by, WebhookId of, unsigned limit) {
+    return ask_diagnosis(by, author, "Entidad ñ", of, limit);
+  }
+  /// 0: it is accepted, and ends at once.
+  unsigned refused_for(unsigned limit) {
+    try {
+      BOOST_CHECK(ask(limit).result == done);
+      end();
+      return 0;
+    } catch (const TooManyDiagnoses& error) {
+      return error.retry_after_s;
+    }
+  }
+  void end() {
+    BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+    BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  }
+  std::string state() { return find_diagnosis(session, webhook.id).value().state; }
+  void lose_lease() {
+    session.execute("UPDATE diagnosticos SET arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1000 MICROSECOND");
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(diagnoses, Fixture)
+
+BOOST_AUTO_TEST_CASE(one_is_asked_for_carried_out_and_shown) {
+  BOOST_TEST(!find_diagnosis(session, webhook.id).has_value());
+  BOOST_TEST(!peek_queue(session).asked_diagnoses);
+  BOOST_TEST(ask().state == "pendiente");
+  BOOST_TEST(peek_queue(session).asked_diagnoses);
+  const auto waiting = find_diagnosis(session, webhook.id).value();
+  BOOST_TEST((waiting.state == "pendiente" && !waiting.started && waiting.findings.empty()));
+  const auto asked = find_asked_diagnoses(session, 0, 16);
+  BOOST_TEST_REQUIRE(asked.size() == 1U);
+  BOOST_TEST((asked[0].target.webhook == webhook.id && asked[0].target.url == webhook.url));
+  BOOST_TEST((asked[0].entity == 1 && asked[0].entity_name == "Entidad ñ" && asked[0].diagnosable));
+  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_TEST(!claim_diagnosis(session, webhook.id, 7, length));  // another dispatcher
+  BOOST_TEST(!peek_queue(session).asked_diagnoses);
+  const auto running = find_diagnosis(session, webhook.id).value();
+  BOOST_TEST((running.state == "en_curso" && running.started.has_value()));
+  BOOST_TEST(renew_diagnosis(session, webhook.id, lease, length).has_value());
+  BOOST_TEST(!renew_diagnosis(session, webhook.id, 7, length).has_value());
+  BOOST_TEST(!finish_diagnosis(session, webhook.id, 7, "terminado", findings));
+  BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  const auto over = find_diagnosis(session, webhook.id).value();
+  BOOST_TEST((over.state == "terminado" && over.findings == findings && over.started == running.started));
+  BOOST_TEST(!finish_diagnosis(session, webhook.id, lease, "fallido", findings));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_webhook_there_is_one_at_a_time_which_counts_once) {
+  BOOST_TEST(ask(1).state == "pendiente");
+  BOOST_TEST(ask(1).state == "pendiente");
+  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_TEST(ask(1).state == "en_curso");
+  BOOST_TEST(count("diagnosticos") == 1);
+  BOOST_TEST(list_audit(session, {}, "diagnostico").size() == 1U);
+  BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  BOOST_CHECK_THROW(ask(1), TooManyDiagnoses);
+  BOOST_TEST(state() == "terminado");  // what is refused leaves the last one
+  BOOST_TEST(ask(0).state == "pendiente");
+  BOOST_TEST(find_diagnosis(session, webhook.id)->findings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(so_many_at_once_and_then_one_whenever_its_share_of_the_hour_has_passed) {
+  set_clock({});
+  for (int i = 0; i < 6; ++i) BOOST_TEST(refused_for(6) == 0U);
+  BOOST_TEST(refused_for(6) > 590U);
+  set_clock(Milliseconds(600 * 1000));
+  BOOST_TEST(refused_for(6) == 0U);
+  BOOST_TEST(refused_for(6) > 0U);
+  set_clock(3 * hour);
+  for (int i = 0; i < 6; ++i) BOOST_TEST(refused_for(6) == 0U);
+  BOOST_TEST(refused_for(6) > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(asked_for_by_many_at_once_it_is_one) {
+  std::atomic<int> accepted = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      auto other = database.connect();
+      if (ask(other, webhook.id, 6).result == done) ++accepted;
+    });
+  for (auto& thread : threads) thread.join();
+  BOOST_TEST((accepted == 8 && count("diagnosticos") == 1));
+  BOOST_TEST(number("SELECT SUM(veces) FROM auditoria WHERE accion = 'diagnostico'") == 1);
+  end();
+  for (int i = 0; i < 5; ++i) BOOST_TEST(refused_for(6) == 0U);
+  BOOST_TEST(refused_for(6) > 0U);  // it counted once
+}
+
+BOOST_AUTO_TEST_CASE(one_whose_lease_is_over_has_failed_and_can_be_asked_for_again) {
+  ask();
+  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  lose_lease();
+  const auto lost = find_diagnosis(session, webhook.id).value();
+  BOOST_TEST((lost.state == "fallido" && lost.findings.empty() && lost.started.has_value()));
+  BOOST_TEST(!renew_diagnosis(session, webhook.id, lease, length).has_value());
+  BOOST_TEST(ask().state == "pendiente");
+  BOOST_TEST(!finish_diagnosis(session, webhook.id, lease, "terminado", findings));  // too late
+  BOOST_TEST(state() == "pendiente");
+}
+
+BOOST_AUTO_TEST_CASE(it_is_renewed_in_the_millisecond_of_its_claim_too) {
+  set_clock({});
+  ask();
+  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  for (int i = 0; i < 3; ++i) BOOST_TEST(renew_diagnosis(session, webhook.id, lease, length).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_leaves_none_running_for_ever) {
+  ask();
+  set_clock(hour);
+  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  set_clock({});
+  BOOST_TEST(state() == "fallido");
+  BOOST_TEST(ask().state == "pendiente");
+}
+
+BOOST_AUTO_TEST_CASE(one_of_which_nothing_was_sent_waits_again) {
+  ask();
+  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  release_diagnosis(session, webhook.id, 7);
+  BOOST_TEST(state() == "en_curso");
+  release_diagnosis(session, webhook.id, lease);
+  BOOST_TEST(state() == "pendiente");
+  BOOST_TEST(claim_diagnosis(session, webhook.id, 7, length));
+}
+
+BOOST_AUTO_TEST_CASE(an_inactive_one_may_be_diagnosed_unless_by_the_operator) {
+  session.execute("UPDATE webhooks SET activo = FALSE, motivo = 'http_410'");
+  BOOST_CHECK(ask().result == done);
+  BOOST_TEST(find_asked_diagnoses(session, 0, 16).at(0).diagnosable);
+  session.execute("UPDATE webhooks SET motivo = 'operador'");
+  BOOST_CHECK(ask().result == disabled);
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).diagnosable);
+  fail_asked_diagnosis(session, webhook.id, findings);
+  BOOST_TEST((state() == "fallido" && find_asked_diagnoses(session, 0, 16).empty()));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_deleted_webhook_or_a_disabled_entity_there_is_none) {
+  ask();
+  session.execute("UPDATE entidades SET activa = FALSE");
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).diagnosable);
+  session.execute("UPDATE entidades SET activa = TRUE");
+  delete_webhook(session, author, webhook.id);
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).diagnosable);
+  BOOST_CHECK(ask().result == not_found);
+}
+
+BOOST_AUTO_TEST_CASE(the_waiting_are_found_in_pages_by_webhook) {
+  std::vector<WebhookId> ids{webhook.id};
+  for (int i = 0; i < 4; ++i) ids.push_back(add_webhook(session, 1).id);
+  for (const auto id : ids) ask(session, id, 0);
+  const auto first = find_asked_diagnoses(session, 0, 3);
+  BOOST_TEST_REQUIRE(first.size() == 3U);
+  BOOST_TEST(find_asked_diagnoses(session, first.back().target.webhook, 3).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(one_whose_events_are_all_unknown_is_left_to_a_newer_version) {
+  session.execute("UPDATE webhooks SET eventos = 'evaluacion.abierta'");
+  ask();
+  session.execute("ALTER TABLE webhooks MODIFY eventos SET('evento.nuevo', 'evaluacion.abierta') NOT NULL");
+  session.execute("UPDATE webhooks SET eventos = 'evento.nuevo'");
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).event.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(they_are_forgotten_after_their_retention_and_with_their_webhook) {
+  ask();
+  end();
+  BOOST_TEST(forget_old_diagnoses(session, day) == 0U);
+  session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 2 DAY");
+  BOOST_TEST(forget_old_diagnoses(session, day) == 1U);
+  BOOST_TEST(!find_diagnosis(session, webhook.id).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_states_are_those_of_the_table) {
+  ask();
+  for (const auto* wrong : {"estado = 'en_curso'", "estado = 'terminado'", "pruebas = '[]'", "arriendo = 1"})
+    BOOST_CHECK_THROW(session.update(std::string("UPDATE diagnosticos SET ") + wrong), Refused);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
