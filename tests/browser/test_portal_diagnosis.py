@@ -143,3 +143,15 @@ def test_the_service_goes_away_while_it_runs(browser, entity, hook, expect):
     page.clock.fast_forward(60_000)
     expect(shown(page).get_by_text("Todo lo comprobado está bien")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_receiver_that_verifies_nothing(browser, entity, hook, expect):
+    page = at(browser, entity, f"#/webhooks/{hook.id}/diagnostico", "Diagnóstico")
+    ask(page)
+    expect(shown(page).get_by_text(re.compile(r"\d cosas que corregir"))).to_be_visible()
+    wrong = page.locator(".checks li.bad")
+    expect(wrong.filter(has_text="Aviso con la firma incorrecta")).to_contain_text("Qué hacer:")
+    expect(wrong.filter(has_text="Aviso sin firma")).to_contain_text("Qué hacer:")
+    expect(page.locator(".checks li.good").filter(has_text="Aviso auténtico")).to_be_visible()
+    expect(page.get_by_role("button", name="Diagnosticar otra vez")).to_be_visible()
+    assert_no_barriers(page)

@@ -55,7 +55,7 @@ def test_by_keyboard_alone_to_two_at_once(browser, entity, receiver, expect):
     assert receiver.requests(good.path)[0].headers["x-webhook-event"] == EVENTS[-1]
 
 
-@pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2), dict(dark=True)])
+@pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
 def test_it_is_read_in_every_way(browser, entity, how):
     entity.register()
     page = screen(browser, entity, **how)

@@ -78,7 +78,7 @@ def test_by_keyboard_alone(browser, entity, expect):
     assert [one["eventos"] for one in hooks(entity)] == [["documento.disponible"]]
 
 
-@pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2), dict(dark=True)])
+@pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
 def test_it_is_read_in_every_way(browser, entity, how):
     page = at(browser, entity, NEW, HEADING, **how)
     assert_no_sideways_scrolling(page)
