@@ -5,13 +5,18 @@
 
 #include "maintenance_support.hpp"
 #include "store/audit/audit.hpp"
+#include "store/backlog/pauses.hpp"
 #include "store/deliveries/delivery_log.hpp"
 #include "store/deliveries/statistics.hpp"
 #include "store/diagnoses/diagnoses.hpp"
+#include "store/notifications/fan_out.hpp"
 #include "store/notifications/report.hpp"
+#include "store/notifications/test_quota.hpp"
 #include "store/replays/replay_feed.hpp"
 #include "store/replays/replays.hpp"
+#include "store/replays/request_quota.hpp"
 #include "store/webhooks/changes.hpp"
+#include "store/webhooks/disabled_urls.hpp"
 #include "store/webhooks/failing.hpp"
 #include "store/webhooks/secret_change.hpp"
 #include "webhook/crypto.hpp"
@@ -225,6 +230,46 @@ void operate(Session& session, WebhookId webhook) {
   reencrypt(session, keys());
 }
 
+/// What tables of quotas, of disabled URLs and of the audit hold of a thousand entities.
+void fill_quotas(Session& session) {
+  session.execute("INSERT INTO turnos_prueba (entidad_id, turno) SELECT id, 1 FROM entidades");
+  session.execute(
+      "INSERT INTO pruebas_pendientes (entidad_id, entrega_id) SELECT 1 + id % 1000, id FROM entregas");
+  session.execute(
+      "INSERT INTO altas_webhook (entidad_id, saldadas_hasta) SELECT id, UTC_TIMESTAMP(6) FROM entidades");
+  session.execute(
+      "INSERT INTO auditoria (entidad_id, accion, webhook_id, detalle, repeticion) SELECT 1 + seq % 500, "
+      "'reenvio', 1 + seq % 500, '{}', UNHEX(SHA2(seq, 256)) FROM " +
+      numbers(20000));
+  session.execute(
+      "INSERT INTO urls_desactivadas (entidad_id, url, webhook_id) SELECT 1 + seq % 1000, "
+      "CONCAT('https://r', seq, '.example.org/'), 1 + seq % 1000 FROM " +
+      numbers(20000));
+  session.query(
+      "ANALYZE TABLE turnos_prueba, pruebas_pendientes, altas_webhook, auditoria, urls_desactivadas");
+}
+
+/// What is counted of an entity, granted and refused, and noted of it.
+void count_and_note(Session& session, EntityId entity, NotificationId notification) {
+  take_test_turn(session, entity);
+  BOOST_TEST(room_for_tests(session, entity, 1000) > 0U);
+  for (unsigned i = 0; i < 2; ++i) count_test_bytes(session, entity, 10, 10);
+  count_test_deliveries(session, entity, notification);
+  for (unsigned i = 0; i < 2; ++i) count_replay_request(session, entity, 1);
+  for (unsigned i = 0; i < 2; ++i)
+    note_change(session, {entity}, AuditedAction::replayed, entity, "{}", "replay");
+  note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, entity, "{}"});
+}
+
+/// What is disabled and paused, and comes to its end.
+void stop_parts(Session& session, EntityId entity, WebhookId webhook) {
+  note_disabled_url(session, webhook);
+  BOOST_TEST(is_disabled_url(session, entity, "https://receptor.example.org"));
+  BOOST_TEST(lift_disabled_url(session, entity, "https://receptor.example.org") == 1U);
+  pause_part(session, Paused::webhook, "7", hour, "why");
+  BOOST_TEST(resume_part(session, Paused::webhook, "7"));
+}
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(plans, MaintenanceFixture)
@@ -315,6 +360,49 @@ BOOST_AUTO_TEST_CASE(every_statement_of_a_diagnosis_seeks) {
   });
   const auto tables = check_plans(session, statements);
   for (const auto* table : {"d", "w", "diagnosticos"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+BOOST_AUTO_TEST_CASE(every_statement_of_quotas_of_the_audit_and_of_disabled_urls_seeks) {
+  fill(session);
+  fill_quotas(session);
+  const auto statements = statements_of(session, [&] {
+    count_and_note(session, 7, 6);
+    stop_parts(session, 7, 7);
+  });
+  BOOST_TEST(statements.size() >= 16U);
+  // As many as the operator has paused.
+  const auto tables = check_plans(session, statements, "pausas_envio");
+  for (const auto* table : {"p", "e", "altas_webhook", "turnos_prueba", "auditoria", "urls_desactivadas"})
+    BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+/// Beside thousands that are kept locked and are in the list.
+BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
+  fill(session);
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 20,"
+      " 'evaluacion.cerrada', '{}' FROM " +
+      numbers(5000));
+  session.execute(
+      "INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en) SELECT "
+      "id, "
+      "'procesada', NULL, '1', UTC_TIMESTAMP(3) FROM notificaciones_pendientes WHERE estado = 'pendiente' "
+      "AND "
+      "id % 2");
+  session.query("ANALYZE TABLE notificaciones_pendientes, notificaciones_apartadas");
+  const auto free =
+      number("SELECT MIN(id) FROM notificaciones_pendientes WHERE estado = 'pendiente' AND id % 2 = 0");
+  const auto statements = statements_of(session, [&] {
+    BOOST_TEST(!find_oldest_pending(session, {{7, 0, 100}, {8, 0, 100}}).empty());
+    BOOST_TEST(read_pending(session, {free, free + 1}).size() == 2U);
+    const FanOut plan{{free}, {}, {{free, 7, ::webhook::Event::evaluacion_cerrada, DeliveryState::leased}}};
+    transaction(session, [&] { return write_fan_out_past_locks(session, plan, lease); });
+    BOOST_TEST(finish_fan_out_past_locks(session, {free, free + 1}).empty());
+  });
+  BOOST_TEST(statements.size() >= 9U);
+  const auto tables = check_plans(session, statements);
+  for (const auto* table : {"notificaciones_pendientes", "notificaciones_apartadas", "entregas"})
+    BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
 /// Joined to a table of its own, too.
