@@ -7,7 +7,7 @@ command_up() {
   install_database
   lock_stack
   if all_up; then
-    say "already up: $(base_url)/apientidades/v1"
+    say "already up: $(base_url)/apientidades/v1, $(base_url)/apientidades/portal/"
     return
   fi
   choose_port

@@ -204,6 +204,18 @@ def test_refusals(browser, entity, webhook, expect, status, title):
     assert_no_barriers(page)
 
 
+def test_what_could_not_be_had_is_asked_for_again(browser, entity, crowd, expect):
+    page = browser.page()
+    page.clock.install()
+    answer(page, "GET", f"webhooks/{crowd.id}/entregas?*", 500, times=1)
+    page.goto(PORTAL + "#/entregas")
+    enter(page, entity.token)
+    expect(page.get_by_role("alert")).to_contain_text("Error del servicio")
+    page.clock.run_for(31_000)
+    expect(rows(page)).to_have_count(50)
+    expect(page.get_by_role("button", name="entregas nuevas")).to_have_count(0)
+
+
 def test_no_network_in_the_midst_of_it(browser, entity, crowd, expect):
     page = open_portal(browser, entity.token, "#/entregas")
     expect(rows(page)).to_have_count(50)

@@ -182,7 +182,7 @@ def test_its_print_is_evidence_on_one_page(browser, entity, failure, expect, tmp
     assert page.evaluate("printed")
     page.emulate_media(media="print")
     text = page.locator("body").inner_text()
-    for wanted in (whole["mensaje"], whole["sha256Cuerpo"], failure[0].url, "Intento 4: fallido (500)", "9007199254740993", "Impreso el "):
+    for wanted in (whole["mensaje"], whole["sha256Cuerpo"], failure[0].url, "Intento 4: fallido (500)", "9007199254740993", "Impreso el ", f"Constancia de la entrega {failure[1]}"):
         assert wanted in text
     assert "Reenviar" not in text and "Resumen" not in text and "Copiar" not in text
     pdf = page.pdf(prefer_css_page_size=True)

@@ -34,7 +34,7 @@ export function dayChart(hours, id, whole) {
   return el("div", { class: "chart" },
     el("svg", { viewBox: `0 0 ${24 * SLOT} ${HEIGHT + 2}`, role: "img", "aria-label": `Últimas 24 horas: ${words}.`, preserveAspectRatio: "none", class: "bars" },
       hours.map((hour, i) => bars(hour, i * SLOT, most)), el("line", { x1: 0, x2: 24 * SLOT, y1: HEIGHT + 1, y2: HEIGHT + 1, class: "axis" })),
-    el("p", { class: "axis-words", "aria-hidden": "true" }, el("span", {}, "hace 24 h"), el("span", { class: "legend" }, el("span", { class: "key good" }, "entregadas"), el("span", { class: "key bad" }, "fallidas"), el("span", { class: "key other" }, "por llegar")), el("span", {}, "ahora")),
+    el("p", { class: "axis-words", "aria-hidden": "true" }, el("span", {}, "hace 24 h"), el("span", { class: "legend" }, el("span", { class: "key good" }, "entregadas"), el("span", { class: "key bad" }, "fallidas"), el("span", { class: "key other" }, "por llegar"), !whole && el("span", { class: "key unseen-key" }, "sin contar")), el("span", {}, "ahora")),
     el("details", { id, class: "chart-table" }, el("summary", {}, "Ver como tabla"), table(hours), !whole && el("p", { class: "muted small" }, "Se han contado las más recientes; las horas anteriores se marcan como no contadas.")));
 }
 

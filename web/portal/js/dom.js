@@ -58,7 +58,7 @@ export function replace(parent, ...children) {
   append(next, children);
   if (sameNodes(parent.childNodes, next.childNodes)) return;
   const active = parent.contains(document.activeElement) ? document.activeElement : null;
-  const focusedId = active?.id;
+  const focusedId = active?.id || (active?.matches("summary") && active.parentElement?.id);
   const opened = [...parent.querySelectorAll("details[open][id]")].map((one) => one.id);
   parent.replaceChildren(next);
   for (const id of opened) {
@@ -66,7 +66,7 @@ export function replace(parent, ...children) {
     if (details && parent.contains(details)) details.setAttribute("open", "");
   }
   const again = focusedId && document.getElementById(focusedId);
-  if (again && parent.contains(again)) again.focus({ preventScroll: true });
+  if (again && parent.contains(again)) (again.matches("details") ? again.querySelector("summary") : again)?.focus({ preventScroll: true });
 }
 
 function sameNodes(before, after) {

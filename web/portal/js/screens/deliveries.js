@@ -67,6 +67,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
   const here = (more) => link("/entregas", { webhook, ...filter, ...more });
   let shown = [];
   let next = null;
+  let loaded = false;
 
   /** Goes on while the API's pages are short, up to LOOKS times. */
   async function collect(from) {
@@ -84,13 +85,18 @@ function listOf(portal, place, webhook, { body, fresh }) {
 
   async function load() {
     const answer = await collect(cursor);
-    if (place.signal.aborted) return;
-    if (!answer.ok) return replace(body, wrongPage(answer));
+    if (place.signal.aborted) return answer;
+    loaded = answer.ok;
+    if (!answer.ok) {
+      replace(body, wrongPage(answer));
+      return answer;
+    }
     shown = answer.found;
     next = answer.next;
     if (next) before.set(here({ cursor: next }), location.hash);
     draw();
     portal.announce(shown.length ? `${count(shown.length, "entrega")} en esta página` : "Ninguna entrega");
+    return answer;
   }
 
   function wrongPage(answer) {
@@ -121,6 +127,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
 
   /** States change in place. What is new waits behind a button: the list does not move under whoever reads it. */
   async function refresh() {
+    if (!loaded) return load();
     const answer = await collect(cursor);
     if (!answer.ok || place.signal.aborted) return answer;
     const known = new Set(shown.map(({ id }) => id));

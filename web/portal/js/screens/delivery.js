@@ -126,6 +126,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
 function whole(portal, webhook, delivery, hash, sending) {
   const now = portal.clock.now();
   return [
+    el("p", { class: "print-only" }, `Constancia de la entrega ${delivery.id} del servicio de avisos`),
     el("p", { class: "state" }, stateBadge(delivery.estado), " ", el("span", {}, sentence(delivery, now))),
     remedyBox(delivery),
     buttons(webhook, delivery, sending),

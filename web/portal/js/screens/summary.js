@@ -35,7 +35,7 @@ export function summaryScreen(portal, place) {
       replace(at, `Actualizado a las ${madridHour(portal.clock.now())}. Se actualiza solo cada minuto.`);
     } else {
       replace(trouble, problemBox(answer, { retry: () => turns.now(), auto: true, id: "problema" }));
-      replace(body.querySelector(".loading") ? body : el("div"));
+      body.querySelector(".loading")?.remove();
     }
     drawn();
     return answer;
@@ -99,8 +99,8 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
     el("p", { class: "state" }, el("span", { class: `badge ${state.kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${state.mark} `), state.word), /^[A-ZÁÉÍÓÚ]/.test(state.sentence) && el("span", { class: "hidden" }, ". "), " ", el("span", {}, state.sentence)),
     remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
     el("dl", { class: "figures" },
-      figure("Entregadas en 24 h", `${atLeast(day)}${day.entregadas}`),
-      figure("Fallidas en 7 días", week.fallidas ? el("a", { href: failures, id: `${id}-fallidas`, class: "target" }, `${atLeast(week)}${week.fallidas}`) : "0", week.fallidas ? "bad" : ""),
+      figure("Entregadas en 24 h", atLeast(day, day.entregadas)),
+      figure("Fallidas en 7 días", week.fallidas ? el("a", { href: failures, id: `${id}-fallidas`, class: "target" }, atLeast(week, week.fallidas)) : "0", week.fallidas ? "bad" : ""),
       figure("Esperan", waiting(week)),
       figure("Respuesta mediana", day.p50Ms === null ? "–" : day.p50Ms === 0 ? "menos de 1 ms" : `${day.p50Ms.toLocaleString("es-ES")} ms`)),
     dayChart(byHour(deliveries.found, now, deliveries.seenFrom), `${id}-tabla`, !deliveries.seenFrom),
@@ -117,7 +117,7 @@ function another({ session }, number) {
   return session.readOnly || number >= MOST ? null : el("p", { class: "actions another" }, el("a", { class: "button", id: "registrar", href: link("/webhooks/nuevo") }, "Registrar otro webhook"));
 }
 
-const atLeast = ({ exacto }) => (exacto ? "" : "al menos ");
+const atLeast = ({ exacto }, number) => `${exacto ? "" : "al menos "}${number.toLocaleString("es-ES", { useGrouping: "always" })}`;
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
 
 function waiting(week) {
