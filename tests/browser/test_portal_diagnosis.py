@@ -64,6 +64,11 @@ def test_it_is_asked_for_and_followed_by_keyboard_alone(browser, entity, hook, e
     expect(page.get_by_role("button", name="Diagnosticar otra vez")).to_be_visible()
     assert_no_barriers(page)
     picture(page, "diagnostico")
+    answer(page, "GET", PATH.format(hook.id), 200, report("en_curso"))
+    ask(page)
+    expect(shown(page).get_by_text("En marcha")).to_be_visible()
+    answer(page, "GET", PATH.format(hook.id), 200, report())
+    expect(shown(page).get_by_text("Todo lo comprobado está bien")).to_be_visible()
 
 
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])

@@ -5,7 +5,7 @@ from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import answer
-from support.portal_changes import HOSTILE, arrived, at, count_requests, hide, lose, said, shown
+from support.portal_changes import HOSTILE, arrived, at, hide, lose, said, settle, shown
 from support.stack import EVENTS
 
 
@@ -64,7 +64,7 @@ def test_it_is_read_in_every_way(browser, entity, how):
     picture(page, "probar-" + "-".join(map(str, how)))
 
 
-def test_nobody_to_send_it_to(browser, entity, expect):
+def test_no_receiver_to_send_it_to(browser, entity, expect):
     page = screen(browser, entity)
     expect(shown(page).get_by_text("Todavía no hay ningún webhook")).to_be_visible()
     assert_no_barriers(page)
@@ -77,7 +77,7 @@ def test_nobody_to_send_it_to(browser, entity, expect):
     expect(page.get_by_role("button", name="Enviar la prueba")).to_have_count(0)
 
 
-def test_the_last_one_stopped_meanwhile(browser, entity, expect):
+def test_the_last_one_was_deleted(browser, entity, expect):
     hook = entity.register()
     page = screen(browser, entity)
     entity.api("DELETE", f"{BASE}/{hook.id}")
@@ -136,6 +136,7 @@ def test_nothing_is_asked_once_it_has_been_left(browser, entity, expect):
     asked = []
     page.on("request", lambda request: "/entregas?" in request.url and asked.append(request.url))
     page.clock.fast_forward(600_000)
+    settle(page)
     assert not asked
     with page.expect_response("**/entregas?*"):
         hide(page, False)
@@ -144,4 +145,5 @@ def test_nothing_is_asked_once_it_has_been_left(browser, entity, expect):
     page.wait_for_load_state("networkidle")
     asked.clear()
     page.clock.fast_forward(30_000)
+    settle(page)
     assert not [url for url in asked if "evento=" in url]

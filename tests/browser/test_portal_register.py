@@ -149,7 +149,7 @@ def test_five_are_all_there_can_be(browser, entity, expect):
     assert_no_barriers(page)
 
 
-def test_the_fifth_came_meanwhile(browser, entity, expect):
+def test_the_fifth_came_while_this_was_typed(browser, entity, expect):
     page = at(browser, entity, NEW, HEADING)
     fill(page, entity)
     for _ in range(5):

@@ -7,7 +7,7 @@ from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import answer
-from support.portal_changes import arrived, at, count_requests, go, hide, lose, said, shown
+from support.portal_changes import arrived, at, count_requests, go, hide, lose, said, settle, shown
 from support.stack import EVENTS
 from support.wait import wait_until
 
@@ -112,6 +112,11 @@ def test_nothing_to_send_again_and_what_is_missing(browser, entity, expect):
     assert_no_barriers(page)
     page.get_by_label("Las fallidas").check()
     page.get_by_text("Más opciones").click()
+    page.get_by_role("button", name="Quitar todos").click()
+    page.get_by_text("Más opciones").click()
+    count(page)
+    expect(page.get_by_label("Evaluación abierta")).to_be_focused()
+    page.get_by_role("button", name="Marcar todos").click()
     page.get_by_label("Hasta").fill("2026-11-19T11:00")
     count(page)
     expect(page.get_by_label("Creadas desde")).to_have_accessible_description(re.compile("No puede ser posterior a hasta"))
@@ -186,6 +191,7 @@ def test_it_is_followed_at_a_bounded_pace_while_it_is_looked_at(browser, entity,
     hide(page, True)
     asked = count_requests(page, "GET", f"webhooks/{hook.id}/reenvios/5")
     page.clock.fast_forward(600_000)
+    settle(page)
     assert not asked
     progress(page, hook, reenviadas=41)
     with page.expect_response("**/reenvios/5"):
@@ -196,6 +202,7 @@ def test_it_is_followed_at_a_bounded_pace_while_it_is_looked_at(browser, entity,
     go(page, "#/probar", "Probar")
     asked.clear()
     page.clock.fast_forward(600_000)
+    settle(page)
     assert not asked
 
 

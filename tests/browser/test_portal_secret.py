@@ -117,7 +117,7 @@ def test_a_leak_ends_all_old_ones_at_once(browser, entity, receiver, expect):
     assert not problems(request.headers, request.body, new) and "x-webhook-signature-nueva" not in request.headers
 
 
-def test_somebody_else_began_a_rotation_meanwhile(browser, entity, expect):
+def test_another_person_began_a_rotation(browser, entity, expect):
     hook = entity.register()
     page = screen(browser, entity, hook)
     rotate(entity, hook)

@@ -1,4 +1,4 @@
-"""Un webhook: how it is, pausing, reactivating, editing while somebody else does, deleting."""
+"""Un webhook: how it is, pausing, reactivating, editing while another person does, deleting."""
 import re
 
 import pytest
@@ -114,7 +114,7 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     expect(page.locator("#hecho")).to_be_empty()
 
 
-def test_the_operator_disabled_it_meanwhile(browser, entity, stack, expect):
+def test_the_operator_disabled_it(browser, entity, stack, expect):
     hook = entity.register()
     change(entity, hook, activo=False)
     page = at(browser, entity, place(hook), "Webhook")
@@ -124,6 +124,19 @@ def test_the_operator_disabled_it_meanwhile(browser, entity, stack, expect):
     page.get_by_role("alert").get_by_role("button").click()
     expect(shown(page).get_by_text("por el operador del servicio")).to_be_visible()
     expect(page.get_by_role("button", name="Reactivar")).to_have_count(0)
+
+
+def test_what_another_person_changed_is_not_paused_unseen(browser, entity, expect):
+    hook = entity.register()
+    page = at(browser, entity, place(hook), "Webhook")
+    change(entity, hook, eventos=EVENTS[:1])
+    page.get_by_role("button", name="Pausar").click()
+    question = page.get_by_role("dialog")
+    question.get_by_role("button", name="Pausar").click()
+    expect(question).to_contain_text("Otra persona lo ha cambiado")
+    assert seen(entity, hook)["activo"]
+    question.get_by_role("button", name="Ver cómo está ahora").click()
+    expect(page.get_by_text("1 aviso", exact=True)).to_be_visible()
 
 
 def edit(browser, entity, hook, **how):
@@ -185,7 +198,7 @@ def test_an_address_that_the_operator_disabled(browser, entity, stack, expect):
     expect(page.get_by_label(URL)).to_have_accessible_description(re.compile("El operador la ha desactivado"))
 
 
-def test_somebody_else_changed_another_thing(browser, entity, expect):
+def test_another_person_changed_another_thing(browser, entity, expect):
     hook = entity.register()
     page = edit(browser, entity, hook)
     page.get_by_label(URL).fill(other(entity, "mia"))
@@ -204,7 +217,7 @@ def test_somebody_else_changed_another_thing(browser, entity, expect):
 
 
 @pytest.mark.parametrize("choice, kept", [("Lo mío", "mia"), ("Lo de ahora", "suya")])
-def test_somebody_else_changed_the_same_thing(browser, entity, expect, choice, kept):
+def test_another_person_changed_the_same_thing(browser, entity, expect, choice, kept):
     hook = entity.register()
     page = edit(browser, entity, hook, width=320)
     page.get_by_label(URL).fill(other(entity, "mia"))
@@ -226,7 +239,7 @@ def test_somebody_else_changed_the_same_thing(browser, entity, expect, choice, k
     assert seen(entity, hook)["url"] == other(entity, kept)
 
 
-def test_it_was_deleted_meanwhile(browser, entity, expect):
+def test_it_was_deleted(browser, entity, expect):
     hook = entity.register()
     page = edit(browser, entity, hook)
     page.get_by_label(URL).fill(other(entity, "mia"))
@@ -295,7 +308,7 @@ def test_deleting_asks_for_the_name(browser, entity, expect):
     assert [one["id"] for one in entity.api("GET", BASE).json()] == [kept.id]
 
 
-def test_what_changed_meanwhile_is_not_deleted_unseen(browser, entity, expect):
+def test_what_another_person_changed_is_not_deleted_unseen(browser, entity, expect):
     hook = entity.register()
     page, question = deletion(browser, entity, hook, expect, width=320)
     change(entity, hook, eventos=EVENTS[:1])

@@ -61,3 +61,8 @@ def hide(page, hidden: bool) -> None:
     """As when another tab is looked at."""
     page.evaluate("""hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
         document.dispatchEvent(new Event('visibilitychange')); }""", hidden)
+
+
+def settle(page) -> None:
+    """What the page has asked for until now has been seen: this request comes after it."""
+    page.evaluate("fetch('tokens.css').then(answer => answer.text())")

@@ -1,4 +1,4 @@
-// Editar un webhook. What somebody else changed meanwhile is shown beside what was typed here, never overwritten unseen.
+// Editar un webhook. What another person changed since is shown beside what was typed here, never overwritten unseen.
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
 import { el, foreign, freshId, replace } from "../dom.js";
 import { eventsField } from "../events.js";

@@ -24,11 +24,11 @@ export async function probeScreen(portal, place) {
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, problemBox(answer, { retry: () => portal.show() }));
   const active = answer.data.filter((hook) => hook.activo);
-  if (!active.length) return replace(region, nobody(answer.data));
+  if (!active.length) return replace(region, noReceiver(answer.data));
   replace(region, tester(portal, place, active));
 }
 
-function nobody(hooks) {
+function noReceiver(hooks) {
   return notice("warning", el("p", { class: "notice-title" }, hooks.length ? "Ningún webhook está activo" : "Todavía no hay ningún webhook"),
     el("p", {}, "No hay a quién enviar una prueba. "), hooks.length
       ? el("ul", {}, hooks.map((hook) => el("li", {}, el("a", { href: hookLink(hook.id) }, foreign(hostOf(hook.url))))))

@@ -50,6 +50,7 @@ function chooser(portal, place, hook, all) {
   async function simulate() {
     clearRefusal(fields, box);
     replace(counted);
+    if (!events.value().length) more.setAttribute("open", "");
     if (!judge([[since, since.value() ? "" : "Indique desde qué día y hora."], [states, states.value().length ? "" : "Marque al menos una."], [events, events.value().length ? "" : "Marque al menos uno."]])) return;
     const body = asked();
     const answer = await send(portal, place, hook, { ...body, simular: true });
@@ -59,12 +60,12 @@ function chooser(portal, place, hook, all) {
     counted.querySelector("h2")?.focus();
   }
 
+  const more = el("details", { open: Boolean(place.query.hasta || place.query.evento) }, el("summary", {}, "Más opciones"), until.node, events.node);
   const node = form(button.run,
     el("div", { class: "actions tight" }, preset("Últimas 24 horas", () => now() - 24 * HOUR), preset("Últimos 7 días", () => now() - 168 * HOUR),
       hook.fallaDesde && preset("Desde que falla", () => Date.parse(hook.fallaDesde) - HOUR)),
     since.node, states.node,
-    el("details", { open: Boolean(place.query.hasta || place.query.evento) }, el("summary", {}, "Más opciones"), until.node, events.node),
-    box, el("div", { class: "actions" }, button.node));
+    more, box, el("div", { class: "actions" }, button.node));
   // What was counted is of what was chosen then.
   node.addEventListener("input", () => replace(counted));
   return [el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido: un sistema que ya las tenga las reconoce. Las pruebas no se incluyen."), node, counted];
