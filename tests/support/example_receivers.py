@@ -4,9 +4,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from support.nginx import own_nginx
-from support.stack import ROOT, free_port
+from support.stack import ROOT
 from support.wait import wait_until
 from support.wire import Client
 
@@ -83,6 +85,14 @@ class ExampleReceiver:
         return self.processed()
 
 
+def lasting_port() -> int:
+    """A free one that the kernel gives to no connection and to no free_port() until a receiver, seconds later, listens on it."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
+            return probe.getsockname()[1]
+
+
 @contextlib.contextmanager
 def running(language: str, stack, secret: str, previous: str | None = None):
     """An ExampleReceiver that knows these secrets, once it answers."""
@@ -92,7 +102,7 @@ def running(language: str, stack, secret: str, previous: str | None = None):
         if who:
             for path in (folder, certificate, key):
                 shutil.chown(path, "nobody")
-        port = free_port()
+        port = lasting_port()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RECEPTOR_", "LC_"))}
         environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_SECRETO": secret,
                         "RECEPTOR_CARPETA": name, "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": f"{PREPARED}/javascript/node_modules",
