@@ -32,12 +32,12 @@ class Campaign:
             for entity, _, event in self.hooks.values():
                 entity.notify(event)
 
-    def rows(self, columns: str, tables: str = "entregas e") -> dict:
+    def rows(self, columns: str, tables: str = "entregas e", order: str = "e.id") -> dict:
         """name -> the rows of its deliveries, in order."""
         names = {str(hook.id): name for name, (_, hook, _) in self.hooks.items()}
         found = {name: [] for name in self.hooks}
         for webhook, *row in self.stack.sql(f"SELECT e.webhook_id, {columns} FROM {tables}"
-                                            f" WHERE e.webhook_id IN ({', '.join(names)}) ORDER BY e.id"):
+                                            f" WHERE e.webhook_id IN ({', '.join(names)}) ORDER BY {order}"):
             found[names[webhook]].append(row)
         return found
 
@@ -53,7 +53,7 @@ class Campaign:
         """name -> the evidence of its deliveries, in order."""
         tables = f"entregas e JOIN {ATTEMPTS} i ON i.entrega_id = e.id"
         return {name: [Evidence(int(ms), None if status == "NULL" else int(status), error) for ms, status, error in rows]
-                for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables).items()}
+                for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables, "e.id, i.numero").items()}
 
     def listed(self) -> dict:
         """name -> the listing's entry, once every webhook has had an attempt."""
