@@ -147,6 +147,29 @@ BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_leaves_none_running_for_ever) {
   BOOST_TEST(ask().state == "pendiente");
 }
 
+BOOST_AUTO_TEST_CASE(a_row_that_another_session_holds_keeps_no_dispatcher_waiting) {
+  ask();
+  auto other = database.connect();
+  const auto hold = [&] {
+    other.execute("START TRANSACTION");
+    other.query("SELECT * FROM diagnosticos FOR UPDATE");
+  };
+  const auto began = platform::monotonic_now();
+  hold();
+  BOOST_TEST(!claim_diagnosis(session, webhook.id, lease, length));
+  fail_asked_diagnosis(session, webhook.id, findings);
+  other.execute("ROLLBACK");
+  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  hold();
+  BOOST_TEST(!renew_diagnosis(session, webhook.id, lease, length).has_value());
+  BOOST_TEST(!finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  release_diagnosis(session, webhook.id, lease);
+  other.execute("ROLLBACK");
+  BOOST_TEST((platform::monotonic_now() - began < 5s));
+  BOOST_TEST(state() == "en_curso");
+  BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+}
+
 BOOST_AUTO_TEST_CASE(one_of_which_nothing_was_sent_waits_again) {
   ask();
   BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));

@@ -153,11 +153,14 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
   for (const auto& webhook : {old, used, recent}) delete_webhook(session, {webhook.entity}, webhook.id);
   add_finished(used.id, 1, 29 * day);
   session.execute("INSERT INTO webhook_ejecuciones (webhook_id) SELECT id FROM webhooks");
+  session.execute(
+      "INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) SELECT id, 1, 'e' FROM webhooks");
   session.update("UPDATE webhooks SET fecha_baja = UTC_TIMESTAMP(3) - INTERVAL 31 DAY WHERE id IN (?, ?)",
                  old.id, used.id);
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 1U);
   BOOST_CHECK_EQUAL(count("webhooks"), 3);
   BOOST_CHECK_EQUAL(count("webhook_ejecuciones"), 3);
+  BOOST_CHECK_EQUAL(count("diagnosticos"), 3);
 }
 
 BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there) {

@@ -37,6 +37,9 @@ constexpr std::string_view that_wait =
     " WHERE d.estado = 'pendiente' AND d.webhook_id > ? ORDER BY d.webhook_id LIMIT ?";
 constexpr std::string_view of_webhook = " WHERE d.webhook_id = ?";
 
+/// The statements of a dispatcher wait for no lock: a row that another session holds is left to it.
+constexpr std::string_view lock_row = R"sql(
+  SELECT webhook_id FROM diagnosticos WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view claim = R"sql(
   UPDATE diagnosticos
   SET estado = 'en_curso', iniciado_en = UTC_TIMESTAMP(3), arriendo = ?,
@@ -66,6 +69,15 @@ std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.c
 
 /// It was under way, and nothing renews its lease any more.
 bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
+
+/// False: its row is locked, or is not as `update` wants it.
+template <class... Parameters>
+bool update_if_free(Session& session, WebhookId webhook, std::string_view update,
+                    const Parameters&... parameters) {
+  return transaction(session, [&] {
+    return !session.query(lock_row, webhook).empty() && session.update(update, parameters...) == 1;
+  });
+}
 
 struct Turned {
   AskedDiagnosis asked;
@@ -130,28 +142,28 @@ std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId af
 
 bool claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                      platform::Milliseconds length) {
-  return session.update(claim, lease, in_us(length), webhook) == 1;
+  return update_if_free(session, webhook, claim, lease, in_us(length), webhook);
 }
 
 std::optional<DiagnosisTarget> renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                                platform::Milliseconds length) {
   static const auto sql = std::string(targets).append(of_webhook);
-  if (session.update(renew, in_us(length), webhook, lease) != 1) return std::nullopt;
+  if (!update_if_free(session, webhook, renew, in_us(length), webhook, lease)) return std::nullopt;
   const auto rows = session.query(sql, webhook);
   return rows.empty() ? std::nullopt : std::optional(read(rows.front()));
 }
 
 void release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease) {
-  session.update(release, webhook, lease);
+  update_if_free(session, webhook, release, webhook, lease);
 }
 
 bool finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease, std::string_view state,
                       std::string_view findings) {
-  return session.update(finish, state, findings, webhook, lease) == 1;
+  return update_if_free(session, webhook, finish, state, findings, webhook, lease);
 }
 
 void fail_asked_diagnosis(Session& session, WebhookId webhook, std::string_view findings) {
-  session.update(fail_asked, findings, webhook);
+  update_if_free(session, webhook, fail_asked, findings, webhook);
 }
 
 std::uint64_t forget_old_diagnoses(Session& session, platform::Milliseconds kept) {

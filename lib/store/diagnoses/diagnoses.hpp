@@ -54,7 +54,8 @@ struct DiagnosisTarget {
 /// Those that wait for a dispatcher, by webhook, of those above `after`.
 std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit);
 
-// A lease is a random token, and as long as that of a delivery.
+// A lease is a random token, and as long as that of a delivery. What follows waits for no lock: a row that
+// another session holds is as if its lease were lost.
 
 /// False: another dispatcher has it.
 bool claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease, platform::Milliseconds length);
