@@ -37,8 +37,7 @@ constexpr std::string_view set_delivered = R"sql(
     e.primera_direccion = COALESCE(j.address, e.primera_direccion),
     e.primer_estado = IF(j.started IS NULL, e.primer_estado, j.status),
     e.primeras_firmas = COALESCE(j.signatures, e.primeras_firmas)
-  WHERE e.estado = 'en_curso' AND e.arriendo = j.lease
-    AND (j.started IS NULL OR e.intentos = 0))sql";
+  WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
 /// A replay that fails does not undo a delivery.
 constexpr std::string_view set_not_delivered = R"sql(
