@@ -18,6 +18,7 @@ from support.sql import SqlError
 NAMES = {
     "throughput": "deliveries per second of a backlog, beside a bare libcurl loop",
     "latency": "commit of a row to its arrival, at 200 and 2,000 a second",
+    "cost": "statements, rows, bytes and instructions of a delivery, counted: the same on a noisy machine",
     "idle": "processor time with nothing to do",
     "scale": "a backlog beside millions of finished or waiting rows, and beside a backup",
     "isolation": "what the others feel of black holes, and of one entity's million rows",
@@ -81,6 +82,7 @@ def parse() -> argparse.Namespace:
                         help="rows of one entity, of isolation (1,000,000); each black hole has a hundredth")
     parser.add_argument("--only", type=cases, metavar="CASE,…", help="these cases of crowds (all)")
     parser.add_argument("--size", type=positive, metavar="PERCENT", help="of the counts of crowds (100)")
+    parser.add_argument("--no-instructions", action="store_true", help="cost without callgrind, which takes a minute")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")

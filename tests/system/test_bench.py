@@ -14,7 +14,7 @@ from support.wait import wait_until
 SMALL = ["--webhooks", "20", "--notifications", "300", "--rounds", "1", "--seconds", "1", "--others", "100",
          "--backlog", "2000", "--in-flight", "30", "--requests", "2000", "--settle-timeout", "60", "--size", "1"]
 FIGURE = {"throughput": "rate/s", "latency": "p99 ms", "idle": "together %", "scale": "ratio", "isolation": "p99 ms",
-          "memory": "highest MiB", "api": "rate/s", "crowds": "beside it"}
+          "memory": "highest MiB", "api": "rate/s", "crowds": "beside it", "cost": "count"}
 LONG = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long")
 
 
@@ -35,6 +35,14 @@ def test_a_benchmark(name, tmp_path):
     output, errors = process.communicate(timeout=300)
     assert process.returncode == (3 if check else 0) and ("NOT MET" in output or not check), errors
     checked(name, tmp_path, output)
+
+
+def test_a_delivery_costs_no_more_than_the_page_says(tmp_path):
+    """docs/benchmarks.md has the figures: what makes a delivery dearer changes them too."""
+    process = start("cost", "--no-instructions", "--check", "--output", tmp_path)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, output + errors
+    checked("cost", tmp_path, output)
 
 
 CASES = {  # each case of crowds, and a figure of its own that is above 0 when the case was measured at all

@@ -1,0 +1,112 @@
+"""What a delivery costs, counted rather than timed, so that commits can be compared on a noisy machine: what its statements read, write
+and send, and the dispatcher's instructions.
+
+Each figure is the difference between a backlog of N and one of 3 N, over 2 N: what a start costs falls out.
+"""
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from bench import ROOT
+from bench.receiver import Receiver
+from bench.report import Report, Target, progress
+from bench.service import Service
+
+DEFAULTS = {"notifications": 1_000, "webhooks": 100, "no_instructions": False}
+# How many times N the larger backlog is.
+LARGER = 3
+# Columns of information_schema.user_statistics, of the dispatcher's sessions.
+COUNTED = {"statements": "select_commands + update_commands + other_commands", "transactions": "commit_transactions",
+           "rows read": "rows_read", "rows inserted": "rows_inserted", "rows updated": "rows_updated",
+           "rows deleted": "rows_deleted", "bytes to the database": "bytes_received", "bytes from it": "bytes_sent"}
+REDO = "bytes of redo log"
+STORED = "bytes stored"
+INSTRUCTIONS = "instructions of the dispatcher"
+PAGE = ROOT / "docs" / "benchmarks.md"  # says what each may be
+
+
+def run(options) -> Report:
+    report = Report("cost", f"{options.notifications:,} and {LARGER * options.notifications:,} notifications"
+                            f" over {options.webhooks:,} webhooks, one delivery each")
+    with Service() as service:
+        command = service.stack.command_of("dispatcher")
+        service.stop_dispatcher()
+        service.sql("SET GLOBAL userstat = 1")
+        with Receiver(service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]) as receiver:
+            service.register([receiver.port] * options.webhooks)
+            report.facts = service.facts()
+            counted = per_delivery(options, lambda count: count_database(service, count, options.record_timeout))
+            if not options.no_instructions:
+                counted |= per_delivery(options, lambda count: count_instructions(service, command, count, options.record_timeout))
+    report.rows = [{"for a delivery": name, "count": value} for name, value in counted.items()]
+    bounds = documented()
+    report.targets = [Target(name, value, "at most", bounds[name]) for name, value in counted.items()]
+    report.notes = ["targets: what docs/benchmarks.md lets a delivery need, which allows for batches that are smaller at a busy moment"]
+    return report
+
+
+def documented() -> dict[str, float]:
+    """The most that docs/benchmarks.md lets each be: what needs more changes that page too."""
+    names = [*COUNTED, REDO, STORED, INSTRUCTIONS]
+    rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| ([\d.,]+) \|", PAGE.read_text(), re.M)
+    found = {name: float(value.replace(",", "")) for name, value in rows if name in names}
+    if missing := set(names) - set(found):
+        raise AssertionError(f"{PAGE} has no figure for {', '.join(sorted(missing))}")
+    return found
+
+
+def per_delivery(options, count) -> dict[str, float]:
+    small, large = count(options.notifications), count(LARGER * options.notifications)
+    return {name: (large[name] - small[name]) / ((LARGER - 1) * options.notifications) for name in small}
+
+
+def count_database(service: Service, count: int, timeout: float) -> dict[str, float]:
+    progress(f"{count:,} deliveries, by the database's counters")
+    service.clear()
+    service.write(count, service.entities)
+    service.sql("FLUSH USER_STATISTICS")
+    before = redo_written(service)
+    service.start_dispatcher()
+    service.wait_recorded(timeout)
+    service.stop_dispatcher()  # a session counts once it has ended
+    columns = ", ".join(COUNTED.values())
+    values = service.sql(f"SELECT {columns} FROM information_schema.user_statistics WHERE user = 'apientidades_dispatcher'")[0]
+    return dict(zip(COUNTED, map(float, values))) | {REDO: redo_written(service) - before, STORED: float(service.stored_bytes())}
+
+
+def redo_written(service: Service) -> float:
+    return float(service.sql("SHOW GLOBAL STATUS LIKE 'Innodb_lsn_current'")[0][1])
+
+
+def count_instructions(service: Service, command, count: int, timeout: float) -> dict[str, float]:
+    progress(f"{count:,} deliveries, under callgrind")
+    service.clear()
+    service.write(count, service.entities)
+    with under_callgrind(*command) as collected:
+        service.wait_recorded(timeout)
+    return {INSTRUCTIONS: collected()}
+
+
+@contextlib.contextmanager
+def under_callgrind(arguments: list[str], environment: dict):
+    """Yields what tells, once it has ended, how many instructions it executed."""
+    with tempfile.TemporaryDirectory(prefix="apie-cost-", dir="/tmp") as folder:
+        log = Path(folder, "log")
+        with log.open("wb") as output:
+            process = subprocess.Popen(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/profile", *arguments],
+                                       env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            found = {}
+            try:
+                yield lambda: found["collected"]
+            finally:
+                process.terminate()
+                status = process.wait(60)
+        text = log.read_text(errors="replace")
+        match = re.search(r"Collected : (\d+)", text)
+        if status != 0 or match is None:
+            raise AssertionError(f"the dispatcher under callgrind ended with {status}: {text[-500:]}")
+        found["collected"] = float(match.group(1))
