@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, focused, picture, tab_to
 from support.portal import PORTAL, answer, enter, open_portal
 
@@ -79,9 +80,41 @@ def test_an_address_that_leads_nowhere(browser, entity, expect):
 def test_a_token_that_only_reads_is_told_apart_and_changes_nothing(browser, entity, expect):
     page = open_portal(browser, entity.issue_token("--read-only"))
     expect(page.get_by_text(READS)).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Resumen", "Entregas"])
     assert_no_barriers(page)
     whole = open_portal(browser, entity.token)
     expect(whole.get_by_text(READS)).to_be_hidden()
+
+
+@pytest.mark.parametrize("status, told", [(429, "Demasiadas peticiones"), (503, "no está disponible"), (500, "Error del servicio"), (404, "si el token permite cambiar"),
+                                         (200, "si el token permite cambiar"), (None, "Sin conexión")])
+def test_what_a_token_may_do_is_never_guessed(browser, entity, expect, status, told):
+    page = open_portal(browser)
+    if status:
+        answer(page, "PATCH", "webhooks/0", status, times=1)
+    else:
+        page.route("**/webhooks/0", lambda route: route.abort(), times=1)
+    page.get_by_label("Token de acceso").fill(entity.issue_token("--read-only"))
+    page.get_by_role("button", name="Entrar").click()
+    expect(page.get_by_role("alert")).to_contain_text(told)
+    expect(page.get_by_role("button", name="Salir")).to_be_hidden()
+    page.get_by_role("alert").get_by_role("button", name="Reintentar").click()
+    expect(page.get_by_text(READS)).to_be_visible()
+
+
+@pytest.mark.parametrize("place, method, path, steps", [
+    ("#/webhooks/{id}", "PATCH", "webhooks/{id}", ["Pausar", "Pausar"]), ("#/probar", "POST", "webhooks/test", ["Enviar la prueba"]),
+    ("#/webhooks/{id}/diagnostico", "POST", "webhooks/{id}/diagnostico", ["Diagnosticar"])])
+def test_any_change_that_is_forbidden_makes_it_read_only(browser, entity, expect, place, method, path, steps):
+    id = entity.register().id
+    page = open_portal(browser, entity.token, place.format(id=id))
+    expect(page.get_by_role("navigation").get_by_role("link", name="Probar")).to_be_visible()
+    answer(page, method, path.format(id=id), 403, {"message": "El token de acceso es de solo lectura: no permite cambiar nada"})
+    for name in steps:
+        page.get_by_role("button", name=name).last.click()
+    expect(page.get_by_text(READS)).to_be_visible()
+    expect(page.locator("#menu a", has_text="Probar")).to_be_hidden()
+    expect(page.locator("#menu a", has_text="Entregas")).to_have_count(1)
 
 
 @pytest.mark.parametrize("status, headers, told", [

@@ -32,9 +32,10 @@ const OWN_WORDS = {
  * @param {() => string} means.token
  * @param {(message: string) => Promise<boolean>} means.askForToken shows that the token is no longer good; true once there is another
  * @param {(headers: Headers) => void} [means.onHeaders]
+ * @param {() => void} [means.onForbidden] the token in use may not change anything
  * @param {typeof fetch} [means.fetch]
  */
-export function createApi({ token, askForToken, onHeaders = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {
+export function createApi({ token, askForToken, onHeaders = () => {}, onForbidden = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {
   /**
    * @param {string} method
    * @param {string} path below /apientidades/v1
@@ -52,6 +53,7 @@ export function createApi({ token, askForToken, onHeaders = () => {}, fetch = gl
       const used = token();
       const answer = await send(fetch, method, path, how, used);
       if (answer.headers) onHeaders(answer.headers);
+      if (answer.kind === "forbidden" && method !== "GET" && token() === used) onForbidden();
       // A 401 says that nothing was done: once there is another token, the same is asked again, and what was typed is kept.
       const retried = answer.kind === "unauthorized" && how.ask !== false && (token() !== used || (await askForToken(answer.message)));
       if (!retried || how.signal?.aborted) return answer;

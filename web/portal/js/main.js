@@ -31,6 +31,7 @@ const api = createApi({
   token: () => session.token,
   askForToken: (message) => askForToken(portal, message),
   onHeaders: learn,
+  onForbidden: () => session.onlyReads(),
 });
 
 const router = createRouter({
@@ -55,6 +56,7 @@ function showNotes() {
 function showSession() {
   for (const part of document.querySelectorAll("[data-session]")) part.toggleAttribute("hidden", !session.open);
   document.querySelector("[data-read-only]")?.toggleAttribute("hidden", !(session.open && session.readOnly));
+  for (const part of document.querySelectorAll("[data-changes]")) part.toggleAttribute("hidden", session.readOnly);
 }
 
 function showWhere() {

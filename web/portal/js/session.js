@@ -6,6 +6,7 @@ export const cleanToken = (text) => text.trim().replace(/^(Authorization:\s*)?Be
 
 export function createSession() {
   const listeners = new Set();
+  const changed = () => listeners.forEach((listener) => listener());
   const session = {
     token: "",
     /** A token that only reads: nothing that changes is offered. */
@@ -17,7 +18,12 @@ export function createSession() {
     begin(token, readOnly) {
       session.token = token;
       session.readOnly = readOnly;
-      for (const listener of listeners) listener();
+      changed();
+    },
+    /** What a refused change says of the token, whatever was thought of it before. */
+    onlyReads() {
+      session.readOnly = true;
+      changed();
     },
     end() {
       session.begin("", false);
@@ -27,14 +33,17 @@ export function createSession() {
   return session;
 }
 
+const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds that say themselves what happened
+
 /**
  * Asks what a token is good for, changing nothing: a list, and then a change of no webhook, in a form that is never accepted. A token that only reads is refused
- * (403) before the form is looked at (415).
+ * (403) before the form is looked at (415). Any other answer tells nothing of the token, and is a problem.
  * @param {(method: string, path: string, how: object) => Promise<import("./api.js").Answer>} request
  */
 export async function tryToken(request) {
   const listed = await request("GET", "/webhooks", { ask: false });
   if (!listed.ok) return { answer: listed, readOnly: false };
   const probe = await request("PATCH", "/webhooks/0", { ask: false, body: "", headers: { "Content-Type": "text/plain" } });
-  return { answer: listed, readOnly: probe.status === 403 };
+  if (probe.status === 403 || probe.status === 415) return { answer: listed, readOnly: probe.status === 403 };
+  return { answer: PASSING.has(probe.kind) ? probe : { ...probe, ok: false, kind: "error", message: "No se ha podido comprobar si el token permite cambiar datos" }, readOnly: true };
 }

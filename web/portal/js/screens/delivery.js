@@ -89,7 +89,6 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
       // Another one may have been drawn in its place: changed() sees to that one.
       button.removeAttribute("aria-disabled");
       button.textContent = WORDS.idle;
-      if (answer.kind === "forbidden") session.begin(session.token, true);
       if (answer.kind !== "aborted") replace(box, problemBox(answer, { retry: answer.kind === "conflict" || answer.kind === "forbidden" ? undefined : () => press(button), id: "no-reenviada" }));
       return changed();
     }

@@ -39,7 +39,7 @@ async function begin(portal, one, problem) {
     return true;
   }
   if (answer.kind === "unauthorized") judge([[one, answer.message]]);
-  else replace(problem, problemBox(answer));
+  else replace(problem, problemBox(answer, { retry: () => problem.closest("form")?.requestSubmit() }));
   return false;
 }
 
