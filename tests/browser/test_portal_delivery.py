@@ -52,6 +52,20 @@ def test_everything_that_the_log_has_of_it(browser, entity, failure, expect):
     picture(page, "entrega")
 
 
+def test_what_leads_out_of_the_portal_leaves_it_open(browser, entity, failure, expect):
+    page = open_portal(browser, entity.token, place(failure))
+    for name in ("Todos los errores", "Documentación", "Accesibilidad"):
+        link = page.get_by_role("link", name=f"{name} (se abre en otra pestaña)")
+        expect(link).to_have_attribute("rel", "noopener noreferrer")
+        with page.context.expect_page() as opened:
+            link.click()
+        opened.value.wait_for_load_state("domcontentloaded")
+        assert "/apientidades/docs/" in opened.value.url and opened.value.evaluate("opener") is None
+        opened.value.close()
+    expect(page.get_by_role("heading", name="Datos")).to_be_visible()
+    assert page.locator("a:not([href^='#']):not([target=_blank])").count() == 0
+
+
 def test_data_is_text_with_all_its_digits(browser, entity, failure, expect):
     page = open_portal(browser, entity.token, place(failure), width=320, text=2)
     body = page.get_by_label("Cuerpo de la notificación")

@@ -2,7 +2,7 @@
 import { announce } from "../announce.js";
 import { copyButton } from "../copy.js";
 import { curlOf } from "../curl.js";
-import { el, foreign, replace } from "../dom.js";
+import { away, el, foreign, replace } from "../dom.js";
 import { pretty } from "../json_text.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
@@ -168,7 +168,7 @@ function remedyBox({ ultimoError, estado }) {
   return remedy && el("section", { class: `notice ${remedy.ours ? "warning" : "bad"}`, "aria-labelledby": "que-arreglar" },
     el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
     el("p", {}, foreign(remedy.remedy)),
-    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", el("a", { href: "/apientidades/docs/errores.html", id: "mas-errores" }, "Todos los errores"))));
+    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
 
 function buttons(webhook, delivery, sending) {
