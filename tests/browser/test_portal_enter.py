@@ -117,6 +117,68 @@ def test_any_change_that_is_forbidden_makes_it_read_only(browser, entity, expect
     expect(page.locator("#menu a", has_text="Entregas")).to_have_count(1)
 
 
+REGISTER = "Dirección que recibirá los avisos"
+
+
+def register(page, url: str) -> None:
+    page.get_by_label(REGISTER).fill(url)
+    page.get_by_label("He guardado el secreto").check()
+    page.get_by_role("button", name="Registrar").click()
+
+
+def go_on_with(page, token: str) -> None:
+    dialog = page.get_by_role("dialog", name="Hace falta otro token")
+    dialog.get_by_label("Token de acceso").fill(token)
+    dialog.get_by_role("button", name="Seguir").click()
+    dialog.wait_for(state="detached")
+
+
+@pytest.mark.parametrize("own, others", [(1, 1), (0, 1), (1, 0)])
+def test_nothing_is_repeated_in_another_entity(browser, entity, new_entity, expect, own, others):
+    other = new_entity()
+    for one, number in ((entity, own), (other, others)):
+        for _ in range(number):
+            one.register()
+    page = open_portal(browser, entity.token, "#/webhooks/nuevo")
+    answer(page, "POST", "webhooks", 401, times=1)
+    register(page, "https://203.0.113.9/de-la-primera")
+    go_on_with(page, other.token)
+    expect(page.get_by_role("heading", name="Resumen")).to_be_visible()
+    expect(page.locator("#hecho")).to_contain_text("el token de otra entidad")
+    assert_no_barriers(page)
+    assert len(other.api("GET", BASE).json()) == others and len(entity.api("GET", BASE).json()) == own
+
+
+def test_what_is_registered_here_is_of_the_same_entity(browser, entity, receiver, expect):
+    """There was none when one entered."""
+    page = open_portal(browser, entity.token, "#/webhooks/nuevo")
+    register(page, f"https://nuevo.receptor.test:{receiver.port}/uno")
+    expect(page.get_by_role("heading", name="Webhook registrado")).to_be_visible()
+    answer(page, "GET", "webhooks", 401, times=1)
+    page.evaluate("location.hash = '#/entregas'")
+    go_on_with(page, entity.issue_token())
+    expect(page.get_by_text("A este webhook no se le ha enviado nada todavía.")).to_be_visible()
+
+
+def test_nothing_is_repeated_once_one_has_left(browser, entity, expect):
+    hook = entity.register()
+    page = open_portal(browser, entity.token, f"#/webhooks/{hook.id}")
+    held = []
+    page.route(f"**/webhooks/{hook.id}", lambda route: held.append(route) if route.request.method == "PATCH" else route.fallback())
+    page.get_by_role("button", name="Pausar").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pausar").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Pausar")).to_have_attribute("aria-disabled", "true")
+    page.evaluate("document.getElementById('salir').click()")
+    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()
+    enter(page, entity.token)
+    with page.expect_event("response", lambda response: response.request.method == "PATCH" and response.status == 401):
+        held[0].fulfill(status=401, json={"message": "Respuesta 401 de la prueba"})
+    page.get_by_role("link", name="Entregas", exact=True).click()
+    expect(page.get_by_role("heading", name="Entregas")).to_be_visible()
+    assert len(held) == 1 and page.get_by_role("dialog").count() == 0
+    assert entity.api("GET", f"{BASE}/{hook.id}").json()["activo"] is True
+
+
 @pytest.mark.parametrize("status, headers, told", [
     (429, {"Retry-After": "7"}, "Demasiadas peticiones"), (503, {"Retry-After": "5"}, "El servicio no está disponible"),
     (500, {"X-Request-Id": "abc123"}, "abc123")])

@@ -30,6 +30,8 @@ const clock = new Clock();
 const api = createApi({
   token: () => session.token,
   askForToken: (message) => askForToken(portal, message),
+  session: () => session.number,
+  onWebhooks: session.see,
   onHeaders: learn,
   onForbidden: () => session.onlyReads(),
 });
