@@ -113,6 +113,21 @@ def test_times_are_of_the_peninsula_wherever_the_browser_is(browser, entity, web
     assert_no_barriers(page)
 
 
+@pytest.mark.parametrize("how", [dict(), dict(width=320, text=2)])
+def test_utc_stands_beside_every_time_of_a_list(browser, entity, stack, webhook, expect, how):
+    """Not in a title alone, which fingers and keyboards do not find."""
+    stack.wait_delivery(stack.delivery_id(entity.notify(), webhook.id), "entregada")
+    page = open_portal(browser, entity.token, "#/entregas", **how)
+    expect(rows(page).first.get_by_text(re.compile(r"^ ?(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC$"))).to_be_visible()
+    expect(page.get_by_text("lleva al lado la hora UTC")).to_be_visible()
+    page.evaluate("location.hash = '#/'")
+    expect(page.get_by_text("Último envío:")).to_contain_text(re.compile(r"\(península\) · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"))
+    page.get_by_text("Ver como tabla").click()
+    expect(page.locator(".chart-table tbody th").first).to_have_text(re.compile(r"\d\d:\d\d (\d{4}-\d\d-\d\d )?\d\d:\d\d UTC"))
+    assert page.locator("[title]").count() == 0
+    assert_no_sideways_scrolling(page)
+
+
 def test_what_is_new_waits_and_what_changes_changes_in_place(browser, entity, stack, webhook, expect):
     stack.delivery_id(entity.notify(), webhook.id)
     page = browser.page()

@@ -56,6 +56,11 @@ def test_and_shown_again(call):
     assert call("time", "span", 7_200_000) == "2 horas" and call("time", "span", 90_000) == "2 minutos" and call("time", "span", 0) == "0 segundos"
 
 
+@pytest.mark.parametrize("iso, words", [("2026-11-20T10:00:06Z", "10:00:06 UTC"), ("2026-11-20T23:30:06Z", "2026-11-20 23:30:06 UTC"), ("2026-07-20T21:59:59Z", "21:59:59 UTC")])
+def test_utc_has_its_date_where_it_is_another_day(call, iso, words):
+    assert call("time", "utcBeside", iso) == words
+
+
 # {} of a cause is what docs/receivers.md writes for any value.
 def texts_of_receivers() -> list[str]:
     rows = re.findall(r"^\| [^|]+ \| ([A-Z][^|]+) \|$", (ROOT / "docs/receivers.md").read_text(), re.M)

@@ -5,7 +5,7 @@ import { poll } from "../poll.js";
 import { problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
-import { madridHour, timeElement } from "../time.js";
+import { bothTimes, madridHour } from "../time.js";
 import { webhookState } from "../webhook_state.js";
 import { count } from "../words.js";
 
@@ -108,7 +108,7 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
       el("a", { class: "button", id: `${id}-entregas`, href: link("/entregas", { webhook: webhook.id }) }, "Ver sus entregas"),
       week.fallidas > 1 && webhook.activo && !portal.session.readOnly && el("a", { class: "button", id: `${id}-reenviar`, href: link(`/webhooks/${webhook.id}/reenvios`) }, "Reenviar muchas"),
       el("a", { class: "button", id: `${id}-ver`, href: link(`/webhooks/${webhook.id}`) }, portal.session.readOnly ? "Ver su configuración" : "Configurar")),
-    webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", timeElement(webhook.ultimaEjecucion)));
+    webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", bothTimes(webhook.ultimaEjecucion)));
 }
 
 const MOST = 5; // webhooks of an entity
