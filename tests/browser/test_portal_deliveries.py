@@ -1,4 +1,4 @@
-"""Entregas: filters, pages by cursor, and a list that is refreshed without moving under whoever reads it."""
+"""Entregas: filters, pages by cursor, and a list that is refreshed without moving while it is read."""
 import re
 
 import pytest

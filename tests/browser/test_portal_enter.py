@@ -72,9 +72,12 @@ def test_the_place_one_wanted_is_where_one_arrives(browser, entity, expect):
     expect(page.get_by_role("navigation")).to_be_hidden()
 
 
-def test_an_address_that_leads_nowhere(browser, entity, expect):
-    page = open_portal(browser, entity.token, "#/nada")
+@pytest.mark.parametrize("how", [dict(), dict(dark=True), dict(width=320, text=2)])
+def test_an_address_that_leads_nowhere(browser, entity, expect, how):
+    page = open_portal(browser, entity.token, "#/nada", **how)
     expect(page.get_by_role("heading", name="Esta página no existe")).to_be_visible()
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
 
 
 def test_a_token_that_only_reads_is_told_apart_and_changes_nothing(browser, entity, expect):

@@ -125,7 +125,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
       next && el("a", { class: "button", id: "mas-antiguas", href: here({ cursor: next }) }, shown.length ? "Más antiguas →" : "Seguir buscando →"));
   }
 
-  /** States change in place. What is new waits behind a button: the list does not move under whoever reads it. */
+  /** States change in place. What is new waits behind a button: the list does not move while it is read. */
   async function refresh() {
     if (!loaded) return load();
     const answer = await collect(cursor);
