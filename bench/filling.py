@@ -12,9 +12,9 @@ def finished(service: Service, count: int, webhooks: int) -> None:
     """Delivered at the first attempt an hour ago, with the evidence, evenly over the webhooks."""
     _notifications(service, count, 1, webhooks)
     _deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.ocurrida_en, 204", "TRUE")
-    _in_chunks(service, "entregas", """
-        UPDATE entregas SET primer_inicio = creada_en, primera_duracion_ms = 3, primera_direccion = '127.0.0.1',
-          primer_estado = 204 WHERE id""")
+    _in_chunks(service, "entregas", f"""
+        INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http)
+        SELECT id, 1, creada_en, 3, '127.0.0.1', 204 FROM entregas WHERE id""")
 
 
 def pending(service: Service, count: int, webhooks: int, resting: int) -> None:

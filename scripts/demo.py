@@ -48,18 +48,18 @@ def main() -> int:
     finally:
         stack.down()
     print("\nThe whole path works: every event was delivered, and every signature verified.")
-    print("What entities read (in Spanish): ./dev up, and then https://localhost:8443/apientidades/docs/")
-    show_portal()
+    show_sites()
     return 0
 
 
-def show_portal() -> None:
-    """This stack is gone: how to have one that stays, and enter the portal there."""
-    title("To try the portal of an entity, in a browser")
+def show_sites() -> None:
+    """This stack is gone: how to have one that stays, and what is opened there in a browser."""
+    title("To read what entities read, and to enter their portal, in a browser")
     shell("./dev up")
     shell(f"./dev admin entity add --id {ENTITY} --name '{NAME}'")
     shell(f"./dev admin token issue --entity {ENTITY}    # the token that the portal asks for")
-    print("   https://localhost:8443/apientidades/portal/")
+    print("   https://localhost:8443/apientidades/docs/      the documentation for entities, in Spanish")
+    print("   https://localhost:8443/apientidades/portal/    their portal")
 
 
 def limit_time(seconds: int) -> None:

@@ -45,11 +45,13 @@ def deliver_long_ago(stage: Stage, entity: int, count: int) -> None:
                    UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'procesada', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
             FROM seq_1_to_{count}""")
     sql(f"""INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, terminada_en, entregada_en,
-                                  ultimo_estado, primer_inicio, primera_duracion_ms, primera_direccion, primer_estado)
-            SELECT n.id, w.id, 'entregada', 1, n.ocurrida_en, n.ocurrida_en, n.terminada_en, n.terminada_en, 204,
-                   n.ocurrida_en, 3, '127.0.0.1', 204
+                                  ultimo_estado)
+            SELECT n.id, w.id, 'entregada', 1, n.ocurrida_en, n.ocurrida_en, n.terminada_en, n.terminada_en, 204
             FROM notificaciones_pendientes n JOIN webhooks w ON w.entidad_id = n.entidad_id
             WHERE n.id > {after} AND n.entidad_id = {entity} AND n.estado = 'procesada'""")
+    sql("""INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http)
+           SELECT e.id, 1, e.creada_en, 3, '127.0.0.1', 204 FROM entregas e LEFT JOIN intentos_entrega i ON i.entrega_id = e.id
+           WHERE i.entrega_id IS NULL AND e.estado = 'entregada'""")
 
 
 def ask(stage: Stage, entity: int, count: int) -> None:

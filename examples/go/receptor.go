@@ -114,7 +114,7 @@ func main() {
 		puerto = "8443"
 	}
 	go procesar()
-	// Con un plazo para recibir, quien no acaba de enviar no ocupa una conexión para siempre.
+	// Con un plazo para recibir la petición entera, quien envía poco a poco no ocupa una conexión para siempre.
 	servidor := http.Server{Addr: ":" + puerto, Handler: http.HandlerFunc(atender), ReadTimeout: 20 * time.Second}
 	fmt.Println("escuchando en el puerto", puerto)
 	log.Fatal(servidor.ListenAndServeTLS(os.Getenv("RECEPTOR_CERT"), os.Getenv("RECEPTOR_CLAVE")))

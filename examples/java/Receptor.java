@@ -124,7 +124,7 @@ public class Receptor {
         if (!anterior.isEmpty()) {
             verificadores.add(verificador(anterior));
         }
-        // Segundos: quien no acaba de enviar no ocupa un hilo para siempre.
+        // Segundos para recibir una petición entera: quien envía poco a poco no ocupa un hilo para siempre.
         System.setProperty("sun.net.httpserver.maxReqTime", "20");
         int puerto = Integer.parseInt(entorno.getOrDefault("RECEPTOR_PUERTO", "8443"));
         var servidor = HttpsServer.create(new InetSocketAddress(puerto), 128);

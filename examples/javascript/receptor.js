@@ -63,6 +63,8 @@ function atender(peticion, respuesta) {
 }
 
 const tls = { cert: fs.readFileSync(process.env.RECEPTOR_CERT), key: fs.readFileSync(process.env.RECEPTOR_CLAVE) };
-const servidor = https.createServer(tls, atender).listen(process.env.RECEPTOR_PUERTO || 8443, () => {
+// Milisegundos para recibir una petición entera: quien envía poco a poco no ocupa una conexión para siempre.
+const plazos = { headersTimeout: 20_000, requestTimeout: 20_000, connectionsCheckingInterval: 5_000 };
+const servidor = https.createServer({ ...tls, ...plazos }, atender).listen(process.env.RECEPTOR_PUERTO || 8443, () => {
   console.log("escuchando en el puerto", servidor.address().port);
 });

@@ -3,7 +3,9 @@
 //
 // Póngalo en su servidor web (PHP 8.1 o posterior), que es quien tiene el certificado. RECEPTOR_SECRETO (y
 // RECEPTOR_SECRETO_ANTERIOR mientras se cambia) son variables de entorno de PHP: con php-fpm, `env[RECEPTOR_SECRETO] = …`.
-// RECEPTOR_CARPETA es una carpeta en la que PHP pueda escribir y que la web no publique.
+// RECEPTOR_CARPETA es una carpeta en la que PHP pueda escribir y que la web no publique; sin ella no se acepta ningún aviso.
+// De quien envía poco a poco lo libra el servidor web, que recibe la petición entera antes de llamar a PHP (nginx lo hace; en
+// Apache, mod_reqtimeout pone el plazo).
 
 const RECORDADOS = 10000; // avisos que se recuerdan, para no procesar dos veces una repetición
 const ANTIGUEDAD = 300; // segundos
@@ -35,7 +37,7 @@ function esDeAhora(): bool
 // ni una repetición ni un corte de luz le cuesten un aviso.
 function guardar(string $identificador): bool
 {
-    $fichero = fopen((getenv('RECEPTOR_CARPETA') ?: sys_get_temp_dir()) . '/avisos-recibidos', 'c+');
+    $fichero = fopen(getenv('RECEPTOR_CARPETA') . '/avisos-recibidos', 'c+');
     flock($fichero, LOCK_EX);
     $vistos = explode("\n", stream_get_contents($fichero));
     $esNuevo = !in_array($identificador, $vistos, true);
@@ -64,6 +66,12 @@ function responder(int $estado): void
     }
 }
 
+// No hay otra por omisión: en /tmp, otro usuario de la máquina podría haber puesto ya un enlace con ese nombre.
+if (!is_dir((string) getenv('RECEPTOR_CARPETA')) || !is_writable(getenv('RECEPTOR_CARPETA'))) {
+    error_log('RECEPTOR_CARPETA debe ser una carpeta en la que PHP pueda escribir');
+    responder(500);
+    exit;
+}
 $cuerpo = file_get_contents('php://input'); // los bytes tal como llegaron: se firman esos
 $identificador = $_SERVER['HTTP_WEBHOOK_ID'] ?? '';
 if (!preg_match('/^[\w.-]{1,100}$/', $identificador) || !esAutentico($cuerpo) || !esDeAhora()) {

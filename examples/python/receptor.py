@@ -62,7 +62,9 @@ def procesar():
 
 class Receptor(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 20  # segundos: quien no acaba de enviar no ocupa un hilo para siempre
+    # Segundos por lectura: quien calla no ocupa un hilo para siempre. Quien envía un byte de vez en cuando, sí, y los hilos no
+    # tienen límite: en Internet, ponga delante un proxy que reciba la petición entera antes de pasarla (nginx lo hace).
+    timeout = 20
 
     def do_POST(self):
         longitud = self.headers.get("Content-Length", "")

@@ -22,8 +22,8 @@ make_tool() {
   say "installing $name for the tests"
   rm -rf "$folder"
   (umask 022 && mkdir -p "$folder")
-  if (umask 022 && "$2" "$3" "$folder") >"$folder/log" 2>&1; then
-    cp "$3" "$folder/pins"
+  if (umask 022 && "$3" "$folder") >"$folder/log" 2>&1; then
+    printf '%s\n' "$2" >"$folder/pins"
   else
     tail -n 3 "$folder/log" >&2
     if [[ -n $4 ]]; then

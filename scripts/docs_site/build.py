@@ -1,4 +1,4 @@
-"""All of the site into a folder, which is replaced as a whole."""
+"""All of the site into a folder, which may be served at that moment: each file is replaced at once, after all were made."""
 from __future__ import annotations
 
 import fcntl
@@ -31,10 +31,26 @@ def build(root: Path, folder: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
             file.chmod(0o644)
-        for inside in (made, *(one for one in made.rglob("*") if one.is_dir())):
-            inside.chmod(0o755)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(made, folder)
+        replace(folder, made)
+
+
+def replace(folder: Path, made: Path) -> None:
+    """The files of `folder` by those of `made`, which goes: what both have is there at every moment."""
+    for old in sorted(folder.rglob("*"), reverse=True):
+        new = made / old.relative_to(folder)
+        if old.is_dir() and not old.is_symlink():
+            if not new.is_dir():
+                old.rmdir()
+        elif not new.is_file():
+            old.unlink()
+    for new in sorted([made, *made.rglob("*")]):
+        old = folder / new.relative_to(made)
+        if new.is_dir():
+            old.mkdir(exist_ok=True)
+            old.chmod(0o755)
+        else:
+            os.replace(new, old)
+    shutil.rmtree(made)
 
 
 def site(root: Path) -> dict[str, bytes]:

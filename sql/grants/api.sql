@@ -16,8 +16,7 @@ GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos,
 GRANT SELECT (id, evento, datos, estado, origen, ocurrida_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
   ON notificaciones_pendientes TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, notificacion_id, webhook_id, estado, espera, intentos, proximo_intento, ultimo_estado, ultimo_error, creada_en,
-              terminada_en, entregada_en, evento, prueba,
-              primer_inicio, primera_duracion_ms, primera_direccion, primer_estado, primeras_firmas),
+              terminada_en, entregada_en, evento, prueba),
       INSERT (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en)
   ON entregas TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, salto_ms) ON reloj_visto TO 'apientidades_api'@'localhost';

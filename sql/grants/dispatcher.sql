@@ -12,8 +12,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON notificaciones_apartadas TO 'apientidade
 GRANT SELECT,
       INSERT (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta),
       UPDATE (estado, tipo, adelantada, no_antes, intentos, paso, proximo_intento, arriendo, arriendo_hasta,
-              ultimo_estado, ultimo_error, terminada_en, entregada_en, reenviada,
-              primer_inicio, primera_duracion_ms, primera_direccion, primer_estado, primeras_firmas),
+              ultimo_estado, ultimo_error, terminada_en, entregada_en, reenviada),
       DELETE
   ON entregas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, DELETE ON intentos_entrega TO 'apientidades_dispatcher'@'localhost';

@@ -34,12 +34,29 @@ def test_a_page_has_no_barriers_in_light_dark_and_on_a_narrow_screen(browser, na
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_text_of_200_per_cent_fits(browser, name):
+def test_text_of_200_per_cent_fits_and_has_no_barriers(browser, name):
     page = browser.page(f"{DOCS}{name}.html", text=2)
     assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
     page.set_viewport_size({"width": 320, "height": 800})
     assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
     picture(page, f"{name}-320-200")
+
+
+FOCUSABLE = "[...document.querySelectorAll('a[href], [tabindex=\"0\"]')]"
+FOCUS = f"""(() => {{ const e = document.activeElement, box = e.getBoundingClientRect();
+    return [{FOCUSABLE}.indexOf(e), getComputedStyle(e).outlineStyle !== 'none' && box.bottom > 0 && box.top < innerHeight]; }})()"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_all_of_a_page_is_reached_by_keyboard_in_its_order_and_seen(browser, name):
+    page = browser.page(f"{DOCS}{name}.html")
+    reached = []
+    for _ in range(page.evaluate(f"{FOCUSABLE}.length")):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUS))
+    assert reached == [[number, True] for number in range(len(reached))]
 
 
 def test_the_first_tab_leads_past_the_list_of_pages(browser):

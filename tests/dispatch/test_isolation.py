@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from dispatch.test_poison import successes_refused
+from dispatch.test_poison import refused
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.stack import setting
@@ -230,7 +230,7 @@ def test_a_queue_of_quick_answers_shares_its_connections(entity, receiver, stack
 def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
     hook = entity.register()
     with stack.dispatcher_with(**setting(delivery_lease="60s")):  # longer than this takes on a slow machine
-        with successes_refused(stack, "TRUE"):
+        with refused(stack, "intentos_entrega", "TRUE"):
             for _ in range(10):
                 entity.notify()
             wait_until(lambda: "cannot be recorded" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
@@ -246,7 +246,7 @@ def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stac
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))
     with stack.dispatcher_with(**setting(delivery_lease="60s")):
-        with successes_refused(stack, "(@veces := COALESCE(@veces, 0) + 1) <= 15"):
+        with refused(stack, "intentos_entrega", "(@veces := COALESCE(@veces, 0) + 1) <= 15"):
             for _ in range(10):
                 entity.notify()
             receiver.wait(hook.path, 10)

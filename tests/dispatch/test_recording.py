@@ -4,7 +4,7 @@ import contextlib
 import pytest
 
 from dispatch.test_isolation import delivered
-from dispatch.test_poison import successes_refused
+from dispatch.test_poison import refused
 from fakes.receiver import Behaviour
 from support.sql import SqlError
 from support.stack import setting
@@ -187,7 +187,7 @@ def test_a_delivery_that_is_locked_keeps_no_other_of_its_webhook(entity, receive
 def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged):
     entity, other = new_entity(), new_entity()
     hook, free = entity.register(), other.register()
-    with successes_refused(stack, f"NEW.webhook_id = {hook.id}"):
+    with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
         stack.admin("queue", "pause")
         entity.notify()
         entity.notify()

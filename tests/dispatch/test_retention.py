@@ -5,7 +5,6 @@ import pytest
 
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE, Entity
-from support.attempts import ATTEMPTS
 from support.locks import in_background
 from support.sql import SqlSession, numbers
 from support.stack import Stack, setting
@@ -14,7 +13,7 @@ from support.wait import wait_until
 OLD = 6_000
 LEFT = "SELECT COUNT(*) FROM entregas WHERE terminada_en < UTC_TIMESTAMP(3) - INTERVAL 30 DAY"
 # As many attempts as counted, for every delivery.
-WITHOUT_EVIDENCE = (f"SELECT COUNT(*) FROM entregas e WHERE intentos <> (SELECT COUNT(*) FROM {ATTEMPTS} i"
+WITHOUT_EVIDENCE = ("SELECT COUNT(*) FROM entregas e WHERE intentos <> (SELECT COUNT(*) FROM intentos_entrega i"
                     " WHERE i.entrega_id = e.id)")
 
 

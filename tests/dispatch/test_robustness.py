@@ -4,7 +4,6 @@ import signal
 import time
 
 from fakes.receiver import Behaviour, Receiver
-from support.attempts import ATTEMPTS
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
 
@@ -103,7 +102,7 @@ def test_first_attempts_start_in_the_order_of_the_notifications(entity, receiver
     written = [entity.notify() for _ in range(30)]
     stack.admin("queue", "resume")
     receiver.wait(hook.path, 30)
-    query = (f"SELECT e.notificacion_id, i.inicio FROM {ATTEMPTS} i JOIN entregas e ON e.id = i.entrega_id"
+    query = (f"SELECT e.notificacion_id, i.inicio FROM intentos_entrega i JOIN entregas e ON e.id = i.entrega_id"
              f" WHERE e.webhook_id = {hook.id} AND i.numero = 1 ORDER BY e.notificacion_id")
     rows = wait_until(lambda: rows if len(rows := stack.sql(query)) == 30 else None, what="30 attempts")
     assert [int(row[0]) for row in rows] == written

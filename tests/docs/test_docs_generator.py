@@ -1,5 +1,6 @@
 """scripts/docs_site: how Markdown becomes pages, and what an author is told."""
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from docs_site.build import build  # noqa: E402
+from docs_site.build import build, site  # noqa: E402
 from docs_site.directives import code_block, expand  # noqa: E402
 from docs_site.links import Links  # noqa: E402
 from docs_site.markup import Anchors, render  # noqa: E402
@@ -134,6 +135,38 @@ def test_a_page_in_no_section_is_named(tmp_path):
     (tmp_path / "sola.md").write_text("---\ntitulo: A\ndescripcion: B\n---\nx")
     with pytest.raises(Problem, match="sola"):
         read_sections(tmp_path)
+
+
+def test_a_page_that_is_served_is_there_while_the_site_is_built(tmp_path):
+    folder, missing, done = tmp_path / "site", [], threading.Event()
+    build(ROOT, folder)
+
+    def read():
+        while not done.is_set():
+            missing.extend(name for name in ("index.html", "descargas/vectores/vectores.json") if not (folder / name).exists())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for _ in range(5):
+            build(ROOT, folder)
+    finally:
+        done.set()
+        reader.join()
+    assert missing == []
+
+
+def test_what_is_no_longer_of_the_site_goes(tmp_path):
+    folder = tmp_path / "site"
+    for file in ("antes.html", "descargas/antes/antes.py", "site.css/antes.css"):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text("antes")
+    (folder / "index.html").symlink_to("antes.html")
+    build(ROOT, folder)
+    built = {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if not file.is_dir()}
+    assert built == site(ROOT)
+    assert {file.stat().st_mode & 0o777 for file in (folder, *folder.rglob("*"))} == {0o755, 0o644}
+    assert [file.name for file in tmp_path.iterdir() if file != folder] == ["site.lock"]
 
 
 def test_a_site_that_cannot_be_built_leaves_the_one_before(tmp_path):

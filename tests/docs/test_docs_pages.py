@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from docs_site.build import site  # noqa: E402
 
 FILES = site(ROOT)
+PORTAL = "/apientidades/portal/"
 PAGES = sorted(name for name in FILES if name.endswith(".html"))
 PROMISED = ["index", "primeros-pasos", "que-llega", "verificar-la-firma", "vectores", "cambiar-el-secreto", "entregas", "diagnostico", "errores", "limites",
             "referencia", "cambios", "accesibilidad", "que-son", "datos"]
@@ -67,7 +68,7 @@ def test_a_page_runs_nothing_and_takes_nothing_from_elsewhere(name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_links_and_anchors_lead_somewhere(name):
-    served = {"/apientidades/openapi.json"}
+    served = {"/apientidades/openapi.json", PORTAL}
     for target in found_links(name):
         path, _, anchor = target.removeprefix("/apientidades/docs/").partition("#")
         if target.startswith("https://") or target in served:
@@ -93,6 +94,26 @@ def test_links_of_the_markdown_twins_lead_to_twins():
 
 def test_no_directive_is_left():
     assert not [name for name, content in FILES.items() if name.endswith((".md", ".html")) and re.search(rb"^(<p>)?@[a-z]+( |$)", content, re.M)]
+
+
+@pytest.mark.parametrize("name", ["index", "cambios", "entregas", "datos", "primeros-pasos", "accesibilidad"])
+def test_who_may_need_the_portal_is_told_of_it(name):
+    assert PORTAL in found_links(f"{name}.html")
+
+
+def test_the_accessibility_statement_says_what_was_not_checked():
+    statement = FILES["accesibilidad.md"].decode()
+    for words in ("axe-core", "lectores de pantalla", "control por voz", "otros navegadores", "personas con discapacidad", "[fecha]"):
+        assert words in statement
+
+
+@pytest.mark.parametrize("name", PROMISED + ["webhooks", "usar-la-api"])
+def test_no_command_to_copy_has_a_secret_of_ours_or_shows_that_of_its_reader(name):
+    commands = re.findall(r"```sh\n(.*?)```", FILES[f"{name}.md"].decode(), re.S)
+    assert not [command for command in commands if re.search(r"whsec_[\w+/]{8}", command)], "one that is published"
+    assert not [command for command in commands if re.search(r"(-H|--header) *['\"]Authorization|-d *'[^']*secreto", command)], "ps shows it"
+    made = re.findall(r"openssl rand -base64 24\)\" > (\S+?)\)", "".join(commands))
+    assert all(f"$(cat {file})" in "".join(commands) for file in made), "what is made is used"
 
 
 def test_the_program_that_uses_the_vectors_does(tmp_path):

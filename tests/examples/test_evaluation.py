@@ -1,13 +1,15 @@
 """examples/evaluacion: how the evaluation system writes notifications and reads what became of them, with its own rights alone."""
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import fresh_id
-from support.example_receivers import PREPARED, QUICK_JAVA, SOURCES, require
+from support.example_receivers import PREPARED, QUICK_JAVA, SOURCES, as_nobody, require
 from support.wait import wait_until
 
 if "EXAMPLES" not in os.environ:
@@ -22,20 +24,32 @@ PROGRAMS = {
 TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 
 
+@pytest.fixture
+def socket(stack):
+    """The database's, where the user nobody reaches it: the stack's folder is closed to others."""
+    with tempfile.TemporaryDirectory(prefix="apie-example-", dir=Path(stack.folder).parent) as folder:
+        who = as_nobody()
+        if who:
+            shutil.chown(folder, who["user"])
+        os.link(stack.env["DB_SOCKET"], Path(folder, "db"))
+        yield str(Path(folder, "db"))
+
+
 @pytest.fixture(params=PROGRAMS)
-def run(request, stack):
+def run(request, stack, socket):
     """Runs the example: its status and output."""
     require(request.param)
-    socket, database = stack.env["DB_SOCKET"], stack.env["DB_NAME"]
+    database = stack.env["DB_NAME"]
     environment = {
-        **os.environ, "LANG": "C.UTF-8", "JAVA_TOOL_OPTIONS": QUICK_JAVA, "EVALUACION_SOCKET": socket, "EVALUACION_BASE": database,
+        **os.environ, "LANG": "C.UTF-8", "HOME": str(Path(socket).parent), "JAVA_TOOL_OPTIONS": QUICK_JAVA,
+        "EVALUACION_SOCKET": socket, "EVALUACION_BASE": database,
         "EVALUACION_DSN": f"mysql:unix_socket={socket};dbname={database};charset=utf8mb4",
         "EVALUACION_URL": f"jdbc:mariadb://localhost/{database}?localSocket={socket}",
         "EVALUACION_CONTRASENA": Path(stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()}
 
     def run(*arguments, check=True):
         done = subprocess.run([*map(str, PROGRAMS[request.param]), *map(str, arguments)], env=environment, capture_output=True,
-                              encoding="utf-8", timeout=60)
+                              encoding="utf-8", timeout=60, cwd=Path(socket).parent, **as_nobody())
         assert not check or done.returncode == 0, done.stderr
         return done
     return run

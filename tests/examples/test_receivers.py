@@ -1,7 +1,9 @@
 """The receivers of examples/ against the real dispatcher, and against forged notifications: the same for each language."""
+import contextlib
 import importlib.util
 import os
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -126,9 +128,56 @@ def test_strange_clients_hold_up_nobody(language, stack):
         wire = receiver.client.wire(b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
         endless = receiver.client.wire(b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n")
         pool.submit(endless.send, b"x" * 10_000_000)
+        drips = [receiver.client.wire(head) for head in DRIPS for _ in range(10)]
+        done = threading.Event()
+        dripping = threading.Thread(target=drip, args=(drips, done))
+        dripping.start()
         for number in range(5):
             notification = genuine(number)
             assert receiver.post(notification.cabeceras, notification.cuerpo) == 204
         receiver.wait_processed(5, 5)
-        for stranger in [*strangers, wire, endless]:
+        done.set()
+        dripping.join()
+        for stranger in [*strangers, *drips, wire, endless]:
             stranger.close()
+
+
+# In the midst of the headers, and of the body.
+DRIPS = [b"POST /avisos HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"]
+WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # the others say in their first lines what has to be before them
+
+
+def drip(wires, done: threading.Event) -> None:
+    """A byte on each, now and then."""
+    while not done.wait(0.5):
+        for wire in wires:
+            with contextlib.suppress(OSError):
+                wire.send(b"x")
+
+
+@pytest.mark.parametrize("language", WITH_DEADLINE)
+def test_a_request_that_arrives_a_byte_at_a_time_is_ended(language, stack):
+    require(language)
+    with running(language, stack, SECRET) as receiver:
+        wires = [receiver.client.wire(head) for head in DRIPS]
+        wait_until(lambda: all([is_closed_after_a_byte(wire) for wire in wires]), 40, "the requests to be ended")
+
+
+def is_closed_after_a_byte(wire) -> bool:
+    wire.socket.settimeout(0.5)
+    try:
+        wire.send(b"x")
+        return wire.socket.recv(65536) == b""  # before that, there may be a 408
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def test_php_without_its_folder_takes_nothing_and_says_why(stack):
+    require("php")
+    for folder in ("", "/nonexistent"):
+        with running("php", stack, SECRET, folder_of_php=folder, refusal=500) as receiver:
+            notification = genuine()
+            assert receiver.post(notification.cabeceras, notification.cuerpo) == 500
+            assert "RECEPTOR_CARPETA debe ser una carpeta" in receiver.log.read_text() and receiver.processed() == []

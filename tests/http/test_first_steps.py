@@ -23,6 +23,10 @@ class Newcomer:
         self.stack, self.token, self.folder, self.port = stack, token, folder, free_port()
         page = stack.api("GET", PAGE).text
         self.blocks = [self._as_mine(block) for block in re.findall(r"```sh\n(.*?)```", page, re.S)]
+        self.typed = folder / "typed"  # the command lines of curl, which `ps` shows to every user of the machine
+        (folder / "bin").mkdir()
+        (folder / "bin/curl").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{self.typed}\nexec /usr/bin/curl "$@"\n')
+        (folder / "bin/curl").chmod(0o755)
         (folder / ".curlrc").write_text(f'cacert = "{stack.env["CA_CERT"]}"\nresolve = "{HOST}:{self.port}:127.0.0.1"\n')
 
     def _as_mine(self, block: str) -> str:
@@ -48,11 +52,11 @@ class Newcomer:
 
     @property
     def variables(self) -> str:
-        return self.block("TOKEN=").partition("\napi \"")[0]
+        return self.block("Bearer ").partition("\napi \"")[0]
 
     @property
     def environment(self) -> dict:
-        return {"HOME": str(self.folder), "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1", "LANG": "C.UTF-8"}
+        return {"HOME": str(self.folder), "PATH": f"{self.folder}/bin:/usr/bin:/bin", "PYTHONUNBUFFERED": "1", "LANG": "C.UTF-8"}
 
     @contextlib.contextmanager
     def receiver(self, *options: str):
@@ -76,9 +80,9 @@ def newcomer(new_entity, stack, tmp_path):
 
 
 def test_from_the_token_to_a_verified_notification(newcomer):
-    assert "evaluacion.abierta" in newcomer.types("TOKEN=")
+    assert "evaluacion.abierta" in newcomer.types("Bearer ")
     newcomer.types("curl -sSO")
-    newcomer.types("umask")
+    newcomer.types("openssl")
     with newcomer.receiver() as screen:
         assert newcomer.types('"secreto": "').startswith('{"id":')
         assert "encolado para 1 webhook" in newcomer.types("/webhooks/test")
@@ -86,11 +90,15 @@ def test_from_the_token_to_a_verified_notification(newcomer):
         assert re.search(r"ES UNA PRUEBA\n.*firma +correcta\n", screen(), re.S)
         assert newcomer.types("webhook-signature") == "401\n"
         wait_until(lambda: "RECHAZADO" in screen(), what="the forged one on the screen")
+    for name in (".apie-token", "secreto"):
+        assert (newcomer.folder / name).stat().st_mode & 0o777 == 0o600
+    typed = newcomer.typed.read_text()
+    assert "/webhooks" in typed and newcomer.token not in typed and (newcomer.folder / "secreto").read_text().strip() not in typed
 
 
 def test_what_fails_comes_again_and_is_told(newcomer):
     newcomer.types("curl -sSO")
-    newcomer.types("umask")
+    newcomer.types("openssl")
     with newcomer.receiver("--fallar", "500") as screen:
         id = re.match(r'\{"id":(\d+),', newcomer.types('"secreto": "')).group(1)
         newcomer.types("/webhooks/test")

@@ -70,26 +70,6 @@ BOOST_AUTO_TEST_CASE(durations_are_of_what_was_received_and_the_other_attempts_f
   BOOST_CHECK_EQUAL(found.failed_attempts, 30U);
 }
 
-BOOST_AUTO_TEST_CASE(a_first_attempt_counts_once_whatever_followed) {
-  add_deliveries(4, "entregada", 0);
-  session.update(
-      "UPDATE entregas SET intentos = 1, primer_inicio = creada_en, primera_duracion_ms = 10, primer_estado "
-      "= 204");
-  const auto one = "(SELECT MIN(id) AS id FROM entregas)";
-  for (const int number : {2, 3}) {
-    session.update(
-        std::string("INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http)"
-                    " SELECT id, ?, UTC_TIMESTAMP(3), 20, ? FROM ") +
-            one + " e",
-        number, number == 2 ? 500 : 200);
-  }
-  session.update(std::string("UPDATE entregas SET intentos = 3 WHERE id = (SELECT id FROM ") + one + " e)");
-  const auto found = day();
-  BOOST_CHECK_EQUAL(found.failed_attempts, 1U);
-  BOOST_CHECK_EQUAL(found.median_ms.value(), 10);
-  BOOST_CHECK_EQUAL(found.percentile95_ms.value(), 20);
-}
-
 BOOST_AUTO_TEST_CASE(of_what_was_tried_again_and_again_so_many_attempts_are_looked_at) {
   add_deliveries(1, "entregada", 0);
   session.update(

@@ -4,7 +4,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from support.actors import BASE, Entity
-from support.attempts import ATTEMPTS
 from support.stack import EVENTS
 from support.wait import wait_until
 
@@ -51,7 +50,7 @@ class Campaign:
 
     def attempts(self) -> dict:
         """name -> the evidence of its deliveries, in order."""
-        tables = f"entregas e JOIN {ATTEMPTS} i ON i.entrega_id = e.id"
+        tables = "entregas e JOIN intentos_entrega i ON i.entrega_id = e.id"
         return {name: [Evidence(int(ms), None if status == "NULL" else int(status), error) for ms, status, error in rows]
                 for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables, "e.id, i.numero").items()}
 

@@ -1,6 +1,7 @@
 """The receivers of examples/, each started as its first lines say, with what `./dev test --examples` has prepared for it."""
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -20,8 +21,30 @@ from support.stack import ROOT
 from support.wait import wait_until
 from support.wire import Client
 
+
+def open_to_all(path: Path) -> bool:
+    return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)
+
+
+def readable(folder: Path) -> Path:
+    """What the user nobody can read: the folder, or a copy of it where the checkout is closed to others."""
+    if os.geteuid() != 0 or open_to_all(folder) or not folder.exists():
+        return folder
+    copy = Path(tempfile.mkdtemp(prefix="apie-examples-", dir="/tmp"))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy.chmod(0o755)
+    return Path(shutil.copytree(folder, copy / folder.name, symlinks=True))
+
+
+def as_nobody() -> dict:
+    """For Popen: what others have written is not run as root."""
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+
 SOURCES = ROOT / "examples"
 PREPARED = Path(os.environ.get("EXAMPLES", ROOT / "build" / "examples"))
+if "EXAMPLES" in os.environ:
+    SOURCES, PREPARED = readable(SOURCES), readable(PREPARED)
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for programs that live for seconds
 LINE = re.compile(r"procesado (\S+) (\S+) (\{.*\})$")
 COMMANDS = {  # by the port
@@ -54,17 +77,6 @@ def require(language: str) -> None:
         (pytest.fail if os.environ.get("EXAMPLES_REQUIRED") else pytest.skip)(reason)
 
 
-def open_to_all(path: Path) -> bool:
-    return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)
-
-
-def as_nobody() -> dict:
-    """For Popen: where we are root, unless the checkout is closed to others."""
-    if os.geteuid() == 0 and open_to_all(PREPARED) and open_to_all(SOURCES):
-        return {"user": "nobody", "group": "nogroup", "extra_groups": []}
-    return {}
-
-
 class ExampleReceiver:
     def __init__(self, port: int, ca: str, log: Path):
         self.port, self.log = port, log
@@ -94,8 +106,8 @@ def lasting_port() -> int:
 
 
 @contextlib.contextmanager
-def running(language: str, stack, secret: str, previous: str | None = None):
-    """An ExampleReceiver that knows these secrets, once it answers."""
+def running(language: str, stack, secret: str, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401):
+    """An ExampleReceiver that knows these secrets, once it answers what is unsigned with `refusal`."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -105,7 +117,8 @@ def running(language: str, stack, secret: str, previous: str | None = None):
         port = lasting_port()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RECEPTOR_", "LC_"))}
         environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_SECRETO": secret,
-                        "RECEPTOR_CARPETA": name, "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": f"{PREPARED}/javascript/node_modules",
+                        "RECEPTOR_CARPETA": name if folder_of_php is None else folder_of_php, "LANG": "C.UTF-8", "HOME": name,
+                        "NODE_PATH": f"{PREPARED}/javascript/node_modules",
                         "PHP_CLI_SERVER_WORKERS": "4", "JAVA_TOOL_OPTIONS": QUICK_JAVA}
         if previous is not None:
             environment["RECEPTOR_SECRETO_ANTERIOR"] = previous
@@ -117,15 +130,15 @@ def running(language: str, stack, secret: str, previous: str | None = None):
         if language == "php":
             port = closing.enter_context(own_nginx(PROXY.format(certificate=certificate, key=key, port=port)))
         receiver = ExampleReceiver(port, stack.env["CA_CERT"], log)
-        wait_until(lambda: process.poll() is not None or answers(receiver), 60, f"the receiver in {language} to answer")
+        wait_until(lambda: process.poll() is not None or answers(receiver, refusal), 60, f"the receiver in {language} to answer")
         assert process.poll() is None, log.read_text()
         yield receiver
 
 
-def answers(receiver: ExampleReceiver) -> bool:
+def answers(receiver: ExampleReceiver, refusal: int) -> bool:
     """An unsigned notification is refused, by the receiver itself."""
     with contextlib.suppress(OSError):
-        return receiver.post({}, "{}") == 401
+        return receiver.post({}, "{}") == refusal
     return False
 
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from fakes import verify
 from fakes.receiver import Request
 from support.actors import Webhook
-from support.attempts import ATTEMPTS
 
-DELIVERIES = f"""
+DELIVERIES = """
 SELECT e.id, e.notificacion_id, e.webhook_id, e.estado, e.terminada_en IS NOT NULL,
   e.arriendo IS NULL AND e.arriendo_hasta IS NULL, e.intentos, e.paso, COUNT(i.numero), COALESCE(MAX(i.numero), 0),
   COALESCE(SUM(i.error <> ''), 0), COALESCE(SUM(i.error <> '' AND i.tipo <> 'programado'), 0),
   COALESCE(SUM(i.error = '' AND i.estado_http = 200), 0)
-FROM entregas e LEFT JOIN {ATTEMPTS} i ON i.entrega_id = e.id GROUP BY e.id"""
+FROM entregas e LEFT JOIN intentos_entrega i ON i.entrega_id = e.id GROUP BY e.id"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Delivery:
     free: int  # of any lease
     attempts: int
     step: int
-    evidence: int  # attempts on record
+    evidence: int  # rows of intentos_entrega
     last_number: int
     failures: int
     early_failures: int  # of them, of attempts ahead of the schedule

@@ -7,17 +7,22 @@ use std::env;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::{mpsc, Arc, Mutex};
+use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::body::{to_bytes, Body};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::Router;
 use axum_server::tls_rustls::RustlsConfig;
+use hyper_util::rt::TokioTimer;
 use serde_json::Value;
 use standardwebhooks::Webhook;
 
 const MAXIMO: usize = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
 const RECORDADOS: usize = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
+
+// Para recibir las cabeceras, y otro tanto el cuerpo: quien envía poco a poco no ocupa una conexión para siempre.
+const PLAZO: Duration = Duration::from_secs(20);
 
 struct Receptor {
     verificadores: Vec<Webhook>,
@@ -78,8 +83,13 @@ fn procesar(pendientes: mpsc::Receiver<(String, Value)>) {
 async fn atender(
     State(receptor): State<Arc<Receptor>>,
     cabeceras: HeaderMap,
-    cuerpo: Bytes,
+    cuerpo: Body,
 ) -> StatusCode {
+    let cuerpo = match tokio::time::timeout(PLAZO, to_bytes(cuerpo, MAXIMO)).await {
+        Ok(Ok(cuerpo)) => cuerpo,
+        Ok(Err(_)) => return StatusCode::PAYLOAD_TOO_LARGE,
+        Err(_) => return StatusCode::REQUEST_TIMEOUT,
+    };
     if !receptor.es_autentico(&cuerpo, &cabeceras) {
         return StatusCode::UNAUTHORIZED;
     }
@@ -110,18 +120,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
         vistos: Mutex::default(),
         pendientes,
     });
-    let rutas = Router::new()
-        .fallback(atender)
-        .layer(DefaultBodyLimit::max(MAXIMO))
-        .with_state(receptor);
+    let rutas = Router::new().fallback(atender).with_state(receptor);
     let tls = RustlsConfig::from_pem_file(env::var("RECEPTOR_CERT")?, env::var("RECEPTOR_CLAVE")?)
         .await?;
     let puerto = env::var("RECEPTOR_PUERTO")
         .unwrap_or("8443".into())
         .parse()?;
     println!("escuchando en el puerto {puerto}");
-    axum_server::bind_rustls(SocketAddr::from(([0, 0, 0, 0], puerto)), tls)
-        .serve(rutas.into_make_service())
-        .await?;
+    let direccion = SocketAddr::from(([0, 0, 0, 0], puerto));
+    let mut servidor = axum_server::bind_rustls(direccion, tls).http1_only();
+    servidor
+        .http_builder()
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PLAZO);
+    servidor.serve(rutas.into_make_service()).await?;
     Ok(())
 }

@@ -32,7 +32,7 @@ constexpr std::string_view outages_since = R"sql(
 /// Once, at the start of a dispatcher. The address is that of the last attempt of the webhook's last
 /// delivery: of a receiver that answered, nearly always the one that did.
 constexpr std::string_view answering_webhooks = R"sql(
-  SELECT w.url, w.entidad_id, IF(i.numero IS NULL, e.primera_direccion, i.direccion) AS direccion,
+  SELECT w.url, w.entidad_id, i.direccion,
     TIMESTAMPDIFF(MICROSECOND, x.ultima_ejecucion, UTC_TIMESTAMP(3)) DIV 1000 AS hace_ms
   FROM (SELECT webhook_id, ultima_ejecucion FROM webhook_ejecuciones
         WHERE ultimo_estado IS NOT NULL AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
@@ -40,8 +40,8 @@ constexpr std::string_view answering_webhooks = R"sql(
   JOIN webhooks w ON w.id = x.webhook_id AND w.plaza IS NOT NULL
   JOIN entregas e ON e.id = (SELECT d.id FROM entregas d FORCE INDEX (entregas_de_webhook)
                              WHERE d.webhook_id = x.webhook_id AND d.intentos > 0 ORDER BY d.id DESC LIMIT 1)
-  LEFT JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
-  WHERE IF(i.numero IS NULL, e.primera_direccion, i.direccion) IS NOT NULL)sql";
+  JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
+  WHERE i.direccion IS NOT NULL)sql";
 
 constexpr int no_right_to_table = 1142;
 

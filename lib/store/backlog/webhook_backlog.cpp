@@ -33,11 +33,9 @@ constexpr std::string_view first_later = R"sql(
   SELECT CAST(proximo_intento AS CHAR) AS intento FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento > ? ORDER BY proximo_intento LIMIT 1)sql";
 constexpr std::string_view latest_durations = R"sql(
-  SELECT COALESCE(i.duracion_ms, e.primera_duracion_ms) AS duracion_ms
+  SELECT i.duracion_ms
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook) WHERE webhook_id = ? ORDER BY id DESC LIMIT ?) v
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
-  LEFT JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = v.id
-  WHERE i.numero IS NOT NULL OR e.primer_inicio IS NOT NULL LIMIT ?)sql";
+  STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = v.id LIMIT ?)sql";
 constexpr std::string_view in_flight = R"sql(
   SELECT e.webhook_id, w.url FROM entregas e FORCE INDEX (entregas_arriendos_vencidos)
   STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = e.webhook_id

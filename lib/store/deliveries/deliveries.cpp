@@ -1,7 +1,6 @@
 #include "store/deliveries/deliveries.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "store/session/batches.hpp"
 #include "store/webhooks/webhooks.hpp"
@@ -29,17 +28,14 @@ constexpr std::string_view delivery_by_id = R"sql(
   FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.id = ?)sql";
 
-/// The newest first. A first attempt that succeeded stands in the delivery's own row.
+constexpr std::string_view attempts_of_delivery = R"sql(
+  SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error,
+    firmas
+  FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero)sql";
 constexpr std::string_view newest_attempts = R"sql(
-  (SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error,
-     firmas
-   FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero DESC LIMIT ?)
-  UNION ALL
-  (SELECT 1, 'programado', NULL, CAST(primer_inicio AS CHAR), primera_duracion_ms, primera_direccion, primer_estado,
-     '', primeras_firmas
-   FROM entregas WHERE id = ? AND primer_inicio IS NOT NULL)
-  ORDER BY numero DESC LIMIT ?)sql";
-constexpr unsigned all_attempts = std::numeric_limits<unsigned>::max();
+  SELECT numero, tipo, sondeos, CAST(inicio AS CHAR) AS inicio, duracion_ms, direccion, estado_http, error,
+    firmas
+  FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero DESC LIMIT ?)sql";
 
 constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
@@ -115,13 +111,14 @@ std::optional<Delivery> find_delivery(Session& session, DeliveryId id) {
 }
 
 std::vector<Attempt> list_attempts(Session& session, DeliveryId id) {
-  return list_newest_attempts(session, id, all_attempts);
+  std::vector<Attempt> result;
+  for (const auto& row : session.query(attempts_of_delivery, id)) result.push_back(read_attempt(row));
+  return result;
 }
 
 std::vector<Attempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit) {
   std::vector<Attempt> result;
-  for (const auto& row : session.query(newest_attempts, id, limit, id, limit))
-    result.push_back(read_attempt(row));
+  for (const auto& row : session.query(newest_attempts, id, limit)) result.push_back(read_attempt(row));
   std::ranges::reverse(result);
   return result;
 }

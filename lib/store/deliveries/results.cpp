@@ -26,17 +26,11 @@ constexpr platform::Milliseconds long_wait{500};  // for a lock: MySQL's least i
 constexpr std::string_view set_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
-    status INT PATH '$[2]', started BIGINT PATH '$[3]', duration BIGINT PATH '$[4]', address VARCHAR(45) PATH '$[5]',
-    signatures INT PATH '$[6]')) j
+    status INT PATH '$[2]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,
     e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3),
-    e.entregada_en = COALESCE(e.entregada_en, UTC_TIMESTAMP(3)),
-    e.primer_inicio = COALESCE('1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, e.primer_inicio),
-    e.primera_duracion_ms = COALESCE(j.duration, e.primera_duracion_ms),
-    e.primera_direccion = COALESCE(j.address, e.primera_direccion),
-    e.primer_estado = IF(j.started IS NULL, e.primer_estado, j.status),
-    e.primeras_firmas = COALESCE(j.signatures, e.primeras_firmas)
+    e.entregada_en = COALESCE(e.entregada_en, UTC_TIMESTAMP(3))
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
 /// A replay that fails does not undo a delivery.
@@ -160,23 +154,10 @@ bool is_failed_probe(const DeliveryResult& s) {
   return was_attempted(s) && !is_delivered(s) && s.kind == delivery::AttemptKind::probe;
 }
 
-/// Its evidence stands in the delivery's own row.
-bool is_first_success(const DeliveryResult& s) {
-  return is_delivered(s) && was_attempted(s) && s.attempts == 0 && !s.replay &&
-         s.kind == delivery::AttemptKind::scheduled;
-}
-
-/// Most of most batches: one statement, with the evidence.
+/// Most of most batches: little to say, so said in little.
 std::uint64_t update_delivered(Session& session, const Batch& batch) {
   const auto rows = rows_of(batch, is_delivered, [](const DeliveryResult& s) {
-    json::Array row{s.id, std::to_string(s.lease), s.status};
-    if (is_first_success(s)) {
-      row.emplace_back(std::int64_t{s.started.time_since_epoch().count()});
-      row.emplace_back(std::int64_t{s.duration.count()});
-      row.emplace_back(s.address);
-      row.emplace_back(static_cast<std::int64_t>(s.signatures));
-    }
-    return row;
+    return json::Array{s.id, std::to_string(s.lease), s.status};
   });
   if (rows.empty()) return 0;
   return session.update(set_delivered, json::dump(rows));
@@ -227,9 +208,7 @@ json::Value attempt_row(const DeliveryResult& s) {
 
 void insert_attempts(Session& session, const Batch& batch) {
   const auto others = rows_of(
-      batch,
-      [](const DeliveryResult& s) { return was_attempted(s) && !is_failed_probe(s) && !is_first_success(s); },
-      attempt_row);
+      batch, [](const DeliveryResult& s) { return was_attempted(s) && !is_failed_probe(s); }, attempt_row);
   if (!others.empty()) session.update(add_attempts, json::dump(others));
   const auto probes = rows_of(batch, is_failed_probe, attempt_row);
   if (probes.empty()) return;

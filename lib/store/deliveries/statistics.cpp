@@ -28,18 +28,17 @@ constexpr std::string_view count_by_state = R"sql(
         LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY)
           ON n.id = IF(e.prueba IS NULL, e.notificacion_id, NULL)
         WHERE e.webhook_id = ? ORDER BY e.id DESC LIMIT ?) v)sql";
-/// A first attempt that succeeded stands in the delivery's own row, which comes beside its second, if any.
 constexpr std::string_view durations_of_received = R"sql(
-  SELECT a.primera, IF(a.estado_http BETWEEN 200 AND 299, a.duracion_ms, NULL) AS otra
-  FROM (SELECT IF(COALESCE(i.numero, 2) = 2, e.primera_duracion_ms, NULL) AS primera, i.duracion_ms, i.estado_http
+  SELECT a.duracion_ms
+  FROM (SELECT i.duracion_ms, i.estado_http
         FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
               WHERE webhook_id = ? ORDER BY id DESC LIMIT ?) v
         STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
         LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY)
           ON n.id = IF(e.prueba IS NULL, e.notificacion_id, NULL)
-        LEFT JOIN intentos_entrega i FORCE INDEX (PRIMARY)
-          ON i.entrega_id = IF(e.primer_inicio IS NULL OR e.intentos > 1, e.id, NULL)
-        WHERE NOT COALESCE(e.prueba, n.origen = 'prueba') AND e.creada_en >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND LIMIT ?) a)sql";
+        STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = e.id
+        WHERE NOT COALESCE(e.prueba, n.origen = 'prueba') AND e.creada_en >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND LIMIT ?) a
+  WHERE a.estado_http BETWEEN 200 AND 299)sql";
 
 /// The nearest rank; of values in ascending order.
 std::optional<std::int64_t> percentile(const std::vector<std::int64_t>& values, double share) {
@@ -55,12 +54,8 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
   const auto counted = session.query(count_by_state, seconds, seconds, webhook, looked_at);
   const auto& row = counted.at(0);
   std::vector<std::int64_t> durations;
-  for (const auto& attempt :
-       session.query(durations_of_received, webhook, looked_at, seconds, most_attempts)) {
-    for (const auto* column : {"primera", "otra"}) {
-      if (const auto duration = attempt.optional_integer(column)) durations.push_back(*duration);
-    }
-  }
+  for (const auto& attempt : session.query(durations_of_received, webhook, looked_at, seconds, most_attempts))
+    durations.push_back(attempt.integer("duracion_ms"));
   std::ranges::sort(durations);
   // Both were asked one after the other: an attempt may have ended in between.
   const auto attempts = row.unsigned_integer("intentos");
