@@ -52,6 +52,20 @@ def test_everything_that_the_log_has_of_it(browser, entity, failure, expect):
     picture(page, "entrega")
 
 
+def test_what_leads_out_of_the_portal_leaves_it_open(browser, entity, failure, expect):
+    page = open_portal(browser, entity.token, place(failure))
+    for name in ("Todos los errores", "Documentación", "Accesibilidad"):
+        link = page.get_by_role("link", name=f"{name} (se abre en otra pestaña)")
+        expect(link).to_have_attribute("rel", "noopener noreferrer")
+        with page.context.expect_page() as opened:
+            link.click()
+        opened.value.wait_for_load_state("domcontentloaded")
+        assert "/apientidades/docs/" in opened.value.url and opened.value.evaluate("opener") is None
+        opened.value.close()
+    expect(page.get_by_role("heading", name="Datos")).to_be_visible()
+    assert page.locator("a:not([href^='#']):not([target=_blank])").count() == 0
+
+
 def test_data_is_text_with_all_its_digits(browser, entity, failure, expect):
     page = open_portal(browser, entity.token, place(failure), width=320, text=2)
     body = page.get_by_label("Cuerpo de la notificación")
@@ -96,6 +110,36 @@ def test_a_replay_that_fails_too(browser, entity, failure, expect):
     page.get_by_role("button", name="Reenviar").click()
     expect(page.locator("#reenvio")).to_contain_text("El reenvío también ha fallado")
     expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text("fallido (500)")
+    expect(page.get_by_role("button", name="Reenviar")).not_to_have_attribute("aria-disabled", "true")
+
+
+def test_the_delivery_ends_before_its_replay_is_known_to(browser, entity, failure, expect):
+    """The two are asked for apart: whichever is told of first, the button comes back."""
+    page = open_portal(browser, entity.token, place(failure))
+    going = {"entregadas": 0, "fallidas": 0, "reenviadas": 1, "estado": "terminado"}
+    answer(page, "GET", f"webhooks/{failure[0].id}/reenvios/*", 200, going)
+    button = page.get_by_role("button", name="Reenviar")
+    button.click()
+    expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text(re.compile(r"Reenvío \d: fallido \(500\)"))
+    expect(page.locator(".state").first).to_contain_text("Fallida")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    answer(page, "GET", f"webhooks/{failure[0].id}/reenvios/*", 200, going | {"fallidas": 1})
+    expect(page.locator("#reenvio")).to_contain_text("El reenvío también ha fallado")
+    expect(button).not_to_have_attribute("aria-disabled", "true")
+
+
+def test_a_refusal_after_the_button_was_drawn_anew(browser, entity, failure, expect):
+    page = open_portal(browser, entity.token, place(failure))
+    expect(page.get_by_role("button", name="Reenviar")).to_be_visible()
+    held = []
+    page.route(f"**/entregas/{failure[1]}/reenvio", lambda route: held.append(route))
+    page.get_by_role("button", name="Reenviar").click()
+    answer(page, "GET", f"webhooks/{failure[0].id}/entregas/{failure[1]}", 200, shown(entity, failure) | {"intentos": 9})
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # asks at once
+    expect(page.get_by_role("heading", name="Intentos (9)")).to_be_visible()
+    expect(page.get_by_role("button", name="Pidiendo el reenvío…")).to_have_attribute("aria-disabled", "true")
+    held[0].fulfill(status=500, json={"message": "Respuesta 500 de la prueba"})
+    expect(page.get_by_role("alert")).to_contain_text("Error del servicio")
     expect(page.get_by_role("button", name="Reenviar")).not_to_have_attribute("aria-disabled", "true")
 
 

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, focused, picture, tab_to
 from support.portal import PORTAL, answer, enter, open_portal
 
@@ -71,17 +72,114 @@ def test_the_place_one_wanted_is_where_one_arrives(browser, entity, expect):
     expect(page.get_by_role("navigation")).to_be_hidden()
 
 
-def test_an_address_that_leads_nowhere(browser, entity, expect):
-    page = open_portal(browser, entity.token, "#/nada")
+@pytest.mark.parametrize("how", [dict(), dict(dark=True), dict(width=320, text=2)])
+def test_an_address_that_leads_nowhere(browser, entity, expect, how):
+    page = open_portal(browser, entity.token, "#/nada", **how)
     expect(page.get_by_role("heading", name="Esta página no existe")).to_be_visible()
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
 
 
 def test_a_token_that_only_reads_is_told_apart_and_changes_nothing(browser, entity, expect):
     page = open_portal(browser, entity.issue_token("--read-only"))
     expect(page.get_by_text(READS)).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Resumen", "Entregas"])
     assert_no_barriers(page)
     whole = open_portal(browser, entity.token)
     expect(whole.get_by_text(READS)).to_be_hidden()
+
+
+@pytest.mark.parametrize("status, told", [(429, "Demasiadas peticiones"), (503, "no está disponible"), (500, "Error del servicio"), (404, "si el token permite cambiar"),
+                                         (200, "si el token permite cambiar"), (None, "Sin conexión")])
+def test_what_a_token_may_do_is_never_guessed(browser, entity, expect, status, told):
+    page = open_portal(browser)
+    if status:
+        answer(page, "PATCH", "webhooks/0", status, times=1)
+    else:
+        page.route("**/webhooks/0", lambda route: route.abort(), times=1)
+    page.get_by_label("Token de acceso").fill(entity.issue_token("--read-only"))
+    page.get_by_role("button", name="Entrar").click()
+    expect(page.get_by_role("alert")).to_contain_text(told)
+    expect(page.get_by_role("button", name="Salir")).to_be_hidden()
+    page.get_by_role("alert").get_by_role("button", name="Reintentar").click()
+    expect(page.get_by_text(READS)).to_be_visible()
+
+
+@pytest.mark.parametrize("place, method, path, steps", [
+    ("#/webhooks/{id}", "PATCH", "webhooks/{id}", ["Pausar", "Pausar"]), ("#/probar", "POST", "webhooks/test", ["Enviar la prueba"]),
+    ("#/webhooks/{id}/diagnostico", "POST", "webhooks/{id}/diagnostico", ["Diagnosticar"])])
+def test_any_change_that_is_forbidden_makes_it_read_only(browser, entity, expect, place, method, path, steps):
+    id = entity.register().id
+    page = open_portal(browser, entity.token, place.format(id=id))
+    expect(page.get_by_role("navigation").get_by_role("link", name="Probar")).to_be_visible()
+    answer(page, method, path.format(id=id), 403, {"message": "El token de acceso es de solo lectura: no permite cambiar nada"})
+    for name in steps:
+        page.get_by_role("button", name=name).last.click()
+    expect(page.get_by_text(READS)).to_be_visible()
+    expect(page.locator("#menu a", has_text="Probar")).to_be_hidden()
+    expect(page.locator("#menu a", has_text="Entregas")).to_have_count(1)
+
+
+REGISTER = "Dirección que recibirá los avisos"
+
+
+def register(page, url: str) -> None:
+    page.get_by_label(REGISTER).fill(url)
+    page.get_by_label("He guardado el secreto").check()
+    page.get_by_role("button", name="Registrar").click()
+
+
+def go_on_with(page, token: str) -> None:
+    dialog = page.get_by_role("dialog", name="Hace falta otro token")
+    dialog.get_by_label("Token de acceso").fill(token)
+    dialog.get_by_role("button", name="Seguir").click()
+    dialog.wait_for(state="detached")
+
+
+@pytest.mark.parametrize("own, others", [(1, 1), (0, 1), (1, 0)])
+def test_nothing_is_repeated_in_another_entity(browser, entity, new_entity, expect, own, others):
+    other = new_entity()
+    for one, number in ((entity, own), (other, others)):
+        for _ in range(number):
+            one.register()
+    page = open_portal(browser, entity.token, "#/webhooks/nuevo")
+    answer(page, "POST", "webhooks", 401, times=1)
+    register(page, "https://203.0.113.9/de-la-primera")
+    go_on_with(page, other.token)
+    expect(page.get_by_role("heading", name="Resumen")).to_be_visible()
+    expect(page.locator("#hecho")).to_contain_text("el token de otra entidad")
+    assert_no_barriers(page)
+    assert len(other.api("GET", BASE).json()) == others and len(entity.api("GET", BASE).json()) == own
+
+
+def test_what_is_registered_here_is_of_the_same_entity(browser, entity, receiver, expect):
+    """There was none when one entered."""
+    page = open_portal(browser, entity.token, "#/webhooks/nuevo")
+    register(page, f"https://nuevo.receptor.test:{receiver.port}/uno")
+    expect(page.get_by_role("heading", name="Webhook registrado")).to_be_visible()
+    answer(page, "GET", "webhooks", 401, times=1)
+    page.evaluate("location.hash = '#/entregas'")
+    go_on_with(page, entity.issue_token())
+    expect(page.get_by_text("A este webhook no se le ha enviado nada todavía.")).to_be_visible()
+
+
+def test_nothing_is_repeated_once_one_has_left(browser, entity, expect):
+    hook = entity.register()
+    page = open_portal(browser, entity.token, f"#/webhooks/{hook.id}")
+    held = []
+    page.route(f"**/webhooks/{hook.id}", lambda route: held.append(route) if route.request.method == "PATCH" else route.fallback())
+    page.get_by_role("button", name="Pausar").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pausar").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Pausar")).to_have_attribute("aria-disabled", "true")
+    page.evaluate("document.getElementById('salir').click()")
+    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()
+    enter(page, entity.token)
+    with page.expect_event("response", lambda response: response.request.method == "PATCH" and response.status == 401):
+        held[0].fulfill(status=401, json={"message": "Respuesta 401 de la prueba"})
+    page.get_by_role("link", name="Entregas", exact=True).click()
+    expect(page.get_by_role("heading", name="Entregas")).to_be_visible()
+    assert len(held) == 1 and page.get_by_role("dialog").count() == 0
+    assert entity.api("GET", f"{BASE}/{hook.id}").json()["activo"] is True
 
 
 @pytest.mark.parametrize("status, headers, told", [

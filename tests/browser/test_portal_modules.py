@@ -56,6 +56,11 @@ def test_and_shown_again(call):
     assert call("time", "span", 7_200_000) == "2 horas" and call("time", "span", 90_000) == "2 minutos" and call("time", "span", 0) == "0 segundos"
 
 
+@pytest.mark.parametrize("iso, words", [("2026-11-20T10:00:06Z", "10:00:06 UTC"), ("2026-11-20T23:30:06Z", "2026-11-20 23:30:06 UTC"), ("2026-07-20T21:59:59Z", "21:59:59 UTC")])
+def test_utc_has_its_date_where_it_is_another_day(call, iso, words):
+    assert call("time", "utcBeside", iso) == words
+
+
 # {} of a cause is what docs/receivers.md writes for any value.
 def texts_of_receivers() -> list[str]:
     rows = re.findall(r"^\| [^|]+ \| ([A-Z][^|]+) \|$", (ROOT / "docs/receivers.md").read_text(), re.M)
@@ -72,6 +77,32 @@ def test_every_text_of_a_failure_has_a_remedy(call):
     assert call("remedies", "remedyOf", "otra cosa")["cause"] == "otra cosa"
     for status in (400, 401, 404, 405, 413, 415, 418, 429, 500, 503):
         assert str(status) in call("remedies", "causeOf", f"El receptor respondió {status}: se espera un 2xx")
+
+
+STATUSES = {"401 o 403": (401, 403), "404": (404,), "405": (405,), "413": (413,), "415": (415,), "429": (429,), "5xx": (500, 503), "otro": (400, 418)}
+
+
+def remedies_of_the_page() -> list[tuple[str, str]]:
+    """[text of a failure, what to do], as web/docs/errores.md has them, without markup."""
+    section = re.search(r"^## Por qué no llegó un aviso$(.*?)^## ", (ROOT / "web/docs/errores.md").read_text(), re.M | re.S)[1]
+    plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", section).replace("`", "")
+    filled = re.sub(r"\{estado\}(?= \()", "302", plain).replace("{tiempo}", "5s").replace("{puerto}", "25")
+    return [row for row in re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", filled, re.M) if row[0] != "ultimoError"]
+
+
+def test_the_portal_and_the_page_of_errors_say_the_same_remedies(call):
+    told = set()
+    rows = remedies_of_the_page()
+    assert len(rows) >= 25
+    for text, cell in rows:
+        several = [(f"Con {name}, ", status) for name, some in STATUSES.items() for status in some] if "{estado}" in text else [("", "")]
+        for before, status in several:
+            remedy = call("remedies", "remedyOf", text.replace("{estado}", str(status)))["remedy"]
+            told.add(remedy)
+            place = f" {cell}. ".casefold().find(f" {before}{remedy} ".casefold())
+            assert place == 0 or before and place > 0, f"{text} {status}: {remedy!r} is not how the page begins: {cell!r}"
+    known = re.findall(r'remedy: "([^"]+)"', (ROOT / "web/portal/js/remedies.js").read_text())
+    assert set(known) - told == {"Revise su receptor con ese mensaje."}
 
 
 WEBHOOK = {"activo": True, "motivo": None, "fallaDesde": None, "desactivacion": None, "ultimaEjecucion": "2026-11-25T09:32:00Z", "ultimoError": ""}

@@ -6,7 +6,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
-from support.portal import answer, enter, open_portal
+from support.portal import PORTAL, answer, enter, open_portal
 from support.wait import wait_until
 
 LONG = "/" + "ruta-larga-" * 150
@@ -44,6 +44,17 @@ def test_how_each_webhook_is(browser, life, entity, expect):
     assert_no_barriers(page)
     assert_no_sideways_scrolling(page)
     picture(page, "resumen")
+
+
+def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
+    """Where there are more than the API looks at."""
+    hook = entity.register()
+    page = browser.page(PORTAL)
+    counts = {"ventana": "7d", "entregadas": 2000, "fallidas": 0, "pendientes": 0, "retenidas": 0, "intentosFallidos": 0, "p50Ms": 3, "p95Ms": 9, "exacto": False}
+    answer(page, "GET", f"webhooks/{hook.id}/estadisticas?*", 200, counts)
+    enter(page, entity.token)
+    figures = page.locator(".figures dd")
+    expect(figures).to_have_text(["al menos 2.000", "ninguna de las 2.000 más recientes", "ninguna de las 2.000 más recientes", "3 ms"])
 
 
 @pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2, dark=True), dict(width=760, dark=True)])

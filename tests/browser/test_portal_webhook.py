@@ -42,6 +42,14 @@ def test_how_it_is(browser, entity, expect):
     picture(page, "webhook")
 
 
+@pytest.mark.parametrize("rest, heading", [("", "Webhook"), ("/editar", "Editar el webhook"), ("/secreto", "Secreto")])
+@pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
+def test_it_is_read_in_every_way(browser, entity, rest, heading, how):
+    page = at(browser, entity, place(entity.register(), rest), heading, **how)
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+
+
 @pytest.mark.parametrize("members, told", [
     ({"activo": False, "motivo": "operador"}, "solo él puede reactivarlo"), ({"activo": False, "motivo": "http_410"}, "respondió 410"),
     ({"activo": False, "motivo": "fallos"}, "durante días"), ({"activo": False, "motivo": "entidad"}, "por decisión de su entidad"),

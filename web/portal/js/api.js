@@ -31,10 +31,13 @@ const OWN_WORDS = {
  * @param {object} means
  * @param {() => string} means.token
  * @param {(message: string) => Promise<boolean>} means.askForToken shows that the token is no longer good; true once there is another
+ * @param {() => number} [means.session] another number once another person has entered, or the session has ended
+ * @param {(webhooks: {id: number}[]) => void} [means.onWebhooks] what there is, or has been registered
  * @param {(headers: Headers) => void} [means.onHeaders]
+ * @param {() => void} [means.onForbidden] the token in use may not change anything
  * @param {typeof fetch} [means.fetch]
  */
-export function createApi({ token, askForToken, onHeaders = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {
+export function createApi({ token, askForToken, session = () => 0, onWebhooks = () => {}, onHeaders = () => {}, onForbidden = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {
   /**
    * @param {string} method
    * @param {string} path below /apientidades/v1
@@ -48,13 +51,17 @@ export function createApi({ token, askForToken, onHeaders = () => {}, fetch = gl
    * @returns {Promise<Answer>}
    */
   async function request(method, path, how = {}) {
+    const begun = session();
     for (;;) {
       const used = token();
       const answer = await send(fetch, method, path, how, used);
       if (answer.headers) onHeaders(answer.headers);
-      // A 401 says that nothing was done: once there is another token, the same is asked again, and what was typed is kept.
+      if (session() !== begun) return answer;
+      if (answer.kind === "forbidden" && method !== "GET" && token() === used) onForbidden();
+      if (answer.ok && path === "/webhooks") onWebhooks([answer.data].flat());
+      // A 401 says that nothing was done: once there is another token of the same entity, the same is asked again, and what was typed is kept.
       const retried = answer.kind === "unauthorized" && how.ask !== false && (token() !== used || (await askForToken(answer.message)));
-      if (!retried || how.signal?.aborted) return answer;
+      if (!retried || session() !== begun || how.signal?.aborted) return answer;
     }
   }
   return {

@@ -1,6 +1,6 @@
 // The last 24 hours by the hour: a small drawing for the eye, and the same as a table.
 import { el } from "./dom.js";
-import { madridHour } from "./time.js";
+import { madridHour, utcBeside } from "./time.js";
 import { count } from "./words.js";
 
 const HOUR = 3_600_000;
@@ -49,12 +49,14 @@ function bars(hour, x, most) {
   });
 }
 
+const hourOf = (iso) => [el("time", { datetime: iso }, madridHour(Date.parse(iso))), el("span", { class: "utc small" }, ` ${utcBeside(iso).replace(":00 UTC", " UTC")}`)];
+
 function table(hours) {
   const rows = hours.filter((hour) => !hour.seen || hour.entregada + hour.fallida + hour.otra > 0).reverse();
   if (!rows.length) return el("p", {}, "No hubo ninguna.");
   return el("table", {},
     el("caption", { class: "hidden" }, "Entregas de las últimas 24 horas, por hora de creación"),
     el("thead", {}, el("tr", {}, ["Desde las", "Entregadas", "Fallidas", "Por llegar"].map((name, i) => el("th", { scope: "col", class: i && "number" }, name)))),
-    el("tbody", {}, rows.map((hour) => el("tr", {}, el("th", { scope: "row" }, el("time", { datetime: new Date(hour.start).toISOString() }, madridHour(hour.start))),
+    el("tbody", {}, rows.map((hour) => el("tr", {}, el("th", { scope: "row" }, hourOf(new Date(hour.start).toISOString())),
       hour.seen ? ["entregada", "fallida", "otra"].map((what) => el("td", { class: "number" }, hour[what])) : el("td", { colspan: 3 }, "sin contar")))));
 }

@@ -38,6 +38,9 @@ function append(node, children) {
   }
 }
 
+/** A link out of the portal, in another tab: the token, and what is being typed, are in this one alone. @param {string} href @param {string} words */
+export const away = (href, words, attributes = {}) => el("a", { ...attributes, href, target: "_blank", rel: "noopener noreferrer" }, `${words} (se abre en otra pestaña)`);
+
 /** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere where it is long. */
 export const foreign = (text) => el("bdi", { dir: "auto", class: "foreign" }, text);
 

@@ -1,4 +1,4 @@
-// A field of a form: its name, what is expected, and what is wrong with it, tied together for whoever does not see them side by side.
+// A field of a form: its name, what is expected, and what is wrong with it, tied together also for those who do not see them side by side.
 import { el, freshId, replace } from "./dom.js";
 
 /**

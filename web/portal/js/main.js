@@ -30,7 +30,10 @@ const clock = new Clock();
 const api = createApi({
   token: () => session.token,
   askForToken: (message) => askForToken(portal, message),
+  session: () => session.number,
+  onWebhooks: session.see,
   onHeaders: learn,
+  onForbidden: () => session.onlyReads(),
 });
 
 const router = createRouter({
@@ -55,6 +58,7 @@ function showNotes() {
 function showSession() {
   for (const part of document.querySelectorAll("[data-session]")) part.toggleAttribute("hidden", !session.open);
   document.querySelector("[data-read-only]")?.toggleAttribute("hidden", !(session.open && session.readOnly));
+  for (const part of document.querySelectorAll("[data-changes]")) part.toggleAttribute("hidden", session.readOnly);
 }
 
 function showWhere() {

@@ -1,4 +1,5 @@
-// From the text of a failed attempt to what happened, in a few words, and what to mend. The texts are those of docs/receivers.md.
+// From the text of a failed attempt to what happened, in a few words, and what to mend. The texts are those of docs/receivers.md, and the
+// remedies those of web/docs/errores.md, word for word (a test compares them).
 
 /** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` goes on after a colon; `ours`: nothing to mend at the receiver */
 
@@ -6,12 +7,12 @@
 const KNOWN = [
   [/^No se pudo resolver el nombre/, () => ({ cause: "el nombre del receptor no se encuentra en el DNS", remedy: "Compruebe que la URL está bien escrita y que el DNS público tiene ese nombre." })],
   [/no corresponde a una dirección pública/, () => ({ cause: "el nombre del receptor lleva a una dirección privada", remedy: "El DNS público debe dar una dirección accesible desde Internet, no una de su red interna." })],
-  [/usa un puerto que no se admite/, () => ({ cause: "el puerto de la URL no se admite", remedy: "Cambie la URL por una en el puerto 443." })],
+  [/usa un puerto que no se admite/, () => ({ cause: "el puerto de la URL no se admite", remedy: "Cambie la URL por otra con un puerto de HTTPS." })],
   [/^No se pudo conectar/, () => ({ cause: "no se puede conectar con el receptor", remedy: "Compruebe que el servidor está en marcha y que el cortafuegos deja entrar desde Internet en el puerto de la URL." })],
   [/^No se completó la conexión/, () => ({ cause: "el receptor no acepta la conexión a tiempo", remedy: "Suele ser un cortafuegos que descarta en silencio: abra el puerto de la URL a las direcciones del servicio." })],
   [/certificado TLS del receptor ha caducado/, () => ({ cause: "el certificado caducó o aún no vale", remedy: "Renueve el certificado del receptor y recargue su servidor. Si es nuevo, compruebe la fecha desde la que vale." })],
   [/certificado TLS del receptor no es de confianza/, () => ({ cause: "el certificado no es de confianza", remedy: "Instale uno de una autoridad reconocida, con la cadena completa (los certificados intermedios también)." })],
-  [/clave o una firma demasiado débil/, () => ({ cause: "el certificado es demasiado débil", remedy: "Pida otro con RSA de 2048 bits o más, o curva elíptica, y SHA-256." })],
+  [/clave o una firma demasiado débil/, () => ({ cause: "el certificado es demasiado débil", remedy: "Pida otro con RSA de 2048 bits o más, o curva elíptica, y SHA-256 o superior." })],
   [/no está emitido para servidores/, () => ({ cause: "el certificado no es de servidor", remedy: "Pida un certificado de servidor (uso «serverAuth»)." })],
   [/exige un certificado de cliente/, () => ({ cause: "el receptor pide un certificado de cliente", remedy: "No lo exija en esta URL: verifique la firma de cada aviso." })],
   [/no corresponde al nombre de la URL/, () => ({ cause: "el certificado es de otro nombre", remedy: "El certificado debe incluir el nombre de la URL; o use en la URL el nombre del certificado." })],
@@ -29,11 +30,12 @@ const KNOWN = [
   [/^El receptor respondió 415/, () => ({ cause: "el receptor no admite el formato (415)", remedy: "La URL debe aceptar Content-Type: application/json." })],
   [/^El receptor respondió 429/, () => ({ cause: "el receptor pide ir más despacio (429)", remedy: "Se espera lo que indica su Retry-After. Si ocurre a menudo, suba el límite de su servidor para el servicio." })],
   [/^El receptor respondió (5\d\d)/, ([, status]) => ({ cause: `el receptor falla por dentro (${status})`, remedy: "Es un error de su servidor: búsquelo en su registro a la hora del intento." })],
-  [/^El receptor respondió (\d{3})/, ([, status]) => ({ cause: `el receptor respondió ${status}`, remedy: "Se espera un 2xx: compruebe qué hace su servidor en esa URL." })],
+  [/^El receptor respondió (\d{3})/, ([, status]) => ({ cause: `el receptor respondió ${status}`, remedy: "Compruebe qué hace su servidor en esa URL: se espera un 2xx." })],
   [/^El servicio no (tiene conexión|puede resolver)/, () => ({ cause: "el servicio está sin conexión", remedy: "No hay nada que corregir en su receptor: se enviará en cuanto se restablezca.", ours: true })],
   [/^El secreto del webhook no se puede leer/, () => ({ cause: "el servicio no puede leer el secreto", remedy: "Lo tiene que resolver el operador; mientras, lo que haya se retiene.", ours: true })],
   [/^Los datos de la prueba no se pueden leer/, () => ({ cause: "el servicio no puede leer los datos de la prueba", remedy: "Lo tiene que resolver el operador. Puede lanzar otra prueba.", ours: true })],
   [/ha estado retenida demasiado tiempo/, () => ({ cause: "estuvo retenida demasiado tiempo", remedy: "Reactive el webhook y reenvíela." })],
+  [/^La notificación es de otra entidad/, () => ({ cause: "la notificación era de otra entidad", remedy: "No hay nada que corregir en su receptor: se escribió mal en el sistema de evaluación, y se canceló. Avise al operador.", ours: true })],
 ];
 
 /** @param {string} error `ultimoError` of a webhook or a delivery, or `error` of an attempt @returns {Remedy | null} null where nothing failed */

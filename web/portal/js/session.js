@@ -6,18 +6,46 @@ export const cleanToken = (text) => text.trim().replace(/^(Authorization:\s*)?Be
 
 export function createSession() {
   const listeners = new Set();
+  const changed = () => listeners.forEach((listener) => listener());
+  let seen = new Set(); // ids of webhooks, by which two tokens of one entity are known
+  const set = (token, readOnly) => {
+    Object.assign(session, { token, readOnly });
+    changed();
+  };
   const session = {
+    /** Another number for each time that one enters: what was asked for before is not repeated then. */
+    number: 0,
     token: "",
     /** A token that only reads: nothing that changes is offered. */
     readOnly: false,
     get open() {
       return session.token !== "";
     },
-    /** @param {string} token @param {boolean} readOnly */
-    begin(token, readOnly) {
-      session.token = token;
-      session.readOnly = readOnly;
-      for (const listener of listeners) listener();
+    /** @param {string} token @param {boolean} readOnly @param {{id: number}[]} [webhooks] its entity's */
+    begin(token, readOnly, webhooks = []) {
+      session.number += 1;
+      seen = new Set();
+      session.see(webhooks);
+      set(token, readOnly);
+    },
+    /**
+     * Goes on with another token of the same entity. False, and nothing is changed, where it is of another one: it knows no webhook that was seen here. Two
+     * entities without any are not told apart.
+     * @param {string} token @param {boolean} readOnly @param {{id: number}[]} webhooks
+     */
+    renew(token, readOnly, webhooks) {
+      if (!webhooks.some(({ id }) => seen.has(id)) && seen.size + webhooks.length > 0) return false;
+      session.see(webhooks);
+      set(token, readOnly);
+      return true;
+    },
+    /** @param {{id: number}[]} webhooks what the API told of */
+    see(webhooks) {
+      for (const { id } of webhooks) seen.add(id);
+    },
+    /** What a refused change says of the token, whatever was thought of it before. */
+    onlyReads() {
+      set(session.token, true);
     },
     end() {
       session.begin("", false);
@@ -27,14 +55,17 @@ export function createSession() {
   return session;
 }
 
+const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds that say themselves what happened
+
 /**
  * Asks what a token is good for, changing nothing: a list, and then a change of no webhook, in a form that is never accepted. A token that only reads is refused
- * (403) before the form is looked at (415).
+ * (403) before the form is looked at (415). Any other answer tells nothing of the token, and is a problem.
  * @param {(method: string, path: string, how: object) => Promise<import("./api.js").Answer>} request
  */
 export async function tryToken(request) {
   const listed = await request("GET", "/webhooks", { ask: false });
   if (!listed.ok) return { answer: listed, readOnly: false };
   const probe = await request("PATCH", "/webhooks/0", { ask: false, body: "", headers: { "Content-Type": "text/plain" } });
-  return { answer: listed, readOnly: probe.status === 403 };
+  if (probe.status === 403 || probe.status === 415) return { answer: listed, readOnly: probe.status === 403 };
+  return { answer: PASSING.has(probe.kind) ? probe : { ...probe, ok: false, kind: "error", message: "No se ha podido comprobar si el token permite cambiar datos" }, readOnly: true };
 }

@@ -1,4 +1,4 @@
-// Times as people read them: of the peninsula (Europe/Madrid), with UTC beside it where it is evidence; by the service's clock, never by the browser's alone.
+// Times as people read them: of the peninsula (Europe/Madrid), with UTC beside it; by the service's clock, never by the browser's alone.
 import { el } from "./dom.js";
 
 export const ZONE = "Europe/Madrid";
@@ -91,8 +91,11 @@ export function utc(iso) {
   return `${part.year}-${two(part.month)}-${two(part.day)} ${two(part.hour)}:${two(part.minute)}:${two(part.second)} UTC`;
 }
 
-/** An element with a time of the peninsula; pointing at it shows UTC. */
-export const timeElement = (iso, text = madrid(iso)) => el("time", { datetime: iso, title: utc(iso) }, text);
+/** Beside a time of the peninsula, where there is little room: "10:00:06 UTC", with the date where it is another day there. */
+export function utcBeside(iso) {
+  const ms = Date.parse(iso);
+  return dayOf(ms) === Math.floor(ms / DAY) ? utc(iso).slice(11) : utc(iso);
+}
 
 /** Both, side by side. */
 export const bothTimes = (iso) => el("span", { class: "both-times" }, el("time", { datetime: iso }, madrid(iso), el("span", { class: "zone" }, " (península)")), el("span", { class: "utc" }, ` · ${utc(iso)}`));

@@ -5,7 +5,7 @@ import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { causeOf } from "../remedies.js";
 import { link } from "../router.js";
-import { fromMadrid, madridCompact, timeElement, toMadrid, when } from "../time.js";
+import { fromMadrid, madridCompact, toMadrid, utcBeside, when } from "../time.js";
 import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
 
 const LIMIT = 50;
@@ -125,7 +125,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
       next && el("a", { class: "button", id: "mas-antiguas", href: here({ cursor: next }) }, shown.length ? "Más antiguas →" : "Seguir buscando →"));
   }
 
-  /** States change in place. What is new waits behind a button: the list does not move under whoever reads it. */
+  /** States change in place. What is new waits behind a button: the list does not move while it is read. */
   async function refresh() {
     if (!loaded) return load();
     const answer = await collect(cursor);
@@ -160,7 +160,7 @@ function table(deliveries, webhook, now) {
 function row(one, webhook, now) {
   const cell = (name, ...children) => el("td", { role: "cell", "data-name": name }, ...children);
   return el("tr", { role: "row" },
-    cell("Creada", el("a", { href: link(`/entregas/${webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, timeElement(one.creada, madridCompact(one.creada, now)))),
+    cell("Creada", el("a", { href: link(`/entregas/${webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, el("time", { datetime: one.creada }, madridCompact(one.creada, now))), el("span", { class: "utc small" }, " ", utcBeside(one.creada))),
     cell("Evento", eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)")),
     cell("Estado", stateBadge(one.estado)),
     cell("Intentos", String(one.intentos)),

@@ -2,7 +2,7 @@
 import { announce } from "../announce.js";
 import { copyButton } from "../copy.js";
 import { curlOf } from "../curl.js";
-import { el, foreign, replace } from "../dom.js";
+import { away, el, foreign, replace } from "../dom.js";
 import { pretty } from "../json_text.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
@@ -14,6 +14,7 @@ import { STATES, count, eventName, stateBadge } from "../words.js";
 const WATCH_MS = 2_000; // while something is under way
 const IDLE_MS = 60_000;
 const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
+const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // of the button
 const UNDER_WAY = new Set(["pendiente", "en_curso"]);
 
 export async function deliveryScreen(portal, place) {
@@ -28,6 +29,7 @@ export async function deliveryScreen(portal, place) {
   const path = `/webhooks/${webhook}/entregas/${entrega}`;
   const receiver = await portal.api.get(`/webhooks/${webhook}`, {}, place.signal);
   let last = null;
+  let drawn = "";
   let hash = "";
   const sending = resender(portal, place, { path, webhook, box: resent, changed: () => turns.now() });
 
@@ -40,11 +42,13 @@ export async function deliveryScreen(portal, place) {
       return answer;
     }
     replace(trouble);
-    const changed = JSON.stringify(answer.data) !== JSON.stringify(last);
     if (last && last.estado !== answer.data.estado) announce(`Ahora: ${STATES[answer.data.estado][0]}`);
     last = answer.data;
-    if (changed) {
-      hash ||= await sha256(last.cuerpo);
+    hash ||= await sha256(last.cuerpo);
+    // Everything that the drawing is made of: the delivery, and what the button can do.
+    const made = JSON.stringify([last, sending.state(), sending.readOnly()]);
+    if (made !== drawn) {
+      drawn = made;
       replace(heading, eventName(last.evento), last.prueba && " (prueba)");
       place.title(`${eventName(last.evento)}, entrega ${entrega}`);
       replace(body, whole(portal, receiver.data, last, hash, sending));
@@ -54,7 +58,7 @@ export async function deliveryScreen(portal, place) {
   // Quick while something is on its way, slow otherwise.
   const turns = poll(async () => {
     const answer = await look();
-    return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.underWay()) ? IDLE_MS : 0 };
+    return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.state() !== "idle") ? IDLE_MS : 0 };
   }, { every: WATCH_MS, signal: place.signal });
   await turns.now();
 }
@@ -75,20 +79,21 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
   let watched = null;
 
   async function press(button) {
-    if (button.hasAttribute("aria-disabled")) return;
+    if (state !== "idle" || button.hasAttribute("aria-disabled")) return;
     state = "asking";
     button.setAttribute("aria-disabled", "true");
-    button.textContent = "Pidiendo el reenvío…";
+    button.textContent = WORDS.asking;
     const answer = await api.request("POST", `${path}/reenvio`, { signal: place.signal });
-    button.removeAttribute("aria-disabled");
-    button.textContent = "Reenviar";
     if (!answer.ok) {
       state = "idle";
-      if (answer.kind === "forbidden") session.begin(session.token, true);
+      // Another one may have been drawn in its place: changed() sees to that one.
+      button.removeAttribute("aria-disabled");
+      button.textContent = WORDS.idle;
       if (answer.kind !== "aborted") replace(box, problemBox(answer, { retry: answer.kind === "conflict" || answer.kind === "forbidden" ? undefined : () => press(button), id: "no-reenviada" }));
       return changed();
     }
     state = "waiting";
+    button.textContent = WORDS.waiting;
     watch(answer.data.reenvio.id);
   }
 
@@ -99,17 +104,26 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     show("info", "El reenvío está en la cola. Aquí se verá cuándo llega.");
     poll(async () => {
       const answer = await api.get(`/webhooks/${webhook}/reenvios/${id}`, {}, watched.signal);
-      if (!answer.ok) return { ...answer, done: answer.kind === "notFound" };
-      changed();
+      if (!answer.ok) {
+        if (answer.kind === "notFound") settle();
+        return { ...answer, done: answer.kind === "notFound" };
+      }
       const { entregadas, fallidas, reenviadas, estado } = answer.data;
       const end = entregadas + fallidas > 0 || estado === "cancelado" || (estado === "terminado" && reenviadas === 0);
       if (entregadas) show("good", "Llegó: el receptor la ha aceptado.");
       else if (fallidas) show("bad", "El reenvío también ha fallado. Abajo está por qué.");
       else if (end) show("warning", "El reenvío se detuvo antes de enviarse.");
       else if (reenviadas) show("info", "Se está enviando. Si falla, se reintenta: puede dejar esta página.");
-      if (end) state = "idle";
+      if (end) settle();
+      else changed();
       return { ...answer, done: end };
     }, { every: WATCH_MS, signal: watched.signal, now: true });
+  }
+
+  // What is drawn from now on is of a replay that has ended, whichever of the two requests tells of it first.
+  function settle() {
+    state = "idle";
+    changed();
   }
 
   let shown = "";
@@ -120,7 +134,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     announce(text);
   }
 
-  return { underWay: () => state !== "idle", press, readOnly: () => session.readOnly };
+  return { state: () => state, press, readOnly: () => session.readOnly };
 }
 
 function whole(portal, webhook, delivery, hash, sending) {
@@ -154,14 +168,14 @@ function remedyBox({ ultimoError, estado }) {
   return remedy && el("section", { class: `notice ${remedy.ours ? "warning" : "bad"}`, "aria-labelledby": "que-arreglar" },
     el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
     el("p", {}, foreign(remedy.remedy)),
-    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", el("a", { href: "/apientidades/docs/errores.html", id: "mas-errores" }, "Todos los errores"))));
+    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
 
 function buttons(webhook, delivery, sending) {
   const why = whyNot(webhook, delivery);
   const print = el("button", { type: "button", class: "button", id: "imprimir", onclick: () => globalThis.print() }, "Imprimir como constancia");
   if (sending.readOnly()) return el("div", { class: "actions" }, print);
-  const button = el("button", { type: "button", class: "button primary", id: "reenviar", "aria-describedby": why ? "por-que-no" : null, "aria-disabled": why || sending.underWay() ? "true" : null, onclick: () => sending.press(button) }, "Reenviar");
+  const button = el("button", { type: "button", class: "button primary", id: "reenviar", "aria-describedby": why ? "por-que-no" : null, "aria-disabled": why || sending.state() !== "idle" ? "true" : null, onclick: () => sending.press(button) }, WORDS[sending.state()]);
   return [el("div", { class: "actions" }, button, print), why && el("p", { class: "muted small no-print", id: "por-que-no" }, why)];
 }
 

@@ -1,8 +1,10 @@
 // Entrar: the token, where it comes from, and what becomes of it.
 import { el, foreign, replace } from "../dom.js";
+import { tellDone } from "../change.js";
 import { ask } from "../dialog.js";
 import { field, judge } from "../field.js";
 import { problemBox } from "../problem.js";
+import { link } from "../router.js";
 import { TOKEN, cleanToken, tryToken } from "../session.js";
 import { createApi } from "../api.js";
 
@@ -27,19 +29,22 @@ function fault(text) {
   return text.startsWith("apie_") ? `El token tiene 48 caracteres, y aquí hay ${[...text].length}: cópielo entero.` : "Eso no es un token: empieza por apie_.";
 }
 
-/** Tries what is in the field and begins the session with it; or says beside it what is wrong. */
-async function begin(portal, one, problem) {
+/**
+ * Tries what is in the field, and has it accepted; or says beside it what is wrong.
+ * @param {(token: string, readOnly: boolean, webhooks: {id: number}[]) => void} accept
+ */
+async function begin(portal, one, problem, accept) {
   const token = cleanToken(one.value());
   replace(problem);
   if (!judge([[one, fault(token)]])) return false;
   const { request } = createApi({ token: () => token, askForToken: async () => false, onHeaders: portal.learn });
   const { answer, readOnly } = await tryToken(request);
   if (answer.ok) {
-    portal.session.begin(token, readOnly);
+    accept(token, readOnly, answer.data);
     return true;
   }
   if (answer.kind === "unauthorized") judge([[one, answer.message]]);
-  else replace(problem, problemBox(answer));
+  else replace(problem, problemBox(answer, { retry: () => problem.closest("form")?.requestSubmit() }));
   return false;
 }
 
@@ -53,7 +58,7 @@ export function enterScreen(portal, place) {
     if (button.hasAttribute("aria-disabled")) return;
     button.setAttribute("aria-disabled", "true");
     button.textContent = "Entrando…";
-    const begun = await begin(portal, one, problem);
+    const begun = await begin(portal, one, problem, portal.session.begin);
     button.removeAttribute("aria-disabled");
     button.textContent = "Entrar";
     if (begun) portal.show();
@@ -77,6 +82,13 @@ export function askForToken(portal, message) {
   return asking;
 }
 
+/** With another entity's token nothing goes on: what was begun was of the first one. */
+function another(portal, found) {
+  portal.session.begin(...found);
+  tellDone(link("/"), "Ha entrado con el token de otra entidad", el("p", {}, "Lo que estaba a medias con el anterior no se ha hecho."));
+  portal.go(link("/"));
+}
+
 function askOnce(portal, message) {
   if (!portal.session.open) return Promise.resolve(false);
   const one = tokenField();
@@ -85,6 +97,6 @@ function askOnce(portal, message) {
     title: "Hace falta otro token",
     body: [el("p", {}, foreign(message), "."), el("p", {}, "Lo que estaba escribiendo se conserva: al entrar con otro token se sigue donde estaba."), one.node, problem],
     confirm: "Seguir",
-    onConfirm: () => begin(portal, one, problem),
+    onConfirm: () => begin(portal, one, problem, (...found) => portal.session.renew(...found) || another(portal, found)),
   });
 }

@@ -5,7 +5,7 @@ import { poll } from "../poll.js";
 import { problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
-import { madridHour, timeElement } from "../time.js";
+import { bothTimes, madridHour } from "../time.js";
 import { webhookState } from "../webhook_state.js";
 import { count } from "../words.js";
 
@@ -100,7 +100,7 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
     remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
     el("dl", { class: "figures" },
       figure("Entregadas en 24 h", atLeast(day, day.entregadas)),
-      figure("Fallidas en 7 días", week.fallidas ? el("a", { href: failures, id: `${id}-fallidas`, class: "target" }, atLeast(week, week.fallidas)) : "0", week.fallidas ? "bad" : ""),
+      figure("Fallidas en 7 días", week.fallidas ? el("a", { href: failures, id: `${id}-fallidas`, class: "target" }, atLeast(week, week.fallidas)) : atLeast(week, 0), week.fallidas ? "bad" : ""),
       figure("Esperan", waiting(week)),
       figure("Respuesta mediana", day.p50Ms === null ? "–" : day.p50Ms === 0 ? "menos de 1 ms" : `${day.p50Ms.toLocaleString("es-ES")} ms`)),
     dayChart(byHour(deliveries.found, now, deliveries.seenFrom), `${id}-tabla`, !deliveries.seenFrom),
@@ -108,7 +108,7 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
       el("a", { class: "button", id: `${id}-entregas`, href: link("/entregas", { webhook: webhook.id }) }, "Ver sus entregas"),
       week.fallidas > 1 && webhook.activo && !portal.session.readOnly && el("a", { class: "button", id: `${id}-reenviar`, href: link(`/webhooks/${webhook.id}/reenvios`) }, "Reenviar muchas"),
       el("a", { class: "button", id: `${id}-ver`, href: link(`/webhooks/${webhook.id}`) }, portal.session.readOnly ? "Ver su configuración" : "Configurar")),
-    webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", timeElement(webhook.ultimaEjecucion)));
+    webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", bothTimes(webhook.ultimaEjecucion)));
 }
 
 const MOST = 5; // webhooks of an entity
@@ -117,12 +117,13 @@ function another({ session }, number) {
   return session.readOnly || number >= MOST ? null : el("p", { class: "actions another" }, el("a", { class: "button", id: "registrar", href: link("/webhooks/nuevo") }, "Registrar otro webhook"));
 }
 
-const atLeast = ({ exacto }, number) => `${exacto ? "" : "al menos "}${number.toLocaleString("es-ES", { useGrouping: "always" })}`;
+const NONE_SEEN = "ninguna de las 2.000 más recientes"; // what the API looks at, where there are more
+const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${number.toLocaleString("es-ES", { useGrouping: "always" })}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
 
 function waiting(week) {
   const parts = [week.pendientes && count(week.pendientes, "por enviar", "por enviar"), week.retenidas && count(week.retenidas, "retenida")].filter(Boolean);
-  return parts.length ? parts.join(", ") : "nada";
+  return parts.length ? parts.join(", ") : week.exacto ? "nada" : NONE_SEEN;
 }
 
 function nothingYet({ session }) {
