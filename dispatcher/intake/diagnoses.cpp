@@ -145,6 +145,7 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
                                       .occurred = now})
           .first;
   grants.keep(webhook);
+  turn.slots.diagnoses(webhook);
   isolate(
       webhook, [&] { go_on(turn, one); }, [&] { forget(turn.slots, one); });
   return {};
