@@ -24,6 +24,7 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
+constexpr auto slice = 10ms;  // of one round, for each of both, so that no delivery waits for them
 constexpr auto no_slot_wait = 50ms;
 constexpr auto paused_wait = 1s;
 constexpr unsigned most_handed_back = 30;  // of a request that waits for its host, a second each
@@ -79,15 +80,27 @@ void Diagnoses::ended(const Attempt& attempt) {
   }
 }
 
-void Diagnoses::work(const Turn& turn) {
-  for (auto next = running_.begin(); next != running_.end();) {
+bool Diagnoses::work(const Turn& turn) {
+  const bool more_answers = go_on(turn);
+  const bool more_asked = begin(turn);
+  turn.scanner.attend_pauses(!running_.empty());
+  return more_answers || more_asked;
+}
+
+/// In turn, by lease.
+bool Diagnoses::go_on(const Turn& turn) {
+  const auto until = monotonic_now() + slice;
+  auto next = running_.upper_bound(served_);
+  for (auto left = running_.size(); left > 0; --left) {
+    if (next == running_.end()) next = running_.begin();
     const auto one = next++;
     if (one->second.awaited > 0) continue;
+    if (monotonic_now() >= until) return true;
+    served_ = one->first;
     isolate(
         one->second.webhook, [&] { go_on(turn, one); }, [&] { forget(turn.slots, one); });
   }
-  begin(turn);
-  turn.scanner.attend_pauses(!running_.empty());
+  return false;
 }
 
 /// What the database refuses is one webhook's: the others go on.
@@ -102,18 +115,25 @@ void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
   }
 }
 
-void Diagnoses::begin(const Turn& turn) {
+bool Diagnoses::begin(const Turn& turn) {
   const auto now = monotonic_now();
-  if (!turn.may_begin || turn.outage || !turn.scanner.asked_diagnoses() || now < next_look_) return;
+  if (!turn.may_begin || turn.outage || !turn.scanner.asked_diagnoses() || now < next_look_) return false;
   next_look_ = now + paused_wait;  // also if what follows throws
   const auto asked = store::find_asked_diagnoses(turn.session, after_, looked_at);
-  after_ = asked.size() == looked_at ? asked.back().target.webhook : 0;
   auto wait = settings_.poll_interval;
-  for (const auto& target : asked)
+  for (const auto& target : asked) {
+    if (monotonic_now() >= now + slice && target.target.webhook != asked.front().target.webhook) {
+      next_look_ = now;
+      return true;
+    }
+    after_ = target.target.webhook;
     isolate(
         target.target.webhook, [&] { wait = std::max(wait, begin_one(turn, target)); },
         [&] { wait = std::max<platform::Milliseconds>(wait, paused_wait); });
+  }
+  if (asked.size() < looked_at) after_ = 0;
   next_look_ = now + wait;
+  return false;
 }
 
 /// When to look for it again, if it did not begin.
