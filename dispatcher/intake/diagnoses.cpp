@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "http/connection_pools.hpp"
 #include "http/request.hpp"
 #include "http/sender.hpp"
 #include "intake/fan_out.hpp"
@@ -158,7 +159,8 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
                                       .messages = random_(),
                                       .diagnosis = {{.url = target.target.url,
                                                      .has_secret = target.target.secret.has_value(),
-                                                     .hidden = hidden_},
+                                                     .hidden = hidden_,
+                                                     .connection_life = connection_life},
                                                     settings_,
                                                     now},
                                       .began = monotonic_now(),

@@ -174,8 +174,10 @@ std::vector<Probe> Diagnosis::next() const {
 
 void Diagnosis::note(const Attempt& attempt) {
   Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.probe};
-  // A new connection after one that had ended is no news.
-  if (answer.probe.kept == Probe::Kept::closed && !left_open_) answer.probe.kept = Probe::Kept::unknown;
+  // A new connection after one that had ended, or may have by our own limit, is no news.
+  const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
+  if (answer.probe.kept == Probe::Kept::closed && !expected) answer.probe.kept = Probe::Kept::unknown;
+  if (answer.probe.kept != Probe::Kept::used) opened_ = attempt.ended - attempt.duration;
   left_open_ = answer.probe.left_open;
   if (answer.probe.kind == ProbeKind::handshake) {
     handshakes_.push_back(std::move(answer));

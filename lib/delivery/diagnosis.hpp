@@ -119,6 +119,7 @@ class Diagnosis {
     std::string url;
     bool has_secret = false;
     std::vector<platform::IpNetwork> hidden{};  // addresses of these are not shown
+    platform::Milliseconds connection_life{};   // then a kept connection is ended by this side
   };
   /// `settings` outlives it; `now` is for the days that a certificate has left.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
@@ -167,6 +168,7 @@ class Diagnosis {
   platform::UtcTime now_;
   std::string host_;        // of the URL, without its port
   bool left_open_ = false;  // a connection, by the last request
+  platform::MonotonicTime opened_{};  // the last new connection, at the earliest
   std::vector<Answer> handshakes_;
   std::array<std::optional<Answer>, 7> answers_;  // by ProbeKind, but of handshakes
 };

@@ -37,7 +37,8 @@ struct Receiver {
 
 struct Fixture {
   platform::DeliverySettings settings{};
-  Diagnosis::Subject subject{"https://receptor.example.es/avisos", true, {}};
+  Diagnosis::Subject subject{"https://receptor.example.es/avisos", true, {}, 60s};
+  platform::MonotonicTime clock{};
   std::vector<Kind> asked{};
 
   Attempt answer(const Receiver& receiver, const Probe& probe) {
@@ -45,6 +46,7 @@ struct Fixture {
     attempt.probe = std::make_shared<Probe>(probe);
     attempt.transport = TransportResult::answered;
     attempt.duration = receiver.took;
+    attempt.ended = clock += receiver.took;
     auto& seen = *attempt.probe;
     if (probe.kind == Kind::lookup) {
       seen.addresses = receiver.addresses;
@@ -290,6 +292,19 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_
   BOOST_CHECK(result_of(Kind::genuine, Probe::Kept::unknown) == Result::not_done);
   Receiver polite{.kept = {{Kind::wrong_signature, Probe::Kept::closed}}, .says_closed = true};
   BOOST_CHECK(item(polite, Check::kept_connection).result == Result::good);
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothing) {
+  for (const auto& [took, result] : std::map<platform::Milliseconds, Result>{
+           {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
+    Receiver receiver;  // the repetition is the fifth
+    receiver.took = took;
+    receiver.kept = {{Kind::wrong_signature, Probe::Kept::used},
+                     {Kind::no_signature, Probe::Kept::used},
+                     {Kind::old_timestamp, Probe::Kept::used},
+                     {Kind::repeated, Probe::Kept::closed}};
+    BOOST_TEST((item(receiver, Check::kept_connection).result == result));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(one_that_is_stopped_keeps_what_it_found_and_says_why_the_rest_is_missing) {
