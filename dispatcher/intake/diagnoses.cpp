@@ -74,6 +74,7 @@ void Diagnoses::ended(const Attempt& attempt) {
   --running.awaited;
   if (attempt.transport == TransportResult::not_started) {
     ++running.handed_back;
+    if (attempt.probe->kind == ProbeKind::genuine) running.sent = false;
   } else if (attempt.transport == TransportResult::local_failure) {
     running.failed = true;
   } else {

@@ -61,7 +61,7 @@ class Diagnoses {
     std::string genuine{};  // its body
     unsigned awaited = 0;   // answers
     unsigned handed_back = 0;
-    bool sent = false;    // a request
+    bool sent = false;    // a request; one that was handed back first was not
     bool failed = false;  // this host could not
   };
   using All = std::map<std::uint64_t, Running>;  // by lease
