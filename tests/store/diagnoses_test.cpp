@@ -223,6 +223,15 @@ BOOST_AUTO_TEST_CASE(they_are_forgotten_after_their_retention_and_with_their_web
   end();
   BOOST_TEST(forget_old_diagnoses(session, day) == 0U);
   session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 2 DAY");
+  {
+    auto holder = database.connect();
+    holder.execute("START TRANSACTION");
+    holder.query("SELECT * FROM diagnosticos FOR UPDATE");
+    const auto began = platform::monotonic_now();
+    BOOST_TEST(forget_old_diagnoses(session, day) == 0U);
+    BOOST_TEST((platform::monotonic_now() - began < 3s));
+    holder.execute("ROLLBACK");
+  }
   BOOST_TEST(forget_old_diagnoses(session, day) == 1U);
   BOOST_TEST(!find_diagnosis(session, webhook.id).has_value());
 }
