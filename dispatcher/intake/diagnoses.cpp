@@ -119,7 +119,8 @@ void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
 
 bool Diagnoses::begin(const Turn& turn) {
   const auto now = monotonic_now();
-  if (!turn.may_begin || turn.outage || !turn.scanner.asked_diagnoses() || now < next_look_) return false;
+  if (!turn.may_begin && !turn.scanner.paused()) return false;
+  if (!turn.scanner.asked_diagnoses() || now < next_look_) return false;
   next_look_ = now + paused_wait;  // also if what follows throws
   const auto asked = store::find_asked_diagnoses(turn.session, after_, looked_at);
   auto wait = settings_.poll_interval;
@@ -141,11 +142,12 @@ bool Diagnoses::begin(const Turn& turn) {
 /// When to look for it again, if it did not begin.
 platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
-  if (!target.diagnosable) {
-    store::fail_asked_diagnosis(turn.session, webhook,
-                                to_json(delivery::stopped_findings(DiagnosisStop::disabled)));
+  if (!target.diagnosable || target.overdue) {
+    const auto why = target.diagnosable ? DiagnosisStop::not_begun : DiagnosisStop::disabled;
+    store::fail_asked_diagnosis(turn.session, webhook, to_json(delivery::stopped_findings(why)));
     return {};
   }
+  if (!turn.may_begin || turn.outage) return paused_wait;
   if (!target.event) return paused_wait;  // a newer version takes it
   const auto& parts = turn.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;

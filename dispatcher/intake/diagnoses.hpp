@@ -43,8 +43,8 @@ class Diagnoses {
     bool outage = false;  // of our own
     bool may_begin = true;
   };
-  /// Goes on with what was answered, and begins what is asked for, for a slice of time. True: there is more to
-  /// do at once. Throws what concerns the session or the server.
+  /// Goes on with what was answered, and begins what is asked for, for a slice of time. True: there is more
+  /// to do at once. Throws what concerns the session or the server.
   bool work(const Turn& turn);
 
   /// Ends all but those of which a request is under way: the service stops. What nothing was sent of waits

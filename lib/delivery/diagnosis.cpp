@@ -126,7 +126,7 @@ std::string_view reason(DiagnosisStop why) {
     case DiagnosisStop::outage:
       return "El servicio no tiene conexión a Internet en este momento";
     case DiagnosisStop::not_begun:
-      return "El servicio estaba ocupado con otras notificaciones";
+      return "El servicio no pudo empezarlo a tiempo: estaba detenido u ocupado";
   }
   return {};
 }

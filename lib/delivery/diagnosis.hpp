@@ -110,7 +110,7 @@ enum class DiagnosisStop {
   url_changed,
   unreadable_secret,
   outage,     // of our own
-  not_begun,  // for too long there was no turn for a request
+  not_begun,  // for too long there was no turn for it, or for a request
 };
 
 class Diagnosis {

@@ -191,6 +191,16 @@ BOOST_AUTO_TEST_CASE(an_inactive_one_may_be_diagnosed_unless_by_the_operator) {
   BOOST_TEST((state() == "fallido" && find_asked_diagnoses(session, 0, 16).empty()));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_was_asked_for_an_hour_ago_is_overdue) {
+  ask();
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).overdue);
+  session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 1 HOUR");
+  BOOST_TEST(find_asked_diagnoses(session, 0, 16).at(0).overdue);
+  fail_asked_diagnosis(session, webhook.id, findings);
+  ask();
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).overdue);
+}
+
 BOOST_AUTO_TEST_CASE(of_a_deleted_webhook_or_a_disabled_entity_there_is_none) {
   ask();
   session.execute("UPDATE entidades SET activa = FALSE");

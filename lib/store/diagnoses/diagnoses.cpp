@@ -31,7 +31,8 @@ constexpr std::string_view targets = R"sql(
     HEX(w.secreto_sellado) AS secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado,
     w.secreto_vigente, COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia,
     COALESCE(x.sondeo, FALSE) AS sondeo,
-    w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable
+    w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
+    d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
   FROM diagnosticos d STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
 constexpr std::string_view that_wait =
@@ -116,7 +117,8 @@ DiagnosisTarget read(const Row& row) {
   const auto events = webhook::EventSet::from_joined(row.text("eventos")).events();
   return {read_target(row),           row.integer("entidad_id"),
           row.text("entidad_nombre"), events.empty() ? std::nullopt : std::optional(events.front()),
-          row.boolean("sondeo"),      row.boolean("diagnosticable")};
+          row.boolean("sondeo"),      row.boolean("diagnosticable"),
+          row.boolean("caducado")};
 }
 
 }  // namespace
