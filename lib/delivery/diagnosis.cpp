@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "webhook/address_policy.hpp"
@@ -157,7 +158,9 @@ std::vector<Probe> Diagnosis::next() const {
   if (!looked_up) return ask(ProbeKind::lookup);
   if (handshakes_.empty()) {
     std::vector<Probe> probes;
-    const auto& addresses = looked_up->probe.addresses;
+    // Those that may be dialled first: a handshake tells nothing more of the others.
+    auto addresses = looked_up->probe.addresses;
+    std::ranges::stable_partition(addresses, [this](const auto& one) { return is_allowed(one); });
     for (std::size_t i = 0; i < std::min<std::size_t>(addresses.size(), most_handshakes); ++i)
       probes.push_back({.kind = ProbeKind::handshake, .address = addresses[i]});
     return probes;
@@ -203,13 +206,19 @@ const Diagnosis::Answer* Diagnosis::handshake_with(std::initializer_list<Transpo
   return found == handshakes_.end() ? nullptr : &*found;
 }
 
-/// `: 203.0.113.20 y otra`; nothing where none may be shown.
-std::string Diagnosis::shown(const std::vector<const Answer*>& handshakes) const {
+/// The dialler judges again what it dials, and knows of more to refuse.
+bool Diagnosis::is_allowed(const platform::IpAddress& address) const {
+  return webhook::may_connect(address, host_, settings_) &&
+         std::ranges::none_of(handshakes_, [&](const Answer& one) {
+           return one.transport == address_refused && one.probe.address == address;
+         });
+}
+
+/// `: 203.0.113.20, 203.0.113.21`; nothing where none may be shown.
+std::string Diagnosis::shown(const std::vector<platform::IpAddress>& addresses) const {
   std::string text;
-  for (const auto* one : handshakes) {
-    if (!webhook::may_be_shown(*one->probe.address, subject_.hidden)) continue;
-    text += (text.empty() ? ": " : ", ") + one->probe.address->to_string();
-  }
+  for (const auto& one : addresses)
+    if (webhook::may_be_shown(one, subject_.hidden)) text += (text.empty() ? ": " : ", ") + one.to_string();
   return text;
 }
 
@@ -230,10 +239,10 @@ CheckedItem Diagnosis::check_name() const {
 CheckedItem Diagnosis::check_addresses() const {
   constexpr auto check = Check::addresses;
   if (handshakes_.empty()) return not_reached(check);
-  std::vector<const Answer*> allowed;
-  for (const auto& one : handshakes_)
-    if (one.transport != address_refused) allowed.push_back(&one);
-  const auto refused = handshakes_.size() - allowed.size();
+  const auto& all = answer(ProbeKind::lookup)->probe.addresses;
+  std::vector<platform::IpAddress> allowed;
+  std::ranges::copy_if(all, std::back_inserter(allowed), [this](const auto& one) { return is_allowed(one); });
+  const auto refused = all.size() - allowed.size();
   if (allowed.empty())
     return bad(check, "El nombre no tiene ninguna dirección pública",
                "El receptor debe ser accesible desde Internet: publique en el DNS una dirección pública");
@@ -248,11 +257,11 @@ CheckedItem Diagnosis::check_addresses() const {
 
 CheckedItem Diagnosis::check_connection() const {
   constexpr auto check = Check::connection;
-  std::vector<const Answer*> reached;
-  std::vector<const Answer*> silent;
+  std::vector<platform::IpAddress> reached;
+  std::vector<platform::IpAddress> silent;
   for (const auto& one : handshakes_) {
     if (one.transport == address_refused) continue;
-    (one.probe.connected || reaches(one.transport) ? reached : silent).push_back(&one);
+    (one.probe.connected || reaches(one.transport) ? reached : silent).push_back(*one.probe.address);
   }
   if (handshake_with({port_refused}))
     return bad(check, "El puerto de la URL es de otro protocolo, y no se admite",
@@ -295,7 +304,7 @@ CheckedItem Diagnosis::check_tls() const {
 CheckedItem Diagnosis::check_certificate() const {
   constexpr auto check = Check::certificate;
   if (const auto* failed = handshake_with({tls_expired, tls_untrusted, tls_weak, tls_wrong_purpose})) {
-    const auto where = handshakes_.size() > 1 ? shown({failed}) : std::string();
+    const auto where = handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string();
     return bad(check, failed_certificate(failed->transport) + where, certificate_remedy(failed->transport));
   }
   const Answer* first = nullptr;  // to end
@@ -317,7 +326,7 @@ CheckedItem Diagnosis::check_certificate_name() const {
   if (const auto* failed = handshake_with({tls_wrong_name}))
     return bad(check,
                "El servidor presenta el certificado de otro nombre, aunque se le indica el de la URL (SNI)" +
-                   (handshakes_.size() > 1 ? shown({failed}) : std::string()),
+                   (handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string()),
                "Configure en el servidor el nombre de la URL con un certificado que lo incluya");
   if (connected() && platform::IpAddress::parse(host_)) return good(check, "Es de la dirección de la URL");
   if (connected()) return good(check, "Es del nombre de la URL, que el servicio indica al conectar (SNI)");

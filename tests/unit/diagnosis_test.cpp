@@ -248,6 +248,21 @@ BOOST_AUTO_TEST_CASE(four_addresses_at_most_are_dialled) {
   BOOST_TEST(std::ranges::count(asked, Kind::handshake) == 4);
 }
 
+BOOST_AUTO_TEST_CASE(every_address_is_judged_though_four_are_dialled) {
+  const auto inner = *platform::IpAddress::parse("10.0.0.1");
+  Receiver receiver{.addresses = std::vector(5, public_address)};
+  BOOST_TEST(not_good(receiver).empty());
+  receiver.addresses.push_back(inner);
+  BOOST_CHECK((not_good(receiver) == Found{{"direcciones", Result::warning}}));
+  const auto text = item(receiver, Check::addresses).detail;
+  BOOST_TEST(text.find("10.0.0.1") == std::string::npos);
+  BOOST_TEST(text.find("1 de las direcciones no es") == 0U);
+  Receiver behind{.addresses = std::vector(4, inner), .broken = {{inner, TransportResult::address_refused}}};
+  BOOST_CHECK(item(behind, Check::addresses).result == Result::bad);
+  behind.addresses.push_back(public_address);  // deliveries would find it
+  BOOST_CHECK((not_good(behind) == Found{{"direcciones", Result::warning}}));
+}
+
 BOOST_AUTO_TEST_CASE(an_address_that_may_not_be_dialled_is_never_shown_nor_one_that_the_operator_allows) {
   const Receiver receiver{.addresses = {public_address, other_address},
                           .broken = {{other_address, TransportResult::address_refused}}};
