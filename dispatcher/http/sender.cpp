@@ -149,9 +149,7 @@ class Sender::Impl {
   }
 
   /// Another connection drives out no kept one.
-  bool has_room() const {
-    return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3;
-  }
+  bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
 
   /// Where connections have been busy for long: not while one is being made, unless a webhook has none at
   /// all; nor, before it is needed, where it would drive out a kept one, which is then made again, and so on.
