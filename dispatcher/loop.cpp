@@ -116,9 +116,9 @@ bool Loop::work() {
   if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   const bool may = may_start();
-  diagnose(may);
+  const bool diagnoses_wait = diagnose(may);
   const bool taken = may && take_in();
-  return taken || recorded;
+  return taken || recorded || diagnoses_wait;
 }
 
 /// Who fetches what cannot be recorded, or faster than it is, would hold more and more in memory, under
@@ -138,11 +138,11 @@ bool Loop::may_start() {
   return true;
 }
 
-void Loop::diagnose(bool may_begin) {
-  task("diagnoses", [&] {
+/// True when it had no time for all.
+bool Loop::diagnose(bool may_begin) {
+  return task("diagnoses", [&] {
     const auto keys = keys_.current();
-    diagnoses_.work({session_, scanner_, slots_, *keys, outages_.outage(), may_begin});
-    return false;
+    return diagnoses_.work({session_, scanner_, slots_, *keys, outages_.outage(), may_begin});
   });
 }
 

@@ -56,7 +56,7 @@ class Loop {
   bool take_recorded();
   bool may_start();
   void limit_slots();
-  void diagnose(bool may_begin);
+  bool diagnose(bool may_begin);
   bool take_in();
   using Source = void (Intake::*)(store::Session&, QueueScanner&, delivery::FairSlots&, LeasedBatch&);
   bool take_in(std::string_view name, Source source);

@@ -20,7 +20,7 @@ using delivery::Unreadable;
 
 /// A POST to be sent: signed when it is (headers_of), since receivers refuse what was signed minutes ago.
 struct Request {
-  /// All but `deliver` only look whether somebody is there: they have a URL, and no delivery. Those with a
+  /// All but `deliver` only look whether the host answers: they have a URL, and no delivery. Those with a
   /// probe end as attempts, the others as checks.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
@@ -37,7 +37,7 @@ struct Request {
   platform::MonotonicTime lease_until;     // by this machine's monotonic clock, counted from before the claim
 };
 
-/// A look whether somebody is there has ended.
+/// A look whether the host answers has ended.
 struct Check {
   enum class Outcome {
     heard,

@@ -34,11 +34,11 @@ class ConnectionPools {
   /// again.
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
-  /// Whether a request would find a connection that the last one has left open: nothing is under way, or one
-  /// is free.
+  /// Whether a request would find the connection that the last one has left open: nothing else is under way
+  /// that could have taken it.
   bool has_idle(const std::string& host) const {
     const auto pool = pools_.find(host);
-    return pool == pools_.end() || pool->second.idle > 0;
+    return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
   }
   /// How long one that was answered took.
   void answered(const std::string& host, platform::Milliseconds took);

@@ -140,7 +140,7 @@ class Sender::Impl {
   void start_submitted() {
     for (auto& request : submitted_.take()) {
       if (request.purpose == Request::Purpose::deliver) {
-        if (request.probe) request.probe->expects_kept = pools_.has_idle(request.host);
+        if (request.probe) request.probe->expects_kept = has_room() && pools_.has_idle(request.host);
         start(pools_.add(std::move(request), platform::monotonic_now()));
       } else if (!stopping_)
         begin_check(std::move(request));
@@ -148,11 +148,14 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
+  /// Another connection drives out no kept one.
+  bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
+
   /// Where connections have been busy for long: not while one is being made, unless a webhook has none at
   /// all; nor, before it is needed, where it would drive out a kept one, which is then made again, and so on.
   void open_more() {
     using enum ConnectionPools::Need;
-    const bool room = connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3;
+    const bool room = has_room();
     std::optional<std::set<std::string_view>> connecting;  // one look at all, for all pools that ask
     auto overdue =
         pools_.overdue(platform::monotonic_now(), [&](const std::string& host, ConnectionPools::Need need) {

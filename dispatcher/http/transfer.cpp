@@ -63,7 +63,10 @@ void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   begin_try();
   progress_.literal = addresses.empty();
   set_addresses(cache_key(route), addresses);
-  set_request(job_.request.purpose == Request::Purpose::handshake);
+  // The next one of a diagnosis can be told how old its connection is.
+  const auto* probe = job_.request.probe.get();
+  set_request(job_.request.purpose == Request::Purpose::handshake ||
+              (probe != nullptr && probe->kind == delivery::ProbeKind::genuine));
 }
 
 void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "http/connection_pools.hpp"
 #include "http/request.hpp"
 #include "http/sender.hpp"
 #include "intake/fan_out.hpp"
@@ -24,6 +25,7 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
+constexpr auto slice = 10ms;  // of one round, for each of both, so that no delivery waits for them
 constexpr auto no_slot_wait = 50ms;
 constexpr auto paused_wait = 1s;
 constexpr unsigned most_handed_back = 30;  // of a request that waits for its host, a second each
@@ -72,6 +74,7 @@ void Diagnoses::ended(const Attempt& attempt) {
   --running.awaited;
   if (attempt.transport == TransportResult::not_started) {
     ++running.handed_back;
+    if (attempt.probe->kind == ProbeKind::genuine) running.sent = false;
   } else if (attempt.transport == TransportResult::local_failure) {
     running.failed = true;
   } else {
@@ -79,15 +82,27 @@ void Diagnoses::ended(const Attempt& attempt) {
   }
 }
 
-void Diagnoses::work(const Turn& turn) {
-  for (auto next = running_.begin(); next != running_.end();) {
+bool Diagnoses::work(const Turn& turn) {
+  const bool more_answers = go_on(turn);
+  const bool more_asked = begin(turn);
+  turn.scanner.attend_pauses(!running_.empty());
+  return more_answers || more_asked;
+}
+
+/// In turn, by lease.
+bool Diagnoses::go_on(const Turn& turn) {
+  const auto until = monotonic_now() + slice;
+  auto next = running_.upper_bound(served_);
+  for (auto left = running_.size(); left > 0; --left) {
+    if (next == running_.end()) next = running_.begin();
     const auto one = next++;
     if (one->second.awaited > 0) continue;
+    if (monotonic_now() >= until) return true;
+    served_ = one->first;
     isolate(
         one->second.webhook, [&] { go_on(turn, one); }, [&] { forget(turn.slots, one); });
   }
-  begin(turn);
-  turn.scanner.attend_pauses(!running_.empty());
+  return false;
 }
 
 /// What the database refuses is one webhook's: the others go on.
@@ -102,28 +117,37 @@ void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
   }
 }
 
-void Diagnoses::begin(const Turn& turn) {
+bool Diagnoses::begin(const Turn& turn) {
   const auto now = monotonic_now();
-  if (!turn.may_begin || turn.outage || !turn.scanner.asked_diagnoses() || now < next_look_) return;
+  if (!turn.may_begin && !turn.scanner.paused()) return false;
+  if (!turn.scanner.asked_diagnoses() || now < next_look_) return false;
   next_look_ = now + paused_wait;  // also if what follows throws
   const auto asked = store::find_asked_diagnoses(turn.session, after_, looked_at);
-  after_ = asked.size() == looked_at ? asked.back().target.webhook : 0;
   auto wait = settings_.poll_interval;
-  for (const auto& target : asked)
+  for (const auto& target : asked) {
+    if (monotonic_now() >= now + slice && target.target.webhook != asked.front().target.webhook) {
+      next_look_ = now;
+      return true;
+    }
+    after_ = target.target.webhook;
     isolate(
         target.target.webhook, [&] { wait = std::max(wait, begin_one(turn, target)); },
         [&] { wait = std::max<platform::Milliseconds>(wait, paused_wait); });
+  }
+  if (asked.size() < looked_at) after_ = 0;
   next_look_ = now + wait;
+  return false;
 }
 
 /// When to look for it again, if it did not begin.
 platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
-  if (!target.diagnosable) {
-    store::fail_asked_diagnosis(turn.session, webhook,
-                                to_json(delivery::stopped_findings(DiagnosisStop::disabled)));
+  if (!target.diagnosable || target.overdue) {
+    const auto why = target.diagnosable ? DiagnosisStop::not_begun : DiagnosisStop::disabled;
+    store::fail_asked_diagnosis(turn.session, webhook, to_json(delivery::stopped_findings(why)));
     return {};
   }
+  if (!turn.may_begin || turn.outage) return paused_wait;
   if (!target.event) return paused_wait;  // a newer version takes it
   const auto& parts = turn.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
@@ -138,13 +162,15 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
                                       .messages = random_(),
                                       .diagnosis = {{.url = target.target.url,
                                                      .has_secret = target.target.secret.has_value(),
-                                                     .hidden = hidden_},
+                                                     .hidden = hidden_,
+                                                     .connection_life = connection_life},
                                                     settings_,
                                                     now},
                                       .began = monotonic_now(),
                                       .occurred = now})
           .first;
   grants.keep(webhook);
+  turn.slots.diagnoses(webhook);
   isolate(
       webhook, [&] { go_on(turn, one); }, [&] { forget(turn.slots, one); });
   return {};

@@ -43,9 +43,9 @@ class Diagnoses {
     bool outage = false;  // of our own
     bool may_begin = true;
   };
-  /// Goes on with what was answered, and begins what is asked for. Throws what concerns the session or the
-  /// server.
-  void work(const Turn& turn);
+  /// Goes on with what was answered, and begins what is asked for, for a slice of time. True: there is more
+  /// to do at once. Throws what concerns the session or the server.
+  bool work(const Turn& turn);
 
   /// Ends all but those of which a request is under way: the service stops. What nothing was sent of waits
   /// for another dispatcher. `session` nullptr: the database is away, and the leases run out.
@@ -61,12 +61,13 @@ class Diagnoses {
     std::string genuine{};  // its body
     unsigned awaited = 0;   // answers
     unsigned handed_back = 0;
-    bool sent = false;    // a request
+    bool sent = false;    // a request; one that was handed back first was not
     bool failed = false;  // this host could not
   };
   using All = std::map<std::uint64_t, Running>;  // by lease
 
-  void begin(const Turn& turn);
+  bool go_on(const Turn& turn);
+  bool begin(const Turn& turn);
   platform::Milliseconds begin_one(const Turn& turn, const store::DiagnosisTarget& target);
   template <class F, class G>
   void isolate(delivery::WebhookId webhook, F&& work, G&& give_up);
@@ -86,6 +87,7 @@ class Diagnoses {
   Sender& sender_;
   std::mt19937_64 random_;
   All running_;
+  std::uint64_t served_ = 0;       // of running_, the last one gone on with
   delivery::WebhookId after_ = 0;  // the next look begins there
   platform::MonotonicTime next_look_{};
 };

@@ -71,9 +71,8 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   }
   const auto peek = store::peek_queue(session);
   asked_diagnoses_ = peek.asked_diagnoses;
-  const bool pending =
-      peek.pending_notifications || peek.pending_deliveries || peek.asked_diagnoses || may_send_;
-  if (pending || now >= next_pause_check_) check_pause(session, now);
+  const bool pending = peek.pending_notifications || peek.pending_deliveries || may_send_;
+  if (pending || peek.asked_diagnoses || now >= next_pause_check_) check_pause(session, now);
   const bool new_ones = !paused_ && find_new(session, peek);
   const auto start = monotonic_now();
   if (pending || !idle) rests_from_ = start + rest_after;

@@ -110,7 +110,7 @@ enum class DiagnosisStop {
   url_changed,
   unreadable_secret,
   outage,     // of our own
-  not_begun,  // for too long there was no turn for a request
+  not_begun,  // for too long there was no turn for it, or for a request
 };
 
 class Diagnosis {
@@ -119,6 +119,7 @@ class Diagnosis {
     std::string url;
     bool has_secret = false;
     std::vector<platform::IpNetwork> hidden{};  // addresses of these are not shown
+    platform::Milliseconds connection_life{};   // then a kept connection is ended by this side
   };
   /// `settings` outlives it; `now` is for the days that a certificate has left.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
@@ -148,7 +149,8 @@ class Diagnosis {
   bool connected() const;
   /// The answer of the handshakes that had it, the first of them.
   const Answer* handshake_with(std::initializer_list<TransportResult> results) const;
-  std::string shown(const std::vector<const Answer*>& handshakes) const;
+  bool is_allowed(const platform::IpAddress& address) const;
+  std::string shown(const std::vector<platform::IpAddress>& addresses) const;
 
   CheckedItem check_name() const;
   CheckedItem check_addresses() const;
@@ -165,8 +167,9 @@ class Diagnosis {
   Subject subject_;
   const platform::DeliverySettings& settings_;
   platform::UtcTime now_;
-  std::string host_;        // of the URL, without its port
-  bool left_open_ = false;  // a connection, by the last request
+  std::string host_;                  // of the URL, without its port
+  bool left_open_ = false;            // a connection, by the last request
+  platform::MonotonicTime opened_{};  // the last new connection, at the earliest
   std::vector<Answer> handshakes_;
   std::array<std::optional<Answer>, 7> answers_;  // by ProbeKind, but of handshakes
 };

@@ -165,6 +165,13 @@ void FairSlots::give_back(WebhookId id) {
     drop_from_hand(id, found->second, SlotTime{});
 }
 
+void FairSlots::diagnoses(WebhookId id) {
+  const auto found = webhooks_.find(id);
+  if (found == webhooks_.end() || deliveries(found->second) == 0) return;
+  ++found->second.diagnosing;
+  place(id, found->second);
+}
+
 void FairSlots::take_unsent(WebhookId id) {
   if (const auto found = webhooks_.find(id); found != webhooks_.end()) {
     ++found->second.unrecorded;
@@ -180,7 +187,10 @@ void FairSlots::ended(WebhookId id, Outcome outcome, platform::Milliseconds took
   if (outcome == Outcome::answered || outcome == Outcome::asked_to_wait)
     webhook.recent = webhook.recent ? *webhook.recent + (took - *webhook.recent) / 4 : took;
   if (outcome == Outcome::failed) webhook.recent.reset();
-  webhook.stalled = outcome == Outcome::not_started;
+  if (outcome == Outcome::diagnosed)
+    webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
+  else
+    webhook.stalled = outcome == Outcome::not_started;
   // Of what is handed back nothing newer may overtake the rest before it is due again.
   if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
@@ -233,8 +243,8 @@ bool FairSlots::others_first(WebhookId id, const Webhook& webhook) const {
 /// One more would follow others on a slot that it holds. While others wait for it, no more than the slot was
 /// taken for: it would never be free again.
 bool FairSlots::may_join(WebhookId id, const Webhook& webhook) const {
-  const auto carries = webhook.slots * deliveries_per_slot(webhook);
-  return webhook.in_hand < carries && in_hand_ < used_ + limits_.total &&
+  const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
+  return deliveries(webhook) < carries && in_hand_ < used_ + limits_.total &&
          (webhook.given < carries || !others_first(id, webhook));
 }
 
@@ -305,7 +315,7 @@ void FairSlots::release_slots(Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
   auto& host = webhook.host->second;
   const unsigned each = deliveries_per_slot(webhook);
-  const unsigned needed = (webhook.in_hand + each - 1) / each;
+  const unsigned needed = webhook.diagnosing + (deliveries(webhook) + each - 1) / each;
   for (; webhook.slots > needed; --webhook.slots) {
     if (std::exchange(entity.reserved, false)) --reserved_;
     --used_;
@@ -318,7 +328,8 @@ void FairSlots::release_slots(Webhook& webhook) {
 
 void FairSlots::drop_from_hand(WebhookId id, Webhook& webhook, SlotTime took) {
   --in_hand_;
-  if (--webhook.in_hand == 0) webhook.stalled = false;
+  --webhook.in_hand;
+  if (deliveries(webhook) == 0) webhook.stalled = false;
   const auto correction = took - webhook.charged.front();
   webhook.charged.pop_front();
   queue_.release(webhook.entity, correction);

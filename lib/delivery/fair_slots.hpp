@@ -65,6 +65,8 @@ class FairSlots {
   bool take_new(const Destination& destination);
   /// It was not leased after all.
   void give_back(WebhookId webhook);
+  /// What was taken is for a diagnosis: no delivery follows on its slot until it has ended as `diagnosed`.
+  void diagnoses(WebhookId webhook);
   /// A delivery that is not sent, but has an outcome to be recorded, counts for its webhook's own limit.
   void take_unsent(WebhookId webhook);
 
@@ -117,6 +119,7 @@ class FairSlots {
     Place place = Place::none;
     SlotTime waits_since{};  // its key in Host::waiting_here
     unsigned in_hand = 0;
+    unsigned diagnosing = 0;  // of them, diagnoses
     unsigned slots = 0;
     unsigned given = 0;              // deliveries since it last held no slot
     unsigned unrecorded = 0;         // ended, and not recorded yet
@@ -127,6 +130,7 @@ class FairSlots {
   };
   using Webhooks = std::unordered_map<WebhookId, Webhook>;
 
+  static unsigned deliveries(const Webhook& webhook) { return webhook.in_hand - webhook.diagnosing; }
   static unsigned deliveries_per_slot(const Webhook& webhook);
   bool has_room(const Webhook& webhook) const;
   bool others_first(WebhookId id, const Webhook& webhook) const;

@@ -191,6 +191,16 @@ BOOST_AUTO_TEST_CASE(an_inactive_one_may_be_diagnosed_unless_by_the_operator) {
   BOOST_TEST((state() == "fallido" && find_asked_diagnoses(session, 0, 16).empty()));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_was_asked_for_an_hour_ago_is_overdue) {
+  ask();
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).overdue);
+  session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 1 HOUR");
+  BOOST_TEST(find_asked_diagnoses(session, 0, 16).at(0).overdue);
+  fail_asked_diagnosis(session, webhook.id, findings);
+  ask();
+  BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).overdue);
+}
+
 BOOST_AUTO_TEST_CASE(of_a_deleted_webhook_or_a_disabled_entity_there_is_none) {
   ask();
   session.execute("UPDATE entidades SET activa = FALSE");
@@ -223,6 +233,15 @@ BOOST_AUTO_TEST_CASE(they_are_forgotten_after_their_retention_and_with_their_web
   end();
   BOOST_TEST(forget_old_diagnoses(session, day) == 0U);
   session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 2 DAY");
+  {
+    auto holder = database.connect();
+    holder.execute("START TRANSACTION");
+    holder.query("SELECT * FROM diagnosticos FOR UPDATE");
+    const auto began = platform::monotonic_now();
+    BOOST_TEST(forget_old_diagnoses(session, day) == 0U);
+    BOOST_TEST((platform::monotonic_now() - began < 3s));
+    holder.execute("ROLLBACK");
+  }
   BOOST_TEST(forget_old_diagnoses(session, day) == 1U);
   BOOST_TEST(!find_diagnosis(session, webhook.id).has_value());
 }

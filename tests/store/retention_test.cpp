@@ -163,6 +163,28 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
   BOOST_CHECK_EQUAL(count("diagnosticos"), 3);
 }
 
+BOOST_AUTO_TEST_CASE(a_deleted_webhook_of_which_somebody_holds_a_row_keeps_no_other) {
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 3; ++i) {
+    ids.push_back(add_webhook(session, 1).id);
+    delete_webhook(session, {1}, ids.back());
+  }
+  session.execute("INSERT INTO webhook_ejecuciones (webhook_id) SELECT id FROM webhooks");
+  session.execute(
+      "INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) SELECT id, 1, 'e' FROM webhooks");
+  session.execute("UPDATE webhooks SET fecha_baja = UTC_TIMESTAMP(3) - INTERVAL 31 DAY");
+  Session holder = database.connect();
+  holder.execute("START TRANSACTION");
+  holder.query("SELECT * FROM diagnosticos WHERE webhook_id = ? FOR UPDATE", ids[0]);
+  holder.query("SELECT * FROM webhook_ejecuciones WHERE webhook_id = ? FOR UPDATE", ids[1]);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 1U);
+  BOOST_CHECK_EQUAL(count("webhooks"), 2);
+  BOOST_CHECK_EQUAL(count("diagnosticos"), 2);
+  holder.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U);
+  BOOST_CHECK_EQUAL(count("diagnosticos") + count("webhook_ejecuciones"), 0);
+}
+
 BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 1500, 40 * day);

@@ -221,13 +221,22 @@ BOOST_AUTO_TEST_CASE(what_waits_in_a_pool_can_be_dropped) {
   BOOST_TEST(rest.front().delivery.id == 9);
 }
 
-BOOST_AUTO_TEST_CASE(an_open_connection_is_expected_where_nothing_is_under_way_or_one_is_free) {
+BOOST_AUTO_TEST_CASE(an_open_connection_is_expected_where_nothing_is_under_way) {
   ConnectionPools pools(per_host);
   BOOST_TEST(pools.has_idle(host_of(webhook)));
   BOOST_TEST(id_of(pools.add(request(1), start)) == 1);
   BOOST_TEST(!pools.has_idle(host_of(webhook)));
   ended(pools, true, start);
   BOOST_TEST(pools.has_idle(host_of(webhook)));
+}
+
+BOOST_AUTO_TEST_CASE(which_of_two_connections_is_taken_is_not_known) {
+  ConnectionPools pools(per_host);
+  pools.add(request(1), start);
+  pools.add(request(2), start);
+  BOOST_TEST(pools.overdue(at(500), [](auto&&...) { return true; }).start.size() == 1U);
+  ended(pools, true, start);
+  BOOST_TEST(!pools.has_idle(host_of(webhook)));  // one is free, and the other request may have taken it
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,7 +37,8 @@ struct Receiver {
 
 struct Fixture {
   platform::DeliverySettings settings{};
-  Diagnosis::Subject subject{"https://receptor.example.es/avisos", true, {}};
+  Diagnosis::Subject subject{"https://receptor.example.es/avisos", true, {}, 60s};
+  platform::MonotonicTime clock{};
   std::vector<Kind> asked{};
 
   Attempt answer(const Receiver& receiver, const Probe& probe) {
@@ -45,6 +46,7 @@ struct Fixture {
     attempt.probe = std::make_shared<Probe>(probe);
     attempt.transport = TransportResult::answered;
     attempt.duration = receiver.took;
+    attempt.ended = clock += receiver.took;
     auto& seen = *attempt.probe;
     if (probe.kind == Kind::lookup) {
       seen.addresses = receiver.addresses;
@@ -246,6 +248,21 @@ BOOST_AUTO_TEST_CASE(four_addresses_at_most_are_dialled) {
   BOOST_TEST(std::ranges::count(asked, Kind::handshake) == 4);
 }
 
+BOOST_AUTO_TEST_CASE(every_address_is_judged_though_four_are_dialled) {
+  const auto inner = *platform::IpAddress::parse("10.0.0.1");
+  Receiver receiver{.addresses = std::vector(5, public_address)};
+  BOOST_TEST(not_good(receiver).empty());
+  receiver.addresses.push_back(inner);
+  BOOST_CHECK((not_good(receiver) == Found{{"direcciones", Result::warning}}));
+  const auto text = item(receiver, Check::addresses).detail;
+  BOOST_TEST(text.find("10.0.0.1") == std::string::npos);
+  BOOST_TEST(text.find("1 de las direcciones no es") == 0U);
+  Receiver behind{.addresses = std::vector(4, inner), .broken = {{inner, TransportResult::address_refused}}};
+  BOOST_CHECK(item(behind, Check::addresses).result == Result::bad);
+  behind.addresses.push_back(public_address);  // deliveries would find it
+  BOOST_CHECK((not_good(behind) == Found{{"direcciones", Result::warning}}));
+}
+
 BOOST_AUTO_TEST_CASE(an_address_that_may_not_be_dialled_is_never_shown_nor_one_that_the_operator_allows) {
   const Receiver receiver{.addresses = {public_address, other_address},
                           .broken = {{other_address, TransportResult::address_refused}}};
@@ -290,6 +307,19 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_
   BOOST_CHECK(result_of(Kind::genuine, Probe::Kept::unknown) == Result::not_done);
   Receiver polite{.kept = {{Kind::wrong_signature, Probe::Kept::closed}}, .says_closed = true};
   BOOST_CHECK(item(polite, Check::kept_connection).result == Result::good);
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothing) {
+  for (const auto& [took, result] : std::map<platform::Milliseconds, Result>{
+           {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
+    Receiver receiver;  // the repetition is the fifth
+    receiver.took = took;
+    receiver.kept = {{Kind::wrong_signature, Probe::Kept::used},
+                     {Kind::no_signature, Probe::Kept::used},
+                     {Kind::old_timestamp, Probe::Kept::used},
+                     {Kind::repeated, Probe::Kept::closed}};
+    BOOST_TEST((item(receiver, Check::kept_connection).result == result));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(one_that_is_stopped_keeps_what_it_found_and_says_why_the_rest_is_missing) {

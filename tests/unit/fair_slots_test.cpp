@@ -134,6 +134,44 @@ BOOST_AUTO_TEST_CASE(who_has_handed_back_gets_no_more_until_something_has_ended)
   BOOST_TEST(take(slots, own(1)) == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
+  auto slots = with(100);
+  know(slots, own(1), 20ms);
+  BOOST_TEST(slots.take_new(own(1)));
+  slots.diagnoses(1);
+  BOOST_TEST(slots.slots(1) == 1U);
+  BOOST_TEST(take(slots, own(1), 2) == 2U);
+  BOOST_TEST(slots.slots(1) == 2U);  // they do not follow the diagnosis
+  end(slots, 1, Outcome::not_started);
+  BOOST_TEST(take(slots, own(1)) == 0U);
+  end(slots, 1, Outcome::not_started);  // nothing that is in hand says how the receiver is by now
+  BOOST_TEST(take(slots, own(1)) == 9U);
+  end(slots, 1, Outcome::not_started);
+  end(slots, 1, Outcome::diagnosed, 2s);  // and its end does not
+  BOOST_TEST(take(slots, own(1)) == 0U);
+  end(slots, 1);
+  BOOST_TEST(take(slots, own(1)) == 3U);
+  BOOST_TEST(slots.slots(1) == 2U);
+  for (int i = 0; i < 10; ++i) end(slots, 1);
+  BOOST_TEST((slots.in_hand() == 0U && slots.slots(1) == 0U && slots.free() == 100U));
+}
+
+BOOST_AUTO_TEST_CASE(a_diagnosis_that_joins_a_slot_takes_it_over) {
+  auto slots = with(100);
+  know(slots, own(1), 20ms);
+  BOOST_TEST(take(slots, own(1), 1) == 1U);
+  BOOST_TEST(slots.take_new(own(1)));
+  slots.diagnoses(1);
+  BOOST_TEST(slots.slots(1) == 1U);
+  BOOST_TEST(take(slots, own(1), 1) == 1U);
+  BOOST_TEST(slots.slots(1) == 2U);
+  end(slots, 1);
+  end(slots, 1);
+  BOOST_TEST(slots.slots(1) == 1U);
+  end(slots, 1, Outcome::diagnosed, 1s);
+  BOOST_TEST((slots.in_hand() == 0U && slots.free() == 100U));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_sent_counts_for_its_webhook_s_own_limit_alone) {
   auto slots = with(100, 1);
   slots.identify(own(1));

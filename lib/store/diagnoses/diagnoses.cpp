@@ -2,6 +2,7 @@
 
 #include "store/replays/request_quota.hpp"
 #include "store/session/batches.hpp"
+#include "store/session/json_rows.hpp"
 #include "store/webhooks/registration_quota.hpp"
 
 namespace store {
@@ -30,7 +31,8 @@ constexpr std::string_view targets = R"sql(
     HEX(w.secreto_sellado) AS secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado,
     w.secreto_vigente, COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia,
     COALESCE(x.sondeo, FALSE) AS sondeo,
-    w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable
+    w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
+    d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
   FROM diagnosticos d STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
 constexpr std::string_view that_wait =
@@ -61,9 +63,12 @@ constexpr std::string_view fail_asked = R"sql(
   UPDATE diagnosticos SET estado = 'fallido', iniciado_en = UTC_TIMESTAMP(3), pruebas = ?
   WHERE webhook_id = ? AND estado = 'pendiente')sql";
 
-constexpr std::string_view forget_some = R"sql(
-  DELETE FROM diagnosticos WHERE pedido_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
-  ORDER BY pedido_en LIMIT ?)sql";
+constexpr std::string_view lock_old = R"sql(
+  SELECT webhook_id AS id FROM diagnosticos WHERE pedido_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+  ORDER BY pedido_en LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view forget_locked = R"sql(
+  DELETE d FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN diagnosticos d FORCE INDEX (PRIMARY) ON d.webhook_id = j.id)sql";
 
 std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.count()} * 1000; }
 
@@ -112,7 +117,8 @@ DiagnosisTarget read(const Row& row) {
   const auto events = webhook::EventSet::from_joined(row.text("eventos")).events();
   return {read_target(row),           row.integer("entidad_id"),
           row.text("entidad_nombre"), events.empty() ? std::nullopt : std::optional(events.front()),
-          row.boolean("sondeo"),      row.boolean("diagnosticable")};
+          row.boolean("sondeo"),      row.boolean("diagnosticable"),
+          row.boolean("caducado")};
 }
 
 }  // namespace
@@ -167,7 +173,11 @@ void fail_asked_diagnosis(Session& session, WebhookId webhook, std::string_view 
 }
 
 std::uint64_t forget_old_diagnoses(Session& session, platform::Milliseconds kept) {
-  return session.update(forget_some, in_us(kept), batch_rows);
+  return transaction(session, [&]() -> std::uint64_t {
+    std::vector<std::int64_t> ids;
+    for (const auto& row : session.query(lock_old, in_us(kept), batch_rows)) ids.push_back(row.integer("id"));
+    return ids.empty() ? 0 : session.update(forget_locked, json_ids(ids));
+  });
 }
 
 }  // namespace store

@@ -50,6 +50,7 @@ struct DiagnosisTarget {
   std::optional<webhook::Event> event{};  // one of the webhook's; none: a newer version's alone
   bool probing = false;                   // its last attempt failed in transport or with 429 or 503
   bool diagnosable = false;               // false: deleted, or disabled by the operator, or its entity is
+  bool overdue = false;                   // it was asked for an hour ago
 };
 /// Those that wait for a dispatcher, by webhook, of those above `after`.
 std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit);

@@ -108,6 +108,11 @@ constexpr std::string_view delete_executions = R"sql(
 constexpr std::string_view delete_diagnoses = R"sql(
   DELETE d FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN diagnosticos d FORCE INDEX (PRIMARY) ON d.webhook_id = j.id)sql";
+constexpr std::string_view executions_by_id = R"sql(
+  SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
+constexpr std::string_view diagnoses_by_id = R"sql(
+  SELECT webhook_id AS id FROM diagnosticos FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
+constexpr std::string_view lock_unheld = "FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_webhooks = R"sql(
   DELETE w FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id)sql";
@@ -239,9 +244,22 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
   return removed + session.update(delete_notifications, json_ids(theirs));
 }
 
+/// Takes out those of which somebody else holds the row; the others' rows are locked. One webhook has one at
+/// most, and none is made of a deleted one.
+void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
+  if (ids.empty()) return;
+  const auto theirs = ids_of(query_ids(session, rows_by_id, ids, {}));
+  const auto locked = ids_of(query_ids(session, rows_by_id, theirs, lock_unheld));
+  const std::set<std::int64_t> all(theirs.begin(), theirs.end());
+  const std::set<std::int64_t> ours(locked.begin(), locked.end());
+  std::erase_if(ids, [&](const auto id) { return all.contains(id) && !ours.contains(id); });
+}
+
 std::uint64_t remove_webhooks(Session& session, const RetentionSettings& retention, const Ids& seen) {
   const auto locked = query_ids(session, webhooks_by_id, seen, lock_without_deliveries);
-  const auto ids = expired_ids(webhooks(retention), locked);
+  auto ids = expired_ids(webhooks(retention), locked);
+  leave_held(session, executions_by_id, ids);
+  leave_held(session, diagnoses_by_id, ids);
   if (ids.empty()) return 0;
   const std::string text = json_ids(ids);
   session.update(delete_executions, text);

@@ -1,0 +1,347 @@
+// What each check of a diagnosis says.
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "delivery/diagnosis.hpp"
+#include "webhook/address_policy.hpp"
+
+namespace delivery {
+
+namespace {
+
+using enum TransportResult;
+
+constexpr std::chrono::days soon{14};  // to the end of a certificate
+
+CheckedItem good(Check check, std::string detail) {
+  return {check, CheckResult::good, std::move(detail), {}};
+}
+CheckedItem bad(Check check, std::string detail, std::string remedy) {
+  return {check, CheckResult::bad, std::move(detail), std::move(remedy)};
+}
+CheckedItem warning(Check check, std::string detail, std::string remedy) {
+  return {check, CheckResult::warning, std::move(detail), std::move(remedy)};
+}
+CheckedItem not_done(Check check, std::string detail) {
+  return {check, CheckResult::not_done, std::move(detail), {}};
+}
+
+CheckedItem not_reached(Check check) {
+  return not_done(check, "No se hizo: antes hay que corregir la conexión con el receptor");
+}
+
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
+}
+
+/// How a request ended that was not answered.
+std::string unanswered_text(TransportResult result, const platform::DeliverySettings& settings) {
+  switch (result) {
+    case timeout:
+      return "el receptor no terminó de responder en " + platform::format_duration(settings.timeout);
+    case connection_timeout:
+      return "no se completó la conexión en " + platform::format_duration(settings.connect_timeout);
+    case closed:
+      return "el receptor cerró la conexión sin responder";
+    case headers_too_long:
+      return "la respuesta tiene cabeceras demasiado largas";
+    case bad_response:
+      return "la respuesta no es HTTP/1.1 válido";
+    case tls_client_wanted:
+      return "el receptor exige un certificado de cliente";
+    default:
+      return "no se pudo conectar con el receptor";
+  }
+}
+
+std::string unanswered_remedy(TransportResult result) {
+  if (result == timeout) return "Responda en cuanto recibe la notificación, y procésela después";
+  if (result == tls_client_wanted)
+    return "No exija un certificado de cliente en esta URL: verifique la firma de cada notificación";
+  return "Revise los registros de su servidor a la hora del diagnóstico";
+}
+
+std::string remedy_of_status(int status, bool has_secret) {
+  if (status >= 300 && status < 400) return "No se siguen redirecciones: registre la URL definitiva";
+  if ((status == 400 || status == 401 || status == 403) && has_secret)
+    return "Compruebe que el receptor tiene el secreto de este webhook "
+           "y que calcula la firma sobre el cuerpo tal como llega, byte a byte";
+  if (status == 401 || status == 403)
+    return "El webhook no tiene secreto y sus notificaciones no llevan firma: "
+           "no la exija, o ponga un secreto con PUT /apientidades/v1/webhooks/{id}/secreto";
+  if (status == 404 || status == 405)
+    return "Compruebe la ruta de la URL y que el servidor admite POST en ella";
+  if (status == 410)
+    return "Un 410 a una notificación que no es de diagnóstico desactiva el webhook: responda 2xx";
+  if (status == 429 || status == 503)
+    return "El receptor pide esperar: admita más peticiones, o pida el diagnóstico más tarde";
+  if (status >= 500) return "Revise los registros de su servidor a la hora del diagnóstico";
+  return "Responda con un 2xx a cada notificación auténtica";
+}
+
+std::string failed_certificate(TransportResult result) {
+  switch (result) {
+    case tls_expired:
+      return "El certificado ha caducado o aún no es válido";
+    case tls_weak:
+      return "El certificado usa una clave o una firma demasiado débil";
+    case tls_wrong_purpose:
+      return "El certificado no está emitido para servidores";
+    default:
+      return "El certificado no es de confianza";
+  }
+}
+
+std::string certificate_remedy(TransportResult result) {
+  switch (result) {
+    case tls_expired:
+      return "Renueve el certificado y automatice la renovación";
+    case tls_weak:
+      return "Hace falta RSA de 2048 bits o más, o curva elíptica, y SHA-256 o superior, en toda la cadena";
+    case tls_wrong_purpose:
+      return "Pida uno de servidor (uso «serverAuth»)";
+    default:
+      return "Debe emitirlo una autoridad reconocida, y el servidor debe enviar la cadena completa, "
+             "con los certificados intermedios";
+  }
+}
+
+bool reaches(TransportResult result) {
+  return result != connection_failed && result != connection_timeout && result != timeout &&
+         result != address_refused && result != port_refused;
+}
+
+bool is_certificate(TransportResult result) {
+  return result == tls_expired || result == tls_untrusted || result == tls_weak ||
+         result == tls_wrong_purpose;
+}
+
+}  // namespace
+
+const Diagnosis::Answer* Diagnosis::handshake_with(std::initializer_list<TransportResult> results) const {
+  const auto found = std::ranges::find_if(handshakes_, [&](const Answer& one) {
+    return !one.probe.connected && std::ranges::find(results, one.transport) != results.end();
+  });
+  return found == handshakes_.end() ? nullptr : &*found;
+}
+
+/// `: 203.0.113.20, 203.0.113.21`; nothing where none may be shown.
+std::string Diagnosis::shown(const std::vector<platform::IpAddress>& addresses) const {
+  std::string text;
+  for (const auto& one : addresses)
+    if (webhook::may_be_shown(one, subject_.hidden)) text += (text.empty() ? ": " : ", ") + one.to_string();
+  return text;
+}
+
+CheckedItem Diagnosis::check_name() const {
+  const auto& looked_up = answer(ProbeKind::lookup);
+  if (!looked_up) return not_done(Check::name, "No se hizo");
+  if (looked_up->probe.literal)
+    return not_done(Check::name, "No hace falta: no hay nombre que buscar en el DNS");
+  if (!looked_up->probe.addresses.empty())
+    return good(Check::name,
+                host_ + " tiene " + counted(looked_up->probe.addresses.size(), "dirección", "direcciones"));
+  return bad(Check::name, "El DNS no da ninguna dirección de " + host_,
+             "Revise que la URL esté bien escrita y que el nombre exista en el DNS público, "
+             "con servidores que respondan");
+}
+
+CheckedItem Diagnosis::check_addresses() const {
+  constexpr auto check = Check::addresses;
+  if (handshakes_.empty()) return not_reached(check);
+  const auto& all = answer(ProbeKind::lookup)->probe.addresses;
+  std::vector<platform::IpAddress> allowed;
+  std::ranges::copy_if(all, std::back_inserter(allowed), [this](const auto& one) { return is_allowed(one); });
+  const auto refused = all.size() - allowed.size();
+  if (allowed.empty())
+    return bad(check, "El nombre no tiene ninguna dirección pública",
+               "El receptor debe ser accesible desde Internet: publique en el DNS una dirección pública");
+  if (refused > 0)
+    return warning(check,
+                   counted(refused, "de las direcciones no es pública, y no se usa",
+                           "de las direcciones no son públicas, y no se usan"),
+                   "Deje en el DNS público solo direcciones públicas");
+  return good(check, (allowed.size() == 1 ? "Se admite su dirección" : "Se admiten sus direcciones") +
+                         shown(allowed));
+}
+
+CheckedItem Diagnosis::check_connection() const {
+  constexpr auto check = Check::connection;
+  std::vector<platform::IpAddress> reached;
+  std::vector<platform::IpAddress> silent;
+  for (const auto& one : handshakes_) {
+    if (one.transport == address_refused) continue;
+    (one.probe.connected || reaches(one.transport) ? reached : silent).push_back(*one.probe.address);
+  }
+  if (handshake_with({port_refused}))
+    return bad(check, "El puerto de la URL es de otro protocolo, y no se admite",
+               "Cambie la URL por una en el puerto 443, u otro");
+  if (reached.empty() && silent.empty()) return not_reached(check);
+  const auto open_it =
+      "Abra el puerto de la URL a Internet: cortafuegos, servidor en marcha y dirección correcta";
+  if (reached.empty())
+    return bad(check,
+               std::string(handshake_with({connection_failed})
+                               ? "No se pudo conectar"
+                               : "No se completó la conexión (TCP y TLS) en " +
+                                     platform::format_duration(settings_.connect_timeout)) +
+                   shown(silent),
+               open_it);
+  if (!silent.empty())
+    return warning(
+        check, counted(silent.size(), "dirección no responde", "direcciones no responden") + shown(silent),
+        "Quite del DNS las direcciones que no responden, o póngalas en marcha: "
+        "las conexiones pierden tiempo con ellas");
+  return good(check, "Se conectó" + shown(reached));
+}
+
+CheckedItem Diagnosis::check_tls() const {
+  constexpr auto check = Check::tls;
+  const auto& genuine = answer(ProbeKind::genuine);
+  if (handshake_with({tls_client_wanted}) || (genuine && genuine->transport == tls_client_wanted))
+    return bad(check, "El receptor exige un certificado de cliente (TLS mutuo), que el servicio no presenta",
+               unanswered_remedy(tls_client_wanted));
+  if (handshake_with({tls_failed, closed, bad_response}))
+    return bad(check, "No se pudo establecer TLS",
+               "El puerto de la URL debe servir HTTPS con TLS 1.2 o posterior");
+  for (const auto& one : handshakes_)
+    if (one.probe.tls) return good(check, one.probe.tls->version + ", sin certificado de cliente");
+  if (handshake_with({tls_expired, tls_untrusted, tls_wrong_name, tls_weak, tls_wrong_purpose}))
+    return good(check, "El servidor habla TLS");
+  return not_reached(check);
+}
+
+CheckedItem Diagnosis::check_certificate() const {
+  constexpr auto check = Check::certificate;
+  if (const auto* failed = handshake_with({tls_expired, tls_untrusted, tls_weak, tls_wrong_purpose})) {
+    const auto where = handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string();
+    return bad(check, failed_certificate(failed->transport) + where, certificate_remedy(failed->transport));
+  }
+  const Answer* first = nullptr;  // to end
+  for (const auto& one : handshakes_)
+    if (one.probe.tls && (first == nullptr || one.probe.tls->until < first->probe.tls->until)) first = &one;
+  if (first == nullptr)
+    return handshake_with({tls_wrong_name}) ? good(check, "Es de confianza") : not_reached(check);
+  const auto left = std::chrono::floor<std::chrono::days>(first->probe.tls->until - now_);
+  const auto text = "Es de confianza; el servidor envía " +
+                    counted(first->probe.tls->chain, "certificado", "certificados") +
+                    (left.count() == 1 ? "; le queda " : "; le quedan ") +
+                    counted(static_cast<std::size_t>(std::max<std::int64_t>(left.count(), 0)), "día", "días");
+  if (left < soon) return warning(check, text, "Renuévelo antes de que caduque, y automatice la renovación");
+  return good(check, text);
+}
+
+CheckedItem Diagnosis::check_certificate_name() const {
+  constexpr auto check = Check::certificate_name;
+  if (const auto* failed = handshake_with({tls_wrong_name}))
+    return bad(check,
+               "El servidor presenta el certificado de otro nombre, aunque se le indica el de la URL (SNI)" +
+                   (handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string()),
+               "Configure en el servidor el nombre de la URL con un certificado que lo incluya");
+  if (connected() && platform::IpAddress::parse(host_)) return good(check, "Es de la dirección de la URL");
+  if (connected()) return good(check, "Es del nombre de la URL, que el servicio indica al conectar (SNI)");
+  if (std::ranges::any_of(handshakes_, [](const Answer& one) { return is_certificate(one.transport); }))
+    return not_done(check, "No se hizo: antes hay que corregir el certificado");
+  return not_reached(check);
+}
+
+CheckedItem Diagnosis::check_genuine() const {
+  constexpr auto check = Check::genuine;
+  const auto& genuine = answer(ProbeKind::genuine);
+  if (!genuine) return not_reached(check);
+  const auto status = std::to_string(genuine->status);
+  if (genuine->accepted()) return good(check, "La notificación auténtica se aceptó con " + status);
+  if (genuine->transport != answered)
+    return bad(check, "La notificación auténtica no llegó: " + unanswered_text(genuine->transport, settings_),
+               unanswered_remedy(genuine->transport));
+  return bad(check, "La notificación auténtica se rechazó con " + status,
+             remedy_of_status(genuine->status, subject_.has_secret));
+}
+
+CheckedItem Diagnosis::check_time() const {
+  constexpr auto check = Check::time;
+  const auto& genuine = answer(ProbeKind::genuine);
+  if (!genuine) return not_reached(check);
+  const auto remedy = "Responda en cuanto recibe la notificación, y procésela después";
+  const auto limit = platform::format_duration(settings_.timeout);
+  if (genuine->transport == timeout) return bad(check, "No respondió en " + limit, remedy);
+  if (genuine->transport != answered) return not_done(check, "No se hizo: no hubo respuesta");
+  const auto text = "Respondió en " + std::to_string(genuine->took.count()) + " ms; el plazo es de " + limit;
+  return genuine->took * 3 > settings_.timeout ? warning(check, text, remedy) : good(check, text);
+}
+
+CheckedItem Diagnosis::check_kept_connection() const {
+  constexpr auto check = Check::kept_connection;
+  // A connection that was there before may have been idle for long.
+  const auto seen = [&](Probe::Kept kept) {
+    return std::ranges::any_of(answers_, [&](const auto& answer) {
+      return answer && answer->probe.kind != ProbeKind::genuine && answer->probe.kept == kept;
+    });
+  };
+  if (seen(Probe::Kept::answered_twice))
+    return warning(check, "Tras la respuesta llegaron más datos, que nadie había pedido",
+                   "Responda una sola vez a cada petición, con la longitud que anuncia Content-Length");
+  if (seen(Probe::Kept::closed))
+    return warning(check, "El servidor cierra la conexión tras responder, sin avisar",
+                   "Anúncielo con la cabecera Connection: close, o mantenga abierta la conexión");
+  if (seen(Probe::Kept::used)) return good(check, "La conexión sirve para una notificación tras otra");
+  const auto& genuine = answer(ProbeKind::genuine);
+  if (genuine && genuine->probe.says_closed)
+    return good(check, "El servidor cierra la conexión tras cada respuesta, y lo anuncia");
+  return not_done(check, "No se hizo: no hubo otra petición por la misma conexión");
+}
+
+CheckedItem Diagnosis::check_refusal(Check check, ProbeKind kind) const {
+  const auto& genuine = answer(ProbeKind::genuine);
+  if (!subject_.has_secret)
+    return not_done(check, "No se hizo: el webhook no tiene secreto, y sus notificaciones no llevan firma");
+  const auto& refused = answer(kind);
+  if (!refused) {
+    if (!genuine || !genuine->accepted()) return not_done(check, "No se hizo: la auténtica no se aceptó");
+    return not_done(check, "No se hizo: el receptor pidió esperar");
+  }
+  const std::string what = kind == ProbeKind::wrong_signature ? "una notificación con la firma incorrecta"
+                           : kind == ProbeKind::no_signature  ? "una notificación sin firma"
+                                                              : "una notificación firmada hace una hora";
+  const auto status = std::to_string(refused->status);
+  if (refused->accepted()) {
+    const auto text = "Se aceptó con " + status + " " + what;
+    if (kind == ProbeKind::old_timestamp)
+      return warning(check, text,
+                     "Rechace las que en webhook-timestamp se aparten más de cinco minutos de su reloj: "
+                     "así nadie puede repetir las que haya copiado");
+    return bad(check, text,
+               "Verifique la firma de cada notificación antes de procesarla, y responda 401 si no coincide");
+  }
+  if (refused->transport != answered)
+    return warning(check,
+                   "No se sabe si rechaza " + what + ": " + unanswered_text(refused->transport, settings_),
+                   "Responda 401 a lo que no se acepta");
+  const bool decided = refused->status >= 400 && refused->status < 500 && refused->status != 429;
+  if (decided) return good(check, "Se rechazó con " + status + " " + what);
+  return warning(check, "No se aceptó " + what + ", pero se respondió " + status,
+                 "Responda 401 a lo que no se acepta: otra respuesta parece una avería");
+}
+
+CheckedItem Diagnosis::check_repeated() const {
+  constexpr auto check = Check::repeated;
+  const auto& genuine = answer(ProbeKind::genuine);
+  const auto& repeated = answer(ProbeKind::repeated);
+  if (!repeated) {
+    if (!genuine || !genuine->accepted()) return not_done(check, "No se hizo: la auténtica no se aceptó");
+    return not_done(check, "No se hizo: el receptor pidió esperar");
+  }
+  if (repeated->accepted())
+    return good(check, "La repetición se aceptó con " + std::to_string(repeated->status) +
+                           ": compruebe en sus registros que solo la procesó una vez");
+  const auto how = repeated->transport == answered
+                       ? "se rechazó con " + std::to_string(repeated->status)
+                       : "no llegó: " + unanswered_text(repeated->transport, settings_);
+  return warning(check, "La repetición de la auténtica, con el mismo webhook-id, " + how,
+                 "Responda 2xx también a lo que ya tiene, sin procesarlo otra vez: "
+                 "lo que no recibe un 2xx se vuelve a enviar");
+}
+
+}  // namespace delivery
