@@ -3,6 +3,7 @@
 #include "store/replays/request_quota.hpp"
 #include "store/session/batches.hpp"
 #include "store/session/json_rows.hpp"
+#include "store/session/sql_text.hpp"
 #include "store/webhooks/registration_quota.hpp"
 
 namespace store {
@@ -26,18 +27,23 @@ constexpr std::string_view ask_first = R"sql(
   INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
 
 // Whether it may be diagnosed is judged here: an inactive one may, unless the operator says no.
-constexpr std::string_view targets = R"sql(
+constexpr std::string_view target_columns = R"sql(
   SELECT w.id AS webhook_id, w.entidad_id, d.entidad_nombre, w.url, w.eventos, w.secreto_clave,
     HEX(w.secreto_sellado) AS secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado,
     w.secreto_vigente, COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia,
     COALESCE(x.sondeo, FALSE) AS sondeo,
     w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
     d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
-  FROM diagnosticos d STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
+  FROM diagnosticos d )sql";
+constexpr std::string_view by_state = "FORCE INDEX (diagnosticos_por_hacer)";  // MySQL would sort otherwise
+constexpr std::string_view target_rows = R"sql(
+  STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
 constexpr std::string_view that_wait =
     " WHERE d.estado = 'pendiente' AND d.webhook_id > ? ORDER BY d.webhook_id LIMIT ?";
 constexpr std::string_view of_webhook = " WHERE d.webhook_id = ?";
+constexpr std::string_view waiting_targets = joined<target_columns, by_state, target_rows, that_wait>;
+constexpr std::string_view target_of_webhook = joined<target_columns, target_rows, of_webhook>;
 
 /// The statements of a dispatcher wait for no lock: a row that another session holds is left to it.
 constexpr std::string_view lock_row = R"sql(
@@ -140,9 +146,8 @@ std::optional<Diagnosis> find_diagnosis(Session& session, WebhookId webhook) {
 }
 
 std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit) {
-  static const auto sql = std::string(targets).append(that_wait);
   std::vector<DiagnosisTarget> result;
-  for (const auto& row : session.query(sql, after, limit)) result.push_back(read(row));
+  for (const auto& row : session.query(waiting_targets, after, limit)) result.push_back(read(row));
   return result;
 }
 
@@ -153,9 +158,8 @@ bool claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
 
 std::optional<DiagnosisTarget> renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                                platform::Milliseconds length) {
-  static const auto sql = std::string(targets).append(of_webhook);
   if (!update_if_free(session, webhook, renew, in_us(length), webhook, lease)) return std::nullopt;
-  const auto rows = session.query(sql, webhook);
+  const auto rows = session.query(target_of_webhook, webhook);
   return rows.empty() ? std::nullopt : std::optional(read(rows.front()));
 }
 
