@@ -83,14 +83,14 @@ void Diagnoses::ended(const Attempt& attempt) {
 }
 
 bool Diagnoses::work(const Turn& turn) {
-  const bool more_answers = go_on(turn);
+  const bool more_answers = advance(turn);
   const bool more_asked = begin(turn);
   turn.scanner.attend_pauses(!running_.empty());
   return more_answers || more_asked;
 }
 
 /// In turn, by lease.
-bool Diagnoses::go_on(const Turn& turn) {
+bool Diagnoses::advance(const Turn& turn) {
   const auto until = monotonic_now() + slice;
   auto next = running_.upper_bound(served_);
   for (auto left = running_.size(); left > 0; --left) {
@@ -100,7 +100,7 @@ bool Diagnoses::go_on(const Turn& turn) {
     if (monotonic_now() >= until) return true;
     served_ = one->first;
     isolate(
-        one->second.webhook, [&] { go_on(turn, one); }, [&] { forget(turn.slots, one); });
+        one->second.webhook, [&] { advance(turn, one); }, [&] { forget(turn.slots, one); });
   }
   return false;
 }
@@ -172,11 +172,11 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
   grants.keep(webhook);
   turn.slots.diagnoses(webhook);
   isolate(
-      webhook, [&] { go_on(turn, one); }, [&] { forget(turn.slots, one); });
+      webhook, [&] { advance(turn, one); }, [&] { forget(turn.slots, one); });
   return {};
 }
 
-void Diagnoses::go_on(const Turn& turn, All::iterator one) {
+void Diagnoses::advance(const Turn& turn, All::iterator one) {
   auto& running = one->second;
   auto probes = running.diagnosis.next();
   if (probes.empty()) return finish(turn.session, turn.slots, one, {});

@@ -66,12 +66,12 @@ class Diagnoses {
   };
   using All = std::map<std::uint64_t, Running>;  // by lease
 
-  bool go_on(const Turn& turn);
+  bool advance(const Turn& turn);
   bool begin(const Turn& turn);
   platform::Milliseconds begin_one(const Turn& turn, const store::DiagnosisTarget& target);
   template <class F, class G>
   void isolate(delivery::WebhookId webhook, F&& work, G&& give_up);
-  void go_on(const Turn& turn, All::iterator one);
+  void advance(const Turn& turn, All::iterator one);
   std::optional<delivery::DiagnosisStop> obstacle(const Turn& turn, const Running& running,
                                                   const store::DiagnosisTarget& target) const;
   bool ask(const Turn& turn, All::iterator one, const store::DiagnosisTarget& target,

@@ -244,8 +244,8 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
   return removed + session.update(delete_notifications, json_ids(theirs));
 }
 
-/// Takes out those of which somebody else holds the row; the others' rows are locked. One webhook has one at
-/// most, and none is made of a deleted one.
+/// Takes out those of which another session holds the row; the others' rows are locked. One webhook has one
+/// at most, and none is made of a deleted one.
 void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
   if (ids.empty()) return;
   const auto theirs = ids_of(query_ids(session, rows_by_id, ids, {}));
