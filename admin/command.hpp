@@ -9,8 +9,8 @@
 
 #include "admin/options.hpp"
 #include "admin/output.hpp"
-#include "platform/config.hpp"
-#include "store/session/session.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace admin {
 

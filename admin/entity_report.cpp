@@ -34,7 +34,7 @@ void add_up(EntityReports& reports, const store::ReportedNotification& notificat
   if (auto reason = reason_of(notification); !reason.empty()) report.reason = std::move(reason);
 }
 
-webhook::json::Object to_row(store::EntityId entity, const EntityReport& report) {
+json::Object to_row(store::EntityId entity, const EntityReport& report) {
   return {{"entidad_id", entity},           {"nombre", report.name},
           {"webhooks", report.webhooks},    {"notificaciones", report.notifications},
           {"entregadas", report.delivered}, {"pendientes", report.pending},

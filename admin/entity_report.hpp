@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "store/notifications/report.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/store/notifications/report.hpp"
 
 namespace admin {
 
@@ -32,7 +32,7 @@ void add_up(EntityReports& reports, const store::ReportedNotification& notificat
 
 /// entidad_id, nombre, webhooks, notificaciones, entregadas, pendientes, fallidas, retenidas, rechazadas,
 /// canceladas, ultimo_error.
-webhook::json::Object to_row(store::EntityId entity, const EntityReport& report);
+json::Object to_row(store::EntityId entity, const EntityReport& report);
 
 /// "50 entities, 52 notifications: 40 entities have all of theirs, 3 some of them, 7 none"
 std::string summary_of(const EntityReports& reports);

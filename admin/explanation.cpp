@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "admin/queue_screen.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace admin {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "platform/config.hpp"
-#include "store/backlog/outages.hpp"
-#include "store/backlog/pauses.hpp"
-#include "store/backlog/webhook_backlog.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/backlog/outages.hpp"
+#include "lib/store/backlog/pauses.hpp"
+#include "lib/store/backlog/webhook_backlog.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace admin {
 

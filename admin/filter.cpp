@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "admin/errors.hpp"
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace admin {
 

@@ -7,7 +7,7 @@
 
 #include "admin/options.hpp"
 #include "admin/output.hpp"
-#include "store/types.hpp"
+#include "lib/store/types.hpp"
 
 namespace admin {
 
@@ -33,7 +33,7 @@ store::ListFilter read_filter(const Arguments& arguments, std::span<const std::s
 template <class Item, class ToRow>
 Result list_result(const std::vector<Item>& items, const store::ListFilter& filter, ToRow to_row) {
   const std::size_t first = items.size() > filter.limit ? items.size() - filter.limit : 0;
-  webhook::json::Array rows;
+  json::Array rows;
   for (std::size_t i = first; i < items.size(); ++i) rows.push_back(to_row(items[i]));
   Result result{std::move(rows)};
   if (first > 0)

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "admin/run.hpp"
-#include "platform/program.hpp"
+#include "lib/platform/program.hpp"
 
 int main(int argc, char** argv) {
   platform::open_standard_descriptors();

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "platform/config.hpp"
+#include "lib/platform/config.hpp"
 
 namespace admin {
 

@@ -5,8 +5,8 @@
 
 #include "admin/errors.hpp"
 #include "admin/suggestion.hpp"
-#include "platform/text.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/text/text.hpp"
+#include "lib/text/utf8.hpp"
 
 namespace admin {
 
@@ -109,7 +109,7 @@ std::optional<std::int64_t> Arguments::integer(std::string_view name, std::int64
                                                std::int64_t maximum) const {
   const auto typed = text(name);
   if (!typed) return std::nullopt;
-  const auto value = platform::parse_number<std::int64_t>(*typed);
+  const auto value = text::parse_number<std::int64_t>(*typed);
   if (!value || *value < minimum || *value > maximum)
     throw UsageError(shown(name) + " must be an integer from " + std::to_string(minimum) + " to " +
                      std::to_string(maximum) + ", not '" + *typed + "'");
@@ -119,7 +119,7 @@ std::optional<std::int64_t> Arguments::integer(std::string_view name, std::int64
 std::optional<std::int64_t> Arguments::id(std::string_view name) const {
   const auto typed = text(name);
   if (!typed) return std::nullopt;
-  const auto value = platform::parse_number<std::int64_t>(*typed);
+  const auto value = text::parse_number<std::int64_t>(*typed);
   if (!value || *value < 1)
     throw UsageError(shown(name) + " must be a positive integer, not '" + *typed + "'");
   return value;
@@ -128,7 +128,7 @@ std::optional<std::int64_t> Arguments::id(std::string_view name) const {
 std::optional<std::string> Arguments::line(std::string_view name, std::size_t maximum, bool blank) const {
   auto typed = text(name);
   if (!typed) return std::nullopt;
-  const auto count = webhook::count_characters(*typed);
+  const auto count = text::count_characters(*typed);
   const bool empty = typed->find_first_not_of(' ') == std::string::npos;
   if (!count || *count > maximum || has_control_characters(*typed) || (empty && !blank)) {
     throw UsageError(shown(name) + " must be one line of UTF-8 text of " + (blank ? "at most " : "1 to ") +

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace admin {
 

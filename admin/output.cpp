@@ -4,7 +4,7 @@
 
 #include "admin/command.hpp"
 #include "admin/render.hpp"
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace admin {
 
@@ -29,7 +29,7 @@ void print(const Output& output, const Result& result) {
 }
 
 void complain(const Output& output, std::string_view message) {
-  output.err << program_name << ": " << platform::one_line(message) << std::endl;
+  output.err << program_name << ": " << text::one_line(message) << std::endl;
 }
 
 }  // namespace admin

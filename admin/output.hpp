@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/program.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/platform/program.hpp"
 
 namespace admin {
 
 struct Result {
-  webhook::json::Value value;         // an array of objects: a list; an object: one thing; null: said already
+  json::Value value;                  // an array of objects: a list; an object: one thing; null: said already
   std::optional<std::string> text{};  // what people read in place of the value
   std::string note{};                 // one line more for people, beside the result
   std::vector<std::string> problems{};  // one line each on standard error, whatever the format

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "store/backlog/outages.hpp"
-#include "store/backlog/pauses.hpp"
-#include "store/backlog/queue.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/backlog/outages.hpp"
+#include "lib/store/backlog/pauses.hpp"
+#include "lib/store/backlog/queue.hpp"
 
 namespace admin {
 

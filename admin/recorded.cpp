@@ -8,15 +8,13 @@
 #include <fstream>
 #include <optional>
 
-#include "platform/log.hpp"
-#include "platform/text.hpp"
-#include "store/audit/audit.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/text/text.hpp"
 
 namespace admin {
 
 namespace {
-
-namespace json = webhook::json;
 
 constexpr std::size_t longest_name = 100;
 

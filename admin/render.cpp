@@ -4,11 +4,9 @@
 #include <vector>
 
 #include "admin/display_width.hpp"
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace admin {
-
-namespace json = webhook::json;
 
 namespace {
 
@@ -19,7 +17,7 @@ std::string printable(std::string_view text) {
   std::string result;
   for (;;) {
     const auto end = text.find('\n');
-    result += platform::one_line(text.substr(0, end));
+    result += text::one_line(text.substr(0, end));
     if (end == std::string_view::npos) return result;
     result += "\\n";
     text.remove_prefix(end + 1);
@@ -155,10 +153,10 @@ std::string render_record(const json::Object& object, std::optional<std::size_t>
 
 std::string render_json(const json::Value& value) {
   const auto* array = value.array();
-  if (!array || array->empty()) return platform::escape_json(json::dump(value)) + '\n';
+  if (!array || array->empty()) return text::escape_json(json::dump(value)) + '\n';
   std::string result;
   for (const auto& element : *array)
-    result += (result.empty() ? "[" : ",\n ") + platform::escape_json(json::dump(element));
+    result += (result.empty() ? "[" : ",\n ") + text::escape_json(json::dump(element));
   return result + "]\n";
 }
 

@@ -11,7 +11,7 @@
 #include "admin/recorded.hpp"
 #include "admin/suggestion.hpp"
 #include "admin/usage.hpp"
-#include "platform/file.hpp"
+#include "lib/platform/file.hpp"
 
 namespace admin {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "admin/commands.hpp"
-#include "platform/program.hpp"
+#include "lib/platform/program.hpp"
 
 namespace admin {
 

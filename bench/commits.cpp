@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace {
 

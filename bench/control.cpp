@@ -22,10 +22,10 @@
 #include <string>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "webhook/event.hpp"
-#include "webhook/notification_body.hpp"
-#include "webhook/signature.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/webhook/event.hpp"
+#include "lib/webhook/notification_body.hpp"
+#include "lib/webhook/signature.hpp"
 
 namespace {
 

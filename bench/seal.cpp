@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "webhook/sealed_secret.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace {
 

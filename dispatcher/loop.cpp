@@ -1,4 +1,4 @@
-#include "loop.hpp"
+#include "dispatcher/loop.hpp"
 
 #include <poll.h>
 
@@ -6,12 +6,12 @@
 #include <array>
 #include <random>
 
-#include "delivery/classify.hpp"
-#include "http/request.hpp"
-#include "platform/service_manager.hpp"
-#include "store/backlog/queue_scan.hpp"
-#include "store/session/wait_for_database.hpp"
-#include "webhook/key_file.hpp"
+#include "dispatcher/http/request.hpp"
+#include "lib/delivery/classify.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/session/wait_for_database.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace dispatcher {
 
@@ -31,8 +31,8 @@ Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
 
-delivery::FairSlots::Outcome outcome_of(const Attempt& attempt) {
-  using enum delivery::FairSlots::Outcome;
+FairSlots::Outcome outcome_of(const Attempt& attempt) {
+  using enum FairSlots::Outcome;
   if (attempt.transport == TransportResult::not_started ||
       attempt.transport == TransportResult::local_failure)
     return not_started;
@@ -44,7 +44,7 @@ delivery::FairSlots::Outcome outcome_of(const Attempt& attempt) {
 bool failed(const Attempt& attempt) {
   if (!attempt.counted) return false;
   if (attempt.transport == TransportResult::answered) return attempt.status < 200 || attempt.status > 299;
-  return outcome_of(attempt) != delivery::FairSlots::Outcome::not_started;
+  return outcome_of(attempt) != FairSlots::Outcome::not_started;
 }
 
 }  // namespace
@@ -302,7 +302,7 @@ void Loop::send(LeasedBatch leased_batch) {
   for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
-  leased_batch.grants = delivery::Grants(slots_);  // gives back the others first
+  leased_batch.grants = Grants(slots_);  // gives back the others first
   for (auto& request : requests) request.slots = slots_.slots(request.delivery.webhook);
   sender_.submit(std::move(requests));
 }

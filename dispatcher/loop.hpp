@@ -10,24 +10,24 @@
 #include <string>
 #include <string_view>
 
-#include "delivery/fair_slots.hpp"
-#include "http/attempt.hpp"
-#include "http/sender.hpp"
-#include "intake/diagnoses.hpp"
-#include "intake/intake.hpp"
-#include "intake/queue_scanner.hpp"
-#include "maintenance/maintenance.hpp"
-#include "observation/metrics.hpp"
-#include "outage/outage_watch.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "platform/mailbox.hpp"
-#include "platform/reload_signal.hpp"
-#include "platform/stop_signal.hpp"
-#include "platform/watchdog.hpp"
-#include "results/result_writer.hpp"
-#include "store/session/session.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "dispatcher/http/attempt.hpp"
+#include "dispatcher/http/sender.hpp"
+#include "dispatcher/intake/diagnoses.hpp"
+#include "dispatcher/intake/intake.hpp"
+#include "dispatcher/intake/queue_scanner.hpp"
+#include "dispatcher/maintenance/maintenance.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "dispatcher/outage/outage_watch.hpp"
+#include "dispatcher/results/result_writer.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/platform/mailbox.hpp"
+#include "lib/platform/reload_signal.hpp"
+#include "lib/platform/stop_signal.hpp"
+#include "lib/platform/watchdog.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace dispatcher {
 
@@ -58,7 +58,7 @@ class Loop {
   void limit_slots();
   bool diagnose(bool may_begin);
   bool take_in();
-  using Source = void (Intake::*)(store::Session&, QueueScanner&, delivery::FairSlots&, LeasedBatch&);
+  using Source = void (Intake::*)(store::Session&, QueueScanner&, FairSlots&, LeasedBatch&);
   bool take_in(std::string_view name, Source source);
   void send(LeasedBatch leased_batch);
   void report_away(const std::exception& error);
@@ -73,8 +73,8 @@ class Loop {
   store::Session session_;
   platform::Log log_;
   const Metrics& metrics_;
-  const delivery::FairSlots::Limits limits_;
-  delivery::FairSlots slots_;
+  const FairSlots::Limits limits_;
+  FairSlots slots_;
   Maintenance maintenance_;
   QueueScanner scanner_;
   Intake intake_;

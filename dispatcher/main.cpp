@@ -1,12 +1,12 @@
 // apientidades-dispatcher: delivers the notifications that the evaluation system writes.
-#include "http/descriptors.hpp"
-#include "http/source.hpp"
-#include "loop.hpp"
-#include "observation/observation.hpp"
-#include "platform/program.hpp"
-#include "platform/reload_signal.hpp"
-#include "platform/service_manager.hpp"
-#include "webhook/key_file.hpp"
+#include "dispatcher/http/descriptors.hpp"
+#include "dispatcher/http/source.hpp"
+#include "dispatcher/loop.hpp"
+#include "dispatcher/observation/observation.hpp"
+#include "lib/platform/program.hpp"
+#include "lib/platform/reload_signal.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace {
 

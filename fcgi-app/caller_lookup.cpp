@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "store/session/repeat_if_lost.hpp"
+#include "lib/store/session/repeat_if_lost.hpp"
 
 namespace api {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "store/session/session.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace api {
 

@@ -1,7 +1,7 @@
 #include "fcgi-app/cursor.hpp"
 
 #include "fcgi-app/errors.hpp"
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace api {
 
@@ -24,7 +24,7 @@ std::string make_cursor(const webhook::KeyRing& keys, std::string_view question,
 std::int64_t read_cursor(const webhook::KeyRing& keys, std::string_view question, std::string_view cursor) {
   const auto point = cursor.find('.');
   const auto text = cursor.substr(0, point);
-  const auto position = platform::parse_number<std::int64_t>(text);
+  const auto position = text::parse_number<std::int64_t>(text);
   if (point == std::string_view::npos || !position ||
       !keys.is_authentic(purpose, authenticated(question, text), cursor.substr(point + 1)))
     throw BadRequest("cursor: no es el siguiente de esta misma consulta; pídala de nuevo sin cursor");

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "webhook/sealed_secret.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace api {
 

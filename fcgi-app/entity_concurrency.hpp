@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace api {
 

@@ -6,8 +6,8 @@
 
 #include "fcgi-app/entity_concurrency.hpp"
 #include "fcgi-app/http.hpp"
-#include "platform/log.hpp"
-#include "platform/watchdog.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/platform/watchdog.hpp"
 
 namespace api {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <mutex>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace api {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace api {
 

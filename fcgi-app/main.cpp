@@ -3,12 +3,12 @@
 #include <stdexcept>
 
 #include "fcgi-app/pool.hpp"
-#include "platform/program.hpp"
-#include "platform/reload_signal.hpp"
-#include "platform/service_manager.hpp"
-#include "platform/stop_signal.hpp"
-#include "webhook/address_policy.hpp"
-#include "webhook/key_file.hpp"
+#include "lib/platform/program.hpp"
+#include "lib/platform/reload_signal.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/platform/stop_signal.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace {
 

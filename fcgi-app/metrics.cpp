@@ -4,7 +4,7 @@
 #include <array>
 #include <system_error>
 
-#include "platform/service_manager.hpp"
+#include "lib/platform/service_manager.hpp"
 
 namespace api {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "fcgi-app/routes.hpp"
-#include "metrics/table.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "store/session/error_stats.hpp"
+#include "lib/metrics/table.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/session/error_stats.hpp"
 
 namespace api {
 

@@ -6,7 +6,7 @@
 
 #include "fcgi-app/health.hpp"
 #include "fcgi-app/metrics.hpp"
-#include "store/session/error_stats.hpp"
+#include "lib/store/session/error_stats.hpp"
 
 namespace api {
 

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "fcgi-app/fastcgi.hpp"
-#include "platform/service_manager.hpp"
-#include "platform/watchdog.hpp"
-#include "store/session/wait_for_database.hpp"
-#include "webhook/key_file.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/platform/watchdog.hpp"
+#include "lib/store/session/wait_for_database.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace api {
 namespace {

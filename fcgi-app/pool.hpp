@@ -3,9 +3,9 @@
 #pragma once
 
 #include "fcgi-app/service.hpp"
-#include "platform/config.hpp"
-#include "platform/reload_signal.hpp"
-#include "platform/stop_signal.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/reload_signal.hpp"
+#include "lib/platform/stop_signal.hpp"
 
 namespace api {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "fcgi-app/errors.hpp"
-#include "platform/text.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/text/text.hpp"
+#include "lib/text/utf8.hpp"
 
 namespace api {
 
@@ -19,14 +19,14 @@ std::string decoded(std::string_view text) {
     result.append(text.substr(0, end));
     text.remove_prefix(end);
     if (text.empty()) break;
-    const auto byte = webhook::crypto::from_hex(text.substr(1, 2));
+    const auto byte = crypto::from_hex(text.substr(1, 2));
     if (!byte || byte->size() != 1)
       throw BadRequest(
           "La consulta no está bien codificada: tras cada % debe haber dos cifras hexadecimales");
     result += *byte;
     text.remove_prefix(3);
   }
-  if (!webhook::count_characters(result))
+  if (!text::count_characters(result))
     throw BadRequest("La consulta no está bien codificada: debe ser UTF-8");
   return result;
 }
@@ -79,7 +79,7 @@ std::optional<platform::UtcTime> Query::time(std::string_view name) const {
 std::optional<unsigned> Query::number(std::string_view name, unsigned minimum, unsigned maximum) const {
   const auto value = text(name);
   if (!value) return std::nullopt;
-  const auto number = platform::parse_number<unsigned>(*value);
+  const auto number = text::parse_number<unsigned>(*value);
   if (!number || *number < minimum || *number > maximum)
     throw BadRequest(std::string(name) + ": debe ser un número entero de " + std::to_string(minimum) + " a " +
                      std::to_string(maximum));

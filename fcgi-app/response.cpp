@@ -42,12 +42,10 @@ std::string_view reason_phrase(int status) {
 
 }  // namespace
 
-Response json_response(int status, const webhook::json::Value& body) {
-  return {status, webhook::json::dump(body)};
-}
+Response json_response(int status, const json::Value& body) { return {status, json::dump(body)}; }
 
 Response message_response(int status, std::string_view message) {
-  return json_response(status, webhook::json::Object{{"message", message}});
+  return json_response(status, json::Object{{"message", message}});
 }
 
 Response error_response(const HttpError& error) {

@@ -6,11 +6,11 @@
 
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/http.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
 
 namespace api {
 
-Response json_response(int status, const webhook::json::Value& body);
+Response json_response(int status, const json::Value& body);
 
 /// `{"message": …}`
 Response message_response(int status, std::string_view message);

@@ -4,11 +4,11 @@
 
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/response.hpp"
-#include "platform/text.hpp"
-#include "store/session/repeat_if_lost.hpp"
-#include "store/session/requirements.hpp"
-#include "webhook/access_token.hpp"
-#include "webhook/registration.hpp"
+#include "lib/store/session/repeat_if_lost.hpp"
+#include "lib/store/session/requirements.hpp"
+#include "lib/text/text.hpp"
+#include "lib/webhook/access_token.hpp"
+#include "lib/webhook/request_bodies.hpp"
 
 namespace api {
 namespace {
@@ -41,8 +41,8 @@ void require_readable_body(const Request& request, const Route& route) {
     if (!is_merge_patch(request.content_type)) throw UnsupportedMediaType::of_patch();
   }
   if (!request.content_encoding) return;
-  const auto coding = platform::trim(*request.content_encoding, platform::http_white_space);
-  if (!coding.empty() && !platform::equal_ignoring_case(coding, "identity"))
+  const auto coding = text::trim(*request.content_encoding, text::http_white_space);
+  if (!coding.empty() && !text::equal_ignoring_case(coding, "identity"))
     throw UnsupportedMediaType::of_coding();
 }
 
@@ -59,7 +59,7 @@ void require_supported(const Preconditions& conditions, const Route& route) {
 
 bool is_type(std::string_view content_type, std::string_view type) {
   const auto bare = content_type.substr(0, content_type.find(';'));
-  return platform::equal_ignoring_case(platform::trim(bare, platform::http_white_space), type);
+  return text::equal_ignoring_case(text::trim(bare, text::http_white_space), type);
 }
 
 void log_failure(const platform::Log& log, std::string_view message, const Request& request,

@@ -7,17 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "delivery/ids.hpp"
 #include "fcgi-app/caller_lookup.hpp"
 #include "fcgi-app/fastcgi.hpp"
 #include "fcgi-app/http.hpp"
 #include "fcgi-app/observation.hpp"
 #include "fcgi-app/routes.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "store/session/session.hpp"
-#include "store/webhooks/webhooks.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace api {
 

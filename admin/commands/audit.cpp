@@ -1,6 +1,6 @@
 // audit list
 
-#include "store/audit/audit.hpp"
+#include "lib/store/audit/audit.hpp"
 
 #include <algorithm>
 
@@ -16,12 +16,12 @@ namespace {
 constexpr Option action_filter{"action", "A",
                                "only of alta, cambio, secreto, baja, reenvio, diagnostico, or of a command"};
 
-webhook::json::Value object_of(const store::AuditEntry& entry) {
+json::Value object_of(const store::AuditEntry& entry) {
   if (entry.object) return *entry.object;
-  return entry.webhook ? webhook::json::Value("webhook " + std::to_string(*entry.webhook)) : nullptr;
+  return entry.webhook ? json::Value("webhook " + std::to_string(*entry.webhook)) : nullptr;
 }
 
-webhook::json::Object to_row(const store::AuditEntry& entry) {
+json::Object to_row(const store::AuditEntry& entry) {
   return {{"id", entry.id},
           {"cuando", time_value(entry.at)},
           {"entidad_id", entry.entity},

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "admin/commands.hpp"
-#include "platform/file.hpp"
-#include "store/session/requirements.hpp"
-#include "webhook/key_file.hpp"
+#include "lib/platform/file.hpp"
+#include "lib/store/session/requirements.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace admin {
 
@@ -20,10 +20,10 @@ std::string show_line(const platform::KeyValue& key) {
 }
 
 Result show(Context& context, const Arguments&) {
-  webhook::json::Array rows;
+  json::Array rows;
   std::string text;
   for (const auto& key : context.config.values) {
-    rows.push_back(webhook::json::Object{{"clave", key.name}, {"valor", key.value}, {"origen", key.source}});
+    rows.push_back(json::Object{{"clave", key.name}, {"valor", key.value}, {"origen", key.source}});
     text += show_line(key);
   }
   return {std::move(rows), text};
@@ -78,15 +78,15 @@ std::vector<Problem> problems_of_server(store::Session& session, std::string& no
 
 Result check(Context& context, const Arguments&) {
   auto problems = problems_of(context.config.settings);
-  webhook::json::Array rows;
+  json::Array rows;
   Result result;
   const bool of_server = problems.empty();
   if (of_server) problems = problems_of_server(context.session, result.note);
   for (const auto& problem : problems) {
-    rows.push_back(webhook::json::Object{{"clave", problem.key}, {"error", problem.text}});
+    rows.push_back(json::Object{{"clave", problem.key}, {"error", problem.text}});
     result.problems.push_back(problem.text);
   }
-  result.value = problems.empty() || context.output.json ? webhook::json::Value(std::move(rows)) : nullptr;
+  result.value = problems.empty() || context.output.json ? json::Value(std::move(rows)) : nullptr;
   if (problems.empty())
     result.text = "The configuration is good: " + std::to_string(context.config.values.size()) +
                   " keys, and every file that it names can be read by this user." +

@@ -5,7 +5,7 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/render.hpp"
-#include "store/schema/migrations.hpp"
+#include "lib/store/schema/migrations.hpp"
 
 namespace admin {
 
@@ -38,8 +38,8 @@ Result migrate(Context& context, const Arguments& arguments) {
     if (!output.json) output.out << line << std::endl;
   };
   const auto applied = store::migrate(session, guard_session, migrations, progress, times);
-  webhook::json::Array names(applied.begin(), applied.end());
-  return {webhook::json::Object{{"aplicadas", std::move(names)}},
+  json::Array names(applied.begin(), applied.end());
+  return {json::Object{{"aplicadas", std::move(names)}},
           applied.empty()
               ? "nothing to do: all " + std::to_string(migrations.size()) + " migrations are applied"
               : std::to_string(applied.size()) + in_all(migrations.size()) + " applied"};
@@ -47,10 +47,10 @@ Result migrate(Context& context, const Arguments& arguments) {
 
 Result status(Context& context, const Arguments& arguments) {
   const auto states = store::migration_status(context.session, read(arguments));
-  webhook::json::Array rows;
+  json::Array rows;
   std::size_t pending = 0;
   for (const auto& state : states) {
-    rows.push_back(webhook::json::Object{
+    rows.push_back(json::Object{
         {"numero", state.number}, {"nombre", state.name}, {"aplicada", time_value(state.applied)}});
     pending += state.applied ? 0 : 1;
   }

@@ -4,9 +4,9 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "delivery/ids.hpp"
-#include "store/deliveries/deliveries.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/store/deliveries/deliveries.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace admin {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view states[] = {"pendiente", "en_curso",  "entregada",
                                        "fallida",   "cancelada", "retenida"};
 
-webhook::json::Object to_row(const store::Delivery& delivery) {
+json::Object to_row(const store::Delivery& delivery) {
   return {{"id", delivery.id},
           {"webhook_id", delivery.webhook},
           {"notificacion_id", delivery.notification},
@@ -27,11 +27,11 @@ webhook::json::Object to_row(const store::Delivery& delivery) {
           {"ultimo_error", delivery.last_error}};
 }
 
-webhook::json::Value to_row(const store::Attempt& attempt) {
-  return webhook::json::Object{{"numero", attempt.number},           {"tipo", attempt.kind},
-                               {"sondeos", attempt.probes},          {"inicio", time_value(attempt.started)},
-                               {"duracion_ms", attempt.duration_ms}, {"direccion", attempt.address},
-                               {"estado_http", attempt.status},      {"error", attempt.error}};
+json::Value to_row(const store::Attempt& attempt) {
+  return json::Object{{"numero", attempt.number},           {"tipo", attempt.kind},
+                      {"sondeos", attempt.probes},          {"inicio", time_value(attempt.started)},
+                      {"duracion_ms", attempt.duration_ms}, {"direccion", attempt.address},
+                      {"estado_http", attempt.status},      {"error", attempt.error}};
 }
 
 store::Delivery find(store::Session& session, delivery::DeliveryId id) {
@@ -50,7 +50,7 @@ Result list(Context& context, const Arguments& arguments) {
 
 Result show(Context& context, const Arguments& arguments) {
   const auto delivery = find(context.session, arguments.required_id());
-  webhook::json::Array attempts;
+  json::Array attempts;
   for (const auto& attempt : store::list_attempts(context.session, delivery.id))
     attempts.push_back(to_row(attempt));
   auto row = to_row(delivery);
@@ -95,9 +95,9 @@ Result retry_failed(Context& context, delivery::WebhookId id, platform::UtcTime 
                      platform::format_iso8601(since) + " that are due now: " + std::to_string(*replayed);
   if (hook && !hook->active)
     text += "; the webhook is inactive, they are sent after `webhook enable " + std::to_string(id) + "`";
-  return {webhook::json::Object{{"webhook_id", id},
-                                {"desde", time_value(since)},
-                                {"reintentadas", static_cast<std::int64_t>(*replayed)}},
+  return {json::Object{{"webhook_id", id},
+                       {"desde", time_value(since)},
+                       {"reintentadas", static_cast<std::int64_t>(*replayed)}},
           text + "."};
 }
 

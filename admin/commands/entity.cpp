@@ -5,18 +5,18 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/render.hpp"
-#include "delivery/ids.hpp"
-#include "store/entities/entities.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/store/entities/entities.hpp"
 
 namespace admin {
 
 namespace {
 
-webhook::json::Value to_row(const store::Entity& entity) {
-  return webhook::json::Object{{"id", entity.id},
-                               {"nombre", entity.name},
-                               {"activa", entity.active},
-                               {"fecha_alta", time_value(entity.created)}};
+json::Value to_row(const store::Entity& entity) {
+  return json::Object{{"id", entity.id},
+                      {"nombre", entity.name},
+                      {"activa", entity.active},
+                      {"fecha_alta", time_value(entity.created)}};
 }
 
 store::Entity find(store::Session& session, delivery::EntityId id) {
@@ -41,7 +41,7 @@ Result add(Context& context, const Arguments& arguments) {
 }
 
 Result list(Context& context, const Arguments&) {
-  webhook::json::Array rows;
+  json::Array rows;
   for (const auto& entity : store::list_entities(context.session)) rows.push_back(to_row(entity));
   return {std::move(rows)};
 }

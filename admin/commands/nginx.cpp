@@ -33,13 +33,13 @@ Result limits(Context& context, const Arguments& arguments) {
   const auto location = folder / "apientidades-limits.conf";
   replace_file(zones, nginx_limit_zones(settings));
   replace_file(location, nginx_limits(settings));
-  return {webhook::json::Object{{"ficheros", webhook::json::Array{zones.string(), location.string()}}},
+  return {json::Object{{"ficheros", json::Array{zones.string(), location.string()}}},
           zones.string() + " and " + location.string() +
               " written. They are in force after: nginx -t && systemctl reload nginx"};
 }
 
-webhook::json::Object origins_of(const platform::DeliverySettings& settings) {
-  webhook::json::Array networks;
+json::Object origins_of(const platform::DeliverySettings& settings) {
+  json::Array networks;
   for (const auto& source : settings.source_addresses) networks.emplace_back(source.network.to_string());
   return {{"origenes", std::move(networks)}};
 }
@@ -47,8 +47,8 @@ webhook::json::Object origins_of(const platform::DeliverySettings& settings) {
 Result origins(Context& context, const Arguments& arguments) {
   const std::filesystem::path folder = arguments.text("folder").value_or(std::string(snippets));
   const auto file = folder / "apientidades-origenes.json";
-  replace_file(file, webhook::json::dump(origins_of(context.config.settings.delivery)) + '\n');
-  return {webhook::json::Object{{"ficheros", webhook::json::Array{file.string()}}},
+  replace_file(file, json::dump(origins_of(context.config.settings.delivery)) + '\n');
+  return {json::Object{{"ficheros", json::Array{file.string()}}},
           file.string() + " written: it is what /apientidades/origenes.json answers from now on"};
 }
 

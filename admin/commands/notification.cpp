@@ -4,8 +4,8 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "delivery/ids.hpp"
-#include "store/notifications/notifications.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/store/notifications/notifications.hpp"
 
 namespace admin {
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view states[] = {"pendiente", "procesada", "rechazada", "cancelada"};
 
-webhook::json::Object to_row(const store::Notification& notification) {
+json::Object to_row(const store::Notification& notification) {
   return {{"id", notification.id},         {"entidad_id", notification.entity},
           {"evento", notification.event},  {"estado", notification.state},
           {"origen", notification.origin}, {"error", notification.error},
@@ -21,10 +21,10 @@ webhook::json::Object to_row(const store::Notification& notification) {
 }
 
 /// As the evaluation system wrote it. Text that only our parser refuses (its row is rechazada) is a string.
-webhook::json::Value data_value(const std::string& text) {
+json::Value data_value(const std::string& text) {
   try {
-    return webhook::json::parse(text);
-  } catch (const webhook::json::ParseError&) {
+    return json::parse(text);
+  } catch (const json::ParseError&) {
     return text;
   }
 }

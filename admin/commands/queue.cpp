@@ -11,14 +11,14 @@
 #include "admin/errors.hpp"
 #include "admin/queue_screen.hpp"
 #include "admin/render.hpp"
-#include "platform/stop_signal.hpp"
-#include "store/backlog/outages.hpp"
-#include "store/backlog/pauses.hpp"
-#include "store/backlog/queue.hpp"
-#include "store/entities/entities.hpp"
-#include "store/maintenance/clock_watch.hpp"
-#include "store/webhooks/webhooks.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/platform/stop_signal.hpp"
+#include "lib/store/backlog/outages.hpp"
+#include "lib/store/backlog/pauses.hpp"
+#include "lib/store/backlog/queue.hpp"
+#include "lib/store/entities/entities.hpp"
+#include "lib/store/maintenance/clock_watch.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace admin {
 
@@ -27,7 +27,7 @@ namespace {
 constexpr std::chrono::milliseconds watch_interval{2000};
 constexpr std::string_view clear_screen = "\x1b[2J";
 
-webhook::json::Object to_row(const store::QueueStatus& status) {
+json::Object to_row(const store::QueueStatus& status) {
   return {{"notificaciones_pendientes", status.pending_notifications},
           {"entregas_pendientes", status.pending_deliveries},
           {"en_curso", status.in_flight},
@@ -38,14 +38,14 @@ webhook::json::Object to_row(const store::QueueStatus& status) {
           {"pausada", status.paused}};  // what follows is in --json alone
 }
 
-webhook::json::Value to_row(const store::RunningOutage& outage) {
-  return webhook::json::Object{{"despachador", outage.dispatcher},
-                               {"tipo", outage.kind},
-                               {"desde", time_value(outage.since)},
-                               {"entregas", outage.deliveries}};
+json::Value to_row(const store::RunningOutage& outage) {
+  return json::Object{{"despachador", outage.dispatcher},
+                      {"tipo", outage.kind},
+                      {"desde", time_value(outage.since)},
+                      {"entregas", outage.deliveries}};
 }
 
-webhook::json::Object to_row(const store::Pause& pause) {
+json::Object to_row(const store::Pause& pause) {
   return {{"tipo", store::name(pause.what)},
           {"objeto", pause.object},
           {"hasta", time_value(pause.until)},
@@ -56,14 +56,13 @@ webhook::json::Object to_row(const store::Pause& pause) {
 using Outages = std::vector<store::RunningOutage>;
 using PausedParts = std::vector<store::Pause>;
 
-webhook::json::Object to_row(const store::QueueStatus& status, const Outages& outages,
-                             const PausedParts& pauses) {
+json::Object to_row(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
   auto row = to_row(status);
-  webhook::json::Array rows;
+  json::Array rows;
   for (const auto& outage : outages) rows.push_back(to_row(outage));
   row.emplace_back("cortes", std::move(rows));
   row.emplace_back("salto_reloj_s", status.clock_jump_s);
-  webhook::json::Array paused;
+  json::Array paused;
   for (const auto& pause : pauses) paused.emplace_back(to_row(pause));
   row.emplace_back("pausas", std::move(paused));
   return row;
@@ -115,7 +114,7 @@ Result to_result(const store::QueueStatus& status, const Outages& outages, const
 /// One line, for logs: `2026-… notificaciones_pendientes=0 …`
 std::string log_line(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
   auto text = platform::format_iso8601(platform::utc_now());
-  for (const auto& [name, value] : to_row(status)) text += " " + name + "=" + webhook::json::dump(value);
+  for (const auto& [name, value] : to_row(status)) text += " " + name + "=" + json::dump(value);
   for (const auto& outage : outages) text += " corte_" + outage.kind + "=" + outage.dispatcher;
   for (const auto& pause : pauses)
     text += " pausa_" + std::string(store::name(pause.what)) + "=" + pause.object;
@@ -197,7 +196,7 @@ Result set_paused(Context& context, bool paused) {
 
 Result accept_clock(Context& context, const Arguments&) {
   const auto jumped = store::accept_clock(context.session) / std::chrono::seconds(1);
-  return {webhook::json::Object{{"salto_reloj_s", std::int64_t{jumped}}},
+  return {json::Object{{"salto_reloj_s", std::int64_t{jumped}}},
           jumped == 0 ? "The database's clock was believed already."
                       : "The database's clock is believed again, " + describe_age(jumped) +
                             " further on: retention goes on by it."};

@@ -4,7 +4,7 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "store/replays/replays.hpp"
+#include "lib/store/replays/replays.hpp"
 
 namespace admin {
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view states[] = {"pendiente", "en_curso", "terminado", "cancelado"};
 
-webhook::json::Object to_row(const store::ReplayProgress& replay) {
+json::Object to_row(const store::ReplayProgress& replay) {
   return {{"id", replay.replay.id},
           {"entidad_id", replay.entity},
           {"webhook_id", replay.webhook},

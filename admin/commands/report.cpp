@@ -9,7 +9,7 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "webhook/event.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace admin {
 
@@ -69,7 +69,7 @@ void write_rows(std::ostream& out, const EntityReports& reports, bool json) {
   for (const auto& [entity, report] : reports) {
     const auto row = to_row(entity, report);
     if (json) {
-      out << before << webhook::json::dump(row);
+      out << before << json::dump(row);
     } else {
       out << csv_line(row);
     }
@@ -84,7 +84,7 @@ Result report(Context& context, const Arguments& arguments) {
   if (context.output.json || arguments.has("csv")) {
     write_rows(context.output.out, reports, context.output.json);
   } else {
-    webhook::json::Array rows;
+    json::Array rows;
     for (const auto& [entity, report] : reports) rows.emplace_back(to_row(entity, report));
     result.value = std::move(rows);
   }

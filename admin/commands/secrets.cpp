@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "admin/commands.hpp"
-#include "store/webhooks/secrets.hpp"
-#include "webhook/key_file.hpp"
+#include "lib/store/webhooks/secrets.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace admin {
 
@@ -35,14 +35,14 @@ Result status(Context& context, const Arguments&) {
   for (const auto& id : ids) {
     if (std::ranges::find(used, id, &store::SealedByKey::key_id) == used.end()) used.push_back({id, 0, 0});
   }
-  webhook::json::Array rows;
+  json::Array rows;
   Result result;
   for (const auto& sealed : used) {
-    rows.push_back(webhook::json::Object{{"clave", sealed.key_id},
-                                         {"webhooks", sealed.webhooks},
-                                         {"pruebas", sealed.test_events},
-                                         {"actual", sealed.key_id == keys.current_id()},
-                                         {"en_fichero", contains(ids, sealed.key_id)}});
+    rows.push_back(json::Object{{"clave", sealed.key_id},
+                                {"webhooks", sealed.webhooks},
+                                {"pruebas", sealed.test_events},
+                                {"actual", sealed.key_id == keys.current_id()},
+                                {"en_fichero", contains(ids, sealed.key_id)}});
     if (const auto text = remark(sealed, keys); !text.empty())
       result.note += (result.note.empty() ? "" : "\n") + text;
   }
@@ -53,10 +53,10 @@ Result status(Context& context, const Arguments&) {
 Result reencrypt(Context& context, const Arguments&) {
   const auto keys = read_keys(context);
   const auto done = store::reencrypt(context.session, keys);
-  Result result{webhook::json::Object{{"clave", keys.current_id()},
-                                      {"recifrados", static_cast<std::int64_t>(done.secrets)},
-                                      {"pruebas", static_cast<std::int64_t>(done.test_events)},
-                                      {"ilegibles", static_cast<std::int64_t>(done.unreadable)}},
+  Result result{json::Object{{"clave", keys.current_id()},
+                             {"recifrados", static_cast<std::int64_t>(done.secrets)},
+                             {"pruebas", static_cast<std::int64_t>(done.test_events)},
+                             {"ilegibles", static_cast<std::int64_t>(done.unreadable)}},
                 std::to_string(done.secrets) + " secrets and the data of " +
                     std::to_string(done.test_events) + " test events resealed; the current key is " +
                     keys.current_id() + "."};

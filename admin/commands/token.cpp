@@ -6,9 +6,9 @@
 #include "admin/errors.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "delivery/ids.hpp"
-#include "store/entities/tokens.hpp"
-#include "webhook/access_token.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/store/entities/tokens.hpp"
+#include "lib/webhook/access_token.hpp"
 
 namespace admin {
 
@@ -21,7 +21,7 @@ constexpr platform::Milliseconds max_ttl = hours(24 * 36500);
 constexpr platform::Milliseconds min_ttl{1};
 constexpr std::size_t max_label = 100;
 
-webhook::json::Object to_row(const store::Token& token) {
+json::Object to_row(const store::Token& token) {
   return {{"id", token.id},
           {"entidad_id", token.entity},
           {"etiqueta", token.label},
@@ -54,7 +54,7 @@ Result issue(Context& context, const Arguments& arguments) {
 }
 
 Result list(Context& context, const Arguments& arguments) {
-  webhook::json::Array rows;
+  json::Array rows;
   for (const auto& token : store::list_tokens(context.session, arguments.id("entity")))
     rows.emplace_back(to_row(token));
   return {std::move(rows)};

@@ -8,12 +8,12 @@
 #include "admin/explanation.hpp"
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
-#include "delivery/ids.hpp"
-#include "platform/file.hpp"
-#include "store/webhooks/disabled_urls.hpp"
-#include "store/webhooks/failing.hpp"
-#include "store/webhooks/webhooks.hpp"
-#include "webhook/key_file.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/file.hpp"
+#include "lib/store/webhooks/disabled_urls.hpp"
+#include "lib/store/webhooks/failing.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace admin {
 
@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::string_view states[] = {"activo", "inactivo"};
 
-webhook::json::Object to_row(const store::Webhook& hook) {
-  webhook::json::Array events;
+json::Object to_row(const store::Webhook& hook) {
+  json::Array events;
   for (const auto event : hook.events.events()) events.emplace_back(webhook::name(event));
   return {{"id", hook.id},
           {"entidad_id", hook.entity},
@@ -56,7 +56,7 @@ std::vector<store::Webhook> in_state(store::Session& session, store::ListFilter 
   return hooks;
 }
 
-webhook::json::Object failing_row(const store::FailingWebhook& hook) {
+json::Object failing_row(const store::FailingWebhook& hook) {
   return {{"id", hook.id},
           {"entidad_id", hook.entity},
           {"url", hook.url},
@@ -77,7 +77,7 @@ Result list_failing(Context& context, const Arguments& arguments) {
                                             context.config.settings.delivery.disable_after);
   const bool more = hooks.size() > filter.limit;
   if (more) hooks.resize(filter.limit);
-  webhook::json::Array rows;
+  json::Array rows;
   for (const auto& hook : hooks) rows.emplace_back(failing_row(hook));
   Result result{std::move(rows)};
   if (more)
@@ -149,29 +149,28 @@ Result explain(Context& context, const Arguments& arguments) {
   const auto& settings = context.config.settings.delivery;
   const auto causes = causes_of(facts, settings);
   const auto ceiling = ceiling_of(facts, settings);
-  webhook::json::Array rows;
+  json::Array rows;
   for (const auto& cause : causes)
-    rows.emplace_back(webhook::json::Object{
-        {"causa", cause.name}, {"hasta", time_value(cause.until)}, {"detalle", cause.text}});
+    rows.emplace_back(
+        json::Object{{"causa", cause.name}, {"hasta", time_value(cause.until)}, {"detalle", cause.text}});
   const auto& backlog = facts.backlog;
-  return {webhook::json::Object{
-              {"id", facts.webhook.id},
-              {"entidad_id", facts.webhook.entity},
-              {"activo", facts.webhook.active},
-              {"motivo", facts.webhook.inactive_reason},
-              {"vencidas", backlog.due},
-              {"mas_antigua", time_value(backlog.oldest_due)},
-              {"futuras", backlog.later},
-              {"proximo_intento", time_value(backlog.next_attempt)},
-              {"retenidas", backlog.held},
-              {"en_curso", in_flight_to(facts)},
-              {"causas", std::move(rows)},
-              {"tope_a_la_vez", std::int64_t{ceiling.at_once}},
-              {"duracion_ms", ceiling.each_ms},
-              {"tope_por_segundo",
-               ceiling.per_second ? webhook::json::Value(webhook::json::Number{rounded(*ceiling.per_second)})
-                                  : nullptr}},
-          describe(facts, causes, ceiling)};
+  return {
+      json::Object{{"id", facts.webhook.id},
+                   {"entidad_id", facts.webhook.entity},
+                   {"activo", facts.webhook.active},
+                   {"motivo", facts.webhook.inactive_reason},
+                   {"vencidas", backlog.due},
+                   {"mas_antigua", time_value(backlog.oldest_due)},
+                   {"futuras", backlog.later},
+                   {"proximo_intento", time_value(backlog.next_attempt)},
+                   {"retenidas", backlog.held},
+                   {"en_curso", in_flight_to(facts)},
+                   {"causas", std::move(rows)},
+                   {"tope_a_la_vez", std::int64_t{ceiling.at_once}},
+                   {"duracion_ms", ceiling.each_ms},
+                   {"tope_por_segundo",
+                    ceiling.per_second ? json::Value(json::Number{rounded(*ceiling.per_second)}) : nullptr}},
+      describe(facts, causes, ceiling)};
 }
 
 Result show(Context& context, const Arguments& arguments) {
@@ -203,7 +202,7 @@ std::string left_disabled(store::Session& session, const store::Webhook& hook) {
   return left;
 }
 
-webhook::json::Object to_row(const store::DisabledUrl& url) {
+json::Object to_row(const store::DisabledUrl& url) {
   return {{"entidad_id", url.entity},
           {"url", url.url},
           {"webhook_id", url.webhook},
@@ -223,7 +222,7 @@ Result lift(Context& context, const Arguments& arguments) {
   if (lifted == 0)
     throw Failure("no such URL is disabled for entity " + std::to_string(entity) +
                   ": `webhook urls --entity " + std::to_string(entity) + "` lists those that are");
-  return {webhook::json::Object{{"entidad_id", entity}, {"url", url}},
+  return {json::Object{{"entidad_id", entity}, {"url", url}},
           "Entity " + std::to_string(entity) +
               " may use the URL again; webhooks that are inactive stay so until `webhook enable`."};
 }

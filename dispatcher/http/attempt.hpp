@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "delivery/attempt.hpp"
-#include "delivery/diagnosis.hpp"
-#include "platform/clock.hpp"
-#include "platform/ip.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/delivery/diagnosis.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

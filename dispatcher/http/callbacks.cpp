@@ -1,4 +1,4 @@
-#include "http/callbacks.hpp"
+#include "dispatcher/http/callbacks.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,11 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "http/source.hpp"
-#include "http/tls_connection.hpp"
-#include "platform/text.hpp"
-#include "webhook/address_policy.hpp"
-#include "webhook/refused_ports.hpp"
+#include "dispatcher/http/source.hpp"
+#include "dispatcher/http/tls_connection.hpp"
+#include "lib/text/text.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/refused_ports.hpp"
 
 namespace dispatcher {
 
@@ -122,7 +122,7 @@ int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
 /// none.
 bool is_status_line(std::string_view line) {
   constexpr std::string_view shape = "HTTP/0.0 000";
-  return line.size() > shape.size() && platform::has_shape(line.substr(0, shape.size()), shape) &&
+  return line.size() > shape.size() && text::has_shape(line.substr(0, shape.size()), shape) &&
          std::string_view(" \r\n").find(line[shape.size()]) != std::string_view::npos;
 }
 

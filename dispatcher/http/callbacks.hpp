@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "delivery/diagnosis.hpp"
-#include "http/socket.hpp"
-#include "platform/clock.hpp"
-#include "platform/config.hpp"
-#include "platform/ip.hpp"
+#include "dispatcher/http/socket.hpp"
+#include "lib/delivery/diagnosis.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "http/connection_pools.hpp"
+#include "dispatcher/http/connection_pools.hpp"
 
 #include <algorithm>
 

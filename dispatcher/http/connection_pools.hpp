@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "http/attempt.hpp"
+#include "dispatcher/http/attempt.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "http/descriptors.hpp"
+#include "dispatcher/http/descriptors.hpp"
 
 #include <sys/resource.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "platform/config.hpp"
+#include "lib/platform/config.hpp"
 
 namespace dispatcher {
 

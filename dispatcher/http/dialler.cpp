@@ -1,4 +1,4 @@
-#include "http/dialler.hpp"
+#include "dispatcher/http/dialler.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "http/source.hpp"
-#include "webhook/address_policy.hpp"
-#include "webhook/refused_ports.hpp"
+#include "dispatcher/http/source.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/refused_ports.hpp"
 
 namespace dispatcher {
 

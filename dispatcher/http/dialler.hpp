@@ -16,12 +16,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "http/poller.hpp"
-#include "http/resolver.hpp"
-#include "http/socket.hpp"
-#include "platform/clock.hpp"
-#include "platform/config.hpp"
-#include "platform/ip.hpp"
+#include "dispatcher/http/poller.hpp"
+#include "dispatcher/http/resolver.hpp"
+#include "dispatcher/http/socket.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "http/own_addresses.hpp"
+#include "dispatcher/http/own_addresses.hpp"
 
 #include <ifaddrs.h>
 #include <netdb.h>

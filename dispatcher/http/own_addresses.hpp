@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/ip.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "http/poller.hpp"
+#include "dispatcher/http/poller.hpp"
 
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace dispatcher {
 

@@ -1,11 +1,11 @@
-#include "http/request.hpp"
+#include "dispatcher/http/request.hpp"
 
 #include <utility>
 
-#include "webhook/crypto.hpp"
-#include "webhook/notification_body.hpp"
-#include "webhook/sealed_data.hpp"
-#include "webhook/signature.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/webhook/notification_body.hpp"
+#include "lib/webhook/sealed_data.hpp"
+#include "lib/webhook/signature.hpp"
 
 namespace dispatcher {
 
@@ -20,7 +20,6 @@ bool open(const webhook::KeyRing& keys, delivery::WebhookId webhook,
 
 /// In the shape of genuine ones, of the random bytes of the probe: 32 for each.
 void add_wrong_signatures(const Request& request, std::vector<std::string>& headers) {
-  namespace crypto = webhook::crypto;
   const auto bytes = [&](std::size_t i) {
     return request.probe->signature.substr(i * wrong_signature_bytes, wrong_signature_bytes);
   };

@@ -3,9 +3,9 @@
 
 #include <variant>
 
-#include "http/attempt.hpp"
-#include "store/webhooks/target.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "dispatcher/http/attempt.hpp"
+#include "lib/store/webhooks/target.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "http/resolver.hpp"
+#include "dispatcher/http/resolver.hpp"
 
 #include <ares.h>
 #include <sys/socket.h>

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "http/poller.hpp"
-#include "platform/clock.hpp"
-#include "platform/ip.hpp"
+#include "dispatcher/http/poller.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

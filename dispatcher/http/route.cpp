@@ -1,4 +1,4 @@
-#include "http/route.hpp"
+#include "dispatcher/http/route.hpp"
 
 #include <curl/curl.h>
 
@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "platform/text.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/text/text.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -34,7 +34,7 @@ Route route_of(const std::string& url, const std::vector<platform::HostOverride>
   if (const auto* found = webhook::find_override(route.host, overrides)) {
     route.addresses = {found->address};
   } else {
-    route.name = platform::lower(route.host);
+    route.name = text::lower(route.host);
   }
   return route;
 }

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "http/resolver.hpp"
-#include "platform/config.hpp"
-#include "platform/ip.hpp"
+#include "dispatcher/http/resolver.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "http/sender.hpp"
+#include "dispatcher/http/sender.hpp"
 
 #include <curl/curl.h>
 
@@ -11,15 +11,15 @@
 #include <thread>
 #include <unordered_map>
 
-#include "http/connection_pools.hpp"
-#include "http/descriptors.hpp"
-#include "http/dialler.hpp"
-#include "http/own_addresses.hpp"
-#include "http/poller.hpp"
-#include "http/resolver.hpp"
-#include "http/route.hpp"
-#include "http/transfer.hpp"
-#include "http/transport.hpp"
+#include "dispatcher/http/connection_pools.hpp"
+#include "dispatcher/http/descriptors.hpp"
+#include "dispatcher/http/dialler.hpp"
+#include "dispatcher/http/own_addresses.hpp"
+#include "dispatcher/http/poller.hpp"
+#include "dispatcher/http/resolver.hpp"
+#include "dispatcher/http/route.hpp"
+#include "dispatcher/http/transfer.hpp"
+#include "dispatcher/http/transport.hpp"
 
 namespace dispatcher {
 

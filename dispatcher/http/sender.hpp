@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "http/attempt.hpp"
-#include "platform/config.hpp"
-#include "platform/mailbox.hpp"
-#include "platform/watchdog.hpp"
+#include "dispatcher/http/attempt.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/mailbox.hpp"
+#include "lib/platform/watchdog.hpp"
 
 namespace dispatcher {
 

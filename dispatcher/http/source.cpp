@@ -1,4 +1,4 @@
-#include "http/source.hpp"
+#include "dispatcher/http/source.hpp"
 
 #include <netinet/in.h>
 

@@ -3,9 +3,9 @@
 
 #include <sys/socket.h>
 
-#include "http/socket.hpp"
-#include "platform/config.hpp"
-#include "platform/ip.hpp"
+#include "dispatcher/http/socket.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "http/tls_connection.hpp"
+#include "dispatcher/http/tls_connection.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "delivery/diagnosis.hpp"
+#include "lib/delivery/diagnosis.hpp"
 
 namespace dispatcher {
 

@@ -1,12 +1,12 @@
-#include "http/transfer.hpp"
+#include "dispatcher/http/transfer.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "http/connection_pools.hpp"
-#include "http/request.hpp"
-#include "webhook/target_url.hpp"
+#include "dispatcher/http/connection_pools.hpp"
+#include "dispatcher/http/request.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 

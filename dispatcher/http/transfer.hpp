@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "http/attempt.hpp"
-#include "http/callbacks.hpp"
-#include "http/dialler.hpp"
-#include "http/route.hpp"
-#include "http/socket.hpp"
-#include "platform/config.hpp"
+#include "dispatcher/http/attempt.hpp"
+#include "dispatcher/http/callbacks.hpp"
+#include "dispatcher/http/dialler.hpp"
+#include "dispatcher/http/route.hpp"
+#include "dispatcher/http/socket.hpp"
+#include "lib/platform/config.hpp"
 
 namespace dispatcher {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "delivery/classify.hpp"
-#include "http/transfer.hpp"
-#include "platform/text.hpp"
+#include "dispatcher/http/transfer.hpp"
+#include "lib/delivery/classify.hpp"
+#include "lib/text/text.hpp"
 
 namespace dispatcher {
 
@@ -25,7 +25,7 @@ std::vector<std::string> fields_of(CURL* handle, const char* name) {
   std::vector<std::string> values;
   curl_header* header = nullptr;
   for (std::size_t i = 0; curl_easy_header(handle, name, i, CURLH_HEADER, -1, &header) == CURLHE_OK; ++i)
-    values.emplace_back(platform::trim(header->value));
+    values.emplace_back(text::trim(header->value));
   return values;
 }
 
@@ -152,7 +152,7 @@ void Transfer::note_probe(CURLcode code, delivery::Probe& probe) const {
   curl_easy_getinfo(handle(), CURLINFO_HTTP_VERSION, &version);
   probe.says_closed = version == CURL_HTTP_VERSION_1_0;
   for (const auto& value : fields_of(handle(), "Connection"))
-    probe.says_closed = probe.says_closed || platform::lower(value) == "close";
+    probe.says_closed = probe.says_closed || text::lower(value) == "close";
   probe.left_open = code == CURLE_OK && !probe.says_closed;
 }
 

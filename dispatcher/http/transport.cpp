@@ -1,9 +1,9 @@
-#include "http/transport.hpp"
+#include "dispatcher/http/transport.hpp"
 
 #include <stdexcept>
 
-#include "http/descriptors.hpp"
-#include "http/transfer.hpp"
+#include "dispatcher/http/descriptors.hpp"
+#include "dispatcher/http/transfer.hpp"
 
 namespace dispatcher {
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "http/poller.hpp"
+#include "dispatcher/http/poller.hpp"
 
 namespace dispatcher {
 

@@ -1,19 +1,19 @@
-#include "intake/diagnoses.hpp"
+#include "dispatcher/intake/diagnoses.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
 #include <utility>
 
-#include "http/connection_pools.hpp"
-#include "http/request.hpp"
-#include "http/sender.hpp"
-#include "intake/fan_out.hpp"
-#include "store/session/errors.hpp"
-#include "webhook/address_policy.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/notification_body.hpp"
-#include "webhook/target_url.hpp"
+#include "dispatcher/http/connection_pools.hpp"
+#include "dispatcher/http/request.hpp"
+#include "dispatcher/http/sender.hpp"
+#include "dispatcher/intake/fan_out.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/store/session/errors.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/notification_body.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -151,7 +151,7 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
   if (!target.event) return paused_wait;  // a newer version takes it
   const auto& parts = turn.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
-  delivery::Grants grants(turn.slots);
+  Grants grants(turn.slots);
   if (!grants.take_new(destination_of(target.target, target.entity, target.probing))) return no_slot_wait;
   const auto lease = random_();
   if (!store::claim_diagnosis(turn.session, webhook, lease, settings_.lease)) return {};
@@ -242,7 +242,7 @@ void Diagnoses::fill_in(Request& request, Running& running, const store::Diagnos
   if (!is_request(probe.kind)) return;
   probe.message_id = message_id(running.messages, probe.kind);
   if (probe.kind == ProbeKind::wrong_signature)
-    probe.signature = webhook::crypto::random_bytes(4 * wrong_signature_bytes);
+    probe.signature = crypto::random_bytes(4 * wrong_signature_bytes);
   if (probe.kind == ProbeKind::repeated) {
     request.body = running.genuine;
     return;
@@ -251,7 +251,7 @@ void Diagnoses::fill_in(Request& request, Running& running, const store::Diagnos
   if (probe.kind == ProbeKind::genuine) running.genuine = request.body;
 }
 
-void Diagnoses::finish(store::Session& session, delivery::FairSlots& slots, All::iterator one,
+void Diagnoses::finish(store::Session& session, FairSlots& slots, All::iterator one,
                        std::optional<DiagnosisStop> why) {
   const auto& [lease, running] = *one;
   const auto findings = why ? running.diagnosis.findings(*why) : running.diagnosis.findings();
@@ -267,15 +267,15 @@ void Diagnoses::finish(store::Session& session, delivery::FairSlots& slots, All:
   forget(slots, one);
 }
 
-void Diagnoses::forget(delivery::FairSlots& slots, All::iterator one) {
+void Diagnoses::forget(FairSlots& slots, All::iterator one) {
   const auto& running = one->second;
-  slots.ended(running.webhook, delivery::FairSlots::Outcome::diagnosed,
+  slots.ended(running.webhook, FairSlots::Outcome::diagnosed,
               std::chrono::duration_cast<platform::Milliseconds>(monotonic_now() - running.began));
   slots.recorded(running.webhook);
   running_.erase(one);
 }
 
-void Diagnoses::stop(store::Session* session, delivery::FairSlots& slots) {
+void Diagnoses::stop(store::Session* session, FairSlots& slots) {
   for (auto next = running_.begin(); next != running_.end();) {
     const auto one = next++;
     auto& running = one->second;

@@ -13,15 +13,15 @@
 #include <string>
 #include <vector>
 
-#include "delivery/diagnosis.hpp"
-#include "delivery/fair_slots.hpp"
-#include "http/attempt.hpp"
-#include "intake/queue_scanner.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "store/diagnoses/diagnoses.hpp"
-#include "store/session/session.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "dispatcher/http/attempt.hpp"
+#include "dispatcher/intake/queue_scanner.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/delivery/diagnosis.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/diagnoses/diagnoses.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace dispatcher {
 
@@ -38,7 +38,7 @@ class Diagnoses {
   struct Turn {
     store::Session& session;
     QueueScanner& scanner;
-    delivery::FairSlots& slots;
+    FairSlots& slots;
     const webhook::KeyRing& keys;
     bool outage = false;  // of our own
     bool may_begin = true;
@@ -49,7 +49,7 @@ class Diagnoses {
 
   /// Ends all but those of which a request is under way: the service stops. What nothing was sent of waits
   /// for another dispatcher. `session` nullptr: the database is away, and the leases run out.
-  void stop(store::Session* session, delivery::FairSlots& slots);
+  void stop(store::Session* session, FairSlots& slots);
 
  private:
   struct Running {
@@ -77,9 +77,9 @@ class Diagnoses {
   bool ask(const Turn& turn, All::iterator one, const store::DiagnosisTarget& target,
            std::vector<delivery::Probe> probes, platform::MonotonicTime leased_at);
   void fill_in(Request& request, Running& running, const store::DiagnosisTarget& target) const;
-  void finish(store::Session& session, delivery::FairSlots& slots, All::iterator one,
+  void finish(store::Session& session, FairSlots& slots, All::iterator one,
               std::optional<delivery::DiagnosisStop> why);
-  void forget(delivery::FairSlots& slots, All::iterator one);
+  void forget(FairSlots& slots, All::iterator one);
 
   const platform::DeliverySettings settings_;
   const std::vector<platform::IpNetwork> hidden_;

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "intake/intake.hpp"
-#include "webhook/target_url.hpp"
+#include "dispatcher/intake/intake.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -72,13 +72,13 @@ std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
   return receiving;
 }
 
-delivery::Destination destination_of(const store::ReceivingWebhook& webhook) {
+Destination destination_of(const store::ReceivingWebhook& webhook) {
   return dispatcher::destination_of(webhook.target, webhook.entity, webhook.probing);
 }
 
 }  // namespace
 
-void Intake::claim_early(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+void Intake::claim_early(store::Session& session, QueueScanner& scanner, FairSlots& slots,
                          LeasedBatch& into) {
   if (slots.full()) return;
   into.leased_at = monotonic_now();

@@ -1,12 +1,12 @@
-#include "intake/fan_out.hpp"
+#include "dispatcher/intake/fan_out.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "webhook/event_data.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/webhook/event_data.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -46,7 +46,7 @@ struct Waiting {
 
 /// Takes the slot of a delivery that is created leased.
 delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
-                                  Waiting& waiting, delivery::Grants& slots) {
+                                  Waiting& waiting, Grants& slots) {
   const auto webhook = subscriber.target.webhook;
   if (!subscriber.active) return delivery::DeliveryState::held;
   const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting.webhooks.contains(webhook);
@@ -59,7 +59,7 @@ delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery:
 
 std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notification,
                                               const store::Recipient& recipient, Waiting& waiting,
-                                              delivery::Grants& slots) {
+                                              Grants& slots) {
   std::vector<store::NewDelivery> result;
   for (const auto& subscriber : recipient.webhooks) {
     if (!subscriber.events.contains(*notification.event)) continue;
@@ -79,7 +79,7 @@ bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
 
 }  // namespace
 
-delivery::Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing) {
+Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing) {
   return {target.webhook, entity, webhook::host_and_port(target.url), probing};
 }
 
@@ -117,8 +117,8 @@ JudgedNotification judge(store::PendingNotification notification) {
 
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
-                        const std::map<delivery::EntityId, store::Recipient>& recipients,
-                        delivery::Grants& slots, Ahead ahead) {
+                        const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
+                        Ahead ahead) {
   FanOutPlan plan;
   Waiting waiting;
   auto& fan_out = plan.fan_out;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "delivery/fair_slots.hpp"
-#include "store/notifications/fan_out.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/store/notifications/fan_out.hpp"
 
 namespace dispatcher {
 
@@ -47,14 +47,14 @@ struct FanOutPlan {
 };
 
 /// Where requests to a webhook go, and whose slots they take.
-delivery::Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
+Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
 
 /// Gives each notification of `held` one delivery per subscribed webhook: created leased where `slots` grant
 /// it and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise. What
 /// cannot be delivered is rejected with a Spanish reason that names the field.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
-                        const std::map<delivery::EntityId, store::Recipient>& recipients,
-                        delivery::Grants& slots, Ahead ahead);
+                        const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
+                        Ahead ahead);
 
 }  // namespace dispatcher

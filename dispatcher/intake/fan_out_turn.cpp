@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "intake/intake.hpp"
-#include "store/session/isolate.hpp"
-#include "webhook/target_url.hpp"
+#include "dispatcher/intake/intake.hpp"
+#include "lib/store/session/isolate.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -114,7 +114,7 @@ struct Intake::Batch {
 
 /// Since a part was refused, parts of it are tried until then.
 struct Intake::Turn {
-  delivery::FairSlots& slots;
+  FairSlots& slots;
   Ahead ahead;
   std::optional<platform::MonotonicTime> isolate_until{};
 };
@@ -154,8 +154,7 @@ void Intake::Batch::note(ReadyEntities& entities) const {
   for (const auto entity : locked) entities.postpone(entity, monotonic_now() + locked_wait);
 }
 
-void Intake::fan_out(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                     LeasedBatch& into) {
+void Intake::fan_out(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into) {
   const unsigned rows = std::min(slots.free(), rows_per_batch);
   if (rows == 0) return;
   auto& entities = scanner.entities();
@@ -183,7 +182,7 @@ void Intake::fan_out(store::Session& session, QueueScanner& scanner, delivery::F
           into);
 }
 
-void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+void Intake::fan_out_ahead(store::Session& session, QueueScanner& scanner, FairSlots& slots,
                            LeasedBatch& into) {
   const auto start = monotonic_now();
   const auto take = [&](Pacer& pacer, Pick pick, unsigned entities, unsigned rows) {
@@ -237,14 +236,14 @@ Intake::Batch Intake::read_batch(store::Session& session, const std::vector<stor
   return batch;
 }
 
-void Intake::fan_out(store::Session& session, QueueScanner& scanner, Batch batch, delivery::FairSlots& slots,
+void Intake::fan_out(store::Session& session, QueueScanner& scanner, Batch batch, FairSlots& slots,
                      Ahead ahead, LeasedBatch& into) {
   fan_out_batch(session, scanner, batch, slots, ahead, into);
   batch.note(scanner.entities());
 }
 
-void Intake::fan_out_batch(store::Session& session, QueueScanner& scanner, Batch& batch,
-                           delivery::FairSlots& slots, Ahead ahead, LeasedBatch& into) {
+void Intake::fan_out_batch(store::Session& session, QueueScanner& scanner, Batch& batch, FairSlots& slots,
+                           Ahead ahead, LeasedBatch& into) {
   into.leased_at = monotonic_now();
   Turn turn{slots, ahead};
   store::isolate(
@@ -311,7 +310,7 @@ void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
   std::set<delivery::NotificationId> held;
   std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
-  std::optional<delivery::Grants> grants;
+  std::optional<Grants> grants;
   const auto created = store::transaction(session, [&] {
     held = store::lock_pending(session, ids_of(part));
     recipients = store::load_recipients(session, entities_of(part));
@@ -339,7 +338,7 @@ void Intake::fan_out_part(store::Session& session, QueueScanner& scanner,
   quarantine_.passed(plan.fan_out);
 }
 
-void Intake::fan_out_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+void Intake::fan_out_locked(store::Session& session, QueueScanner& scanner, FairSlots& slots,
                             LeasedBatch& into) {
   finish_fanned_out(session);
   const auto now = monotonic_now();
@@ -362,7 +361,7 @@ void Intake::fan_out_locked(store::Session& session, QueueScanner& scanner, deli
 }
 
 /// As those in turn, but that they tell nothing of the others of their entities.
-void Intake::retry_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
+void Intake::retry_locked(store::Session& session, QueueScanner& scanner, FairSlots& slots,
                           LeasedBatch& into) {
   const auto retries = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (retries.empty()) return;
@@ -397,13 +396,13 @@ void Intake::take_part_past_locks(store::Session& session, QueueScanner& scanner
 }
 
 void Intake::fan_out_past_locks(store::Session& session, QueueScanner& scanner,
-                                const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
+                                const std::vector<JudgedNotification>& part, FairSlots& slots,
                                 LeasedBatch& into) {
   const auto lease = new_lease();
   const auto ids = ids_of(part);
   std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
-  std::optional<delivery::Grants> grants;
+  std::optional<Grants> grants;
   const auto created = store::transaction(session, [&] {
     recipients = store::load_recipients(session, entities_of(part));
     rest_paused(scanner.paused_parts(), recipients);

@@ -1,4 +1,4 @@
-#include "intake/intake.hpp"
+#include "dispatcher/intake/intake.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "store/session/isolate.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/store/session/isolate.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -26,8 +26,8 @@ constexpr auto longest_rest = 60s;       // before a resting webhook is looked a
 constexpr auto not_receiving_wait = 1s;  // before a webhook that may not receive is looked at again
 
 /// Tells the ready set, and the slots, how far each webhook was claimed.
-void note_claimed(ReadyWebhooks& ready, delivery::FairSlots& slots,
-                  const std::vector<store::ClaimRequest>& requests, const store::Claim& claim) {
+void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<store::ClaimRequest>& requests,
+                  const store::Claim& claim) {
   const auto now = monotonic_now();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto& reach = claim.reached[i];
@@ -47,7 +47,7 @@ void note_claimed(ReadyWebhooks& ready, delivery::FairSlots& slots,
 
 /// Takes those that rest, or may not receive at all, out of the ready set and of `receiving`. True: there
 /// were some.
-bool quarantine_who_cannot(ReadyWebhooks& ready, delivery::FairSlots& slots,
+bool quarantine_who_cannot(ReadyWebhooks& ready, FairSlots& slots,
                            const std::vector<delivery::WebhookId>& ids,
                            std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();
@@ -67,11 +67,11 @@ bool quarantine_who_cannot(ReadyWebhooks& ready, delivery::FairSlots& slots,
   return !gone.empty() || resting > 0;
 }
 
-std::vector<store::ClaimRequest> plan_claims(const delivery::FairSlots::Candidates& candidates,
-                                             const ReadyWebhooks& ready, const delivery::FairSlots& slots,
-                                             delivery::Grants& grants) {
+std::vector<store::ClaimRequest> plan_claims(const FairSlots::Candidates& candidates,
+                                             const ReadyWebhooks& ready, const FairSlots& slots,
+                                             Grants& grants) {
   std::vector<store::ClaimRequest> requests;
-  for (const auto& [webhook, count] : delivery::share_out(slots, candidates, deliveries_per_claim, grants))
+  for (const auto& [webhook, count] : share_out(slots, candidates, deliveries_per_claim, grants))
     requests.push_back({webhook, count, ready.after(webhook)});
   return requests;
 }
@@ -98,7 +98,7 @@ Intake::Intake(const platform::DeliverySettings& settings, const platform::Log& 
 store::Lease Intake::new_lease() { return {random_(), settings_.lease}; }
 
 /// Those of whom it is not known yet whose they are: their turn is not known either.
-std::vector<delivery::WebhookId> Intake::take_due(ReadyWebhooks& ready, delivery::FairSlots& slots) {
+std::vector<delivery::WebhookId> Intake::take_due(ReadyWebhooks& ready, FairSlots& slots) {
   for (const auto webhook : ready.take_due(monotonic_now())) {
     if (slots.identified(webhook)) {
       slots.wait(webhook);
@@ -110,8 +110,7 @@ std::vector<delivery::WebhookId> Intake::take_due(ReadyWebhooks& ready, delivery
   return {unidentified_.begin(), unidentified_.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-void Intake::claim(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                   LeasedBatch& into) {
+void Intake::claim(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into) {
   auto& ready = scanner.webhooks();
   const auto unidentified = take_due(ready, slots);
   auto candidates = slots.next(webhooks_per_claim);
@@ -142,7 +141,7 @@ void Intake::claim(store::Session& session, QueueScanner& scanner, delivery::Fai
       });
 }
 
-void Intake::claim_part(store::Session& session, ReadyWebhooks& ready, delivery::FairSlots& slots,
+void Intake::claim_part(store::Session& session, ReadyWebhooks& ready, FairSlots& slots,
                         const std::vector<store::ClaimRequest>& requests, LeasedBatch& into) {
   auto claimed = store::claim(session, requests, new_lease());
   note_claimed(ready, slots, requests, claimed);

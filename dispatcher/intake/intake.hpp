@@ -9,30 +9,30 @@
 #include <string_view>
 #include <vector>
 
-#include "delivery/fair_slots.hpp"
-#include "intake/fan_out.hpp"
-#include "intake/locked_notifications.hpp"
-#include "intake/pacer.hpp"
-#include "intake/quarantine.hpp"
-#include "intake/queue_scanner.hpp"
-#include "observation/metrics.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "store/deliveries/claim.hpp"
-#include "store/notifications/fan_out.hpp"
-#include "store/session/session.hpp"
+#include "dispatcher/intake/fan_out.hpp"
+#include "dispatcher/intake/locked_notifications.hpp"
+#include "dispatcher/intake/pacer.hpp"
+#include "dispatcher/intake/quarantine.hpp"
+#include "dispatcher/intake/queue_scanner.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/deliveries/claim.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace dispatcher {
 
 /// Deliveries leased to this dispatcher, ready to be sent, and the slots taken for them.
 struct LeasedBatch {
-  explicit LeasedBatch(delivery::FairSlots& slots) : grants(slots) {}
+  explicit LeasedBatch(FairSlots& slots) : grants(slots) {}
   struct Destination {
     store::Target target;
     std::string host;
     platform::MonotonicTime read_at;  // it stood so then, or a moment before
   };
-  delivery::Grants grants;
+  Grants grants;
   std::vector<delivery::LeasedDelivery> deliveries;
   std::map<delivery::WebhookId, Destination> destinations;
   platform::MonotonicTime leased_at{};  // or a little before
@@ -52,33 +52,30 @@ class Intake {
   // alone.
 
   /// Takes what is due, in the order of `slots` and as far as they go.
-  void claim(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
+  void claim(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into);
 
   /// Takes what is to be tried ahead of its schedule, as far as `slots` goes.
-  void claim_early(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                   LeasedBatch& into);
+  void claim_early(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into);
 
   /// Turns notifications into deliveries, in the order of arrival and entities with many in turn: those that
   /// can be sent at once, as far as `slots` goes.
-  void fan_out(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots, LeasedBatch& into);
+  void fan_out(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into);
 
   /// Turns also those into deliveries that will have to wait, within a share of the time: fan-out never
   /// waits for capacity to send, and never takes it from what can be sent. So too, one by one, the entities
   /// of which the database refuses something.
-  void fan_out_ahead(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                     LeasedBatch& into);
+  void fan_out_ahead(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into);
 
   /// Turns those into deliveries whose rows another session keeps locked, and marks them once it does not:
   /// what any writer can do to its table keeps no notification waiting.
-  void fan_out_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                      LeasedBatch& into);
+  void fan_out_locked(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into);
   /// When `fan_out_locked` has something to do.
   std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
 
  private:
   store::Lease new_lease();
-  std::vector<delivery::WebhookId> take_due(ReadyWebhooks& ready, delivery::FairSlots& slots);
-  void claim_part(store::Session& session, ReadyWebhooks& ready, delivery::FairSlots& slots,
+  std::vector<delivery::WebhookId> take_due(ReadyWebhooks& ready, FairSlots& slots);
+  void claim_part(store::Session& session, ReadyWebhooks& ready, FairSlots& slots,
                   const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
   void claim_recovering(store::Session& session, QueueScanner& scanner, LeasedBatch& into);
   void claim_probes(store::Session& session, QueueScanner& scanner, LeasedBatch& into);
@@ -88,12 +85,11 @@ class Intake {
   struct Turn;
   Batch read_batch(store::Session& session, const std::vector<store::NewNotification>& line, Pick pick,
                    std::vector<store::TakeRequest> requests);
-  void fan_out(store::Session& session, QueueScanner& scanner, Batch batch, delivery::FairSlots& slots,
-               Ahead ahead, LeasedBatch& into);
-  void fan_out_batch(store::Session& session, QueueScanner& scanner, Batch& batch, delivery::FairSlots& slots,
+  void fan_out(store::Session& session, QueueScanner& scanner, Batch batch, FairSlots& slots, Ahead ahead,
+               LeasedBatch& into);
+  void fan_out_batch(store::Session& session, QueueScanner& scanner, Batch& batch, FairSlots& slots,
                      Ahead ahead, LeasedBatch& into);
-  void retry_locked(store::Session& session, QueueScanner& scanner, delivery::FairSlots& slots,
-                    LeasedBatch& into);
+  void retry_locked(store::Session& session, QueueScanner& scanner, FairSlots& slots, LeasedBatch& into);
   void take_part(store::Session& session, QueueScanner& scanner, const std::vector<JudgedNotification>& part,
                  Batch& batch, Turn& turn, LeasedBatch& into);
   void halve(store::Session& session, QueueScanner& scanner, const std::vector<JudgedNotification>& part,
@@ -106,8 +102,7 @@ class Intake {
   void take_part_past_locks(store::Session& session, QueueScanner& scanner,
                             const std::vector<JudgedNotification>& part, Turn& turn, LeasedBatch& into);
   void fan_out_past_locks(store::Session& session, QueueScanner& scanner,
-                          const std::vector<JudgedNotification>& part, delivery::FairSlots& slots,
-                          LeasedBatch& into);
+                          const std::vector<JudgedNotification>& part, FairSlots& slots, LeasedBatch& into);
   void finish_fanned_out(store::Session& session);
   void report(const store::FanOut& fan_out) const;
   void report_left(std::string_view what, std::size_t count);

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "store/backlog/queue_scan.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
 
 namespace dispatcher {
 

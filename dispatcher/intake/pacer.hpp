@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace dispatcher {
 

@@ -1,6 +1,6 @@
-#include "intake/quarantine.hpp"
+#include "dispatcher/intake/quarantine.hpp"
 
-#include "store/notifications/quarantine.hpp"
+#include "lib/store/notifications/quarantine.hpp"
 
 namespace dispatcher {
 

@@ -1,11 +1,11 @@
 // Puts aside the notifications that the database refuses for their content, so that they are tried no more.
 #pragma once
 
-#include "delivery/refusals.hpp"
-#include "observation/metrics.hpp"
-#include "platform/log.hpp"
-#include "store/notifications/fan_out.hpp"
-#include "store/session/session.hpp"
+#include "dispatcher/intake/refusals.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace dispatcher {
 
@@ -23,7 +23,7 @@ class Quarantine {
  private:
   platform::Log log_;
   const Metrics& metrics_;
-  delivery::Refusals refusals_;
+  Refusals refusals_;
 };
 
 }  // namespace dispatcher

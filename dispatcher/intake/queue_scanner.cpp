@@ -1,10 +1,10 @@
-#include "intake/queue_scanner.hpp"
+#include "dispatcher/intake/queue_scanner.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "schedule/id_ranges.hpp"
-#include "store/backlog/pauses.hpp"
+#include "dispatcher/schedule/id_ranges.hpp"
+#include "lib/store/backlog/pauses.hpp"
 
 namespace dispatcher {
 

@@ -7,14 +7,14 @@
 #include <optional>
 #include <vector>
 
-#include "intake/pacer.hpp"
-#include "platform/config.hpp"
-#include "schedule/early_webhooks.hpp"
-#include "schedule/paused_parts.hpp"
-#include "schedule/ready_entities.hpp"
-#include "schedule/ready_webhooks.hpp"
-#include "store/backlog/queue_scan.hpp"
-#include "store/session/session.hpp"
+#include "dispatcher/intake/pacer.hpp"
+#include "dispatcher/schedule/early_webhooks.hpp"
+#include "dispatcher/schedule/paused_parts.hpp"
+#include "dispatcher/schedule/ready_entities.hpp"
+#include "dispatcher/schedule/ready_webhooks.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace dispatcher {
 

@@ -1,14 +1,14 @@
-#include "maintenance/maintenance.hpp"
+#include "dispatcher/maintenance/maintenance.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "store/audit/audit.hpp"
-#include "store/deliveries/lease.hpp"
-#include "store/diagnoses/diagnoses.hpp"
-#include "store/session/batches.hpp"
-#include "store/webhooks/idempotency.hpp"
-#include "store/webhooks/secret_change.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/deliveries/lease.hpp"
+#include "lib/store/diagnoses/diagnoses.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/webhooks/idempotency.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
 
 namespace dispatcher {
 

@@ -10,16 +10,16 @@
 #include <optional>
 #include <string_view>
 
-#include "observation/metrics.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "store/maintenance/clock_watch.hpp"
-#include "store/maintenance/held.hpp"
-#include "store/maintenance/reconciliation.hpp"
-#include "store/maintenance/retention.hpp"
-#include "store/replays/replay_feed.hpp"
-#include "store/session/session.hpp"
-#include "store/webhooks/changes.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/maintenance/clock_watch.hpp"
+#include "lib/store/maintenance/held.hpp"
+#include "lib/store/maintenance/reconciliation.hpp"
+#include "lib/store/maintenance/retention.hpp"
+#include "lib/store/replays/replay_feed.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/webhooks/changes.hpp"
 
 namespace dispatcher {
 

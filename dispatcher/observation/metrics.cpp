@@ -1,4 +1,4 @@
-#include "observation/metrics.hpp"
+#include "dispatcher/observation/metrics.hpp"
 
 #include <array>
 

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "delivery/attempt.hpp"
-#include "delivery/result.hpp"
-#include "metrics/table.hpp"
-#include "store/backlog/outages.hpp"
-#include "store/session/error_stats.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/delivery/result.hpp"
+#include "lib/metrics/table.hpp"
+#include "lib/store/backlog/outages.hpp"
+#include "lib/store/session/error_stats.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "observation/observation.hpp"
+#include "dispatcher/observation/observation.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "platform/service_manager.hpp"
-#include "store/audit/audit.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/store/audit/audit.hpp"
 
 namespace dispatcher {
 

@@ -11,14 +11,14 @@
 #include <string>
 #include <thread>
 
-#include "metrics/endpoint.hpp"
-#include "observation/metrics.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "platform/stop_signal.hpp"
-#include "store/backlog/queue.hpp"
-#include "store/session/error_stats.hpp"
-#include "store/webhooks/failing.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "lib/metrics/endpoint.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/platform/stop_signal.hpp"
+#include "lib/store/backlog/queue.hpp"
+#include "lib/store/session/error_stats.hpp"
+#include "lib/store/webhooks/failing.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "outage/known_hosts.hpp"
+#include "dispatcher/outage/known_hosts.hpp"
 
 #include <algorithm>
 #include <chrono>

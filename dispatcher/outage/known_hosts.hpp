@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
-#include "platform/ip.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace dispatcher {
 

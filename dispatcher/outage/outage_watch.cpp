@@ -1,21 +1,21 @@
-#include "outage/outage_watch.hpp"
+#include "dispatcher/outage/outage_watch.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "http/route.hpp"
-#include "http/sender.hpp"
-#include "webhook/address_policy.hpp"
-#include "webhook/target_url.hpp"
+#include "dispatcher/http/route.hpp"
+#include "dispatcher/http/sender.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
 namespace {
 
 using namespace std::chrono_literals;
-using delivery::OutageJudge;
+using OutageJudge;
 using delivery::Silence;
 using Verdict = OutageJudge::Verdict;
 

@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "delivery/outage.hpp"
-#include "http/attempt.hpp"
-#include "observation/metrics.hpp"
-#include "outage/known_hosts.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "store/backlog/outages.hpp"
-#include "store/session/session.hpp"
+#include "dispatcher/http/attempt.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "dispatcher/outage/known_hosts.hpp"
+#include "dispatcher/outage/outage_judge.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/backlog/outages.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace dispatcher {
 
@@ -59,7 +59,7 @@ class OutageWatch {
     store::OutageKind kind;
     Request::Purpose purpose;          // of what is asked
     platform::Milliseconds known_for;  // of hosts that answered within this time
-    delivery::OutageJudge judge;
+    OutageJudge judge;
     std::optional<Outage> outage{};
   };
   struct Ended {

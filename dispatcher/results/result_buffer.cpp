@@ -1,11 +1,11 @@
-#include "results/result_buffer.hpp"
+#include "dispatcher/results/result_buffer.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "delivery/classify.hpp"
-#include "store/deliveries/lease.hpp"
-#include "store/session/isolate.hpp"
+#include "lib/delivery/classify.hpp"
+#include "lib/store/deliveries/lease.hpp"
+#include "lib/store/session/isolate.hpp"
 
 namespace dispatcher {
 

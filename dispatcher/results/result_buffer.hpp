@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "delivery/attempt.hpp"
-#include "observation/metrics.hpp"
-#include "platform/config.hpp"
-#include "platform/log.hpp"
-#include "platform/watchdog.hpp"
-#include "store/deliveries/results.hpp"
-#include "store/session/session.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/platform/watchdog.hpp"
+#include "lib/store/deliveries/results.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "results/result_writer.hpp"
+#include "dispatcher/results/result_writer.hpp"
 
 #include <poll.h>
 

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "platform/mailbox.hpp"
-#include "platform/watchdog.hpp"
-#include "results/result_buffer.hpp"
+#include "dispatcher/results/result_buffer.hpp"
+#include "lib/platform/mailbox.hpp"
+#include "lib/platform/watchdog.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "schedule/early_webhooks.hpp"
+#include "dispatcher/schedule/early_webhooks.hpp"
 
 #include <algorithm>
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "store/deliveries/claim_early.hpp"
-#include "store/types.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/deliveries/claim_early.hpp"
+#include "lib/store/types.hpp"
 
 namespace dispatcher {
 

@@ -1,4 +1,4 @@
-#include "schedule/id_ranges.hpp"
+#include "dispatcher/schedule/id_ranges.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "store/backlog/queue_scan.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
 
 namespace dispatcher {
 

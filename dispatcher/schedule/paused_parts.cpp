@@ -1,10 +1,10 @@
-#include "schedule/paused_parts.hpp"
+#include "dispatcher/schedule/paused_parts.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "webhook/target_url.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "store/backlog/pauses.hpp"
-#include "store/types.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/backlog/pauses.hpp"
+#include "lib/store/types.hpp"
 
 namespace dispatcher {
 

@@ -1,9 +1,9 @@
-#include "schedule/ready_entities.hpp"
+#include "dispatcher/schedule/ready_entities.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "schedule/id_ranges.hpp"
+#include "dispatcher/schedule/id_ranges.hpp"
 
 namespace dispatcher {
 

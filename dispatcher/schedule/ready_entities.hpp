@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "schedule/left_rows.hpp"
-#include "store/backlog/queue_scan.hpp"
-#include "store/notifications/fan_out.hpp"
+#include "dispatcher/schedule/left_rows.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/notifications/fan_out.hpp"
 
 namespace dispatcher {
 

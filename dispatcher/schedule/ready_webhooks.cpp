@@ -1,8 +1,8 @@
-#include "schedule/ready_webhooks.hpp"
+#include "dispatcher/schedule/ready_webhooks.hpp"
 
 #include <algorithm>
 
-#include "schedule/id_ranges.hpp"
+#include "dispatcher/schedule/id_ranges.hpp"
 
 namespace dispatcher {
 

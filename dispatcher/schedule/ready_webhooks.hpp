@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "schedule/left_rows.hpp"
-#include "store/backlog/queue_scan.hpp"
-#include "store/deliveries/claim.hpp"
-#include "store/types.hpp"
+#include "dispatcher/schedule/left_rows.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/deliveries/claim.hpp"
+#include "lib/store/types.hpp"
 
 namespace dispatcher {
 

@@ -5,13 +5,13 @@
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/query.hpp"
 #include "fcgi-app/response.hpp"
-#include "store/webhooks/secret_change.hpp"
-#include "webhook/registration.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
+#include "lib/webhook/request_bodies.hpp"
 
 namespace api {
 namespace {
 
-using webhook::json::Object;
+using json::Object;
 
 Conflict grace_running(const std::optional<store::UtcTime>& until) {
   const auto when = until ? "El secreto anterior sigue en vigor hasta " + platform::format_iso8601(*until)

@@ -4,7 +4,7 @@
 #include "fcgi-app/handlers/registration_limit.hpp"
 #include "fcgi-app/handlers/webhook_detail.hpp"
 #include "fcgi-app/query.hpp"
-#include "webhook/registration.hpp"
+#include "lib/webhook/request_bodies.hpp"
 
 namespace api {
 namespace {

@@ -1,7 +1,7 @@
 #include "fcgi-app/handlers/delivery_json.hpp"
 
-#include "webhook/address_policy.hpp"
-#include "webhook/notification_body.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/notification_body.hpp"
 
 namespace api {
 namespace {
@@ -13,7 +13,7 @@ bool is_shown(const std::string& address, const std::vector<platform::IpNetwork>
 
 }  // namespace
 
-void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& delivery) {
+void write_delivery(json::Writer& writer, const store::LoggedDelivery& delivery) {
   writer.member("id", delivery.id);
   writer.member("mensaje", webhook::message_id(delivery.id, delivery.created));
   writer.member("evento", delivery.event);
@@ -28,7 +28,7 @@ void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& 
   writer.member("ultimoError", delivery.last_error);
 }
 
-void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt,
+void write_attempt(json::Writer& writer, const store::Attempt& attempt,
                    const std::vector<platform::IpNetwork>& hidden) {
   const bool shown = attempt.address && is_shown(*attempt.address, hidden);
   writer.begin_object();

@@ -4,19 +4,19 @@
 
 #include <vector>
 
-#include "platform/ip.hpp"
-#include "store/deliveries/delivery_log.hpp"
-#include "webhook/json_writer.hpp"
+#include "lib/json/json_writer.hpp"
+#include "lib/platform/ip.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
 
 namespace api {
 
 /// Into an object that is open: id, mensaje, evento, prueba, estado, intentos, creada, entregada, terminada,
 /// proximoIntento, ultimoEstado, ultimoError.
-void write_delivery(webhook::json::Writer& writer, const store::LoggedDelivery& delivery);
+void write_delivery(json::Writer& writer, const store::LoggedDelivery& delivery);
 
 /// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. An address is null
 /// unless it is one of the internet's, and within none of `hidden`, the operator's networks.
-void write_attempt(webhook::json::Writer& writer, const store::Attempt& attempt,
+void write_attempt(json::Writer& writer, const store::Attempt& attempt,
                    const std::vector<platform::IpNetwork>& hidden);
 
 }  // namespace api

@@ -1,16 +1,16 @@
-#include "delivery/diagnosis.hpp"
+#include "lib/delivery/diagnosis.hpp"
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/query.hpp"
 #include "fcgi-app/response.hpp"
-#include "store/diagnoses/diagnoses.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/store/diagnoses/diagnoses.hpp"
 
 namespace api {
 namespace {
 
-using webhook::json::Object;
+using json::Object;
 
 store::AskedDiagnosis ask(const Call& call, store::WebhookId webhook) {
   const auto limit = call.limits.diagnostics;
@@ -50,8 +50,7 @@ Response show_diagnosis(const Call& call) {
   const auto started =
       found->started ? std::optional(platform::format_iso8601(*found->started)) : std::nullopt;
   return json_response(
-      200,
-      Object{{"estado", found->state}, {"iniciado", started}, {"pruebas", webhook::json::parse(findings)}});
+      200, Object{{"estado", found->state}, {"iniciado", started}, {"pruebas", json::parse(findings)}});
 }
 
 }  // namespace api

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "fcgi-app/http.hpp"
-#include "platform/config.hpp"
-#include "store/session/session.hpp"
-#include "store/webhooks/webhooks.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace api {
 

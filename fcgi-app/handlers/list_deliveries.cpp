@@ -4,7 +4,7 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/query.hpp"
-#include "webhook/event.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace api {
 namespace {
@@ -50,7 +50,7 @@ Response list_deliveries(const Call& call) {
   const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;
   const auto page = store::read_log_page(call.session, own_webhook(call).id, filter, limit, before);
   constexpr std::size_t usual_delivery = 400;
-  webhook::json::Writer writer((page.deliveries.size() + 1) * usual_delivery);
+  json::Writer writer((page.deliveries.size() + 1) * usual_delivery);
   writer.begin_object();
   writer.name("entregas");
   writer.begin_array();

@@ -5,7 +5,7 @@
 namespace api {
 
 Response list_webhooks(const Call& call) {
-  webhook::json::Array list;
+  json::Array list;
   list.reserve(call.caller.webhooks.size());
   for (const store::Webhook& webhook : call.caller.webhooks) list.emplace_back(listed_webhook(webhook));
   return json_response(200, std::move(list));

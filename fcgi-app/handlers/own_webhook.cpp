@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace api {
 
 std::optional<std::int64_t> parse_id(std::string_view text) {
-  const auto id = platform::parse_number<std::int64_t>(text);
+  const auto id = text::parse_number<std::int64_t>(text);
   return id && *id > 0 && text.front() != '0' ? id : std::nullopt;
 }
 

@@ -6,7 +6,7 @@
 #include "fcgi-app/handlers/registration_limit.hpp"
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/response.hpp"
-#include "webhook/registration.hpp"
+#include "lib/webhook/request_bodies.hpp"
 
 namespace api {
 namespace {
@@ -24,7 +24,7 @@ void require_key(std::string_view key) {
 
 BadRequest too_many() { return BadRequest(std::string(webhook::too_many_webhooks_message)); }
 
-std::string answer_of(const store::Webhook& created) { return webhook::json::dump(created_webhook(created)); }
+std::string answer_of(const store::Webhook& created) { return json::dump(created_webhook(created)); }
 
 /// The body of the 201 that this request was answered before.
 std::string answer_again(store::EarlierRequest&& earlier) {

@@ -6,7 +6,7 @@
 
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
-#include "store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
 
 namespace api {
 

@@ -3,13 +3,13 @@
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/query.hpp"
 #include "fcgi-app/response.hpp"
-#include "store/replays/replays.hpp"
-#include "webhook/registration.hpp"
+#include "lib/store/replays/replays.hpp"
+#include "lib/webhook/request_bodies.hpp"
 
 namespace api {
 namespace {
 
-using webhook::json::Object;
+using json::Object;
 
 NotFound no_such_replay() { return NotFound("No existe ningún reenvío con ese identificador en el webhook"); }
 

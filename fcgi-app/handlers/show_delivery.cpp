@@ -3,9 +3,9 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/query.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/notification_body.hpp"
-#include "webhook/sealed_data.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/webhook/notification_body.hpp"
+#include "lib/webhook/sealed_data.hpp"
 
 namespace api {
 namespace {
@@ -28,12 +28,11 @@ Response show_delivery(const Call& call) {
   const auto evidence = id ? store::find_evidence(call.session, webhook.id, *id) : std::nullopt;
   if (!evidence) throw NotFound("No existe ninguna entrega con ese identificador en el webhook");
   const auto body = body_of(call, *evidence);
-  webhook::json::Writer writer;
+  json::Writer writer;
   writer.begin_object();
   write_delivery(writer, evidence->delivery);
   writer.member("cuerpo", body);
-  writer.member("sha256Cuerpo",
-                body ? std::optional(webhook::crypto::to_hex(webhook::crypto::sha256(*body))) : std::nullopt);
+  writer.member("sha256Cuerpo", body ? std::optional(crypto::to_hex(crypto::sha256(*body))) : std::nullopt);
   writer.name("historial");
   writer.begin_array();
   for (const auto& attempt : evidence->attempts) write_attempt(writer, attempt, call.hidden_networks);

@@ -2,11 +2,11 @@
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/query.hpp"
 #include "fcgi-app/response.hpp"
-#include "store/deliveries/statistics.hpp"
+#include "lib/store/deliveries/statistics.hpp"
 
 namespace api {
 
-using webhook::json::Object;
+using json::Object;
 
 Response show_statistics(const Call& call) {
   const Query query(call.query, {"ventana"});

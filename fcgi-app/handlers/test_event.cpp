@@ -3,17 +3,17 @@
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/response.hpp"
-#include "store/notifications/notifications.hpp"
-#include "store/notifications/test_quota.hpp"
-#include "webhook/notification_body.hpp"
-#include "webhook/registration.hpp"
-#include "webhook/sealed_data.hpp"
+#include "lib/store/notifications/notifications.hpp"
+#include "lib/store/notifications/test_quota.hpp"
+#include "lib/webhook/notification_body.hpp"
+#include "lib/webhook/request_bodies.hpp"
+#include "lib/webhook/sealed_data.hpp"
 
 namespace api {
 namespace {
 
-using webhook::json::Array;
-using webhook::json::Object;
+using json::Array;
+using json::Object;
 
 NotFound nobody_subscribed(webhook::Event event) {
   return NotFound("Ningún webhook activo está suscrito al evento '" + std::string(name(event)) + "'");

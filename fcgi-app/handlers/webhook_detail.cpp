@@ -4,7 +4,7 @@
 
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/response.hpp"
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace api {
 
@@ -12,11 +12,11 @@ namespace {
 
 /// `weakly`: `W/"x"` names "x", too (RFC 9110 section 8.8.3.2).
 bool names(std::string_view header, std::string_view etag, bool weakly) {
-  auto tags = platform::trim(header, platform::http_white_space);
+  auto tags = text::trim(header, text::http_white_space);
   if (tags == "*") return true;
   while (!tags.empty()) {  // our tags have no comma
     const auto end = std::min(tags.find(','), tags.size());
-    auto tag = platform::trim(tags.substr(0, end), platform::http_white_space);
+    auto tag = text::trim(tags.substr(0, end), text::http_white_space);
     if (weakly && tag.starts_with("W/")) tag.remove_prefix(2);
     if (tag == etag) return true;
     tags.remove_prefix(std::min(end + 1, tags.size()));

@@ -8,7 +8,7 @@
 
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
-#include "store/webhooks/changes.hpp"
+#include "lib/store/webhooks/changes.hpp"
 
 namespace api {
 

@@ -1,17 +1,17 @@
 #include "fcgi-app/handlers/webhook_json.hpp"
 
-#include "platform/clock.hpp"
-#include "webhook/event_names.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/webhook/event_names.hpp"
 
 namespace api {
 
-webhook::json::Value time_or_null(const std::optional<store::UtcTime>& time) {
+json::Value time_or_null(const std::optional<store::UtcTime>& time) {
   if (!time) return {};
   return platform::format_iso8601(*time);
 }
 
-webhook::json::Object created_webhook(const store::Webhook& webhook) {
-  webhook::json::Object object;
+json::Object created_webhook(const store::Webhook& webhook) {
+  json::Object object;
   object.reserve(8);  // room for what listed_webhook adds
   object.emplace_back("id", webhook.id);
   object.emplace_back("url", webhook.url);
@@ -21,8 +21,8 @@ webhook::json::Object created_webhook(const store::Webhook& webhook) {
   return object;
 }
 
-webhook::json::Object listed_webhook(const store::Webhook& webhook) {
-  webhook::json::Object object = created_webhook(webhook);
+json::Object listed_webhook(const store::Webhook& webhook) {
+  json::Object object = created_webhook(webhook);
   object.emplace_back("ultimaEjecucion", time_or_null(webhook.last_execution));
   object.emplace_back("ultimoEstado", webhook.last_status);
   object.emplace_back("ultimoError", webhook.last_error);

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
-#include "webhook/event.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace delivery {
 

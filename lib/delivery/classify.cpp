@@ -1,9 +1,9 @@
-#include "delivery/classify.hpp"
+#include "lib/delivery/classify.hpp"
 
 #include <algorithm>
 
-#include "delivery/failure_text.hpp"
-#include "delivery/retry_policy.hpp"
+#include "lib/delivery/failure_text.hpp"
+#include "lib/delivery/retry_policy.hpp"
 
 namespace delivery {
 

@@ -2,9 +2,9 @@
 // (docs/delivery.md).
 #pragma once
 
-#include "delivery/attempt.hpp"
-#include "delivery/result.hpp"
-#include "platform/config.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/delivery/result.hpp"
+#include "lib/platform/config.hpp"
 
 namespace delivery {
 

@@ -1,12 +1,12 @@
-#include "delivery/diagnosis.hpp"
+#include "lib/delivery/diagnosis.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "webhook/address_policy.hpp"
-#include "webhook/json.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/json/json.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace delivery {
 
@@ -134,7 +134,6 @@ DiagnosisFindings stopped_findings(DiagnosisStop why) {
 }
 
 std::string to_json(const DiagnosisFindings& findings) {
-  namespace json = webhook::json;
   json::Array items;
   for (const auto& item : findings)
     items.emplace_back(json::Object{{"prueba", name(item.check)},

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "delivery/attempt.hpp"
-#include "platform/config.hpp"
-#include "platform/ip.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace delivery {
 

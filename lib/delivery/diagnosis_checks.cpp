@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "delivery/diagnosis.hpp"
-#include "webhook/address_policy.hpp"
+#include "lib/delivery/diagnosis.hpp"
+#include "lib/webhook/address_policy.hpp"
 
 namespace delivery {
 

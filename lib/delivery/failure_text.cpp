@@ -1,4 +1,4 @@
-#include "delivery/failure_text.hpp"
+#include "lib/delivery/failure_text.hpp"
 
 namespace delivery {
 

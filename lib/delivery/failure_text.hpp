@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "delivery/attempt.hpp"
-#include "platform/config.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/platform/config.hpp"
 
 namespace delivery {
 

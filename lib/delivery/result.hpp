@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "delivery/attempt.hpp"
-#include "delivery/ids.hpp"
-#include "delivery/states.hpp"
-#include "platform/clock.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/delivery/states.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace delivery {
 

@@ -1,4 +1,4 @@
-#include "delivery/retry_policy.hpp"
+#include "lib/delivery/retry_policy.hpp"
 
 #include <curl/curl.h>
 
@@ -7,7 +7,7 @@
 #include <ctime>
 #include <string>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace delivery {
 
@@ -29,12 +29,12 @@ std::optional<UtcTime> parse_http_date(const std::string& text) {
 std::optional<Milliseconds> parse_delay_seconds(std::string_view value) {
   const auto whole = value.substr(0, value.find('.'));
   const auto fraction = value.substr(std::min(whole.size() + 1, value.size()));
-  const auto all_digits = [](std::string_view text) { return std::ranges::all_of(text, platform::is_digit); };
+  const auto all_digits = [](std::string_view text) { return std::ranges::all_of(text, text::is_digit); };
   if (whole.empty() || !all_digits(whole) || !all_digits(fraction) || value.ends_with('.'))
     return std::nullopt;
   constexpr std::int64_t most = Milliseconds::max().count() / 1000;
   const std::int64_t up = fraction.find_first_not_of('0') == std::string_view::npos ? 0 : 1;
-  const auto seconds = platform::parse_number<std::int64_t>(whole);  // none: more than the type can count
+  const auto seconds = text::parse_number<std::int64_t>(whole);  // none: more than the type can count
   return seconds && *seconds <= most - up ? std::chrono::seconds(*seconds + up) : Milliseconds::max();
 }
 

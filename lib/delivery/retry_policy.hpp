@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace delivery {
 

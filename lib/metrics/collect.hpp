@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "metrics/table.hpp"
+#include "lib/metrics/table.hpp"
 
 namespace metrics {
 

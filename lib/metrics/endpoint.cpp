@@ -1,11 +1,11 @@
-#include "metrics/endpoint.hpp"
+#include "lib/metrics/endpoint.hpp"
 
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
 
 #include <stdexcept>
 
-#include "metrics/collect.hpp"
+#include "lib/metrics/collect.hpp"
 
 namespace metrics {
 

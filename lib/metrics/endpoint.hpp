@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "metrics/table.hpp"
+#include "lib/metrics/table.hpp"
 
 namespace metrics {
 

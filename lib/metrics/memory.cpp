@@ -1,4 +1,4 @@
-#include "metrics/memory.hpp"
+#include "lib/metrics/memory.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

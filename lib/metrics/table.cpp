@@ -1,4 +1,4 @@
-#include "metrics/table.hpp"
+#include "lib/metrics/table.hpp"
 
 #include <prometheus/text_serializer.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "metrics/collect.hpp"
+#include "lib/metrics/collect.hpp"
 
 namespace metrics {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/memory.hpp"
+#include "lib/metrics/memory.hpp"
 
 namespace metrics {
 

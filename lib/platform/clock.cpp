@@ -1,4 +1,4 @@
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 #include <ctime>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <system_error>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -69,7 +69,7 @@ std::string format_iso8601(UtcTime time) {
 }
 
 std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
-  if (!has_shape(text, "0000-00-00")) return std::nullopt;
+  if (!text::has_shape(text, "0000-00-00")) return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number_at(text, 0, 4))),
                                          std::chrono::month(number_at(text, 5, 2)),
                                          std::chrono::day(number_at(text, 8, 2))};
@@ -78,8 +78,8 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
 }
 
 std::optional<UtcTime> parse_iso8601(std::string_view text) {
-  const bool with_fraction = has_shape(text, "0000-00-00T00:00:00.000Z");
-  if (!with_fraction && !has_shape(text, "0000-00-00T00:00:00Z")) return std::nullopt;
+  const bool with_fraction = text::has_shape(text, "0000-00-00T00:00:00.000Z");
+  if (!with_fraction && !text::has_shape(text, "0000-00-00T00:00:00Z")) return std::nullopt;
   const auto date = parse_date(text.substr(0, 10));
   const auto time = parse_time_of_day(text.substr(11, 8));
   if (!date || !time) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<UtcTime> parse_iso8601(std::string_view text) {
 }
 
 std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text) {
-  if (!has_shape(text, "00:00:00")) return std::nullopt;
+  if (!text::has_shape(text, "00:00:00")) return std::nullopt;
   const auto hours = number_at(text, 0, 2);
   const auto minutes = number_at(text, 3, 2);
   const auto seconds = number_at(text, 6, 2);

@@ -1,16 +1,16 @@
-#include "platform/config.hpp"
+#include "lib/platform/config.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
 
-#include "platform/config_keys.hpp"
-#include "platform/config_sources.hpp"
-#include "platform/file.hpp"
-#include "platform/ip.hpp"
-#include "platform/service_manager.hpp"
-#include "platform/text.hpp"
+#include "lib/platform/config_keys.hpp"
+#include "lib/platform/config_sources.hpp"
+#include "lib/platform/file.hpp"
+#include "lib/platform/ip.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -24,7 +24,7 @@ void apply(Config& config, const ConfigKey& key, const GivenValues& given) {
   try {
     key.read(config.settings, value.text);
   } catch (const std::invalid_argument&) {
-    throw_config_error(value.place + ": " + name + " = " + in_quotes(value.text) +
+    throw_config_error(value.place + ": " + name + " = " + text::in_quotes(value.text) +
                        " is not accepted; expected: " + key.doc.accepts);
   }
   config.values.push_back({name, value.text, value.source});

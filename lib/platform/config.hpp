@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "platform/ip.hpp"
-#include "platform/log.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/ip.hpp"
+#include "lib/platform/log.hpp"
 
 namespace platform {
 

@@ -1,8 +1,8 @@
-#include "platform/config_keys.hpp"
+#include "lib/platform/config_keys.hpp"
 
 #include <utility>
 
-#include "platform/config_values.hpp"
+#include "lib/platform/config_values.hpp"
 
 namespace platform {
 

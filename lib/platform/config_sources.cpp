@@ -1,13 +1,13 @@
-#include "platform/config_sources.hpp"
+#include "lib/platform/config_sources.hpp"
 
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <set>
 #include <sstream>
 
-#include "platform/config_keys.hpp"
-#include "platform/file.hpp"
-#include "platform/text.hpp"
+#include "lib/platform/config_keys.hpp"
+#include "lib/platform/file.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -48,7 +48,7 @@ class FileReader {
 
   void read(const std::string& line) {
     place_ = path_ + ":" + std::to_string(++number_);
-    const auto content = trim(std::string_view(line).substr(0, line.find('#')));
+    const auto content = text::trim(std::string_view(line).substr(0, line.find('#')));
     if (content.empty()) return;
     if (content.front() == '[' && content.back() == ']') {
       enter(std::string(content.substr(1, content.size() - 2)));
@@ -87,7 +87,8 @@ class FileReader {
     } catch (const options::error&) {
       // Said below, in our words.
     }
-    throw_config_error(place_ + ": " + in_quotes(trim(line)) + " is neither [section] nor key = value");
+    throw_config_error(place_ + ": " + text::in_quotes(text::trim(line)) +
+                       " is neither [section] nor key = value");
   }
 
   const options::options_description known_ = known_options();
@@ -108,7 +109,7 @@ std::string file_text(const std::string& path) {
 
 std::string variable_of(const std::string& key) {
   std::string name(environment_prefix);
-  for (const char c : key) name += c == '.' ? '_' : upper(c);
+  for (const char c : key) name += c == '.' ? '_' : text::upper(c);
   return name;
 }
 
@@ -136,7 +137,7 @@ std::vector<options::option> parse_arguments(const std::vector<std::string>& arg
         .run()
         .options;
   } catch (const options::unknown_option& error) {
-    throw_config_error("command line: unknown option " + in_quotes(error.get_option_name()) +
+    throw_config_error("command line: unknown option " + text::in_quotes(error.get_option_name()) +
                        std::string(see_help));
   } catch (const options::error& error) {
     throw_config_error(std::string("command line: ") + error.what() + std::string(see_help));
@@ -145,7 +146,7 @@ std::vector<options::option> parse_arguments(const std::vector<std::string>& arg
 
 }  // namespace
 
-void throw_config_error(const std::string& message) { throw ConfigError(one_line(message)); }
+void throw_config_error(const std::string& message) { throw ConfigError(text::one_line(message)); }
 
 void read_config_file(const std::string& path, GivenValues& given) {
   std::istringstream lines(file_text(path));
@@ -173,7 +174,7 @@ void read_arguments(const std::vector<std::string>& arguments, GivenValues& give
   std::set<std::string> seen;
   for (const auto& option : parse_arguments(arguments)) {
     if (option.position_key >= 0)
-      throw_config_error("command line: unexpected argument " + in_quotes(text_of(option)) +
+      throw_config_error("command line: unexpected argument " + text::in_quotes(text_of(option)) +
                          "; expected --section.key=value" + std::string(see_help));
     if (!seen.insert(option.string_key).second)
       throw_config_error("command line: --" + option.string_key + " is given twice");

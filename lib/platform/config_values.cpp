@@ -1,11 +1,11 @@
-#include "platform/config_values.hpp"
+#include "lib/platform/config_values.hpp"
 
 #include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void refuse() { throw std::invalid_argument("not accepted"); }
 
-bool is_label_character(char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '_'; }
+bool is_label_character(char c) { return text::is_letter(c) || text::is_digit(c) || c == '-' || c == '_'; }
 
 bool is_host_name(std::string_view name) {
   while (true) {
@@ -44,14 +44,14 @@ bool is_host_and_port(const std::string& text) {
 bool is_pattern(std::string_view pattern) {
   const auto name = pattern.starts_with("*.") ? pattern.substr(2) : pattern;
   const auto last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
-  const bool has_letter = std::ranges::any_of(last, is_letter);
+  const bool has_letter = std::ranges::any_of(last, text::is_letter);
   return is_host_name(name) && has_letter && !last.starts_with("0x") && last != "localhost";
 }
 
 }  // namespace
 
 std::uint64_t read_number(const std::string& text, std::uint64_t least, std::uint64_t most) {
-  const auto value = parse_number<std::uint64_t>(text);
+  const auto value = text::parse_number<std::uint64_t>(text);
   if (!value || *value < least || *value > most) refuse();
   return *value;
 }
@@ -71,7 +71,7 @@ std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint6
 }
 
 double read_fraction(const std::string& text) {
-  const auto value = parse_number<double>(text);
+  const auto value = text::parse_number<double>(text);
   if (!value || !(*value >= 0 && *value <= 1)) refuse();  // not `< 0 ||`: a NaN is none
   return *value;
 }
@@ -99,7 +99,7 @@ LogLevel read_log_level(const std::string& text) {
 }
 
 std::string read_path(const std::string& text) {
-  if (!text.starts_with('/') || one_line(text) != text) refuse();
+  if (!text.starts_with('/') || text::one_line(text) != text) refuse();
   return text;
 }
 
@@ -113,10 +113,10 @@ std::string read_identifier(const std::string& text) {
 std::vector<std::string> read_list(const std::string& text) {
   std::vector<std::string> result;
   std::string_view rest = text;
-  if (trim(rest).empty()) return result;
+  if (text::trim(rest).empty()) return result;
   while (true) {
     const auto comma = rest.find(',');
-    const auto item = trim(rest.substr(0, comma));
+    const auto item = text::trim(rest.substr(0, comma));
     if (item.empty()) refuse();
     result.emplace_back(item);
     if (comma == std::string_view::npos) return result;
@@ -167,8 +167,9 @@ std::vector<AllowedNetwork> read_allowed_networks(const std::string& text) {
   std::vector<AllowedNetwork> result;
   for (const auto& item : read_list(text)) {
     const auto at = std::min(item.find('@'), item.size());
-    const auto network = IpNetwork::parse(trim(std::string_view(item).substr(0, at)));
-    const auto pattern = at == item.size() ? "" : lower(trim(std::string_view(item).substr(at + 1)));
+    const auto network = IpNetwork::parse(text::trim(std::string_view(item).substr(0, at)));
+    const auto pattern =
+        at == item.size() ? "" : text::lower(text::trim(std::string_view(item).substr(at + 1)));
     if (!network || (at < item.size() && !is_pattern(pattern))) refuse();
     result.push_back({*network, pattern});
   }
@@ -180,8 +181,8 @@ std::vector<HostOverride> read_overrides(const std::string& text) {
   for (const auto& item : read_list(text)) {
     const auto equals = item.find('=');
     if (equals == std::string::npos) refuse();
-    const auto pattern = lower(trim(std::string_view(item).substr(0, equals)));
-    const auto address = IpAddress::parse(trim(std::string_view(item).substr(equals + 1)));
+    const auto pattern = text::lower(text::trim(std::string_view(item).substr(0, equals)));
+    const auto address = IpAddress::parse(text::trim(std::string_view(item).substr(equals + 1)));
     if (!address || !is_pattern(pattern)) refuse();
     result.push_back({pattern, *address});
   }

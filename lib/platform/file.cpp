@@ -1,4 +1,4 @@
-#include "platform/file.hpp"
+#include "lib/platform/file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_size = std::size_t{1} << 20;
 
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
-  throw FileError(one_line(path) + ": " + reason);
+  throw FileError(text::one_line(path) + ": " + reason);
 }
 
 class OpenFile {

@@ -1,4 +1,4 @@
-#include "platform/ip.hpp"
+#include "lib/platform/ip.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -61,7 +61,7 @@ std::optional<IpNetwork> IpNetwork::parse(std::string_view text) {
   if (!base) return std::nullopt;
   IpNetwork network{*base, width(*base)};
   if (slash == std::string_view::npos) return network;
-  const auto prefix = parse_number<unsigned>(text.substr(slash + 1));
+  const auto prefix = text::parse_number<unsigned>(text.substr(slash + 1));
   if (!prefix || *prefix > width(*base)) return std::nullopt;
   network.prefix = *prefix;
   for (unsigned i = network.prefix; i < width(*base); ++i) {

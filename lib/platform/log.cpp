@@ -1,4 +1,4 @@
-#include "platform/log.hpp"
+#include "lib/platform/log.hpp"
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -61,7 +61,7 @@ bool stderr_is_journal() {
 
 std::string field_name(std::string_view key) {
   std::string name = "APIENTIDADES_";
-  for (const char c : key) name += upper(c);
+  for (const char c : key) name += text::upper(c);
   return name;
 }
 
@@ -100,12 +100,12 @@ bool is_plain(std::string_view value) {
 }  // namespace
 
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields) {
-  std::string line = one_line(message);
+  std::string line = text::one_line(message);
   for (const auto& [key, value] : fields) {
     line += ' ';
     line += key;
     line += '=';
-    line += is_plain(value) ? value : in_quotes(value);
+    line += is_plain(value) ? value : text::in_quotes(value);
   }
   return line;
 }
@@ -115,7 +115,7 @@ std::vector<std::string> journal_fields(LogLevel level, std::string_view message
   std::vector<std::string> result{"MESSAGE=" + format_log_line(message, fields),
                                   std::string("PRIORITY=") + priority_of(level),
                                   std::string("SYSLOG_IDENTIFIER=") + program_invocation_short_name};
-  for (const auto& [key, value] : fields) result.push_back(field_name(key) + "=" + one_line(value));
+  for (const auto& [key, value] : fields) result.push_back(field_name(key) + "=" + text::one_line(value));
   return result;
 }
 

@@ -1,4 +1,4 @@
-#include "platform/program.hpp"
+#include "lib/platform/program.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <iostream>
 #include <utility>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -81,7 +81,7 @@ int finish_output() {
 }
 
 int fail(const std::string& program, const std::exception& error, int status) {
-  std::cerr << one_line(program + ": " + error.what()) << std::endl;
+  std::cerr << text::one_line(program + ": " + error.what()) << std::endl;
   return status;
 }
 

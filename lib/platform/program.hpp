@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/config.hpp"
+#include "lib/platform/config.hpp"
 
 namespace platform {
 

@@ -1,11 +1,11 @@
-#include "platform/reload_signal.hpp"
+#include "lib/platform/reload_signal.hpp"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <csignal>
 
-#include "platform/signal_descriptor.hpp"
+#include "lib/platform/signal_descriptor.hpp"
 
 namespace platform {
 

@@ -1,4 +1,4 @@
-#include "platform/service_manager.hpp"
+#include "lib/platform/service_manager.hpp"
 
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace platform {
 
@@ -40,7 +40,7 @@ void notify_service_manager(const std::string& state) { sd_notify(0, state.c_str
 void report_status(std::string_view text) {
   constexpr std::size_t longest = 400;
   // One line before it is cut, and again after: a line end would begin another field of the protocol.
-  notify_service_manager("STATUS=" + one_line(one_line(text).substr(0, longest)));
+  notify_service_manager("STATUS=" + text::one_line(text::one_line(text).substr(0, longest)));
 }
 
 std::optional<std::string> runtime_directory() {

@@ -1,4 +1,4 @@
-#include "platform/signal_descriptor.hpp"
+#include "lib/platform/signal_descriptor.hpp"
 
 #include <sys/signalfd.h>
 

@@ -1,11 +1,11 @@
-#include "platform/stop_signal.hpp"
+#include "lib/platform/stop_signal.hpp"
 
 #include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
 
-#include "platform/signal_descriptor.hpp"
+#include "lib/platform/signal_descriptor.hpp"
 
 namespace platform {
 

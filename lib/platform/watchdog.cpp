@@ -1,11 +1,11 @@
-#include "platform/watchdog.hpp"
+#include "lib/platform/watchdog.hpp"
 
 #include <systemd/sd-daemon.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "platform/service_manager.hpp"
+#include "lib/platform/service_manager.hpp"
 
 namespace platform {
 

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace platform {
 

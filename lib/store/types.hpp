@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace store {
 

@@ -1,8 +1,8 @@
-#include "webhook/access_token.hpp"
+#include "lib/webhook/access_token.hpp"
 
 #include <algorithm>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace webhook {
 
@@ -13,7 +13,7 @@ constexpr std::string_view scheme = "bearer";
 constexpr std::size_t random_size = 32;
 constexpr std::size_t encoded_size = 43;  // 32 bytes in base64url
 
-bool is_base64url(char c) { return platform::is_letter(c) || platform::is_digit(c) || c == '-' || c == '_'; }
+bool is_base64url(char c) { return text::is_letter(c) || text::is_digit(c) || c == '-' || c == '_'; }
 
 }  // namespace
 
@@ -32,11 +32,11 @@ std::optional<crypto::Sha256> access_token_hash(std::string_view token) {
 
 Credentials parse_authorization(std::string_view header_value) {
   // A field's value has no surrounding white space (RFC 9110 section 5.5).
-  const auto value = platform::trim(header_value, platform::http_white_space);
+  const auto value = text::trim(header_value, text::http_white_space);
   if (value.empty()) return {};
   // auth-scheme 1*SP token68 (RFC 9110 section 11.4); our tokens are a subset of token68.
   const auto space = value.find(' ');
-  if (space == std::string_view::npos || !platform::equal_ignoring_case(value.substr(0, space), scheme))
+  if (space == std::string_view::npos || !text::equal_ignoring_case(value.substr(0, space), scheme))
     return {.present = true, .hash = {}};
   return {.present = true, .hash = access_token_hash(value.substr(value.find_first_not_of(' ', space)))};
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 namespace webhook {
 

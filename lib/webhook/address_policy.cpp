@@ -1,11 +1,11 @@
-#include "webhook/address_policy.hpp"
+#include "lib/webhook/address_policy.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace webhook {
 
@@ -138,10 +138,10 @@ bool is_public_address(const IpAddress& address) {
 }
 
 bool host_matches(std::string_view pattern, std::string_view host) {
-  if (!pattern.starts_with("*.")) return platform::equal_ignoring_case(host, pattern);
+  if (!pattern.starts_with("*.")) return text::equal_ignoring_case(host, pattern);
   const auto domain = pattern.substr(1);  // with its dot
   return host.size() > domain.size() &&
-         platform::equal_ignoring_case(host.substr(host.size() - domain.size()), domain);
+         text::equal_ignoring_case(host.substr(host.size() - domain.size()), domain);
 }
 
 bool may_connect(const IpAddress& address, std::string_view host,

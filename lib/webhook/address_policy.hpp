@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/config.hpp"
-#include "platform/ip.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/ip.hpp"
 
 namespace webhook {
 

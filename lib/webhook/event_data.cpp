@@ -1,11 +1,11 @@
-#include "webhook/event_data.hpp"
+#include "lib/webhook/event_data.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "platform/clock.hpp"
-#include "platform/text.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/text/text.hpp"
 
 namespace webhook {
 
@@ -56,7 +56,7 @@ bool is_date(std::string_view text) { return platform::parse_date(text).has_valu
 
 bool is_fraction(std::string_view text) {
   return text.empty() ||
-         (text.size() > 1 && text[0] == '.' && std::all_of(text.begin() + 1, text.end(), platform::is_digit));
+         (text.size() > 1 && text[0] == '.' && std::all_of(text.begin() + 1, text.end(), text::is_digit));
 }
 
 /// `YYYY-MM-DDThh:mm:ss[.fraction]Z`

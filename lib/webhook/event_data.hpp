@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "webhook/event.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace webhook {
 

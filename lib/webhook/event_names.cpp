@@ -1,4 +1,4 @@
-#include "webhook/event_names.hpp"
+#include "lib/webhook/event_names.hpp"
 
 namespace webhook {
 

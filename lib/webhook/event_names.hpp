@@ -1,8 +1,8 @@
 // Events as JSON, as the API and the audit write them.
 #pragma once
 
-#include "webhook/event.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace webhook {
 

@@ -1,4 +1,4 @@
-#include "webhook/key_file.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace webhook {
 

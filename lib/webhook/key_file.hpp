@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "platform/log.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace webhook {
 

@@ -1,4 +1,4 @@
-#include "webhook/notification_body.hpp"
+#include "lib/webhook/notification_body.hpp"
 
 namespace webhook {
 

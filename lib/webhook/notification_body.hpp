@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "platform/clock.hpp"
-#include "webhook/event.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace webhook {
 

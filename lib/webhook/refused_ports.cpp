@@ -1,4 +1,4 @@
-#include "webhook/refused_ports.hpp"
+#include "lib/webhook/refused_ports.hpp"
 
 #include <algorithm>
 #include <array>

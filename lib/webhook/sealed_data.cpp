@@ -1,7 +1,7 @@
-#include "webhook/sealed_data.hpp"
+#include "lib/webhook/sealed_data.hpp"
 
-#include "webhook/crypto.hpp"
-#include "webhook/json.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/json/json.hpp"
 
 namespace webhook {
 

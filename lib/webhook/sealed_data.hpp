@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "webhook/event.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/webhook/event.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace webhook {
 

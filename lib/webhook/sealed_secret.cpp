@@ -1,9 +1,9 @@
-#include "webhook/sealed_secret.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 #include <algorithm>
 
-#include "platform/text.hpp"
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/text/text.hpp"
 
 namespace webhook {
 
@@ -18,7 +18,7 @@ struct Key {
 };
 
 bool is_id_character(char c) {
-  return platform::is_letter(c) || platform::is_digit(c) || c == '.' || c == '_' || c == '-';
+  return text::is_letter(c) || text::is_digit(c) || c == '.' || c == '_' || c == '-';
 }
 
 bool is_id(std::string_view text) {
@@ -63,7 +63,7 @@ KeyRing KeyRing::parse(std::string_view file_text, std::string_view path) {
   KeyRing ring;
   for (std::size_t number = 1; !file_text.empty(); ++number) {
     const auto end = std::min(file_text.find('\n'), file_text.size());
-    const auto line = platform::trim(file_text.substr(0, end));
+    const auto line = text::trim(file_text.substr(0, end));
     file_text.remove_prefix(std::min(end + 1, file_text.size()));
     if (!line.empty() && line.front() != '#') ring.add(line, place + "line " + std::to_string(number) + ": ");
   }

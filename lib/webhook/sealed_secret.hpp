@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/config.hpp"
+#include "lib/platform/config.hpp"
 
 namespace webhook {
 

@@ -1,6 +1,6 @@
-#include "webhook/signature.hpp"
+#include "lib/webhook/signature.hpp"
 
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 namespace webhook {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "webhook/event.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace webhook {
 

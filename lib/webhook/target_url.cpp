@@ -1,4 +1,4 @@
-#include "webhook/target_url.hpp"
+#include "lib/webhook/target_url.hpp"
 
 #include <curl/curl.h>
 #include <idn2.h>
@@ -10,10 +10,10 @@
 #include <new>
 #include <optional>
 
-#include "platform/text.hpp"
-#include "webhook/address_policy.hpp"
-#include "webhook/refused_ports.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/text/text.hpp"
+#include "lib/text/utf8.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/refused_ports.hpp"
 
 namespace webhook {
 
@@ -21,8 +21,8 @@ namespace {
 
 using platform::HostOverride;
 using platform::IpAddress;
-using platform::is_digit;
-using platform::lower;
+using text::is_digit;
+using text::lower;
 
 constexpr std::string_view scheme = "https://";
 constexpr std::string_view host_end = "/?#";
@@ -99,7 +99,7 @@ std::string to_punycode(const std::string& host) {
 }
 
 void require_length(std::string_view url, const char* message) {
-  const auto characters = count_characters(url);
+  const auto characters = text::count_characters(url);
   require(characters.has_value(), bad_characters);
   require(*characters <= max_url_characters, message);
 }
@@ -146,8 +146,7 @@ Dialled dialled(const std::string& url) {
   require(code != CURLUE_BAD_PORT_NUMBER, bad_port);
   require(code == CURLUE_OK, bad_host);
   const std::string port = part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
-  Dialled result{part(parsed.get(), CURLUPART_HOST, 0),
-                 platform::parse_number<std::uint16_t>(port).value_or(0)};
+  Dialled result{part(parsed.get(), CURLUPART_HOST, 0), text::parse_number<std::uint16_t>(port).value_or(0)};
   require(result.port != 0, bad_port);
   return result;
 }
@@ -168,7 +167,7 @@ bool is_label(std::string_view label) {
   constexpr std::size_t longest = 63;  // RFC 1035, 2.3.4
   if (label.empty() || label.size() > longest || label.front() == '-' || label.back() == '-') return false;
   return std::all_of(label.begin(), label.end(),
-                     [](char c) { return platform::is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
+                     [](char c) { return text::is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
 /// Made of labels: nothing in it that libcurl would decode or cut at (%, a second colon …).
@@ -225,7 +224,7 @@ std::string judge_host(const std::string& written, const std::optional<IpAddress
     return address->to_string();
   }
   std::string name = lower(dialled);
-  require(platform::equal_ignoring_case(written, name), bad_host);
+  require(text::equal_ignoring_case(written, name), bad_host);
   require(find_override(name, overrides) != nullptr || !is_private_name(name), not_public);
   return name;
 }
@@ -255,7 +254,7 @@ int hex_digit(char c) {
 }
 
 bool is_unreserved(char c) {
-  return platform::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
+  return text::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 /// A server decodes the path before it looks for it; these would read as something else.
 bool is_plain_in_path(char c) {
@@ -325,7 +324,7 @@ std::string_view host_name(std::string_view host_and_port) {
 std::string host_and_port(std::string_view stored_url) {
   if (const auto scheme = stored_url.find("://"); scheme != std::string_view::npos)
     stored_url.remove_prefix(scheme + 3);
-  auto result = platform::lower(stored_url.substr(0, stored_url.find_first_of("/?#")));
+  auto result = text::lower(stored_url.substr(0, stored_url.find_first_of("/?#")));
   const auto address_end = result.rfind(']');  // of IPv6
   const bool names_port =
       result.find(':', address_end == std::string::npos ? 0 : address_end) != std::string::npos;
@@ -335,8 +334,7 @@ std::string host_and_port(std::string_view stored_url) {
 std::string comparable_url(std::string_view stored_url) {
   auto authority = host_and_port(stored_url);
   auto host = std::string(host_name(authority));
-  const auto port =
-      platform::parse_number<std::uint32_t>(authority.substr(authority.rfind(':') + 1)).value_or(0);
+  const auto port = text::parse_number<std::uint32_t>(authority.substr(authority.rfind(':') + 1)).value_or(0);
   if (const auto address = IpAddress::parse(host)) host = address->to_string();
   if (host.ends_with('.')) host.pop_back();
   std::string_view tail = stored_url;

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "platform/config.hpp"
+#include "lib/platform/config.hpp"
 
 namespace webhook {
 

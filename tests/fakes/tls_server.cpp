@@ -1,4 +1,4 @@
-#include "tls_server.hpp"
+#include "tests/fakes/tls_server.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

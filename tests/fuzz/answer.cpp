@@ -10,10 +10,10 @@
 #include <optional>
 #include <thread>
 
-#include "answer_oracle.hpp"
-#include "http/sender.hpp"
-#include "property.hpp"
-#include "tls_server.hpp"
+#include "dispatcher/http/sender.hpp"
+#include "tests/fakes/tls_server.hpp"
+#include "tests/fuzz/answer_oracle.hpp"
+#include "tests/fuzz/property.hpp"
 
 namespace {
 

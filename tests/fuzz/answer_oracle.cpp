@@ -1,4 +1,4 @@
-#include "answer_oracle.hpp"
+#include "tests/fuzz/answer_oracle.hpp"
 
 #include <algorithm>
 #include <charconv>

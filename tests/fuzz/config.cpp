@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "platform/config.hpp"
-#include "platform/text.hpp"
-#include "property.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/text/text.hpp"
+#include "tests/fuzz/property.hpp"
 
 namespace {
 
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     config = platform::load_config(file.path(), arguments, environment);
   } catch (const platform::ConfigError& error) {
-    fuzz::require(platform::one_line(error.what()) == error.what(), "an error is one line");
+    fuzz::require(text::one_line(error.what()) == error.what(), "an error is one line");
     return 0;
   }
   check(*config);

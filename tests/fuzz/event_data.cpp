@@ -1,22 +1,22 @@
 // The data of an event: the first byte chooses the event, the rest is the text that the evaluation system
 // wrote.
-#include "webhook/event_data.hpp"
-#include "property.hpp"
-#include "webhook/json.hpp"
-#include "webhook/notification_body.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/webhook/event_data.hpp"
+#include "lib/json/json.hpp"
+#include "lib/text/utf8.hpp"
+#include "lib/webhook/notification_body.hpp"
+#include "tests/fuzz/property.hpp"
 
 namespace {
 
 using webhook::Event;
 
-std::optional<webhook::json::Value> parsed(std::string_view text) try {
-  return webhook::json::parse(text);
-} catch (const webhook::json::ParseError&) {
+std::optional<json::Value> parsed(std::string_view text) try {
+  return json::parse(text);
+} catch (const json::ParseError&) {
   return std::nullopt;
 }
 
-void check_accepted(Event event, std::string_view data, const std::optional<webhook::json::Value>& value) {
+void check_accepted(Event event, std::string_view data, const std::optional<json::Value>& value) {
   fuzz::require(value && value->object() != nullptr, "what is accepted is an object");
   const std::string body = webhook::notification_body(event, platform::UtcTime{}, data);
   const auto again = parsed(body);  // one level deeper than the data, which may have all that are allowed
@@ -32,14 +32,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto reason = webhook::check_event_data(event, text);
   const auto value = parsed(text);
   if (value) {
-    const auto of_its_meaning = webhook::check_event_data(event, webhook::json::dump(*value));
+    const auto of_its_meaning = webhook::check_event_data(event, json::dump(*value));
     fuzz::require(of_its_meaning == reason, "the verdict is of what the text means");
   }
   if (!reason) {
     check_accepted(event, text, value);
   } else {
     fuzz::require_sentence(*reason, 500);
-    fuzz::require(webhook::count_characters(*reason).has_value(), "a reason is UTF-8");
+    fuzz::require(text::count_characters(*reason).has_value(), "a reason is UTF-8");
   }
   return 0;
 }

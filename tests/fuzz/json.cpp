@@ -1,19 +1,17 @@
 // Request bodies. What is accepted means the same when it is written and read again, and keeps every number's
 // text.
-#include "webhook/json.hpp"
-#include "property.hpp"
-#include "webhook/registration.hpp"
-#include "webhook/target_url.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/json/json.hpp"
+#include "lib/text/utf8.hpp"
+#include "lib/webhook/request_bodies.hpp"
+#include "lib/webhook/target_url.hpp"
+#include "tests/fuzz/property.hpp"
 
 namespace {
-
-namespace json = webhook::json;
 
 constexpr std::size_t longest_message = 600;  // offending names are cut after 500 bytes
 
 void require_unicode(const std::string& text) {
-  fuzz::require(webhook::count_characters(text).has_value(), "every string is UTF-8");
+  fuzz::require(text::count_characters(text).has_value(), "every string is UTF-8");
 }
 
 /// Finds the numbers in the source one after the other, as they are written there.

@@ -5,9 +5,9 @@
 #include "fcgi-app/parameters.hpp"
 #include "fcgi-app/routes.hpp"
 #include "fcgi-app/service.hpp"
-#include "platform/log.hpp"
-#include "property.hpp"
-#include "webhook/access_token.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/webhook/access_token.hpp"
+#include "tests/fuzz/property.hpp"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../unit/url_generator.hpp"
-#include "property.hpp"
-#include "webhook/target_url.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/text/utf8.hpp"
+#include "lib/webhook/target_url.hpp"
+#include "tests/fuzz/property.hpp"
+#include "tests/unit/url_generator.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // What repeats is one row of the audit, and a count.
-#include "store/audit/audit.hpp"
+#include "lib/store/audit/audit.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

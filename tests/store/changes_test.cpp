@@ -1,13 +1,13 @@
 // What an entity changes of its webhook, and what the dispatcher makes of it.
-#include "store/webhooks/changes.hpp"
+#include "lib/store/webhooks/changes.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
-#include "store/deliveries/claim_early.hpp"
-#include "store/webhooks/failing.hpp"
-#include "store/webhooks/registration_quota.hpp"
-#include "store/webhooks/secret_change.hpp"
+#include "lib/store/deliveries/claim_early.hpp"
+#include "lib/store/webhooks/failing.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

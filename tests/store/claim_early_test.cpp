@@ -1,9 +1,9 @@
 // Claims ahead of the schedule.
-#include "store/deliveries/claim_early.hpp"
+#include "lib/store/deliveries/claim_early.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

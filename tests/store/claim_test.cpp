@@ -1,7 +1,7 @@
 // Claims, their leases, and what others hold meanwhile.
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

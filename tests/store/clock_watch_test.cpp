@@ -1,7 +1,7 @@
 // The database's clock going back.
 #include <boost/test/unit_test.hpp>
 
-#include "maintenance_support.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -1,6 +1,6 @@
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
-#include "delivery/states.hpp"
+#include "lib/delivery/states.hpp"
 
 #include <unistd.h>
 

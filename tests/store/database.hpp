@@ -5,19 +5,19 @@
 #include <optional>
 #include <string>
 
-#include "store/backlog/queue.hpp"
-#include "store/backlog/queue_scan.hpp"
-#include "store/deliveries/claim.hpp"
-#include "store/deliveries/deliveries.hpp"
-#include "store/deliveries/results.hpp"
-#include "store/entities/entities.hpp"
-#include "store/entities/tokens.hpp"
-#include "store/maintenance/reconciliation.hpp"
-#include "store/notifications/fan_out.hpp"
-#include "store/notifications/notifications.hpp"
-#include "store/schema/migrations.hpp"
-#include "store/webhooks/secrets.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/backlog/queue.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/deliveries/claim.hpp"
+#include "lib/store/deliveries/deliveries.hpp"
+#include "lib/store/deliveries/results.hpp"
+#include "lib/store/entities/entities.hpp"
+#include "lib/store/entities/tokens.hpp"
+#include "lib/store/maintenance/reconciliation.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+#include "lib/store/notifications/notifications.hpp"
+#include "lib/store/schema/migrations.hpp"
+#include "lib/store/webhooks/secrets.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace store::testing {
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <map>
 
-#include "maintenance_support.hpp"
-#include "store/webhooks/failing.hpp"
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/store/webhooks/failing.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -27,8 +27,8 @@ struct Fixture : MaintenanceFixture {
   Webhook other = add_webhook(session, 2);  // of one without
 
   Fixture() {
-    issue_token(session, {1, webhook::crypto::sha256("token")});
-    issue_token(session, {2, webhook::crypto::sha256("other")});
+    issue_token(session, {1, crypto::sha256("token")});
+    issue_token(session, {2, crypto::sha256("other")});
     for (int i = 0; i < 5; ++i) add_webhook(session, 3);
   }
 
@@ -59,8 +59,7 @@ struct Fixture : MaintenanceFixture {
 };
 
 void authenticate(Fixture& f) {
-  const auto callers = find_callers(
-      f.session, std::vector{webhook::crypto::sha256("token"), webhook::crypto::sha256("other")});
+  const auto callers = find_callers(f.session, std::vector{crypto::sha256("token"), crypto::sha256("other")});
   BOOST_TEST(callers.at(0).value().webhooks.at(0).id == f.live.id);
   BOOST_TEST(callers.at(1).value().webhooks.at(0).id == f.other.id);
 }
@@ -116,7 +115,7 @@ void operate(Fixture& f) {
   BOOST_TEST(list_webhooks(f.session, filter).size() == 1U);
   BOOST_TEST(disable_webhook(f.session, f.live.id, disabled_by_operator));
   BOOST_TEST(enable_webhook(f.session, f.live.id, true).has_value());
-  const auto token = issue_token(f.session, {1, webhook::crypto::sha256("new")});
+  const auto token = issue_token(f.session, {1, crypto::sha256("new")});
   BOOST_TEST(revoke_token(f.session, token.value()));
   f.session.update("DELETE FROM tokens_acceso WHERE id = ?", token.value());
 }

@@ -1,9 +1,9 @@
 // What entities see of their deliveries, page by page.
-#include "store/deliveries/delivery_log.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
 namespace store::testing {
 

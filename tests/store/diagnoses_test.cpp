@@ -1,13 +1,13 @@
 // Diagnoses that entities ask for: how often, one at a time, and under which lease they are carried out.
-#include "store/diagnoses/diagnoses.hpp"
+#include "lib/store/diagnoses/diagnoses.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "maintenance_support.hpp"
-#include "store/audit/audit.hpp"
-#include "store/session/errors.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/session/errors.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

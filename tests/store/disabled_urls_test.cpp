@@ -1,11 +1,11 @@
 // What the operator has disabled stays so for its entity, whatever becomes of the webhook.
-#include "store/webhooks/disabled_urls.hpp"
+#include "lib/store/webhooks/disabled_urls.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "database.hpp"
-#include "store/webhooks/changes.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/webhooks/changes.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

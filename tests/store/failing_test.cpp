@@ -1,11 +1,11 @@
 // Webhooks that fail now: since when, and when they are deactivated for it; judged beside the deactivation
 // itself.
-#include "store/webhooks/failing.hpp"
+#include "lib/store/webhooks/failing.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
-#include "store/backlog/outages.hpp"
+#include "lib/store/backlog/outages.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

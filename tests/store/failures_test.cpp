@@ -1,7 +1,7 @@
 // What concerns one row, webhook or entity is its own result: nobody waits for it, and nothing is thrown.
 #include <boost/test/unit_test.hpp>
 
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

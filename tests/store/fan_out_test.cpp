@@ -1,7 +1,7 @@
 // What waits to be fanned out, and to whom it goes.
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

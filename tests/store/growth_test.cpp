@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

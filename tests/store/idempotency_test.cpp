@@ -1,13 +1,13 @@
 // Registrations with an Idempotency-Key: repeated, at once, too late, and after what they depend on has gone.
-#include "store/webhooks/idempotency.hpp"
+#include "lib/store/webhooks/idempotency.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <set>
 #include <thread>
 
-#include "maintenance_support.hpp"
-#include "store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

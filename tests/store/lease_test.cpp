@@ -1,7 +1,7 @@
 // Who owns a delivery and for how long: every write of an owner is guarded by its lease.
 #include <boost/test/unit_test.hpp>
 
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

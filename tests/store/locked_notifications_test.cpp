@@ -2,8 +2,8 @@
 // are free.
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
-#include "store/notifications/notifications.hpp"
+#include "lib/store/notifications/notifications.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "database.hpp"
-#include "store/maintenance/clock_watch.hpp"
-#include "store/maintenance/reconciliation.hpp"
-#include "store/maintenance/retention.hpp"
+#include "lib/store/maintenance/clock_watch.hpp"
+#include "lib/store/maintenance/reconciliation.hpp"
+#include "lib/store/maintenance/retention.hpp"
+#include "tests/store/database.hpp"
 
 namespace store::testing {
 

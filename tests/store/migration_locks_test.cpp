@@ -2,7 +2,7 @@
 // it is.
 #include <boost/test/unit_test.hpp>
 
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -1,7 +1,7 @@
 // What an operator or an entity does to deliveries that are under way.
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

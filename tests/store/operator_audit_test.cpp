@@ -1,11 +1,11 @@
 // The audit of what the operator does, and what keeps it whole.
-#include "store/audit/audit.hpp"
+#include "lib/store/audit/audit.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "database.hpp"
-#include "store/entities/entities.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/entities/entities.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

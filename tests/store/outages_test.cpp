@@ -1,9 +1,9 @@
 // Outages of the service itself: what is written of them, and what that is good for.
-#include "store/backlog/outages.hpp"
+#include "lib/store/backlog/outages.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -1,12 +1,12 @@
 // What the operator has stopped from being sent, and what waits for a webhook.
-#include "store/backlog/pauses.hpp"
+#include "lib/store/backlog/pauses.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
-#include "schedule/paused_parts.hpp"
-#include "store/backlog/queue.hpp"
-#include "store/backlog/webhook_backlog.hpp"
+#include "dispatcher/schedule/paused_parts.hpp"
+#include "lib/store/backlog/queue.hpp"
+#include "lib/store/backlog/webhook_backlog.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -3,23 +3,23 @@
 #include <functional>
 #include <set>
 
-#include "maintenance_support.hpp"
-#include "store/audit/audit.hpp"
-#include "store/backlog/pauses.hpp"
-#include "store/deliveries/delivery_log.hpp"
-#include "store/deliveries/statistics.hpp"
-#include "store/diagnoses/diagnoses.hpp"
-#include "store/notifications/fan_out.hpp"
-#include "store/notifications/report.hpp"
-#include "store/notifications/test_quota.hpp"
-#include "store/replays/replay_feed.hpp"
-#include "store/replays/replays.hpp"
-#include "store/replays/request_quota.hpp"
-#include "store/webhooks/changes.hpp"
-#include "store/webhooks/disabled_urls.hpp"
-#include "store/webhooks/failing.hpp"
-#include "store/webhooks/secret_change.hpp"
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/backlog/pauses.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
+#include "lib/store/deliveries/statistics.hpp"
+#include "lib/store/diagnoses/diagnoses.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+#include "lib/store/notifications/report.hpp"
+#include "lib/store/notifications/test_quota.hpp"
+#include "lib/store/replays/replay_feed.hpp"
+#include "lib/store/replays/replays.hpp"
+#include "lib/store/replays/request_quota.hpp"
+#include "lib/store/webhooks/changes.hpp"
+#include "lib/store/webhooks/disabled_urls.hpp"
+#include "lib/store/webhooks/failing.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -144,8 +144,8 @@ void serve_once(Session& session, EntityId entity) {
 
 /// What the API does for an entity.
 void serve(Session& session, EntityId entity) {
-  find_caller(session, webhook::crypto::sha256("token"));
-  find_caller(session, webhook::crypto::sha256("token"), CallerWith::nothing_else);
+  find_caller(session, crypto::sha256("token"));
+  find_caller(session, crypto::sha256("token"), CallerWith::nothing_else);
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, "s"}, keys());
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_maintenance_seeks) {
 
 BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
   fill(session);
-  issue_token(session, {1, webhook::crypto::sha256("token")});
+  issue_token(session, {1, crypto::sha256("token")});
   session.execute(
       "UPDATE entregas SET proximo_intento = creada_en WHERE estado = 'pendiente' AND id % 2 = 0");
   session.execute(

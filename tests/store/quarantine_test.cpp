@@ -2,8 +2,8 @@
 // purged.
 #include <boost/test/unit_test.hpp>
 
-#include "maintenance_support.hpp"
-#include "store/notifications/quarantine.hpp"
+#include "lib/store/notifications/quarantine.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -1,9 +1,9 @@
 // What the dispatcher's scanner finds in a queue that others keep filling.
-#include "intake/queue_scanner.hpp"
+#include "dispatcher/intake/queue_scanner.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

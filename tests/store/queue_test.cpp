@@ -1,8 +1,8 @@
 // The depth of the queue: what it counts, and what that costs.
 #include <boost/test/unit_test.hpp>
 
-#include "maintenance_support.hpp"
-#include "store/session/error_stats.hpp"
+#include "lib/store/session/error_stats.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

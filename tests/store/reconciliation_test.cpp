@@ -1,8 +1,8 @@
 // Deliveries follow their webhooks.
 #include <boost/test/unit_test.hpp>
 
-#include "maintenance_support.hpp"
-#include "store/maintenance/held.hpp"
+#include "lib/store/maintenance/held.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -3,8 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "maintenance_support.hpp"
-#include "store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

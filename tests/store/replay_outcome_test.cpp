@@ -1,8 +1,8 @@
 // What replays came to: written down when a delivery ends, counted, and the same ever after.
 #include <boost/test/unit_test.hpp>
 
-#include "replay_support.hpp"
-#include "store/maintenance/held.hpp"
+#include "lib/store/maintenance/held.hpp"
+#include "tests/store/replay_support.hpp"
 
 using namespace store;
 using namespace store::testing;

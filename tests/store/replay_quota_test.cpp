@@ -1,7 +1,7 @@
 // limits.replayed: what an entity may have replayed in a day.
 #include <boost/test/unit_test.hpp>
 
-#include "replay_support.hpp"
+#include "tests/store/replay_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -1,8 +1,8 @@
 // Which deliveries a replay of a range is of, and what it costs to find them.
 #include <boost/test/unit_test.hpp>
 
-#include "replay_support.hpp"
-#include "store/replays/range_walk.hpp"
+#include "lib/store/replays/range_walk.hpp"
+#include "tests/store/replay_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -3,10 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
-#include "store/deliveries/delivery_log.hpp"
-#include "store/replays/replay_feed.hpp"
-#include "store/replays/replays.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
+#include "lib/store/replays/replay_feed.hpp"
+#include "lib/store/replays/replays.hpp"
+#include "tests/store/delivery_support.hpp"
 
 namespace store::testing {
 

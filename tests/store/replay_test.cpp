@@ -1,10 +1,10 @@
 // Replays that entities ask for, and how the dispatcher hands them to the schedule.
 #include <boost/test/unit_test.hpp>
 
-#include "replay_support.hpp"
-#include "store/deliveries/claim_early.hpp"
-#include "store/deliveries/lease.hpp"
-#include "store/maintenance/held.hpp"
+#include "lib/store/deliveries/claim_early.hpp"
+#include "lib/store/deliveries/lease.hpp"
+#include "lib/store/maintenance/held.hpp"
+#include "tests/store/replay_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -2,9 +2,9 @@
 // (docs/table.md#what-became-of-it).
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
-#include "store/notifications/quarantine.hpp"
-#include "store/notifications/report.hpp"
+#include "lib/store/notifications/quarantine.hpp"
+#include "lib/store/notifications/report.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

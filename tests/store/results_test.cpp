@@ -1,8 +1,8 @@
 // What a result changes in its delivery, its webhook and the history of attempts.
 #include <boost/test/unit_test.hpp>
 
-#include "delivery/classify.hpp"
-#include "delivery_support.hpp"
+#include "lib/delivery/classify.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "maintenance_support.hpp"
+#include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "database.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

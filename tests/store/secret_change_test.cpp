@@ -1,14 +1,14 @@
 // Another secret for a webhook, and the grace of the one before.
-#include "store/webhooks/secret_change.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "delivery_support.hpp"
-#include "store/webhooks/changes.hpp"
-#include "store/webhooks/registration_quota.hpp"
-#include "store/webhooks/secrets.hpp"
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/store/webhooks/changes.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/secrets.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -50,7 +50,7 @@ struct SecretFixture : DeliveryFixture {
             .at(0);
     const auto key = row.optional_text("secreto_clave");
     if (!key) return "nothing";
-    return keys().open(webhook.id, {*key, webhook::crypto::from_hex(row.text("sellado")).value()}).value();
+    return keys().open(webhook.id, {*key, crypto::from_hex(row.text("sellado")).value()}).value();
   }
   std::size_t audited() {
     ListFilter filter;
@@ -252,8 +252,8 @@ BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   const auto sealed = keys().seal(webhook.id, "dos");
   session.update(
       "UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_huella = ? WHERE id = ?",
-      sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
-      secret_fingerprint(keys(), webhook.id, "dos"), webhook.id);
+      sealed.key_id, crypto::to_hex(sealed.ciphertext), secret_fingerprint(keys(), webhook.id, "dos"),
+      webhook.id);
   BOOST_CHECK(version(session, webhook.id) != before);
 }
 

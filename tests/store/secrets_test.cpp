@@ -2,9 +2,9 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "database.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/sealed_data.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/webhook/sealed_data.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -25,7 +25,7 @@ webhook::SealedSecret sealed_of(Session& session, WebhookId id) {
   const auto row =
       session.query("SELECT secreto_clave, HEX(secreto_sellado) AS sealed FROM webhooks WHERE id = ?", id)
           .at(0);
-  return {row.text("secreto_clave"), webhook::crypto::from_hex(row.text("sealed")).value()};
+  return {row.text("secreto_clave"), crypto::from_hex(row.text("sealed")).value()};
 }
 
 std::string key_of(Session& session, WebhookId id) { return sealed_of(session, id).key_id; }
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.update("UPDATE webhooks SET secreto_sellado = UNHEX(?) WHERE id = ?",
-               webhook::crypto::to_hex(fresh.ciphertext), changed.id);
+               crypto::to_hex(fresh.ciphertext), changed.id);
   other.update(
       "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL,"
       " secreto_sellado = NULL WHERE id = ?",

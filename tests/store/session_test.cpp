@@ -8,9 +8,9 @@
 #include <fstream>
 #include <limits>
 
-#include "database.hpp"
-#include "store/session/repeat_if_lost.hpp"
-#include "store/session/requirements.hpp"
+#include "lib/store/session/repeat_if_lost.hpp"
+#include "lib/store/session/requirements.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

@@ -1,9 +1,9 @@
 // How the deliveries of a webhook have gone of late.
-#include "store/deliveries/statistics.hpp"
+#include "lib/store/deliveries/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "delivery_support.hpp"
+#include "tests/store/delivery_support.hpp"
 
 using namespace store;
 using namespace store::testing;

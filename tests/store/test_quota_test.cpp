@@ -3,8 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "database.hpp"
-#include "store/notifications/test_quota.hpp"
+#include "lib/store/notifications/test_quota.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;

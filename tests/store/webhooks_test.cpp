@@ -3,8 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "database.hpp"
-#include "webhook/access_token.hpp"
+#include "lib/webhook/access_token.hpp"
+#include "tests/store/database.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -13,7 +13,7 @@ namespace {
 
 struct IssuedToken {
   TokenId id;
-  webhook::crypto::Sha256 hash;
+  crypto::Sha256 hash;
 };
 IssuedToken issue(Session& session, EntityId entity, std::optional<platform::Milliseconds> ttl = {}) {
   const auto hash = webhook::access_token_hash(webhook::generate_access_token()).value();
@@ -129,8 +129,7 @@ BOOST_AUTO_TEST_CASE(secrets_are_sealed_bound_to_their_webhook) {
   const auto webhook = add_webhook(database.session, 1, "muy secreto");
   const auto row =
       database.session.query("SELECT secreto_clave, HEX(secreto_sellado) AS sealed FROM webhooks").at(0);
-  const webhook::SealedSecret sealed{row.text("secreto_clave"),
-                                     webhook::crypto::from_hex(row.text("sealed")).value()};
+  const webhook::SealedSecret sealed{row.text("secreto_clave"), crypto::from_hex(row.text("sealed")).value()};
   BOOST_CHECK_EQUAL(keys().open(webhook.id, sealed).value(), "muy secreto");
   BOOST_CHECK(!keys().open(webhook.id + 1, sealed));
 }

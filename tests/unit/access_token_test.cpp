@@ -1,4 +1,4 @@
-#include "webhook/access_token.hpp"
+#include "lib/webhook/access_token.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ bool refused(std::string_view header_value) {
 
 bool accepted(std::string_view header_value) {
   const auto credentials = webhook::parse_authorization(header_value);
-  return credentials.present && credentials.hash == webhook::crypto::sha256(token);
+  return credentials.present && credentials.hash == crypto::sha256(token);
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ BOOST_AUTO_TEST_CASE(a_generated_token_has_the_form_of_one) {
 
 BOOST_AUTO_TEST_CASE(the_hash_is_of_the_whole_text) {
   BOOST_REQUIRE(token.size() == 48U);
-  BOOST_TEST(webhook::crypto::to_hex(webhook::access_token_hash(token).value()) ==
-             webhook::crypto::to_hex(webhook::crypto::sha256(token)));
+  BOOST_TEST(crypto::to_hex(webhook::access_token_hash(token).value()) ==
+             crypto::to_hex(crypto::sha256(token)));
 }
 
 BOOST_AUTO_TEST_CASE(other_texts_have_no_hash) {

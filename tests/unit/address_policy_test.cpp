@@ -1,4 +1,4 @@
-#include "webhook/address_policy.hpp"
+#include "lib/webhook/address_policy.hpp"
 
 #include <boost/test/unit_test.hpp>
 

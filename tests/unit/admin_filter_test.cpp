@@ -19,7 +19,7 @@ store::ListFilter filter(std::map<std::string, std::string, std::less<>> typed) 
   return admin::read_filter(admin::Arguments(std::move(typed), false), states, now);
 }
 
-webhook::json::Value to_row(int id) { return webhook::json::Object{{"id", id}}; }
+json::Value to_row(int id) { return json::Object{{"id", id}}; }
 
 }  // namespace
 
@@ -74,10 +74,10 @@ BOOST_AUTO_TEST_CASE(a_list_that_is_cut_shows_the_newest_and_says_so) {
   two.limit = 2;
   BOOST_TEST(admin::one_more(two).limit == 3U);
   const auto cut = admin::list_result(std::vector<int>{1, 2, 3}, two, to_row);
-  BOOST_TEST(webhook::json::dump(cut.value) == R"([{"id":2},{"id":3}])");
+  BOOST_TEST(json::dump(cut.value) == R"([{"id":2},{"id":3}])");
   BOOST_TEST(!cut.note.empty());
   const auto whole = admin::list_result(std::vector<int>{1, 2}, two, to_row);
-  BOOST_TEST(webhook::json::dump(whole.value) == R"([{"id":1},{"id":2}])");
+  BOOST_TEST(json::dump(whole.value) == R"([{"id":1},{"id":2}])");
   BOOST_TEST(whole.note.empty());
 }
 

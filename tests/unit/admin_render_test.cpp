@@ -7,9 +7,9 @@ BOOST_AUTO_TEST_SUITE(admin_render)
 
 namespace {
 
-using webhook::json::Array;
-using webhook::json::Object;
-using webhook::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 std::string people(const Value& value, std::optional<std::size_t> limit = {}) {
   return admin::render_people(value, limit);
@@ -77,8 +77,7 @@ BOOST_AUTO_TEST_CASE(one_thing_has_a_line_for_each_member_and_tables_below) {
 BOOST_AUTO_TEST_CASE(lists_of_names_and_objects_fit_a_cell) {
   BOOST_TEST(people(Object{{"eventos", Array{"a", "b"}}}) == "eventos  a,b\n");
   BOOST_TEST(people(Object{{"historial", Array{}}}) == "historial  -\n");
-  BOOST_TEST(people(Object{{"datos", Object{{"nota", webhook::json::Number{"7.50"}}}}}) ==
-             "datos  {\"nota\":7.50}\n");
+  BOOST_TEST(people(Object{{"datos", Object{{"nota", json::Number{"7.50"}}}}}) == "datos  {\"nota\":7.50}\n");
 }
 
 BOOST_AUTO_TEST_CASE(control_characters_cannot_drive_the_terminal) {
@@ -108,8 +107,8 @@ BOOST_AUTO_TEST_CASE(times_are_utc_with_milliseconds) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_as_csv) {
-  const auto list = webhook::json::parse(
-      R"([{"id":7,"nombre":"Uno, \"dos\"","a":null},{"id":8,"nombre":"=1+1","a":"x\ny"}])");
+  const auto list =
+      json::parse(R"([{"id":7,"nombre":"Uno, \"dos\"","a":null},{"id":8,"nombre":"=1+1","a":"x\ny"}])");
   const auto& rows = *list.array();
   BOOST_TEST(admin::csv_names(*rows[0].object()) == "id,nombre,a\r\n");
   BOOST_TEST(admin::csv_line(*rows[0].object()) == "7,\"Uno, \"\"dos\"\"\",\r\n");

@@ -1,4 +1,4 @@
-#include "child.hpp"
+#include "tests/unit/child.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -9,8 +9,8 @@
 #include <iostream>
 #include <system_error>
 
-#include "platform/file.hpp"
-#include "temporary_folder.hpp"
+#include "lib/platform/file.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 namespace unit {
 

@@ -1,9 +1,9 @@
-#include "delivery/classify.hpp"
+#include "lib/delivery/classify.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "dispatcher_support.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/text/utf8.hpp"
+#include "tests/unit/dispatcher_support.hpp"
 
 BOOST_AUTO_TEST_SUITE(classify)
 
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   BOOST_TEST(!delivery_result.probe);
   BOOST_TEST((delivery_result.rest == delivery::unreadable_secret_rest));
   BOOST_TEST(!delivery_result.error.empty());
-  BOOST_TEST(webhook::count_characters(delivery_result.error).value() <= 500U);
+  BOOST_TEST(text::count_characters(delivery_result.error).value() <= 500U);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_former_url_answers_makes_its_delivery_due_and_nothing_else) {

@@ -1,4 +1,4 @@
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <functional>
 
-#include "child.hpp"
+#include "tests/unit/child.hpp"
 
 using namespace std::chrono_literals;
 using namespace platform;

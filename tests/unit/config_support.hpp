@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "platform/config.hpp"
-#include "temporary_folder.hpp"
+#include "lib/platform/config.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 namespace unit {
 

@@ -1,13 +1,13 @@
-#include "platform/config.hpp"
+#include "lib/platform/config.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <iostream>
 #include <set>
 
-#include "child.hpp"
-#include "config_support.hpp"
-#include "platform/file.hpp"
+#include "lib/platform/file.hpp"
+#include "tests/unit/child.hpp"
+#include "tests/unit/config_support.hpp"
 
 using namespace std::chrono_literals;
 using namespace platform;

@@ -1,7 +1,7 @@
 // What each key accepts and refuses, through load_config: the limits themselves, and just beyond them.
 #include <boost/test/unit_test.hpp>
 
-#include "config_support.hpp"
+#include "tests/unit/config_support.hpp"
 
 using namespace std::chrono_literals;
 using platform::Config;

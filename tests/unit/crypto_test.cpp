@@ -1,4 +1,4 @@
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -7,8 +7,6 @@
 BOOST_AUTO_TEST_SUITE(crypto)
 
 namespace {
-
-namespace crypto = webhook::crypto;
 
 std::string bytes(std::string_view hex) { return crypto::from_hex(hex).value(); }
 

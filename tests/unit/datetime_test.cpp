@@ -1,4 +1,4 @@
-#include "store/session/datetime.hpp"
+#include "lib/store/session/datetime.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -9,7 +9,7 @@ namespace {
 const std::vector<platform::IpNetwork> hidden = {platform::IpNetwork::parse("9.9.9.0/24").value()};
 
 std::string written(const store::Attempt& attempt) {
-  webhook::json::Writer writer;
+  json::Writer writer;
   api::write_attempt(writer, attempt, hidden);
   return writer.take();
 }
@@ -17,7 +17,7 @@ std::string written(const store::Attempt& attempt) {
 std::string address_shown(std::optional<std::string> address) {
   store::Attempt attempt{};
   attempt.address = std::move(address);
-  return webhook::json::dump(*webhook::json::parse(written(attempt)).find("direccion"));
+  return json::dump(*json::parse(written(attempt)).find("direccion"));
 }
 
 }  // namespace

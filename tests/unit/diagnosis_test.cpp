@@ -1,11 +1,11 @@
 // What a diagnosis asks, and what it makes of the answers.
-#include "delivery/diagnosis.hpp"
+#include "lib/delivery/diagnosis.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <set>
 
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
 
 using namespace delivery;
 using namespace std::chrono_literals;
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_CASE(one_of_which_nothing_is_known_has_every_check_too) {
 }
 
 BOOST_AUTO_TEST_CASE(the_findings_are_an_array_of_their_four_members) {
-  const auto parsed = webhook::json::parse(to_json(diagnose(Receiver{}).findings()));
+  const auto parsed = json::parse(to_json(diagnose(Receiver{}).findings()));
   BOOST_TEST_REQUIRE(parsed.array()->size() == check_names.size());
   for (std::size_t i = 0; i < check_names.size(); ++i) {
     const auto& members = *parsed.array()->at(i).object();

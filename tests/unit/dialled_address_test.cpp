@@ -12,9 +12,9 @@
 #include <random>
 #include <vector>
 
-#include "platform/text.hpp"
-#include "url_generator.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/text/text.hpp"
+#include "lib/webhook/target_url.hpp"
+#include "tests/unit/url_generator.hpp"
 
 using platform::IpAddress;
 using webhook::TargetUrl;
@@ -53,7 +53,7 @@ bool is_literal(const std::string& host) {
 /// public leads to this machine.
 std::string resolved(std::string name) {
   if (name.ends_with('.')) name.pop_back();
-  name = platform::lower(name);
+  name = text::lower(name);
   in_addr v4{};
   if (::inet_aton(name.c_str(), &v4) != 0) {
     IpAddress address;

@@ -1,5 +1,5 @@
 // Several addresses of one name, on loopback: 127.0.0.N, of which some listen.
-#include "http/dialler.hpp"
+#include "dispatcher/http/dialler.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 #include <list>
 #include <string>
 
-#include "http/source.hpp"
+#include "dispatcher/http/source.hpp"
 
 namespace {
 

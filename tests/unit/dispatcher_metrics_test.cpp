@@ -1,10 +1,10 @@
-#include "observation/metrics.hpp"
+#include "dispatcher/observation/metrics.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "dispatcher_support.hpp"
-#include "observation/observation.hpp"
+#include "dispatcher/observation/observation.hpp"
+#include "tests/unit/dispatcher_support.hpp"
 
 BOOST_AUTO_TEST_SUITE(dispatcher_metrics)
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "delivery/attempt.hpp"
+#include "lib/delivery/attempt.hpp"
 
 namespace dispatcher_support {
 

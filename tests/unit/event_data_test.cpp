@@ -1,4 +1,4 @@
-#include "webhook/event_data.hpp"
+#include "lib/webhook/event_data.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <map>

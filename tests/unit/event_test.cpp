@@ -1,4 +1,4 @@
-#include "webhook/event.hpp"
+#include "lib/webhook/event.hpp"
 
 #include <boost/test/unit_test.hpp>
 

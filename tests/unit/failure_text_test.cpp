@@ -1,10 +1,10 @@
-#include "delivery/failure_text.hpp"
+#include "lib/delivery/failure_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "dispatcher_support.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/text/utf8.hpp"
+#include "tests/unit/dispatcher_support.hpp"
 
 BOOST_AUTO_TEST_SUITE(failure_text)
 
@@ -19,7 +19,7 @@ std::string answer(int status) { return failure_text(TransportResult::answered, 
 std::string unanswered(TransportResult result) { return failure_text(result, 0, settings); }
 
 void check_form(const std::string& text) {
-  BOOST_TEST(webhook::count_characters(text).value_or(501) <= 500U, text);
+  BOOST_TEST(text::count_characters(text).value_or(501) <= 500U, text);
   for (const char c : text) BOOST_TEST(static_cast<unsigned char>(c) >= 0x20, text);
 }
 

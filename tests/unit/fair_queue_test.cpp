@@ -1,4 +1,4 @@
-#include "delivery/fair_queue.hpp"
+#include "dispatcher/schedule/fair_queue.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@ BOOST_AUTO_TEST_SUITE(fair_queue)
 namespace {
 
 using namespace std::chrono_literals;
-using Queue = delivery::FairQueue<std::int64_t>;
+using Queue = dispatcher::FairQueue<std::int64_t>;
 
 std::vector<std::int64_t> order(const Queue& queue) {
   std::vector<std::int64_t> result;

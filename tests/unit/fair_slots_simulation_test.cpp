@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "delivery/fair_slots.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
 
 BOOST_AUTO_TEST_SUITE(fair_slots_simulation)
 
@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using delivery::EntityId;
-using delivery::FairSlots;
 using delivery::WebhookId;
+using dispatcher::FairSlots;
 using Time = platform::Milliseconds;
 
 constexpr Time round_time = 10ms;
@@ -121,8 +121,8 @@ class Simulation {
 
   void claim() {
     const auto candidates = slots_.next(64);
-    delivery::Grants grants(slots_);
-    for (const auto& [id, count] : delivery::share_out(slots_, candidates, 512, grants)) {
+    dispatcher::Grants grants(slots_);
+    for (const auto& [id, count] : dispatcher::share_out(slots_, candidates, 512, grants)) {
       auto& webhook = of(id);
       for (unsigned i = 0; i < count && !webhook.due.empty(); ++i) {
         grants.keep(id);
@@ -350,8 +350,8 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever_and_nothing_is_left_behind) {
     std::vector<WebhookId> in_hand;
     std::vector<WebhookId> unrecorded;
     const auto destination = [&](WebhookId id) {
-      return delivery::Destination{id, id / 3, "h" + std::to_string(upto(9) == 0 ? upto(4) : id % 4),
-                                   upto(9) == 0};
+      return dispatcher::Destination{id, id / 3, "h" + std::to_string(upto(9) == 0 ? upto(4) : id % 4),
+                                     upto(9) == 0};
     };
     for (WebhookId id = 1; id <= 60; ++id) {
       wanted[id] = 1 + upto(8);
@@ -361,9 +361,9 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever_and_nothing_is_left_behind) {
     int rounds = 0;
     while (!wanted.empty() || !in_hand.empty() || !unrecorded.empty()) {
       BOOST_REQUIRE_MESSAGE(++rounds < 20'000, "seed " << seed << ": " << wanted.size() << " wait for ever");
-      delivery::Grants grants(slots);
+      dispatcher::Grants grants(slots);
       const auto candidates = slots.next(1 + static_cast<std::size_t>(upto(20)));
-      for (const auto& [id, count] : delivery::share_out(slots, candidates, 50, grants)) {
+      for (const auto& [id, count] : dispatcher::share_out(slots, candidates, 50, grants)) {
         for (unsigned i = 0; i < count && wanted[id] > 0 && upto(4) > 0; ++i) {  // some are given back
           grants.keep(id);
           in_hand.push_back(id);

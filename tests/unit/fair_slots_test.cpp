@@ -1,4 +1,4 @@
-#include "delivery/fair_slots.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,9 +11,9 @@ BOOST_AUTO_TEST_SUITE(fair_slots)
 namespace {
 
 using namespace std::chrono_literals;
-using delivery::Destination;
-using delivery::FairSlots;
 using delivery::WebhookId;
+using dispatcher::Destination;
+using dispatcher::FairSlots;
 using Outcome = FairSlots::Outcome;
 
 FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10'000) {
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(what_is_given_back_is_free_again_and_costs_nothing) {
   auto slots = with(4, 4);
   wait(slots, own(1));
   {
-    delivery::Grants grants(slots);
+    dispatcher::Grants grants(slots);
     BOOST_TEST(grants.take(1));
     BOOST_TEST(grants.take(1));
     grants.keep(1);

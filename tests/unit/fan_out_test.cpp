@@ -1,4 +1,4 @@
-#include "intake/fan_out.hpp"
+#include "dispatcher/intake/fan_out.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,8 +7,8 @@ BOOST_AUTO_TEST_SUITE(fan_out)
 namespace {
 
 using delivery::DeliveryState;
-using delivery::FairSlots;
 using dispatcher::Ahead;
+using dispatcher::FairSlots;
 using dispatcher::JudgedNotification;
 using store::PendingNotification;
 using store::Recipient;
@@ -37,7 +37,7 @@ dispatcher::FanOutPlan plan(const std::vector<PendingNotification>& notification
     judged.push_back(dispatcher::judge(notification));
     held.insert(notification.id);
   }
-  delivery::Grants grants(slots);
+  dispatcher::Grants grants(slots);
   return dispatcher::plan_fan_out(judged, held, recipients, grants, ahead);
 }
 
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
 BOOST_AUTO_TEST_CASE(what_is_not_held_is_left_out_and_takes_no_slot) {
   const std::vector judged{dispatcher::judge(opened(11)), dispatcher::judge(opened(12))};
   auto slots = with_slots(10, 1);
-  delivery::Grants grants(slots);
+  dispatcher::Grants grants(slots);
   const auto result = dispatcher::plan_fan_out(judged, {12}, with({subscriber(1)}), grants, Ahead::no);
   BOOST_TEST((result.fan_out.processed == std::vector<delivery::NotificationId>{12}));
   BOOST_TEST(states(result.fan_out, 1) == "l");

@@ -1,8 +1,8 @@
-#include "platform/file.hpp"
+#include "lib/platform/file.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "temporary_folder.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 using namespace platform;
 

@@ -1,4 +1,4 @@
-#include "platform/ip.hpp"
+#include "lib/platform/ip.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "store/session/isolate.hpp"
+#include "lib/store/session/isolate.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

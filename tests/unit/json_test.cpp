@@ -1,18 +1,18 @@
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-using webhook::json::Array;
-using webhook::json::Number;
-using webhook::json::Object;
-using webhook::json::ParseError;
-using webhook::json::Value;
+using json::Array;
+using json::Number;
+using json::Object;
+using json::ParseError;
+using json::Value;
 
 namespace {
 
 /// The message of a refusal; empty when the text was accepted.
 std::string refusal(std::string_view text) try {
-  webhook::json::parse(text);
+  json::parse(text);
   return "";
 } catch (const ParseError& error) {
   return error.what();
@@ -24,7 +24,7 @@ bool refused_saying(std::string_view text, std::string_view what) {
   return refusal(text).find(what) != std::string::npos;
 }
 
-std::string round_trip(std::string_view text) { return webhook::json::dump(webhook::json::parse(text)); }
+std::string round_trip(std::string_view text) { return json::dump(json::parse(text)); }
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
@@ -39,19 +39,19 @@ std::string repeat(std::string_view text, std::size_t times) {
 BOOST_AUTO_TEST_SUITE(json)
 
 BOOST_AUTO_TEST_CASE(reads_every_type) {
-  const Value value = webhook::json::parse(R"( {"a":null,"b":[true,false],"c":{"d":"ñ"},"e":-1} )");
+  const Value value = json::parse(R"( {"a":null,"b":[true,false],"c":{"d":"ñ"},"e":-1} )");
   BOOST_TEST(value.find("a")->is_null());
   BOOST_TEST((*value.find("b") == Value(Array{true, false})));
   BOOST_TEST(*value.find("c")->find("d")->string() == "ñ");
   BOOST_TEST(value.find("e")->integer().value() == -1);
-  BOOST_TEST(*webhook::json::parse(" true\n").boolean());
+  BOOST_TEST(*json::parse(" true\n").boolean());
 }
 
 // RapidJSON's operator[] asserts on a member that is not there.
 BOOST_AUTO_TEST_CASE(a_missing_member_is_no_member) {
-  BOOST_TEST(webhook::json::parse("{}").find("a") == nullptr);
-  BOOST_TEST(webhook::json::parse("[]").find("a") == nullptr);
-  BOOST_TEST(webhook::json::parse("1").find("") == nullptr);
+  BOOST_TEST(json::parse("{}").find("a") == nullptr);
+  BOOST_TEST(json::parse("[]").find("a") == nullptr);
+  BOOST_TEST(json::parse("1").find("") == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(numbers_stay_as_written) {
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(crafted_numbers_do_no_harm) {
 }
 
 BOOST_AUTO_TEST_CASE(integers) {
-  const auto integer = [](std::string_view text) { return webhook::json::parse(text).integer(); };
+  const auto integer = [](std::string_view text) { return json::parse(text).integer(); };
   BOOST_TEST(integer("9223372036854775807").value() == std::numeric_limits<std::int64_t>::max());
   BOOST_TEST(integer("-9223372036854775808").value() == std::numeric_limits<std::int64_t>::min());
   BOOST_TEST(integer("-0").value() == 0);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(repeated_names_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(surrogates) {
-  BOOST_TEST(*webhook::json::parse(R"("\ud83d\ude00")").string() == "😀");
+  BOOST_TEST(*json::parse(R"("\ud83d\ude00")").string() == "😀");
   for (const auto* text : {R"("\ud800")", R"("\ud800x")", R"("\ud800\u0041")", R"("\ud800\ud800")",
                            // RapidJSON lets a lone low one pass.
                            R"("\udc00")", R"("a\udfffb")", R"(["\ude00\ud83d"])", R"({"\udc00":1})"}) {
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(one_value_and_nothing_else) {
 // A text in the middle of a buffer: nothing past its end is looked at.
 BOOST_AUTO_TEST_CASE(the_text_ends_where_its_view_ends) {
   const std::string buffer = "123456";
-  BOOST_TEST(webhook::json::parse(std::string_view(buffer).substr(0, 3)).integer().value() == 123);
+  BOOST_TEST(json::parse(std::string_view(buffer).substr(0, 3)).integer().value() == 123);
   BOOST_TEST(refused(std::string_view("\"ab\"").substr(0, 3)));
 }
 
@@ -188,20 +188,20 @@ BOOST_AUTO_TEST_CASE(messages_say_where_and_quote_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(escapes_are_read_and_written) {
-  const Value value = webhook::json::parse(R"("a\u0000b\"\\\/\b\f\n\r\t\u001f\u00f1")");
+  const Value value = json::parse(R"("a\u0000b\"\\\/\b\f\n\r\t\u001f\u00f1")");
   BOOST_TEST((*value.string() == std::string("a\0b\"\\/\b\f\n\r\t\x1fñ", 14)));
-  BOOST_TEST(webhook::json::dump(value) == R"("a\u0000b\"\\/\b\f\n\r\t\u001Fñ")");
+  BOOST_TEST(json::dump(value) == R"("a\u0000b\"\\/\b\f\n\r\t\u001Fñ")");
 }
 
 BOOST_AUTO_TEST_CASE(dump_is_compact_and_keeps_the_order) {
   const Value value =
       Object{{"z", nullptr}, {"a", Array{1, "x", true, Number{"7.50"}}}, {"ñ", Object{}}, {"l", Array{}}};
-  BOOST_TEST(webhook::json::dump(value) == R"({"z":null,"a":[1,"x",true,7.50],"ñ":{},"l":[]})");
-  BOOST_TEST((webhook::json::parse(webhook::json::dump(value)) == value));
+  BOOST_TEST(json::dump(value) == R"({"z":null,"a":[1,"x",true,7.50],"ñ":{},"l":[]})");
+  BOOST_TEST((json::parse(json::dump(value)) == value));
 }
 
 BOOST_AUTO_TEST_CASE(depth_of_a_value) {
-  const auto depth = [](std::string_view text) { return webhook::json::depth(webhook::json::parse(text)); };
+  const auto depth = [](std::string_view text) { return json::depth(json::parse(text)); };
   for (const auto* text : {"1", "null", "\"[[\"", "true"}) BOOST_TEST(depth(text) == 0U, text);
   for (const auto* text : {"[]", "{}", "[1,2]", R"({"a":1})"}) BOOST_TEST(depth(text) == 1U, text);
   BOOST_TEST(depth(R"([[],{"a":[1]},[]])") == 3U);
@@ -209,8 +209,8 @@ BOOST_AUTO_TEST_CASE(depth_of_a_value) {
 }
 
 BOOST_AUTO_TEST_CASE(a_value_of_an_optional) {
-  BOOST_TEST(webhook::json::dump(Value(std::optional<std::int64_t>(5))) == "5");
-  BOOST_TEST(webhook::json::dump(Value(std::optional<std::string>())) == "null");
+  BOOST_TEST(json::dump(Value(std::optional<std::int64_t>(5))) == "5");
+  BOOST_TEST(json::dump(Value(std::optional<std::string>())) == "null");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,9 @@
-#include "webhook/json_writer.hpp"
+#include "lib/json/json_writer.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-using webhook::json::Value;
-using webhook::json::Writer;
+using json::Value;
+using json::Writer;
 
 BOOST_AUTO_TEST_SUITE(json_writer)
 
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(members_are_written_in_order_and_by_type) {
   writer.member("algo", std::optional<std::string>("x"));
   writer.member("instante", platform::UtcTime(platform::Milliseconds(1763632800123)));
   writer.member("nunca", std::optional<platform::UtcTime>());
-  writer.member("valor", Value(webhook::json::Number{"7.50"}));
+  writer.member("valor", Value(json::Number{"7.50"}));
   writer.name("lista");
   writer.begin_array();
   writer.begin_object();
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(it_escapes_as_dump_does) {
   for (const std::string text : {"", "\t\"/\\", "\x7f€", "{\"a\": [1]}"}) {
     Writer writer;
     writer.write(text);
-    BOOST_TEST(writer.take() == webhook::json::dump(Value(text)));
+    BOOST_TEST(writer.take() == json::dump(Value(text)));
   }
 }
 
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(each_character_that_json_forbids_is_escaped_wherever_it_sta
       writer.write(text);
       const auto written = writer.take();
       BOOST_TEST_REQUIRE((written == '"' + text + '"') != escaped);
-      if (c < 128) BOOST_TEST_REQUIRE(*webhook::json::parse(written).string() == text);
+      if (c < 128) BOOST_TEST_REQUIRE(*json::parse(written).string() == text);
     }
   }
 }

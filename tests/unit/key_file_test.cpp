@@ -1,13 +1,13 @@
-#include "webhook/key_file.hpp"
+#include "lib/webhook/key_file.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <thread>
 
-#include "child.hpp"
-#include "temporary_folder.hpp"
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "tests/unit/child.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 using webhook::KeyRing;
 using webhook::SharedKeys;
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(key_file)
 namespace {
 
 std::string line(const std::string& id, char byte) {
-  return id + ":" + webhook::crypto::to_base64(std::string(32, byte)) + "\n";
+  return id + ":" + crypto::to_base64(std::string(32, byte)) + "\n";
 }
 
 /// What a reload of a file with this text writes to the log; `ids` becomes the keys then in force.
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_reload_puts_the_new_keys_in_force_and_says_which) {
   const auto path = folder.write("secrets.keys", line("new", 'n') + line("old", 'o'));
   const auto log = log_of_reload(path, "new");
   BOOST_TEST(log.find("keys reloaded current=new keys=new,old") != std::string::npos, log);
-  BOOST_TEST(log.find(webhook::crypto::to_base64(std::string(32, 'n'))) == std::string::npos);
+  BOOST_TEST(log.find(crypto::to_base64(std::string(32, 'n'))) == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_file_keeps_the_keys_and_is_one_line_with_its_place) {

@@ -1,4 +1,4 @@
-#include "intake/locked_notifications.hpp"
+#include "dispatcher/intake/locked_notifications.hpp"
 
 #include <boost/test/unit_test.hpp>
 

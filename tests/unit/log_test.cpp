@@ -1,4 +1,4 @@
-#include "platform/log.hpp"
+#include "lib/platform/log.hpp"
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "child.hpp"
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
+#include "tests/unit/child.hpp"
 
 using namespace platform;
 

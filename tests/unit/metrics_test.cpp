@@ -10,9 +10,9 @@
 #include <system_error>
 #include <thread>
 
-#include "metrics/endpoint.hpp"
-#include "metrics/table.hpp"
-#include "temporary_folder.hpp"
+#include "lib/metrics/endpoint.hpp"
+#include "lib/metrics/table.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 using namespace std::chrono_literals;
 using metrics::Metric;

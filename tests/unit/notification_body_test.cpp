@@ -1,4 +1,4 @@
-#include "webhook/notification_body.hpp"
+#include "lib/webhook/notification_body.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -28,13 +28,12 @@ BOOST_AUTO_TEST_CASE(data_goes_in_byte_for_byte) {
                                  "{\"n\":123456789012345678901234567890}"}) {
     const std::string body = webhook::notification_body(Event::resultados_definitivos, moment, data);
     BOOST_TEST(body.ends_with(",\"data\":" + data + "}"), body);
-    BOOST_CHECK_NO_THROW(webhook::json::parse(body));
+    BOOST_CHECK_NO_THROW(json::parse(body));
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_data_of_a_test_event) {
-  const webhook::json::Value extra =
-      webhook::json::Object{{"nota", webhook::json::Number{"7.50"}}, {"texto", "a\"b\nñ"}};
+  const json::Value extra = json::Object{{"nota", json::Number{"7.50"}}, {"texto", "a\"b\nñ"}};
   BOOST_TEST(
       webhook::test_event_data(Event::incidencia_cerrada, 9007199254740993, "Universidad \"Ñ\"", extra) ==
       R"({"test":true,"entidadId":9007199254740993,"entidadNombre":"Universidad \"Ñ\"",)"
@@ -43,17 +42,16 @@ BOOST_AUTO_TEST_CASE(the_data_of_a_test_event) {
 }
 
 BOOST_AUTO_TEST_CASE(without_extra_data_datos_is_an_empty_object) {
-  for (const auto& extra : {webhook::json::Value(), webhook::json::Value(webhook::json::Object{})}) {
-    const auto data =
-        webhook::json::parse(webhook::test_event_data(Event::evaluacion_cerrada, 7, "E", extra));
+  for (const auto& extra : {json::Value(), json::Value(json::Object{})}) {
+    const auto data = json::parse(webhook::test_event_data(Event::evaluacion_cerrada, 7, "E", extra));
     BOOST_REQUIRE(data.find("datos") != nullptr);
-    BOOST_TEST((*data.find("datos") == webhook::json::Value(webhook::json::Object{})));
+    BOOST_TEST((*data.find("datos") == json::Value(json::Object{})));
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_message_names_the_event) {
   for (const Event event : webhook::all_events()) {
-    const auto data = webhook::json::parse(webhook::test_event_data(event, 7, "E", nullptr));
+    const auto data = json::parse(webhook::test_event_data(event, 7, "E", nullptr));
     BOOST_TEST(data.find("mensaje")->string()->find(webhook::name(event)) != std::string::npos);
   }
 }

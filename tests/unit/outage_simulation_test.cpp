@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "delivery/outage.hpp"
-#include "outage/known_hosts.hpp"
+#include "dispatcher/outage/known_hosts.hpp"
+#include "dispatcher/outage/outage_judge.hpp"
 
 BOOST_AUTO_TEST_SUITE(outage_simulation)
 
@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using delivery::EntityId;
-using delivery::OutageJudge;
 using dispatcher::KnownHosts;
+using dispatcher::OutageJudge;
 using platform::MonotonicTime;
 using Time = platform::Milliseconds;
 using Verdict = OutageJudge::Verdict;

@@ -1,12 +1,12 @@
 // Which silent attempts wait for a judgement, and for how long.
-#include "outage/outage_watch.hpp"
+#include "dispatcher/outage/outage_watch.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
-#include "http/sender.hpp"
-#include "silent_port.hpp"
+#include "dispatcher/http/sender.hpp"
+#include "tests/unit/silent_port.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
-#include "http/own_addresses.hpp"
+#include "dispatcher/http/own_addresses.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <thread>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace {
 

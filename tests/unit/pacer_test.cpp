@@ -1,4 +1,4 @@
-#include "intake/pacer.hpp"
+#include "dispatcher/intake/pacer.hpp"
 
 #include <boost/test/unit_test.hpp>
 

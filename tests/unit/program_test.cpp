@@ -1,4 +1,4 @@
-#include "platform/program.hpp"
+#include "lib/platform/program.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "child.hpp"
+#include "tests/unit/child.hpp"
 
 using namespace platform;
 

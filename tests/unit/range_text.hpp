@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/id_ranges.hpp"
+#include "dispatcher/schedule/id_ranges.hpp"
 
 inline constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 inline constexpr auto highest = std::numeric_limits<std::int64_t>::max();

@@ -1,8 +1,8 @@
-#include "schedule/ready_entities.hpp"
+#include "dispatcher/schedule/ready_entities.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "range_text.hpp"
+#include "tests/unit/range_text.hpp"
 
 BOOST_AUTO_TEST_SUITE(ready_entities)
 

@@ -1,4 +1,4 @@
-#include "schedule/ready_webhooks.hpp"
+#include "dispatcher/schedule/ready_webhooks.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>

@@ -1,10 +1,10 @@
-#include "delivery/refusals.hpp"
+#include "dispatcher/intake/refusals.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-using delivery::Refusals;
+using dispatcher::Refusals;
 using platform::Milliseconds;
 using platform::MonotonicTime;
 

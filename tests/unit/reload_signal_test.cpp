@@ -1,4 +1,4 @@
-#include "platform/reload_signal.hpp"
+#include "lib/platform/reload_signal.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 
-#include "child.hpp"
-#include "platform/stop_signal.hpp"
+#include "lib/platform/stop_signal.hpp"
+#include "tests/unit/child.hpp"
 
 using platform::ReloadSignal;
 using platform::StopSignal;

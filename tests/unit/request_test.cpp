@@ -1,10 +1,10 @@
-#include "http/request.hpp"
+#include "dispatcher/http/request.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "webhook/crypto.hpp"
-#include "webhook/sealed_data.hpp"
-#include "webhook/signature.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/webhook/sealed_data.hpp"
+#include "lib/webhook/signature.hpp"
 
 BOOST_AUTO_TEST_SUITE(request)
 
@@ -27,7 +27,7 @@ const std::string id = "msg_1795168800100_40";
 const std::string secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 KeyRing ring(char byte = 'a', const std::string& key_id = "a") {
-  return KeyRing::parse(key_id + ":" + webhook::crypto::to_base64(std::string(32, byte)) + "\n");
+  return KeyRing::parse(key_id + ":" + crypto::to_base64(std::string(32, byte)) + "\n");
 }
 
 delivery::LeasedDelivery delivery() {
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_probe_is_signed_as_its_kind_says) {
   auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
   request.probe = std::make_shared<delivery::Probe>();
   request.probe->message_id = "msg_diagnostico_1_2";
-  request.probe->signature = webhook::crypto::random_bytes(4 * dispatcher::wrong_signature_bytes);
+  request.probe->signature = crypto::random_bytes(4 * dispatcher::wrong_signature_bytes);
   const auto of = [&](Kind kind, std::chrono::seconds when = {}) {
     request.probe->kind = kind;
     return dispatcher::headers_of(request, now + when);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(the_wrong_signatures_of_a_grace_are_four_of_their_own) {
   request.probe = std::make_shared<delivery::Probe>(
       delivery::Probe{.kind = delivery::ProbeKind::wrong_signature,
                       .message_id = id,
-                      .signature = webhook::crypto::random_bytes(4 * dispatcher::wrong_signature_bytes)});
+                      .signature = crypto::random_bytes(4 * dispatcher::wrong_signature_bytes)});
   const auto wrong = dispatcher::headers_of(request, now);
   BOOST_TEST_REQUIRE(wrong.size() == genuine.size());
   for (std::size_t i = 4; i < wrong.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "store/session/requirements.hpp"
+#include "lib/store/session/requirements.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // What the writer promises without a database: nothing is dropped, and nobody waits for it.
-#include "results/result_writer.hpp"
+#include "dispatcher/results/result_writer.hpp"
 
 #include <poll.h>
 

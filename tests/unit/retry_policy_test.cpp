@@ -1,4 +1,4 @@
-#include "delivery/retry_policy.hpp"
+#include "lib/delivery/retry_policy.hpp"
 
 #include <boost/test/unit_test.hpp>
 

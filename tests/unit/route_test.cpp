@@ -1,4 +1,4 @@
-#include "http/route.hpp"
+#include "dispatcher/http/route.hpp"
 
 #include <boost/test/unit_test.hpp>
 

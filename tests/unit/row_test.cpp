@@ -1,4 +1,4 @@
-#include "store/session/row.hpp"
+#include "lib/store/session/row.hpp"
 
 #include <boost/test/unit_test.hpp>
 

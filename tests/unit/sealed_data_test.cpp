@@ -1,9 +1,9 @@
-#include "webhook/sealed_data.hpp"
+#include "lib/webhook/sealed_data.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "webhook/crypto.hpp"
-#include "webhook/json.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/json/json.hpp"
 
 using webhook::Event;
 using webhook::KeyRing;
@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(sealed_data)
 namespace {
 
 KeyRing ring(const std::string& id = "k", char byte = 'a') {
-  return KeyRing::parse(id + ":" + webhook::crypto::to_base64(std::string(32, byte)) + "\n");
+  return KeyRing::parse(id + ":" + crypto::to_base64(std::string(32, byte)) + "\n");
 }
 
 constexpr auto event = Event::evaluacion_abierta;
@@ -25,7 +25,7 @@ const std::string data = R"({"test":true,"datos":{"nota":7.50,"ñ":"\u0000"}})";
 
 BOOST_AUTO_TEST_CASE(it_opens_byte_for_byte_and_shows_nothing) {
   const auto stored = seal_test_data(ring(), 7, event, data);
-  BOOST_TEST(webhook::json::parse(stored).find("clave")->string()->compare("k") == 0);
+  BOOST_TEST(json::parse(stored).find("clave")->string()->compare("k") == 0);
   BOOST_TEST(stored.find("nota") == std::string::npos);
   BOOST_TEST(open_test_data(ring(), 7, event, stored).value() == data);
   BOOST_TEST(seal_test_data(ring(), 7, event, data) != stored);
@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(it_opens_for_nobody_else) {
 // A webhook's secret is no test's data, nor the other way round, whatever the ids.
 BOOST_AUTO_TEST_CASE(it_is_no_secret_of_a_webhook) {
   const auto secret = ring().seal(7, data);
-  const auto as_data = webhook::json::dump(
-      webhook::json::Object{{"clave", "k"}, {"sellado", webhook::crypto::to_base64(secret.ciphertext)}});
+  const auto as_data =
+      json::dump(json::Object{{"clave", "k"}, {"sellado", crypto::to_base64(secret.ciphertext)}});
   BOOST_TEST(!open_test_data(ring(), 7, event, as_data));
 }
 

@@ -1,8 +1,8 @@
-#include "webhook/sealed_secret.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 BOOST_AUTO_TEST_SUITE(sealed_secret)
 
@@ -12,8 +12,8 @@ using webhook::KeyFileError;
 using webhook::KeyRing;
 using webhook::SealedSecret;
 
-const std::string key_a = webhook::crypto::to_base64(std::string(32, 'a'));
-const std::string key_b = webhook::crypto::to_base64(std::string(32, 'b'));
+const std::string key_a = crypto::to_base64(std::string(32, 'a'));
+const std::string key_b = crypto::to_base64(std::string(32, 'b'));
 const std::string secret = "un secreto \xc3\xb1";
 
 KeyRing ring_a() { return KeyRing::parse("a:" + key_a + "\n"); }
@@ -51,8 +51,7 @@ BOOST_AUTO_TEST_CASE(another_webhook_s_does_not_open) {
 
 BOOST_AUTO_TEST_CASE(keys_of_two_installations_in_one_file_open_what_each_has_sealed) {
   const KeyRing old = KeyRing::parse("k1:" + key_a + "\n");
-  const std::string by_digest =
-      "k" + webhook::crypto::to_hex(webhook::crypto::sha256(std::string(32, 'b'))).substr(0, 8);
+  const std::string by_digest = "k" + crypto::to_hex(crypto::sha256(std::string(32, 'b'))).substr(0, 8);
   const KeyRing later = KeyRing::parse(by_digest + ":" + key_b + "\n");
   const KeyRing both = KeyRing::parse(by_digest + ":" + key_b + "\nk1:" + key_a + "\n");
   BOOST_TEST(both.open(7, old.seal(7, "uno")).value() == "uno");
@@ -140,8 +139,8 @@ BOOST_AUTO_TEST_CASE(an_error_names_its_line_and_what_is_wrong) {
       {"b:" + key_b + " # comment", "base64"},
       {"b:c:" + key_b, "base64"},
       {"b:", "32 bytes"},
-      {"b:" + webhook::crypto::to_base64(std::string(31, 'b')), "32 bytes"},
-      {"b:" + webhook::crypto::to_base64(std::string(33, 'b')), "32 bytes"},
+      {"b:" + crypto::to_base64(std::string(31, 'b')), "32 bytes"},
+      {"b:" + crypto::to_base64(std::string(33, 'b')), "32 bytes"},
       {"a:" + key_b, "repeats"},
       {"a:" + key_a, "repeats"},
   };

@@ -1,5 +1,5 @@
 // What the network's thread starts, and what it hands back.
-#include "http/sender.hpp"
+#include "dispatcher/http/sender.hpp"
 
 #include <curl/curl.h>
 #include <poll.h>
@@ -10,8 +10,8 @@
 #include <memory>
 #include <thread>
 
-#include "silent_port.hpp"
-#include "tls_server.hpp"
+#include "tests/fakes/tls_server.hpp"
+#include "tests/unit/silent_port.hpp"
 
 namespace {
 

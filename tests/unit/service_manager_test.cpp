@@ -1,4 +1,4 @@
-#include "platform/service_manager.hpp"
+#include "lib/platform/service_manager.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -11,8 +11,8 @@
 #include <cstring>
 #include <iostream>
 
-#include "child.hpp"
-#include "temporary_folder.hpp"
+#include "tests/unit/child.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 using namespace platform;
 

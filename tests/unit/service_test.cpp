@@ -4,14 +4,12 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
-#include "webhook/access_token.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/webhook/access_token.hpp"
 
 BOOST_AUTO_TEST_SUITE(service)
 
 namespace {
-
-namespace json = webhook::json;
 
 const std::string good_token = webhook::generate_access_token();
 

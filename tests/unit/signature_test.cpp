@@ -1,8 +1,8 @@
-#include "webhook/signature.hpp"
+#include "lib/webhook/signature.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 BOOST_AUTO_TEST_SUITE(signature)
 
@@ -20,7 +20,7 @@ const std::string example_signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIO
 
 /// What a signature with these very bytes as key would be.
 std::string signed_with(std::string_view key) {
-  return "v1," + webhook::crypto::to_base64(webhook::crypto::hmac_sha256(key, "id.1.body"));
+  return "v1," + crypto::to_base64(crypto::hmac_sha256(key, "id.1.body"));
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(webhook_signature_of_rfc_4231_test_case_2) {
 
 BOOST_AUTO_TEST_CASE(webhook_signature_never_decodes_the_secret) {
   BOOST_TEST(webhook_signature(example_secret, "x") ==
-             "sha256=" + webhook::crypto::to_hex(webhook::crypto::hmac_sha256(example_secret, "x")));
+             "sha256=" + crypto::to_hex(crypto::hmac_sha256(example_secret, "x")));
 }
 
 BOOST_AUTO_TEST_CASE(the_example_of_standard_webhooks) {

@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "platform/file.hpp"
-#include "webhook/json.hpp"
-#include "webhook/signature.hpp"
+#include "lib/json/json.hpp"
+#include "lib/platform/file.hpp"
+#include "lib/webhook/signature.hpp"
 
 namespace {
 
-using webhook::json::Value;
+using json::Value;
 
 struct Receiver {
   std::int64_t now;
@@ -60,7 +60,7 @@ bool takes(const Receiver& receiver, const Value& vector, const std::string& hea
 BOOST_AUTO_TEST_SUITE(signature_vectors)
 
 BOOST_AUTO_TEST_CASE(a_receiver_that_compares_with_these_signatures_takes_and_refuses_what_the_vectors_say) {
-  const auto file = webhook::json::parse(platform::read_file(SOURCE_DIR "/examples/vectores/vectores.json"));
+  const auto file = json::parse(platform::read_file(SOURCE_DIR "/examples/vectores/vectores.json"));
   const Receiver receiver{*file.find("ahora")->integer(), *file.find("toleranciaSegundos")->integer()};
   const auto& vectors = *file.find("vectores")->array();
   BOOST_TEST(vectors.size() > 20);

@@ -1,4 +1,4 @@
-#include "delivery/states.hpp"
+#include "lib/delivery/states.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>

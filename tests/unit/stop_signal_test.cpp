@@ -1,4 +1,4 @@
-#include "platform/stop_signal.hpp"
+#include "lib/platform/stop_signal.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "child.hpp"
+#include "tests/unit/child.hpp"
 
 using platform::StopSignal;
 

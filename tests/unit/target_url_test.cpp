@@ -1,4 +1,4 @@
-#include "webhook/target_url.hpp"
+#include "lib/webhook/target_url.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <clocale>

@@ -1,4 +1,4 @@
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "http/transport.hpp"
+#include "dispatcher/http/transport.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-#include "http/transfer.hpp"
-#include "silent_port.hpp"
+#include "dispatcher/http/transfer.hpp"
+#include "tests/unit/silent_port.hpp"
 
 using delivery::TransportResult;
 using dispatcher::Job;

@@ -1,4 +1,4 @@
-#include "url_generator.hpp"
+#include "tests/unit/url_generator.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "platform/ip.hpp"
+#include "lib/platform/ip.hpp"
 
 /// Written here a second time, as text and from the registries, to check the tables of the program by.
 /// `special`: IANA's special-purpose registries, multicast, reserved, and the metadata service in no

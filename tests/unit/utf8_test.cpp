@@ -1,4 +1,4 @@
-#include "webhook/utf8.hpp"
+#include "lib/text/utf8.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
@@ -8,7 +8,7 @@ BOOST_AUTO_TEST_SUITE(utf8)
 
 namespace {
 
-using webhook::count_characters;
+using text::count_characters;
 
 /// The text that a naive encoder writes, surrogates and all.
 std::string encode(std::uint32_t code) {

@@ -1,4 +1,4 @@
-#include "platform/watchdog.hpp"
+#include "lib/platform/watchdog.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>

@@ -6,7 +6,7 @@ BOOST_AUTO_TEST_SUITE(webhook_json)
 
 namespace {
 
-using webhook::json::dump;
+using json::dump;
 
 store::Webhook example() {
   store::Webhook webhook{};

@@ -1,6 +1,6 @@
-#include "store/audit/audit.hpp"
+#include "lib/store/audit/audit.hpp"
 
-#include "store/session/batches.hpp"
+#include "lib/store/session/batches.hpp"
 
 namespace store {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "store/session/session.hpp"
-#include "store/types.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

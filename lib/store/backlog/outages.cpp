@@ -1,4 +1,4 @@
-#include "store/backlog/outages.hpp"
+#include "lib/store/backlog/outages.hpp"
 
 #include <algorithm>
 #include <utility>

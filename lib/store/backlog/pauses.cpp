@@ -1,4 +1,4 @@
-#include "store/backlog/pauses.hpp"
+#include "lib/store/backlog/pauses.hpp"
 
 namespace store {
 

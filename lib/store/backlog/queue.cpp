@@ -1,4 +1,4 @@
-#include "store/backlog/queue.hpp"
+#include "lib/store/backlog/queue.hpp"
 
 #include <algorithm>
 #include <string_view>

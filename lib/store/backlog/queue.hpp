@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

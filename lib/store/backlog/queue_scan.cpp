@@ -1,9 +1,9 @@
-#include "store/backlog/queue_scan.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
 
 #include <map>
 #include <utility>
 
-#include "store/session/union_all.hpp"
+#include "lib/store/session/union_all.hpp"
 
 namespace store {
 

@@ -1,4 +1,4 @@
-#include "store/backlog/webhook_backlog.hpp"
+#include "lib/store/backlog/webhook_backlog.hpp"
 
 #include <algorithm>
 

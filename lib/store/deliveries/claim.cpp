@@ -1,12 +1,12 @@
-#include "store/deliveries/claim.hpp"
+#include "lib/store/deliveries/claim.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "store/deliveries/lease_candidates.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/union_all.hpp"
+#include "lib/store/deliveries/lease_candidates.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/union_all.hpp"
 
 namespace store {
 

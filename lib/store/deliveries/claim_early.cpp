@@ -1,18 +1,16 @@
-#include "store/deliveries/claim_early.hpp"
+#include "lib/store/deliveries/claim_early.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
 
-#include "store/deliveries/lease_candidates.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "store/session/union_all.hpp"
+#include "lib/store/deliveries/lease_candidates.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/union_all.hpp"
 
 namespace store {
-
-namespace json = webhook::json;
 
 namespace {
 

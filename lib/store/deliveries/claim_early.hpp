@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "store/deliveries/lease.hpp"
-#include "store/deliveries/lease_candidates.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
+#include "lib/store/deliveries/lease.hpp"
+#include "lib/store/deliveries/lease_candidates.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

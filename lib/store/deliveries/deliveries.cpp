@@ -1,9 +1,9 @@
-#include "store/deliveries/deliveries.hpp"
+#include "lib/store/deliveries/deliveries.hpp"
 
 #include <algorithm>
 
-#include "store/session/batches.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace store {
 

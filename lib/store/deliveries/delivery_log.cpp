@@ -1,9 +1,9 @@
-#include "store/deliveries/delivery_log.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "store/session/sql_text.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 

@@ -1,4 +1,4 @@
-#include "store/deliveries/former_urls.hpp"
+#include "lib/store/deliveries/former_urls.hpp"
 
 #include <map>
 #include <set>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "delivery/classify.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "store/types.hpp"
+#include "lib/delivery/classify.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

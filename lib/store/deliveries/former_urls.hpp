@@ -3,8 +3,8 @@
 
 #include <deque>
 
-#include "store/deliveries/result_locks.hpp"
-#include "store/session/session.hpp"
+#include "lib/store/deliveries/result_locks.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

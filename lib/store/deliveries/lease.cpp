@@ -1,10 +1,10 @@
-#include "store/deliveries/lease.hpp"
+#include "lib/store/deliveries/lease.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 
-#include "store/session/rows_by_key.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 
 namespace store {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "delivery/attempt.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
+#include "lib/delivery/attempt.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

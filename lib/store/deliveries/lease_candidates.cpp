@@ -1,15 +1,15 @@
-#include "store/deliveries/lease_candidates.hpp"
+#include "lib/store/deliveries/lease_candidates.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-#include "delivery/states.hpp"
-#include "store/deliveries/cancelled.hpp"
-#include "store/deliveries/claim.hpp"
-#include "store/notifications/fan_out.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "webhook/event.hpp"
+#include "lib/delivery/states.hpp"
+#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/deliveries/claim.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace store {
 

@@ -5,10 +5,10 @@
 #include <set>
 #include <vector>
 
-#include "store/deliveries/lease.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "store/webhooks/target.hpp"
+#include "lib/store/deliveries/lease.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/store/webhooks/target.hpp"
 
 namespace store {
 

@@ -1,10 +1,10 @@
-#include "store/deliveries/result_locks.hpp"
+#include "lib/store/deliveries/result_locks.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "store/session/rows_by_key.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 
 namespace store {
 

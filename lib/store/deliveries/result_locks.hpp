@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "delivery/result.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
+#include "lib/delivery/result.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

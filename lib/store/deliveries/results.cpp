@@ -1,20 +1,18 @@
-#include "store/deliveries/results.hpp"
+#include "lib/store/deliveries/results.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "store/deliveries/former_urls.hpp"
-#include "store/deliveries/result_locks.hpp"
-#include "store/replays/open_deliveries.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/sql_text.hpp"
-#include "store/webhooks/failing.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/deliveries/former_urls.hpp"
+#include "lib/store/deliveries/result_locks.hpp"
+#include "lib/store/replays/open_deliveries.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/sql_text.hpp"
+#include "lib/store/webhooks/failing.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace store {
-
-namespace json = webhook::json;
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "store/deliveries/statistics.hpp"
+#include "lib/store/deliveries/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

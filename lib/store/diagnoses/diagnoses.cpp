@@ -1,10 +1,10 @@
-#include "store/diagnoses/diagnoses.hpp"
+#include "lib/store/diagnoses/diagnoses.hpp"
 
-#include "store/replays/request_quota.hpp"
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/sql_text.hpp"
-#include "store/webhooks/registration_quota.hpp"
+#include "lib/store/replays/request_quota.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/sql_text.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
 
 namespace store {
 

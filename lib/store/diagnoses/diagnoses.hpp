@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "store/audit/audit.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "store/webhooks/target.hpp"
-#include "webhook/event.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/store/webhooks/target.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace store {
 

@@ -1,4 +1,4 @@
-#include "store/entities/entities.hpp"
+#include "lib/store/entities/entities.hpp"
 
 namespace store {
 

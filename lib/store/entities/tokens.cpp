@@ -1,4 +1,4 @@
-#include "store/entities/tokens.hpp"
+#include "lib/store/entities/tokens.hpp"
 
 namespace store {
 
@@ -24,7 +24,7 @@ std::optional<TokenId> issue_token(Session& session, const NewToken& token) {
   const Parameter ttl_us =
       token.ttl ? Parameter(std::int64_t{token.ttl->count()} * 1000) : Parameter(nullptr);
   return transaction(session, [&]() -> std::optional<TokenId> {
-    const auto added = session.update(insert_token, webhook::crypto::to_hex(token.hash), token.label, ttl_us,
+    const auto added = session.update(insert_token, crypto::to_hex(token.hash), token.label, ttl_us,
                                       token.read_only, token.entity);
     if (added == 0) return std::nullopt;
     return session.last_insert_id();

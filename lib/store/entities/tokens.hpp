@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 
@@ -23,7 +23,7 @@ struct Token {
 
 struct NewToken {
   EntityId entity;
-  webhook::crypto::Sha256 hash;
+  crypto::Sha256 hash;
   std::optional<platform::Milliseconds> ttl{};  // from the database's clock; unset: never expires
   std::string_view label{};
   bool read_only = false;

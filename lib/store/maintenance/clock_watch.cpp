@@ -1,15 +1,13 @@
-#include "store/maintenance/clock_watch.hpp"
+#include "lib/store/maintenance/clock_watch.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
 
 namespace store {
-
-namespace json = webhook::json;
 
 namespace {
 

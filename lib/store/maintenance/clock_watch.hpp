@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "platform/config.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

@@ -1,10 +1,10 @@
-#include "store/maintenance/held.hpp"
+#include "lib/store/maintenance/held.hpp"
 
 #include <string_view>
 #include <vector>
 
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
 
 namespace store {
 

@@ -1,13 +1,13 @@
-#include "store/maintenance/reconciliation.hpp"
+#include "lib/store/maintenance/reconciliation.hpp"
 
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "store/deliveries/cancelled.hpp"
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
+#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
 
 namespace store {
 

@@ -1,4 +1,4 @@
-#include "store/maintenance/retention.hpp"
+#include "lib/store/maintenance/retention.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "store/session/json_rows.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "store/types.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

@@ -15,8 +15,8 @@
 #include <array>
 #include <cstdint>
 
-#include "platform/config.hpp"
-#include "store/session/session.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

@@ -1,20 +1,18 @@
-#include "store/notifications/fan_out.hpp"
+#include "lib/store/notifications/fan_out.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <utility>
 
-#include "store/notifications/quarantine.hpp"
-#include "store/schema/version.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "store/session/union_all.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/store/notifications/quarantine.hpp"
+#include "lib/store/schema/version.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/union_all.hpp"
 
 namespace store {
-
-namespace json = webhook::json;
 
 namespace {
 

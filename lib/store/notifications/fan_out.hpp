@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "delivery/states.hpp"
-#include "store/deliveries/lease.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "store/webhooks/target.hpp"
-#include "webhook/event.hpp"
+#include "lib/delivery/states.hpp"
+#include "lib/store/deliveries/lease.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/store/webhooks/target.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace store {
 

@@ -1,11 +1,11 @@
-#include "store/notifications/notifications.hpp"
+#include "lib/store/notifications/notifications.hpp"
 
 #include <limits>
 
-#include "store/deliveries/cancelled.hpp"
-#include "store/notifications/quarantine.hpp"
-#include "store/notifications/test_quota.hpp"
-#include "store/session/json_rows.hpp"
+#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/notifications/quarantine.hpp"
+#include "lib/store/notifications/test_quota.hpp"
+#include "lib/store/session/json_rows.hpp"
 
 namespace store {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace store {
 

@@ -1,6 +1,6 @@
-#include "store/notifications/quarantine.hpp"
+#include "lib/store/notifications/quarantine.hpp"
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace store {
 
@@ -46,7 +46,7 @@ std::string refusal_text(const Refused& refusal) {
   std::string_view message = refusal.what();
   constexpr std::string_view prefix = "database ";
   if (message.starts_with(prefix)) message.remove_prefix(prefix.size());
-  return cut("fila: la base de datos la rechaza: " + platform::one_line(message), longest_reason);
+  return cut("fila: la base de datos la rechaza: " + text::one_line(message), longest_reason);
 }
 
 bool reject_notification(Session& session, NotificationId id, std::string_view reason) {

@@ -1,10 +1,10 @@
-#include "store/notifications/report.hpp"
+#include "lib/store/notifications/report.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "store/session/rows_by_key.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 
 namespace store {
 

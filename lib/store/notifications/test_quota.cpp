@@ -1,8 +1,8 @@
-#include "store/notifications/test_quota.hpp"
+#include "lib/store/notifications/test_quota.hpp"
 
 #include <algorithm>
 
-#include "store/session/json_rows.hpp"
+#include "lib/store/session/json_rows.hpp"
 
 namespace store {
 

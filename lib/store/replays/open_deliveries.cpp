@@ -1,16 +1,14 @@
-#include "store/replays/open_deliveries.hpp"
+#include "lib/store/replays/open_deliveries.hpp"
 
 #include <string_view>
 #include <vector>
 
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
 
 namespace store {
 
 namespace {
-
-namespace json = webhook::json;
 
 constexpr std::int64_t looked_at = 300;
 

@@ -1,9 +1,9 @@
-#include "store/replays/range_walk.hpp"
+#include "lib/store/replays/range_walk.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-#include "store/replays/candidates.hpp"
+#include "lib/store/replays/candidates.hpp"
 
 namespace store {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "store/replays/replays.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
+#include "lib/store/replays/replays.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

@@ -1,21 +1,19 @@
-#include "store/replays/replay_feed.hpp"
+#include "lib/store/replays/replay_feed.hpp"
 
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <vector>
 
-#include "store/replays/open_deliveries.hpp"
-#include "store/replays/range_walk.hpp"
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/rows_by_key.hpp"
+#include "lib/store/replays/open_deliveries.hpp"
+#include "lib/store/replays/range_walk.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 
 namespace store {
 
 namespace {
-
-namespace json = webhook::json;
 
 constexpr std::size_t most_retrying = 100;  // of a webhook's replays; beyond it nothing more is made due
 constexpr unsigned failing_after = 10;      // failures in a row, whatever they are

@@ -1,19 +1,17 @@
-#include "store/replays/replays.hpp"
+#include "lib/store/replays/replays.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <string_view>
 
-#include "store/replays/candidates.hpp"
-#include "store/replays/range_walk.hpp"
-#include "store/webhooks/registration_quota.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/store/replays/candidates.hpp"
+#include "lib/store/replays/range_walk.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
 
 namespace store {
 
 namespace {
-
-namespace json = webhook::json;
 
 constexpr unsigned looked_at = 2000;                                           // as a page of the log
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // of the column

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "store/audit/audit.hpp"
-#include "store/replays/request_quota.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "webhook/event.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/replays/request_quota.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace store {
 

@@ -1,4 +1,4 @@
-#include "store/replays/request_quota.hpp"
+#include "lib/store/replays/request_quota.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "store/schema/lock_wait.hpp"
+#include "lib/store/schema/lock_wait.hpp"
 
 #include <chrono>
 #include <thread>

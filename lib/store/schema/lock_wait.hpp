@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

@@ -1,6 +1,6 @@
-#include "store/schema/migration_guard.hpp"
+#include "lib/store/schema/migration_guard.hpp"
 
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 namespace store {
 
@@ -23,9 +23,7 @@ std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{tim
 }  // namespace
 
 MigrationGuard::MigrationGuard(Session& session, platform::Milliseconds silence)
-    : session_(session),
-      silence_(silence),
-      owner_(webhook::crypto::to_hex(webhook::crypto::random_bytes(16))) {}
+    : session_(session), silence_(silence), owner_(crypto::to_hex(crypto::random_bytes(16))) {}
 
 MigrationGuard::~MigrationGuard() {
   if (thread_.joinable()) {

@@ -1,4 +1,4 @@
-#include "store/schema/migrations.hpp"
+#include "lib/store/schema/migrations.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,10 +6,10 @@
 #include <thread>
 #include <utility>
 
-#include "platform/file.hpp"
-#include "platform/text.hpp"
-#include "store/schema/migration_guard.hpp"
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/platform/file.hpp"
+#include "lib/store/schema/migration_guard.hpp"
+#include "lib/text/text.hpp"
 
 namespace store {
 
@@ -36,7 +36,7 @@ std::string fingerprint(const Migration& migration) {
     if (!line.starts_with(duration_line)) text += line;
     rest.remove_prefix(line.size());
   }
-  return webhook::crypto::to_hex(webhook::crypto::sha256(text));
+  return crypto::to_hex(crypto::sha256(text));
 }
 
 bool table_exists(Session& session) {
@@ -117,7 +117,7 @@ class Runner {
 
 Migration read_migration(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  if (name.size() <= 5 || !platform::has_shape(name.substr(0, 5), "0000_"))
+  if (name.size() <= 5 || !text::has_shape(name.substr(0, 5), "0000_"))
     throw MigrationError(path.string() + ": a migration is named NNNN_name.sql");
   return {std::stoi(name.substr(0, 4)), name, platform::read_file(path.string())};
 }
@@ -141,7 +141,7 @@ std::vector<std::string> split_statements(std::string_view sql) {
   std::vector<std::string> result;
   std::string statement;
   const auto finish = [&] {
-    if (const auto text = platform::trim(statement); !text.empty()) result.emplace_back(text);
+    if (const auto text = text::trim(statement); !text.empty()) result.emplace_back(text);
     statement.clear();
   };
   for (std::size_t at = 0; at < sql.size();) {

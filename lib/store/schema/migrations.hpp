@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "store/schema/lock_wait.hpp"
-#include "store/session/session.hpp"
+#include "lib/store/schema/lock_wait.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

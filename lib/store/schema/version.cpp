@@ -1,4 +1,4 @@
-#include "store/schema/version.hpp"
+#include "lib/store/schema/version.hpp"
 
 namespace store {
 

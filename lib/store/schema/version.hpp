@@ -1,7 +1,7 @@
 // How far the schema is, beside what this program knows.
 #pragma once
 
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

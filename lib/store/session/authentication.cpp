@@ -1,4 +1,4 @@
-#include "store/session/authentication.hpp"
+#include "lib/store/session/authentication.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

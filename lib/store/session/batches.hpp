@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

@@ -1,9 +1,9 @@
-#include "store/session/datetime.hpp"
+#include "lib/store/session/datetime.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace store {
 
@@ -15,12 +15,12 @@ std::string format_datetime(platform::UtcTime time) {
 }
 
 std::optional<platform::UtcTime> parse_datetime(std::string_view text) {
-  if (!platform::has_shape(text, "0000-00-00 00:00:00.000"))
+  if (!text::has_shape(text, "0000-00-00 00:00:00.000"))
     throw std::runtime_error("not a DATETIME(3): " + std::string(text));
   const auto date = platform::parse_date(text.substr(0, 10));
   const auto time = platform::parse_time_of_day(text.substr(11, 8));
   if (!date || !time) return std::nullopt;
-  return *date + *time + platform::Milliseconds(platform::parse_number<int>(text.substr(20)).value());
+  return *date + *time + platform::Milliseconds(text::parse_number<int>(text.substr(20)).value());
 }
 
 }  // namespace store

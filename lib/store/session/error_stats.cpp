@@ -1,4 +1,4 @@
-#include "store/session/error_stats.hpp"
+#include "lib/store/session/error_stats.hpp"
 
 namespace store {
 

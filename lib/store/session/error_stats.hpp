@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "platform/log.hpp"
-#include "store/session/session.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

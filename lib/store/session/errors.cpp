@@ -1,4 +1,4 @@
-#include "store/session/errors.hpp"
+#include "lib/store/session/errors.hpp"
 
 #include <algorithm>
 #include <array>

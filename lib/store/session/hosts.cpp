@@ -1,4 +1,4 @@
-#include "store/session/hosts.hpp"
+#include "lib/store/session/hosts.hpp"
 
 namespace store {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "store/session/errors.hpp"
+#include "lib/store/session/errors.hpp"
 
 namespace store {
 

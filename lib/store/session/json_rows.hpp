@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
 
 namespace store {
 
 /// `[1,2,3]`, for `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$'))`.
 inline std::string json_ids(const std::vector<std::int64_t>& ids) {
-  return webhook::json::dump(webhook::json::Array(ids.begin(), ids.end()));
+  return json::dump(json::Array(ids.begin(), ids.end()));
 }
 
 }  // namespace store

@@ -1,6 +1,6 @@
-#include "store/session/parameter.hpp"
+#include "lib/store/session/parameter.hpp"
 
-#include "store/session/datetime.hpp"
+#include "lib/store/session/datetime.hpp"
 
 namespace store {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace store {
 

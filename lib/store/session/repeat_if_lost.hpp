@@ -1,7 +1,7 @@
 // What is only read may be read again on a new connection.
 #pragma once
 
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

@@ -1,10 +1,10 @@
-#include "store/session/requirements.hpp"
+#include "lib/store/session/requirements.hpp"
 
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 namespace store {
 
@@ -87,7 +87,7 @@ void check_writes(Problems& problems, const ServerVariables& variables) {
       "binlog_format is STATEMENT, with which the server refuses every write (error 1665): SET GLOBAL "
       "binlog_format = 'ROW', and binlog_format = ROW in its option file");
   const auto packet = value_of(variables, "max_allowed_packet");
-  problems.add(platform::parse_number<std::int64_t>(packet).value_or(least_packet) < least_packet,
+  problems.add(text::parse_number<std::int64_t>(packet).value_or(least_packet) < least_packet,
                "max_allowed_packet is " + packet +
                    ", less than a statement may have: SET GLOBAL max_allowed_packet = 16777216, and "
                    "max_allowed_packet = 16M in the server's option file");

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "store/session/hosts.hpp"
-#include "store/session/session.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/session/hosts.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

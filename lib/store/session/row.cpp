@@ -1,11 +1,11 @@
-#include "store/session/row.hpp"
+#include "lib/store/session/row.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "platform/text.hpp"
-#include "store/session/datetime.hpp"
+#include "lib/store/session/datetime.hpp"
+#include "lib/text/text.hpp"
 
 namespace store {
 
@@ -29,7 +29,7 @@ T number_of(std::string_view column, const Result::Cell& cell) {
   if (const auto* number = std::get_if<std::int64_t>(&cell); number != nullptr && std::in_range<T>(*number))
     value = static_cast<T>(*number);
   else if (const auto* text = std::get_if<std::string_view>(&cell))
-    value = platform::parse_number<T>(*text);
+    value = text::parse_number<T>(*text);
   if (!value) refuse(column, "is not the integer its reader expects: " + text_of(cell));
   return *value;
 }

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace store {
 

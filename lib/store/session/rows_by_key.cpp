@@ -1,4 +1,4 @@
-#include "store/session/rows_by_key.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 
 #include <algorithm>
 #include <bit>

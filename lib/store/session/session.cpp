@@ -1,4 +1,4 @@
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 #include <cppconn/connection.h>
 #include <cppconn/driver.h>
@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <map>
 
-#include "platform/file.hpp"
-#include "platform/service_manager.hpp"
-#include "store/session/authentication.hpp"
-#include "store/session/hosts.hpp"
-#include "store/session/session_settings.hpp"
+#include "lib/platform/file.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/store/session/authentication.hpp"
+#include "lib/store/session/hosts.hpp"
+#include "lib/store/session/session_settings.hpp"
 
 namespace store {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/config.hpp"
-#include "store/session/errors.hpp"
-#include "store/session/parameter.hpp"
-#include "store/session/row.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/session/errors.hpp"
+#include "lib/store/session/parameter.hpp"
+#include "lib/store/session/row.hpp"
 
 namespace store {
 
@@ -93,4 +93,4 @@ auto transaction(Session& session, F&& body);
 
 }  // namespace store
 
-#include "store/session/transaction.inl"
+#include "lib/store/session/transaction.inl"

@@ -1,4 +1,4 @@
-#include "store/session/session_settings.hpp"
+#include "lib/store/session/session_settings.hpp"
 
 namespace store {
 

@@ -1,4 +1,4 @@
-#include "store/session/union_all.hpp"
+#include "lib/store/session/union_all.hpp"
 
 #include <algorithm>
 #include <bit>

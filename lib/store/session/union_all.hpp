@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/session/session.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 

@@ -1,12 +1,12 @@
-#include "store/session/wait_for_database.hpp"
+#include "lib/store/session/wait_for_database.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "platform/service_manager.hpp"
-#include "platform/text.hpp"
-#include "store/session/requirements.hpp"
-#include "store/session/session.hpp"
+#include "lib/platform/service_manager.hpp"
+#include "lib/store/session/requirements.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/text/text.hpp"
 
 namespace store {
 
@@ -28,8 +28,7 @@ bool wait_for_database(const std::function<void()>& check, const std::function<v
       if (reason != error.what()) {
         reason = error.what();
         log.warning("waiting for the database", {{"error", reason}});
-        platform::notify_service_manager("STATUS=" +
-                                         platform::one_line("waiting for the database: " + reason));
+        platform::notify_service_manager("STATUS=" + text::one_line("waiting for the database: " + reason));
       }
     }
     if (stop.wait(wait_ms)) return false;

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "platform/log.hpp"
-#include "platform/stop_signal.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/platform/stop_signal.hpp"
 
 namespace store {
 

@@ -2,10 +2,10 @@
 #include <string_view>
 #include <vector>
 
-#include "store/session/batches.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "store/webhooks/changes.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/webhooks/changes.hpp"
 
 namespace store {
 

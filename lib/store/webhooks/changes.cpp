@@ -1,20 +1,18 @@
-#include "store/webhooks/changes.hpp"
+#include "lib/store/webhooks/changes.hpp"
 
 #include <string_view>
 #include <utility>
 
-#include "store/webhooks/disabled_urls.hpp"
-#include "store/webhooks/registration_quota.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/event_names.hpp"
-#include "webhook/json.hpp"
-#include "webhook/target_url.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/json/json.hpp"
+#include "lib/store/webhooks/disabled_urls.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
+#include "lib/webhook/event_names.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace store {
 
 namespace {
-
-namespace json = webhook::json;
 
 constexpr std::string_view detail_of_webhook = R"sql(
   SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
@@ -138,7 +136,7 @@ std::string version_of(const WebhookDetail& detail) {
       (webhook.active ? "activo" : webhook.inactive_reason.value_or("")) + '\n' +
       (detail.has_secret ? "secreto" : "") + '\n' + detail.secret_version.value_or("") + '\n' +
       (detail.modified ? platform::format_iso8601(*detail.modified) : "");
-  return webhook::crypto::to_hex(webhook::crypto::sha256(configuration)).substr(0, digits);
+  return crypto::to_hex(crypto::sha256(configuration)).substr(0, digits);
 }
 
 ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,

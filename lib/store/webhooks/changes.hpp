@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "store/audit/audit.hpp"
-#include "store/session/session.hpp"
-#include "store/webhooks/failing.hpp"
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/webhooks/failing.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 namespace store {
 

@@ -1,8 +1,8 @@
-#include "store/webhooks/disabled_urls.hpp"
+#include "lib/store/webhooks/disabled_urls.hpp"
 
 #include <algorithm>
 
-#include "webhook/target_url.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace store {
 

@@ -1,10 +1,10 @@
-#include "store/webhooks/failing.hpp"
+#include "lib/store/webhooks/failing.hpp"
 
 #include <algorithm>
 
-#include "store/backlog/outages.hpp"
-#include "store/session/json_rows.hpp"
-#include "store/session/sql_text.hpp"
+#include "lib/store/backlog/outages.hpp"
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 

@@ -1,6 +1,6 @@
-#include "store/webhooks/idempotency.hpp"
+#include "lib/store/webhooks/idempotency.hpp"
 
-#include "store/session/batches.hpp"
+#include "lib/store/session/batches.hpp"
 
 namespace store {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace store {
 

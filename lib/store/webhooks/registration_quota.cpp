@@ -1,4 +1,4 @@
-#include "store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -5,8 +5,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "store/session/session.hpp"
-#include "store/types.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 

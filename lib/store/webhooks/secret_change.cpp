@@ -1,12 +1,12 @@
-#include "store/webhooks/secret_change.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
 
 #include <vector>
 
-#include "store/session/batches.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "store/webhooks/registration_quota.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/json.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/json/json.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
 
 namespace store {
 
@@ -58,7 +58,7 @@ std::string fingerprinted(WebhookId id, const std::string& secret) {
 
 void note(Session& session, const Author& author, WebhookId id, std::int64_t grace_s) {
   note_change(session, author, AuditedAction::secret_changed, id,
-              webhook::json::dump(webhook::json::Object{{"graciaSegundos", grace_s}}));
+              json::dump(json::Object{{"graciaSegundos", grace_s}}));
 }
 
 void end_now(Session& session, const Author& author, WebhookId id) {
@@ -78,7 +78,7 @@ SecretChange set_another(Session& session, WebhookId id, const Row& now, const N
   const bool keeps = now.boolean("tiene") && wanted.grace.count() > 0;
   const bool into_b = keeps && now.boolean("en_a");
   const auto sealed = keys.seal(id, wanted.secret);
-  session.update(into_b ? set_b : set_a, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
+  session.update(into_b ? set_b : set_a, sealed.key_id, crypto::to_hex(sealed.ciphertext),
                  secret_fingerprint(keys, id, wanted.secret),
                  keeps ? std::optional(std::int64_t{wanted.grace.count()}) : std::nullopt, id);
   if (!keeps) session.update(erase_b, id);

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "store/audit/audit.hpp"
-#include "store/session/session.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace store {
 

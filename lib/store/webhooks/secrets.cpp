@@ -1,18 +1,18 @@
-#include "store/webhooks/secrets.hpp"
+#include "lib/store/webhooks/secrets.hpp"
 
 #include <map>
 
-#include "store/types.hpp"
-#include "store/webhooks/secret_change.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/sealed_data.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/store/types.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
+#include "lib/webhook/sealed_data.hpp"
 
 namespace store {
 
 namespace {
 
-using webhook::crypto::from_hex;
-using webhook::crypto::to_hex;
+using crypto::from_hex;
+using crypto::to_hex;
 
 // Rows are looked at a hundred at a time: what is read of them is at most 100 KiB each.
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "store/session/session.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace store {
 

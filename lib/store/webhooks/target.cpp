@@ -1,8 +1,8 @@
-#include "store/webhooks/target.hpp"
+#include "lib/store/webhooks/target.hpp"
 
 #include <utility>
 
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 namespace store {
 
@@ -12,7 +12,7 @@ std::optional<webhook::SealedSecret> read_secret(const Row& row, std::string_vie
                                                  std::string_view sealed) {
   const auto id = row.optional_text(key);
   if (!id) return std::nullopt;
-  return webhook::SealedSecret{*id, webhook::crypto::from_hex(row.text(sealed)).value()};
+  return webhook::SealedSecret{*id, crypto::from_hex(row.text(sealed)).value()};
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace store {
 

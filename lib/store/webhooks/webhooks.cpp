@@ -1,19 +1,19 @@
-#include "store/webhooks/webhooks.hpp"
+#include "lib/store/webhooks/webhooks.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
 
-#include "store/deliveries/cancelled.hpp"
-#include "store/session/batches.hpp"
-#include "store/session/rows_by_key.hpp"
-#include "store/session/sql_text.hpp"
-#include "store/webhooks/disabled_urls.hpp"
-#include "store/webhooks/registration_quota.hpp"
-#include "store/webhooks/secret_change.hpp"
-#include "webhook/event_names.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
+#include "lib/store/webhooks/disabled_urls.hpp"
+#include "lib/store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/secret_change.hpp"
+#include "lib/webhook/event_names.hpp"
 
 namespace store {
 
@@ -140,13 +140,13 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
   if (webhook.secret) {
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
     const auto sealed = keys.seal(made.id, *webhook.secret);
-    session.update(set_secret, sealed.key_id, webhook::crypto::to_hex(sealed.ciphertext),
+    session.update(set_secret, sealed.key_id, crypto::to_hex(sealed.ciphertext),
                    secret_fingerprint(keys, made.id, *webhook.secret), made.id);
   }
-  webhook::json::Object detail{{"url", made.url}, {"eventos", webhook::event_names(made.events)}};
+  json::Object detail{{"url", made.url}, {"eventos", webhook::event_names(made.events)}};
   if (!made.active) detail.emplace_back("motivo", made.inactive_reason);
   note_change(session, {webhook.entity, webhook.token}, AuditedAction::registered, made.id,
-              webhook::json::dump(std::move(detail)));
+              json::dump(std::move(detail)));
   return made;
 }
 
@@ -202,7 +202,7 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
   const bool and_webhooks_too = with == CallerWith::webhooks;
   std::vector<Parameter> keys;
   keys.reserve(hashes.size());
-  for (const auto& hash : hashes) keys.emplace_back(webhook::crypto::to_hex(hash));
+  for (const auto& hash : hashes) keys.emplace_back(crypto::to_hex(hash));
   const auto rows =
       query_list(session, and_webhooks_too ? callers_with_webhooks : callers_alone, "UNHEX(?)", keys, "");
   std::map<std::string, Caller> found;  // by the hash's bytes

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "store/audit/audit.hpp"
-#include "store/session/session.hpp"
-#include "store/types.hpp"
-#include "store/webhooks/idempotency.hpp"
-#include "webhook/crypto.hpp"
-#include "webhook/event.hpp"
-#include "webhook/sealed_secret.hpp"
+#include "lib/crypto/crypto.hpp"
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+#include "lib/store/webhooks/idempotency.hpp"
+#include "lib/webhook/event.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace store {
 
@@ -41,7 +41,7 @@ struct Caller {
   bool read_only = false;         // that token
 };
 
-using TokenHash = webhook::crypto::Sha256;
+using TokenHash = crypto::Sha256;
 
 /// What is read of a caller besides who it is. Its webhooks are half of a look-up's cost.
 enum class CallerWith { webhooks, nothing_else };

@@ -1,9 +1,9 @@
-#include "webhook/registration.hpp"
+#include "lib/webhook/request_bodies.hpp"
 
 #include <algorithm>
 
-#include "webhook/target_url.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/text/utf8.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace webhook {
 
@@ -88,7 +88,7 @@ std::optional<std::string> checked_secret(const json::Value& body) {
   const std::string* secret = find_text(body, "secreto");
   if (secret == nullptr || secret->empty()) return std::nullopt;
   // The parser has let nothing pass that is not UTF-8.
-  if (*count_characters(*secret) > max_secret_characters) {
+  if (*text::count_characters(*secret) > max_secret_characters) {
     throw InvalidRequest("secreto: no puede pasar de 512 caracteres");
   }
   return *secret;

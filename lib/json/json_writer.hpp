@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "platform/clock.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/platform/clock.hpp"
 
-namespace webhook::json {
+namespace json {
 
 /// RFC 8259, 7.
 constexpr bool needs_escape(char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\'; }
@@ -79,4 +79,4 @@ class Writer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace webhook::json
+}  // namespace json

@@ -7,10 +7,10 @@
 #include <list>
 #include <map>
 
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
 
-namespace delivery {
+namespace dispatcher {
 
 /// Bad is who is refused alone, and again after another one has passed: so it is neither the database nor
 /// what all of them have in common. When nothing passes nobody is bad; and however many are, only so many are
@@ -24,28 +24,28 @@ class Refusals {
 
   /// One was refused for its content, with nothing else in its transaction. True: it is to be put aside, and
   /// is forgotten.
-  bool refused(NotificationId id, platform::MonotonicTime now);
+  bool refused(delivery::NotificationId id, platform::MonotonicTime now);
   /// One that does all that others do, deliveries included, was taken.
-  void passed(NotificationId id);
+  void passed(delivery::NotificationId id);
 
-  bool knows(NotificationId id) const { return refused_.contains(id); }
+  bool knows(delivery::NotificationId id) const { return refused_.contains(id); }
   std::size_t known() const { return refused_.size(); }
 
  private:
   struct Refusal {
     std::uint64_t passed;  // how many had, when it was refused
-    std::list<NotificationId>::iterator age;
+    std::list<delivery::NotificationId>::iterator age;
     platform::MonotonicTime last;
   };
-  void forget(std::map<NotificationId, Refusal>::iterator which);
+  void forget(std::map<delivery::NotificationId, Refusal>::iterator which);
   bool has_room(platform::MonotonicTime now);
   bool spend(platform::MonotonicTime now);
 
-  std::map<NotificationId, Refusal> refused_;
-  std::list<NotificationId> by_age_;  // of their last refusal
+  std::map<delivery::NotificationId, Refusal> refused_;
+  std::list<delivery::NotificationId> by_age_;  // of their last refusal
   std::uint64_t passed_ = 0;
   unsigned allowance_ = at_once;
   platform::MonotonicTime filled_{};
 };
 
-}  // namespace delivery
+}  // namespace dispatcher

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/clock.hpp"
-#include "platform/config.hpp"
-#include "webhook/event.hpp"
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace webhook {
 

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace webhook::json {
+namespace json {
 
 class Value;
 struct Number {
@@ -81,4 +81,4 @@ unsigned depth(const Value& value);
 /// Compact. Strings are escaped as RFC 8259 asks and no further; numbers as they were written.
 std::string dump(const Value& value);
 
-}  // namespace webhook::json
+}  // namespace json

@@ -9,10 +9,10 @@
 #include <set>
 #include <string>
 
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
 
-namespace delivery {
+namespace dispatcher {
 
 class OutageJudge {
  public:
@@ -33,7 +33,7 @@ class OutageJudge {
   /// An attempt ended that is to be judged.
   void wait_for_sign(platform::MonotonicTime ended) { latest_ = std::max(latest_, ended); }
   /// It ended without a sign of life from a place that has given them.
-  void silent(const std::string& place, EntityId entity, platform::MonotonicTime at);
+  void silent(const std::string& place, delivery::EntityId entity, platform::MonotonicTime at);
 
   enum class Verdict {
     open,    // not known yet
@@ -65,7 +65,7 @@ class OutageJudge {
 
  private:
   struct Place {
-    EntityId entity = 0;
+    delivery::EntityId entity = 0;
     platform::MonotonicTime last{};
   };
   bool suspicious() const;
@@ -86,4 +86,4 @@ class OutageJudge {
   platform::MonotonicTime last_outage_until_{};
 };
 
-}  // namespace delivery
+}  // namespace dispatcher

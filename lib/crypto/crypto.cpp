@@ -1,4 +1,4 @@
-#include "webhook/crypto.hpp"
+#include "lib/crypto/crypto.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace webhook::crypto {
+namespace crypto {
 
 namespace {
 
@@ -217,4 +217,4 @@ std::optional<std::string> open(std::string_view key32, std::string_view sealed,
   return plaintext;
 }
 
-}  // namespace webhook::crypto
+}  // namespace crypto

@@ -1,11 +1,11 @@
-#include "webhook/json_writer.hpp"
+#include "lib/json/json_writer.hpp"
 
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <algorithm>
 
-namespace webhook::json {
+namespace json {
 
 namespace {
 
@@ -96,4 +96,4 @@ void Writer::write(const Value& value) {
 
 std::string Writer::take() { return {impl_->buffer.GetString(), impl_->buffer.GetSize()}; }
 
-}  // namespace webhook::json
+}  // namespace json

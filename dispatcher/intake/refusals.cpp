@@ -1,10 +1,10 @@
-#include "delivery/refusals.hpp"
+#include "dispatcher/intake/refusals.hpp"
 
 #include <algorithm>
 
-namespace delivery {
+namespace dispatcher {
 
-bool Refusals::refused(NotificationId id, platform::MonotonicTime now) {
+bool Refusals::refused(delivery::NotificationId id, platform::MonotonicTime now) {
   const auto known = refused_.find(id);
   if (known == refused_.end()) {
     if (has_room(now)) refused_.emplace(id, Refusal{passed_, by_age_.insert(by_age_.end(), id), now});
@@ -17,12 +17,12 @@ bool Refusals::refused(NotificationId id, platform::MonotonicTime now) {
   return true;
 }
 
-void Refusals::passed(NotificationId id) {
+void Refusals::passed(delivery::NotificationId id) {
   ++passed_;
   if (const auto known = refused_.find(id); known != refused_.end()) forget(known);
 }
 
-void Refusals::forget(std::map<NotificationId, Refusal>::iterator which) {
+void Refusals::forget(std::map<delivery::NotificationId, Refusal>::iterator which) {
   by_age_.erase(which->second.age);
   refused_.erase(which);
 }
@@ -49,4 +49,4 @@ bool Refusals::spend(platform::MonotonicTime now) {
   return true;
 }
 
-}  // namespace delivery
+}  // namespace dispatcher

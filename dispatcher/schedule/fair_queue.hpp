@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "platform/clock.hpp"
+#include "lib/platform/clock.hpp"
 
-namespace delivery {
+namespace dispatcher {
 
 /// Of slots: how long they were, or are going to be, held.
 using SlotTime = platform::Milliseconds;
@@ -117,4 +117,4 @@ class FairQueue {
   SlotTime least_{};
 };
 
-}  // namespace delivery
+}  // namespace dispatcher

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace platform {
+namespace text {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -49,4 +49,4 @@ std::string escape_json(std::string_view text);
 /// one_line with `"` and `\` escaped too, between quotes: where a value begins and ends is unambiguous.
 std::string in_quotes(std::string_view text);
 
-}  // namespace platform
+}  // namespace text

@@ -1,4 +1,4 @@
-// The adapter of OpenSSL's libcrypto, which nothing else in this library sees.
+// The adapter of OpenSSL's libcrypto, which no other file sees.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace webhook::crypto {
+namespace crypto {
 
 /// Bytes travel as std::string, binary safe.
 using Sha256 = std::array<std::uint8_t, 32>;
@@ -33,4 +33,4 @@ std::string seal(std::string_view key32, std::string_view plaintext, std::string
 std::optional<std::string> open(std::string_view key32, std::string_view sealed,
                                 std::string_view associated_data);
 
-}  // namespace webhook::crypto
+}  // namespace crypto

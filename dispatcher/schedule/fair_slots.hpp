@@ -11,16 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "delivery/fair_queue.hpp"
-#include "delivery/ids.hpp"
-#include "platform/clock.hpp"
+#include "dispatcher/schedule/fair_queue.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
 
-namespace delivery {
+namespace dispatcher {
 
 /// Where a webhook's requests go, as last read from the database.
 struct Destination {
-  WebhookId webhook = 0;
-  EntityId entity = 0;
+  delivery::WebhookId webhook = 0;
+  delivery::EntityId entity = 0;
   std::string host;      // with its port
   bool probing = false;  // its last attempt failed in transport or with 429 or 503: one in flight only
 };
@@ -43,32 +43,32 @@ class FairSlots {
 
   // Who waits. A webhook must be identified before it waits; what it holds already stays with its old host.
   void identify(const Destination& destination);
-  bool identified(WebhookId webhook) const { return webhooks_.contains(webhook); }
+  bool identified(delivery::WebhookId webhook) const { return webhooks_.contains(webhook); }
   /// Deliveries of it are due, or none are known to be any more.
-  void wait(WebhookId webhook);
-  void stop_waiting(WebhookId webhook);
+  void wait(delivery::WebhookId webhook);
+  void stop_waiting(delivery::WebhookId webhook);
   /// Who may take something now, least used first.
   struct Candidates {
-    std::vector<WebhookId> webhooks;
+    std::vector<delivery::WebhookId> webhooks;
     SlotTime until = SlotTime::max();  // whose entity has used more comes after others that wait, too
   };
   Candidates next(std::size_t most);
   /// Less is served first.
   using Rank = std::pair<SlotTime, SlotTime>;
-  Rank rank(WebhookId webhook) const;
+  Rank rank(delivery::WebhookId webhook) const;
 
   /// One more of it would follow others on a slot that it holds.
-  bool joins(WebhookId webhook) const;
+  bool joins(delivery::WebhookId webhook) const;
   /// True: one more delivery of it is in hand.
-  bool take(WebhookId webhook);
+  bool take(delivery::WebhookId webhook);
   /// The same for one that has just been made: not before others that wait and whose entities have used less.
   bool take_new(const Destination& destination);
   /// It was not leased after all.
-  void give_back(WebhookId webhook);
+  void give_back(delivery::WebhookId webhook);
   /// What was taken is for a diagnosis: no delivery follows on its slot until it has ended as `diagnosed`.
-  void diagnoses(WebhookId webhook);
+  void diagnoses(delivery::WebhookId webhook);
   /// A delivery that is not sent, but has an outcome to be recorded, counts for its webhook's own limit.
-  void take_unsent(WebhookId webhook);
+  void take_unsent(delivery::WebhookId webhook);
 
   enum class Outcome {
     answered,
@@ -79,13 +79,13 @@ class FairSlots {
   };
   /// The attempt is over. Its webhook has its own room back once it is `recorded`, and none at all before
   /// that when it was asked to wait, or failed: how long it is to rest is not known yet.
-  void ended(WebhookId webhook, Outcome outcome, platform::Milliseconds took);
-  void recorded(WebhookId webhook);
+  void ended(delivery::WebhookId webhook, Outcome outcome, platform::Milliseconds took);
+  void recorded(delivery::WebhookId webhook);
 
   /// Something of it is in hand, or has not been recorded yet.
-  bool holds_any(WebhookId webhook) const;
+  bool holds_any(delivery::WebhookId webhook) const;
   /// How many of a webhook's requests may be under way together.
-  unsigned slots(WebhookId webhook) const;
+  unsigned slots(delivery::WebhookId webhook) const;
   unsigned in_hand() const { return in_hand_; }
   /// Slots, the reserve included.
   unsigned free() const { return limits_.total - std::min(limits_.total, used_); }
@@ -96,15 +96,16 @@ class FairSlots {
  private:
   struct Host {
     unsigned slots = 0;
-    unsigned ordered = 0;                      // webhooks of Place::ordered
-    unsigned known = 0;                        // webhooks
-    std::map<EntityId, unsigned> by_entity;    // slots
-    FairQueue<WebhookId>::Order waiting_here;  // Place::at_host, by their entity's account when they came
+    unsigned ordered = 0;                              // webhooks of Place::ordered
+    unsigned known = 0;                                // webhooks
+    std::map<delivery::EntityId, unsigned> by_entity;  // slots
+    FairQueue<delivery::WebhookId>::Order
+        waiting_here;  // Place::at_host, by their entity's account when they came
   };
   using Hosts = std::map<std::string, Host>;
   struct Entity {
-    FairQueue<WebhookId> webhooks;
-    std::vector<WebhookId> known;
+    FairQueue<delivery::WebhookId> webhooks;
+    std::vector<delivery::WebhookId> known;
     unsigned slots = 0;
     bool reserved = false;  // one of its slots is of the reserve
   };
@@ -112,7 +113,7 @@ class FairSlots {
   /// it does not wait, or has as much in hand as it may.
   enum class Place { none, joining, ordered, at_host };
   struct Webhook {
-    EntityId entity = 0;
+    delivery::EntityId entity = 0;
     Hosts::iterator host;
     bool probing = false;
     bool wanted = false;
@@ -128,13 +129,13 @@ class FairSlots {
     std::optional<SlotTime> recent;  // how long an answer took of late
     std::deque<SlotTime> charged;    // for what is in hand
   };
-  using Webhooks = std::unordered_map<WebhookId, Webhook>;
+  using Webhooks = std::unordered_map<delivery::WebhookId, Webhook>;
 
   static unsigned deliveries(const Webhook& webhook) { return webhook.in_hand - webhook.diagnosing; }
   static unsigned deliveries_per_slot(const Webhook& webhook);
   bool has_room(const Webhook& webhook) const;
-  bool others_first(WebhookId id, const Webhook& webhook) const;
-  bool may_join(WebhookId id, const Webhook& webhook) const;
+  bool others_first(delivery::WebhookId id, const Webhook& webhook) const;
+  bool may_join(delivery::WebhookId id, const Webhook& webhook) const;
   bool slot_free(const Webhook& webhook) const;
   bool host_has_room(const Webhook& webhook) const;
   unsigned unreserved() const {
@@ -142,18 +143,18 @@ class FairSlots {
     return all - std::min(all, used_ - reserved_);
   }
 
-  void pass_present(EntityId entity);
-  void put(WebhookId id, Webhook& webhook, Place place);
-  void place(WebhookId id, Webhook& webhook);
+  void pass_present(delivery::EntityId entity);
+  void put(delivery::WebhookId id, Webhook& webhook, Place place);
+  void place(delivery::WebhookId id, Webhook& webhook);
   bool add_ordered(std::size_t most, Candidates& result);
   void add_joining(std::size_t most, Candidates& result);
   void hold_slot(Webhook& webhook);
   void release_slots(Webhook& webhook);
-  void drop_from_hand(WebhookId id, Webhook& webhook, SlotTime took);
+  void drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTime took);
   void let_in(Host& host);
   void join_host(Webhook& webhook, const std::string& name);
   void leave_host(Webhook& webhook);
-  void forget(EntityId entity);
+  void forget(delivery::EntityId entity);
   void forget_idle();
 
   Limits limits_;
@@ -161,19 +162,20 @@ class FairSlots {
   unsigned used_ = 0;      // slots
   unsigned reserved_ = 0;  // of them, of the reserve
   unsigned in_hand_ = 0;   // deliveries
-  FairQueue<EntityId> queue_;
-  std::unordered_map<EntityId, Entity> entities_;
+  FairQueue<delivery::EntityId> queue_;
+  std::unordered_map<delivery::EntityId, Entity> entities_;
   Webhooks webhooks_;
   Hosts hosts_;
-  std::set<WebhookId> joining_;  // wait, and need no slot more
-  WebhookId joined_ = 0;         // their turn begins after it
+  std::set<delivery::WebhookId> joining_;  // wait, and need no slot more
+  delivery::WebhookId joined_ = 0;         // their turn begins after it
 };
 
 class Grants;
 /// Gives the candidates, one at a time to whoever has used least so far, what they may have: how many to
 /// each, `most` in all.
-std::map<WebhookId, unsigned> share_out(const FairSlots& slots, const FairSlots::Candidates& candidates,
-                                        unsigned most, Grants& grants);
+std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
+                                                  const FairSlots::Candidates& candidates, unsigned most,
+                                                  Grants& grants);
 
 /// What is taken for deliveries about to be leased: what is not leased in the end is given back.
 class Grants {
@@ -191,7 +193,7 @@ class Grants {
       for (unsigned i = 0; i < count; ++i) slots_->give_back(webhook);
   }
 
-  bool take(WebhookId webhook) { return slots_->take(webhook) && ++taken_[webhook] > 0; }
+  bool take(delivery::WebhookId webhook) { return slots_->take(webhook) && ++taken_[webhook] > 0; }
   bool take_new(const Destination& destination) {
     return slots_->take_new(destination) && ++taken_[destination.webhook] > 0;
   }
@@ -199,15 +201,15 @@ class Grants {
     for (const auto& [webhook, count] : std::exchange(more.taken_, {})) taken_[webhook] += count;
   }
   /// One of them was leased, and is going to end.
-  void keep(WebhookId webhook) {
+  void keep(delivery::WebhookId webhook) {
     if (const auto found = taken_.find(webhook); found != taken_.end() && found->second > 0) --found->second;
   }
   bool full() const { return slots_->full(); }
-  bool holds_any(WebhookId webhook) const { return slots_->holds_any(webhook); }
+  bool holds_any(delivery::WebhookId webhook) const { return slots_->holds_any(webhook); }
 
  private:
   FairSlots* slots_;
-  std::map<WebhookId, unsigned> taken_;
+  std::map<delivery::WebhookId, unsigned> taken_;
 };
 
-}  // namespace delivery
+}  // namespace dispatcher

@@ -1,33 +1,12 @@
-#include "platform/text.hpp"
+#include "lib/text/text.hpp"
 
 #include <algorithm>
-#include <array>
 
-namespace platform {
+#include "lib/text/utf8.hpp"
+
+namespace text {
 
 namespace {
-
-struct Character {
-  char32_t point = 0;
-  std::size_t length = 0;  // in bytes; 0: not UTF-8 (RFC 3629)
-};
-
-/// The first character of a text that is not empty.
-Character decode(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80) return {first, 1};
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return {};
-  char32_t point = first & (0x7fU >> length);
-  for (const char c : text.substr(1, length - 1)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xc0U) != 0x80U) return {};
-    point = (point << 6U) | (byte & 0x3fU);
-  }
-  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  if (point < least.at(length) || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return {};
-  return {point, length};
-}
 
 /// C0 and C1 controls, line and paragraph separators, and the marks that reorder what a reader sees
 /// (Unicode's Bidi_Control).
@@ -112,4 +91,4 @@ std::string escape_json(std::string_view text) {
 
 std::string in_quotes(std::string_view text) { return '"' + escape(text, "\"\\") + '"'; }
 
-}  // namespace platform
+}  // namespace text

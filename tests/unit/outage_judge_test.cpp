@@ -1,16 +1,16 @@
 // Whose fault a silence is.
-#include "delivery/outage.hpp"
+#include "dispatcher/outage/outage_judge.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "outage/known_hosts.hpp"
+#include "dispatcher/outage/known_hosts.hpp"
 
-BOOST_AUTO_TEST_SUITE(outages)
+BOOST_AUTO_TEST_SUITE(outage_judge)
 
 namespace {
 
 using namespace std::chrono_literals;
-using delivery::OutageJudge;
+using dispatcher::OutageJudge;
 using platform::MonotonicTime;
 using Verdict = OutageJudge::Verdict;
 

@@ -1,4 +1,4 @@
-#include "webhook/json.hpp"
+#include "lib/json/json.hpp"
 
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
@@ -8,11 +8,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "platform/text.hpp"
-#include "webhook/json_writer.hpp"
-#include "webhook/utf8.hpp"
+#include "lib/json/json_writer.hpp"
+#include "lib/text/text.hpp"
+#include "lib/text/utf8.hpp"
 
-namespace webhook::json {
+namespace json {
 
 namespace {
 
@@ -92,7 +92,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
 
   // The parser turns a lone low surrogate ("\udc00") into bytes that are not UTF-8.
   bool is_unicode(const char* text, Size length) {
-    return count_characters({text, length}) || stop("un carácter \\u incompleto (sustituto suelto)");
+    return text::count_characters({text, length}) || stop("un carácter \\u incompleto (sustituto suelto)");
   }
 
   static bool has_repeated_name(const Object& members) {
@@ -162,7 +162,7 @@ void require_plain_utf8(std::string_view text) {
 
 std::optional<std::int64_t> Value::integer() const {
   const auto* literal = number();
-  return literal == nullptr ? std::nullopt : platform::parse_number<std::int64_t>(literal->text);
+  return literal == nullptr ? std::nullopt : text::parse_number<std::int64_t>(literal->text);
 }
 
 std::optional<std::int64_t> Value::whole_number() const {
@@ -221,4 +221,4 @@ std::string dump(const Value& value) {
   return writer.take();
 }
 
-}  // namespace webhook::json
+}  // namespace json

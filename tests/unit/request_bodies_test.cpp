@@ -1,8 +1,8 @@
-#include "webhook/registration.hpp"
+#include "lib/webhook/request_bodies.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "webhook/utf8.hpp"
+#include "lib/text/utf8.hpp"
 
 using webhook::Event;
 using webhook::InvalidRequest;
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_is_echoed_is_capped) {
     BOOST_TEST(message.starts_with(prefix));
     BOOST_TEST(message.ends_with("…"));
     BOOST_TEST(message.size() <= prefix.size() + 500 + std::string("…").size());
-    BOOST_TEST(webhook::count_characters(message).has_value());
+    BOOST_TEST(text::count_characters(message).has_value());
   }
 }
 
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_test_request) {
   BOOST_TEST(parse_test_request(R"({"evento":"incidencia.respuesta","datosExtra":null})").extra.is_null());
   const auto extra =
       parse_test_request(R"({"datosExtra":{"b":7.50,"a":{}},"evento":"evaluacion.abierta","x":1})");
-  BOOST_TEST(webhook::json::dump(extra.extra) == R"({"b":7.50,"a":{}})");
+  BOOST_TEST(json::dump(extra.extra) == R"({"b":7.50,"a":{}})");
 }
 
 // One level more, and MariaDB would take what it is put into for no JSON.

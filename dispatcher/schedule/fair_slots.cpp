@@ -1,8 +1,8 @@
-#include "delivery/fair_slots.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
 
 #include <algorithm>
 
-namespace delivery {
+namespace dispatcher {
 
 namespace {
 
@@ -41,14 +41,14 @@ void FairSlots::identify(const Destination& destination) {
   place(id, webhook);
 }
 
-void FairSlots::wait(WebhookId id) {
+void FairSlots::wait(delivery::WebhookId id) {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end()) return;
   found->second.wanted = true;
   place(id, found->second);
 }
 
-void FairSlots::stop_waiting(WebhookId id) {
+void FairSlots::stop_waiting(delivery::WebhookId id) {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end()) return;
   auto& webhook = found->second;
@@ -70,7 +70,7 @@ FairSlots::Candidates FairSlots::next(std::size_t most) {
 /// One webhook of each entity. True: some had to leave the order, since their host has no room, and others of
 /// it may have come in.
 bool FairSlots::add_ordered(std::size_t most, Candidates& result) {
-  std::vector<WebhookId> without_room;
+  std::vector<delivery::WebhookId> without_room;
   const auto last_for_reserve = queue_.least() + limits_.longest;
   for (const auto& [account, entity] : queue_.order()) {
     if (full() || (unreserved() == 0 && (reserved_ >= reserve_ || account > last_for_reserve))) break;
@@ -105,19 +105,19 @@ void FairSlots::add_joining(std::size_t most, Candidates& result) {
   add(first, start);
 }
 
-FairSlots::Rank FairSlots::rank(WebhookId id) const {
+FairSlots::Rank FairSlots::rank(delivery::WebhookId id) const {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end()) return {};
   const auto entity = found->second.entity;
   return {queue_.account(entity), entities_.at(entity).webhooks.account(id)};
 }
 
-bool FairSlots::joins(WebhookId id) const {
+bool FairSlots::joins(delivery::WebhookId id) const {
   const auto found = webhooks_.find(id);
   return found != webhooks_.end() && may_join(id, found->second);
 }
 
-bool FairSlots::take(WebhookId id) {
+bool FairSlots::take(delivery::WebhookId id) {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end()) return false;
   auto& webhook = found->second;
@@ -141,7 +141,7 @@ bool FairSlots::take(WebhookId id) {
 }
 
 /// What others use while there is enough is not held against them once somebody comes who has used nothing.
-void FairSlots::pass_present(EntityId entity) {
+void FairSlots::pass_present(delivery::EntityId entity) {
   auto present = queue_.account(entity);
   if (!queue_.order().empty()) present = std::min(present, queue_.order().begin()->first);
   queue_.pass(present - limits_.longest);
@@ -160,26 +160,26 @@ bool FairSlots::take_new(const Destination& destination) {
   return false;
 }
 
-void FairSlots::give_back(WebhookId id) {
+void FairSlots::give_back(delivery::WebhookId id) {
   if (const auto found = webhooks_.find(id); found != webhooks_.end() && found->second.in_hand > 0)
     drop_from_hand(id, found->second, SlotTime{});
 }
 
-void FairSlots::diagnoses(WebhookId id) {
+void FairSlots::diagnoses(delivery::WebhookId id) {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end() || deliveries(found->second) == 0) return;
   ++found->second.diagnosing;
   place(id, found->second);
 }
 
-void FairSlots::take_unsent(WebhookId id) {
+void FairSlots::take_unsent(delivery::WebhookId id) {
   if (const auto found = webhooks_.find(id); found != webhooks_.end()) {
     ++found->second.unrecorded;
     place(id, found->second);
   }
 }
 
-void FairSlots::ended(WebhookId id, Outcome outcome, platform::Milliseconds took) {
+void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Milliseconds took) {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end() || found->second.in_hand == 0) return;
   auto& webhook = found->second;
@@ -196,7 +196,7 @@ void FairSlots::ended(WebhookId id, Outcome outcome, platform::Milliseconds took
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
 
-void FairSlots::recorded(WebhookId id) {
+void FairSlots::recorded(delivery::WebhookId id) {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end() || found->second.unrecorded == 0) return;
   auto& webhook = found->second;
@@ -205,12 +205,12 @@ void FairSlots::recorded(WebhookId id) {
   forget(webhook.entity);
 }
 
-bool FairSlots::holds_any(WebhookId id) const {
+bool FairSlots::holds_any(delivery::WebhookId id) const {
   const auto found = webhooks_.find(id);
   return found != webhooks_.end() && found->second.in_hand + found->second.unrecorded > 0;
 }
 
-unsigned FairSlots::slots(WebhookId id) const {
+unsigned FairSlots::slots(delivery::WebhookId id) const {
   const auto found = webhooks_.find(id);
   return found == webhooks_.end() ? 0 : found->second.slots;
 }
@@ -227,7 +227,7 @@ bool FairSlots::has_room(const Webhook& webhook) const {
 }
 
 /// Somebody who has used less waits for a slot, at its host or at all, and none is free.
-bool FairSlots::others_first(WebhookId id, const Webhook& webhook) const {
+bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) const {
   const auto& host = webhook.host->second;
   if (host.slots >= limits_.per_host && !host.waiting_here.empty()) {
     const auto& [since, first] = *host.waiting_here.begin();
@@ -242,7 +242,7 @@ bool FairSlots::others_first(WebhookId id, const Webhook& webhook) const {
 
 /// One more would follow others on a slot that it holds. While others wait for it, no more than the slot was
 /// taken for: it would never be free again.
-bool FairSlots::may_join(WebhookId id, const Webhook& webhook) const {
+bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
   const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
   return deliveries(webhook) < carries && in_hand_ < used_ + limits_.total &&
          (webhook.given < carries || !others_first(id, webhook));
@@ -264,7 +264,7 @@ bool FairSlots::host_has_room(const Webhook& webhook) const {
   return own == host.by_entity.end() || own->second < std::max(1U, limits_.per_host / 2);
 }
 
-void FairSlots::put(WebhookId id, Webhook& webhook, Place place) {
+void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
   if (webhook.place == place) return;
   auto& queue = entities_.at(webhook.entity).webhooks;
   auto& host = webhook.host->second;
@@ -290,7 +290,7 @@ void FairSlots::put(WebhookId id, Webhook& webhook, Place place) {
   if (makes_room) let_in(host);
 }
 
-void FairSlots::place(WebhookId id, Webhook& webhook) {
+void FairSlots::place(delivery::WebhookId id, Webhook& webhook) {
   if (!webhook.wanted || !has_room(webhook)) return put(id, webhook, Place::none);
   if (may_join(id, webhook)) return put(id, webhook, Place::joining);
   if (webhook.place != Place::at_host)
@@ -326,7 +326,7 @@ void FairSlots::release_slots(Webhook& webhook) {
   if (webhook.slots == 0) webhook.given = 0;
 }
 
-void FairSlots::drop_from_hand(WebhookId id, Webhook& webhook, SlotTime took) {
+void FairSlots::drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTime took) {
   --in_hand_;
   --webhook.in_hand;
   if (deliveries(webhook) == 0) webhook.stalled = false;
@@ -360,10 +360,10 @@ void FairSlots::leave_host(Webhook& webhook) {
 }
 
 /// Unless something of it is in hand, waits, or has an account.
-void FairSlots::forget(EntityId id) {
+void FairSlots::forget(delivery::EntityId id) {
   const auto found = entities_.find(id);
   if (found == entities_.end() || queue_.knows(id)) return;
-  const auto busy = [this](WebhookId webhook) {
+  const auto busy = [this](delivery::WebhookId webhook) {
     const auto& known = webhooks_.at(webhook);
     return known.in_hand > 0 || known.unrecorded > 0 || known.wanted;
   };
@@ -379,11 +379,12 @@ void FairSlots::forget_idle() {
   while (const auto entity = queue_.forget_one()) forget(*entity);
 }
 
-std::map<WebhookId, unsigned> share_out(const FairSlots& slots, const FairSlots::Candidates& candidates,
-                                        unsigned most, Grants& grants) {
-  std::set<std::pair<FairSlots::Rank, WebhookId>> order;
+std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
+                                                  const FairSlots::Candidates& candidates, unsigned most,
+                                                  Grants& grants) {
+  std::set<std::pair<FairSlots::Rank, delivery::WebhookId>> order;
   for (const auto webhook : candidates.webhooks) order.emplace(slots.rank(webhook), webhook);
-  std::map<WebhookId, unsigned> granted;
+  std::map<delivery::WebhookId, unsigned> granted;
   for (unsigned total = 0; !order.empty() && total < most;) {
     const auto [rank, webhook] = *order.begin();
     order.erase(order.begin());
@@ -398,4 +399,4 @@ std::map<WebhookId, unsigned> share_out(const FairSlots& slots, const FairSlots:
   return granted;
 }
 
-}  // namespace delivery
+}  // namespace dispatcher

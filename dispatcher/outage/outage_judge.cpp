@@ -1,8 +1,8 @@
-#include "delivery/outage.hpp"
+#include "dispatcher/outage/outage_judge.hpp"
 
 #include <algorithm>
 
-namespace delivery {
+namespace dispatcher {
 
 namespace {
 
@@ -27,7 +27,7 @@ void OutageJudge::heard(platform::MonotonicTime at) {
   forget(at);
 }
 
-void OutageJudge::silent(const std::string& place, EntityId entity, platform::MonotonicTime at) {
+void OutageJudge::silent(const std::string& place, delivery::EntityId entity, platform::MonotonicTime at) {
   if (heard_ && at <= *heard_) return;
   if (!first_ || at < *first_) first_ = at;
   if (silent_.size() >= most_places && !silent_.contains(place)) return;
@@ -83,7 +83,7 @@ bool OutageJudge::may_declare(platform::MonotonicTime now) const {
 /// Enough places of enough entities are silent.
 bool OutageJudge::suspicious() const {
   if (silent_.size() < rule_.places) return false;
-  std::set<EntityId> entities;
+  std::set<delivery::EntityId> entities;
   for (const auto& [name, place] : silent_) {
     entities.insert(place.entity);
     if (entities.size() >= rule_.entities) return true;
@@ -99,4 +99,4 @@ void OutageJudge::forget(platform::MonotonicTime until) {
   }
 }
 
-}  // namespace delivery
+}  // namespace dispatcher
