@@ -27,7 +27,7 @@ json::Object to_row(const store::Delivery& delivery) {
           {"ultimo_error", delivery.last_error}};
 }
 
-json::Value to_row(const store::Attempt& attempt) {
+json::Value to_row(const store::RecordedAttempt& attempt) {
   return json::Object{{"numero", attempt.number},           {"tipo", attempt.kind},
                       {"sondeos", attempt.probes},          {"inicio", time_value(attempt.started)},
                       {"duracion_ms", attempt.duration_ms}, {"direccion", attempt.address},

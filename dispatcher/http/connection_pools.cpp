@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "dispatcher/schedule/fair_slots.hpp"
+
 namespace dispatcher {
 
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr platform::Milliseconds long_wait{
-    100};  // what a slot carries: docs/delivery.md#how-slots-are-shared
+/// From then on another connection is worth it (docs/delivery.md#how-slots-are-shared).
+constexpr platform::Milliseconds long_wait = slot_carries;
 constexpr platform::Milliseconds between_connections{20};  // of one pool
 constexpr platform::Milliseconds longest_wait{1000};       // for a connection
 constexpr platform::Milliseconds between_looks{200};       // at what cannot start

@@ -95,7 +95,7 @@ bool Dialler::begin(Dials::iterator dial, const IpAddress& address) {
   return true;
 }
 
-void Dialler::watch(Dials::iterator dial, Candidate candidate) {
+void Dialler::watch(Dials::iterator dial, Connecting candidate) {
   const int fd = candidate.socket.fd();
   if (dial->silent.size() == sockets_per_dial) take(*dial, dial->silent.front().socket.fd());
   dial->silent.push_back(std::move(candidate));
@@ -148,11 +148,11 @@ std::optional<MonotonicTime> Dialler::next_timeout() const {
 std::vector<Dialled> Dialler::take_ended() { return std::exchange(ended_, {}); }
 
 /// No longer watched.
-Dialler::Candidate Dialler::take(Dial& dial, int fd) {
+Dialler::Connecting Dialler::take(Dial& dial, int fd) {
   poller_.forget(fd);
   by_socket_.erase(fd);
-  Candidate candidate;
-  const auto at = std::ranges::find(dial.silent, fd, [](const Candidate& one) { return one.socket.fd(); });
+  Connecting candidate;
+  const auto at = std::ranges::find(dial.silent, fd, [](const Connecting& one) { return one.socket.fd(); });
   if (at == dial.silent.end()) return candidate;
   candidate = std::move(*at);
   dial.silent.erase(at);

@@ -66,14 +66,14 @@ class Dialler {
   std::vector<Dialled> take_ended();
 
  private:
-  struct Candidate {
+  struct Connecting {
     Socket socket;
     platform::IpAddress address;
   };
   struct Dial {
     std::uint16_t port = 0;
     std::deque<platform::IpAddress> left;  // not yet tried
-    std::deque<Candidate> silent;          // connecting, the oldest first
+    std::deque<Connecting> silent;         // connecting, the oldest first
     platform::MonotonicTime next;          // when the next address begins
     platform::MonotonicTime deadline;
     Dialled result;
@@ -82,8 +82,8 @@ class Dialler {
 
   void begin_next(Dials::iterator dial, platform::MonotonicTime now);
   bool begin(Dials::iterator dial, const platform::IpAddress& address);
-  void watch(Dials::iterator dial, Candidate candidate);
-  Candidate take(Dial& dial, int fd);
+  void watch(Dials::iterator dial, Connecting candidate);
+  Connecting take(Dial& dial, int fd);
   void end_if_done(Dials::iterator dial);
   void end(Dials::iterator dial);
 

@@ -9,6 +9,7 @@
 #include "dispatcher/http/request.hpp"
 #include "dispatcher/http/sender.hpp"
 #include "dispatcher/intake/fan_out.hpp"
+#include "dispatcher/schedule/waits.hpp"
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/session/errors.hpp"
 #include "lib/webhook/address_policy.hpp"
@@ -26,7 +27,6 @@ using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
 constexpr auto slice = 10ms;  // of one round, for each of both, so that no delivery waits for them
-constexpr auto no_slot_wait = 50ms;
 constexpr auto paused_wait = 1s;
 constexpr unsigned most_handed_back = 30;  // of a request that waits for its host, a second each
 

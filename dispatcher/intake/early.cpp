@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dispatcher/intake/intake.hpp"
+#include "dispatcher/schedule/waits.hpp"
 #include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
@@ -16,7 +17,6 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr std::size_t webhooks_at_once = 64;
-constexpr auto no_slot_wait = 50ms;
 constexpr auto error_wait = 1s;
 constexpr auto longest_rest = 60s;  // before a resting webhook is looked at again
 

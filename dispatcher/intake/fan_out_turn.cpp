@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "dispatcher/intake/intake.hpp"
+#include "dispatcher/schedule/waits.hpp"
 #include "lib/store/session/isolate.hpp"
+#include "lib/webhook/limits.hpp"
 #include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
@@ -23,9 +25,7 @@ constexpr unsigned rows_ahead = 16;           // of each
 constexpr unsigned entities_with_large = 16;  // one row each: as many as make a batch of bytes_per_batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each may cost two transactions
 constexpr unsigned rows_past_locks = 64;
-constexpr unsigned webhooks_per_entity = 5;  // web/docs/limites.md
-constexpr auto locked_wait = 50ms;           // before a locked row is tried again
-constexpr auto longest_isolation = 50ms;     // of a batch: beyond that its entities are taken one by one
+constexpr auto longest_isolation = 50ms;  // of a batch: beyond that its entities are taken one by one
 
 struct Row {
   delivery::NotificationId id;
@@ -174,7 +174,8 @@ void Intake::fan_out(store::Session& session, QueueScanner& scanner, FairSlots& 
   if (rest > 0 && in_turns > 0) {
     const auto most = std::min(in_turns, std::clamp(rest / rows_per_turn, 1U, entities_per_batch));
     // No more of one entity than its webhooks could ever have in flight.
-    const auto each = std::clamp(rest / most, 1U, webhooks_per_entity * settings_.max_in_flight_per_webhook);
+    const auto each =
+        std::clamp(rest / most, 1U, webhook::max_webhooks_per_entity * settings_.max_in_flight_per_webhook);
     requests = entities.next(Pick::ready, most, each, now);
   }
   if (line.empty() && requests.empty()) return;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "dispatcher/schedule/waits.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/webhook/target_url.hpp"
 
@@ -20,7 +21,6 @@ using namespace std::chrono_literals;
 constexpr unsigned webhooks_per_claim = 64;
 constexpr unsigned deliveries_per_claim = 512;
 constexpr auto refused_wait = 5s;        // of a webhook whose deliveries the database refuses to lease
-constexpr auto locked_wait = 50ms;       // before a row that somebody holds is tried again
 constexpr auto report_interval = 1min;   // of what is left to a newer version
 constexpr auto longest_rest = 60s;       // before a resting webhook is looked at again
 constexpr auto not_receiving_wait = 1s;  // before a webhook that may not receive is looked at again
@@ -67,7 +67,7 @@ bool quarantine_who_cannot(ReadyWebhooks& ready, FairSlots& slots,
   return !gone.empty() || resting > 0;
 }
 
-std::vector<store::ClaimRequest> plan_claims(const FairSlots::Candidates& candidates,
+std::vector<store::ClaimRequest> plan_claims(const FairSlots::NextWebhooks& candidates,
                                              const ReadyWebhooks& ready, const FairSlots& slots,
                                              Grants& grants) {
   std::vector<store::ClaimRequest> requests;

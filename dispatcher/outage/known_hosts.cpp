@@ -52,7 +52,7 @@ bool KnownHosts::seen_since(const std::string& host, platform::MonotonicTime sin
 std::vector<KnownHosts::Host> KnownHosts::pick(std::size_t count, platform::MonotonicTime since,
                                                platform::MonotonicTime now, std::mt19937_64& random,
                                                const Judge& use) {
-  std::vector<Candidate> candidates;
+  std::vector<Choice> candidates;
   for (const auto& [id, entity] : entities_) {
     if (const auto best = best_of(entity, since, use)) candidates.push_back(*best);
   }
@@ -70,16 +70,16 @@ std::vector<KnownHosts::Host> KnownHosts::pick(std::size_t count, platform::Mono
   return result;
 }
 
-std::optional<KnownHosts::Candidate> KnownHosts::best_of(const Entity& entity, platform::MonotonicTime since,
-                                                         const Judge& use) {
-  std::optional<Candidate> best;
+std::optional<KnownHosts::Choice> KnownHosts::best_of(const Entity& entity, platform::MonotonicTime since,
+                                                      const Judge& use) {
+  std::optional<Choice> best;
   for (const auto& name : entity.hosts) {
     auto& host = hosts_.at(name);
     if (host.seen < since) continue;
     const auto of_host = use(name);
     if (of_host == Use::never) continue;
     if (!best || std::tie(of_host, host.asked) < std::tie(best->use, best->host->asked))
-      best = Candidate{of_host, entity.asked, &host};
+      best = Choice{of_host, entity.asked, &host};
   }
   return best;
 }

@@ -50,14 +50,14 @@ class KnownHosts {
     std::vector<std::string> hosts;
     platform::MonotonicTime asked{};
   };
-  struct Candidate {
+  struct Choice {
     Use use;
     platform::MonotonicTime entity_asked;
     Host* host;
   };
 
   bool make_way(Entity& entity, platform::MonotonicTime now);
-  std::optional<Candidate> best_of(const Entity& entity, platform::MonotonicTime since, const Judge& use);
+  std::optional<Choice> best_of(const Entity& entity, platform::MonotonicTime since, const Judge& use);
   void forget_oldest();
 
   std::unordered_map<std::string, Host> hosts_;

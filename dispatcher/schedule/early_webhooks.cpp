@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dispatcher/schedule/waits.hpp"
+
 namespace dispatcher {
 
 namespace {
@@ -10,7 +12,6 @@ using namespace std::chrono_literals;
 
 constexpr auto lease_margin = 5s;          // until an expired lease has been recovered
 constexpr auto stopped_remembered = 1min;  // by then the failure is on record
-constexpr auto locked_wait = 50ms;         // before a row that somebody holds is tried again
 
 }  // namespace
 

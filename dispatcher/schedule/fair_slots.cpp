@@ -8,8 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a slot carries: a receiver that answers in less is given several deliveries for it.
-constexpr SlotTime carried = 100ms;
 constexpr SlotTime least_charge = 1ms;
 /// Who takes longer has no part in the reserve.
 constexpr SlotTime slow_from = 1s;
@@ -59,8 +57,8 @@ void FairSlots::stop_waiting(delivery::WebhookId id) {
   forget_idle();
 }
 
-FairSlots::Candidates FairSlots::next(std::size_t most) {
-  Candidates result;
+FairSlots::NextWebhooks FairSlots::next(std::size_t most) {
+  NextWebhooks result;
   // Neither kind keeps the other from its turn.
   while (add_ordered(joining_.empty() ? most : most / 2, result)) result = {};
   add_joining(most, result);
@@ -69,7 +67,7 @@ FairSlots::Candidates FairSlots::next(std::size_t most) {
 
 /// One webhook of each entity. True: some had to leave the order, since their host has no room, and others of
 /// it may have come in.
-bool FairSlots::add_ordered(std::size_t most, Candidates& result) {
+bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::WebhookId> without_room;
   const auto last_for_reserve = queue_.least() + limits_.longest;
   for (const auto& [account, entity] : queue_.order()) {
@@ -94,7 +92,7 @@ bool FairSlots::add_ordered(std::size_t most, Candidates& result) {
 }
 
 /// In turn.
-void FairSlots::add_joining(std::size_t most, Candidates& result) {
+void FairSlots::add_joining(std::size_t most, NextWebhooks& result) {
   if (in_hand_ >= used_ + limits_.total) return;
   const auto start = joining_.upper_bound(joined_);
   const auto add = [&](auto from, auto to) {
@@ -217,7 +215,8 @@ unsigned FairSlots::slots(delivery::WebhookId id) const {
 
 unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
   if (!webhook.recent || webhook.probing) return 1;
-  return static_cast<unsigned>(std::max<SlotTime::rep>(1, carried / std::max(*webhook.recent, least_charge)));
+  return static_cast<unsigned>(
+      std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
 /// For one more, within its own limit.
@@ -380,7 +379,7 @@ void FairSlots::forget_idle() {
 }
 
 std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
-                                                  const FairSlots::Candidates& candidates, unsigned most,
+                                                  const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants) {
   std::set<std::pair<FairSlots::Rank, delivery::WebhookId>> order;
   for (const auto webhook : candidates.webhooks) order.emplace(slots.rank(webhook), webhook);

@@ -17,6 +17,9 @@
 
 namespace dispatcher {
 
+/// What a slot carries: a receiver that answers in less is given several deliveries for it.
+inline constexpr SlotTime slot_carries{100};
+
 /// Where a webhook's requests go, as last read from the database.
 struct Destination {
   delivery::WebhookId webhook = 0;
@@ -48,11 +51,11 @@ class FairSlots {
   void wait(delivery::WebhookId webhook);
   void stop_waiting(delivery::WebhookId webhook);
   /// Who may take something now, least used first.
-  struct Candidates {
+  struct NextWebhooks {
     std::vector<delivery::WebhookId> webhooks;
     SlotTime until = SlotTime::max();  // whose entity has used more comes after others that wait, too
   };
-  Candidates next(std::size_t most);
+  NextWebhooks next(std::size_t most);
   /// Less is served first.
   using Rank = std::pair<SlotTime, SlotTime>;
   Rank rank(delivery::WebhookId webhook) const;
@@ -146,8 +149,8 @@ class FairSlots {
   void pass_present(delivery::EntityId entity);
   void put(delivery::WebhookId id, Webhook& webhook, Place place);
   void place(delivery::WebhookId id, Webhook& webhook);
-  bool add_ordered(std::size_t most, Candidates& result);
-  void add_joining(std::size_t most, Candidates& result);
+  bool add_ordered(std::size_t most, NextWebhooks& result);
+  void add_joining(std::size_t most, NextWebhooks& result);
   void hold_slot(Webhook& webhook);
   void release_slots(Webhook& webhook);
   void drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTime took);
@@ -174,7 +177,7 @@ class Grants;
 /// Gives the candidates, one at a time to whoever has used least so far, what they may have: how many to
 /// each, `most` in all.
 std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
-                                                  const FairSlots::Candidates& candidates, unsigned most,
+                                                  const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants);
 
 /// What is taken for deliveries about to be leased: what is not leased in the end is given back.

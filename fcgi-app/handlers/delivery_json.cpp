@@ -28,7 +28,7 @@ void write_delivery(json::Writer& writer, const store::LoggedDelivery& delivery)
   writer.member("ultimoError", delivery.last_error);
 }
 
-void write_attempt(json::Writer& writer, const store::Attempt& attempt,
+void write_attempt(json::Writer& writer, const store::RecordedAttempt& attempt,
                    const std::vector<platform::IpNetwork>& hidden) {
   const bool shown = attempt.address && is_shown(*attempt.address, hidden);
   writer.begin_object();

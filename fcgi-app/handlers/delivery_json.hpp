@@ -16,7 +16,7 @@ void write_delivery(json::Writer& writer, const store::LoggedDelivery& delivery)
 
 /// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. An address is null
 /// unless it is one of the internet's, and within none of `hidden`, the operator's networks.
-void write_attempt(json::Writer& writer, const store::Attempt& attempt,
+void write_attempt(json::Writer& writer, const store::RecordedAttempt& attempt,
                    const std::vector<platform::IpNetwork>& hidden);
 
 }  // namespace api

@@ -30,7 +30,7 @@ Response progress_response(const store::ReplayProgress& progress) {
                                    {"fallidas", count(progress.failed)}});
 }
 
-Response simulated(const store::Candidates& candidates) {
+Response simulated(const store::ReplayCount& candidates) {
   return json_response(
       200, Object{{"candidatas", static_cast<std::int64_t>(candidates.count)}, {"exacto", candidates.exact}});
 }

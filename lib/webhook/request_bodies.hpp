@@ -13,13 +13,14 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/config.hpp"
 #include "lib/webhook/event.hpp"
+#include "lib/webhook/limits.hpp"
 
 namespace webhook {
 
 inline constexpr std::size_t max_secret_characters = 512;
 /// Levels of `datosExtra`: with `data` around it they are 31, the most that MariaDB's JSON_VALID takes.
 inline constexpr unsigned max_extra_depth = 30;
-inline constexpr int max_webhooks_per_entity = 5;
+static_assert(max_webhooks_per_entity == 5);
 inline constexpr std::string_view too_many_webhooks_message = "Máximo 5 webhooks";
 
 /// what() is the Spanish message of the 400, naming the field and the remedy.

@@ -8,14 +8,14 @@ namespace {
 
 const std::vector<platform::IpNetwork> hidden = {platform::IpNetwork::parse("9.9.9.0/24").value()};
 
-std::string written(const store::Attempt& attempt) {
+std::string written(const store::RecordedAttempt& attempt) {
   json::Writer writer;
   api::write_attempt(writer, attempt, hidden);
   return writer.take();
 }
 
 std::string address_shown(std::optional<std::string> address) {
-  store::Attempt attempt{};
+  store::RecordedAttempt attempt{};
   attempt.address = std::move(address);
   return json::dump(*json::parse(written(attempt)).find("direccion"));
 }
@@ -23,7 +23,7 @@ std::string address_shown(std::optional<std::string> address) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(an_attempt_has_these_members_in_this_order) {
-  store::Attempt attempt{};
+  store::RecordedAttempt attempt{};
   attempt.number = 3;
   attempt.kind = "reenvio";
   attempt.started = platform::UtcTime(platform::Milliseconds(1795168800123));

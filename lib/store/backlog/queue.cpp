@@ -4,6 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/session/sql_text.hpp"
+#include "lib/store/webhooks/slots.hpp"
+
 namespace store {
 
 namespace {
@@ -15,7 +18,7 @@ namespace {
 // unless the queue is paused: then it is counted, without its age.) What is in
 // quarantine waits for nothing: it counts as rechazada.
 
-constexpr std::string_view whole_queue = R"sql(
+constexpr std::string_view count_all = R"sql(
   SELECT
     (SELECT COUNT(*) FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
       WHERE estado = 'pendiente') AS notificaciones_pendientes,
@@ -34,32 +37,10 @@ constexpr std::string_view whole_queue = R"sql(
       WHERE n.estado = 'pendiente') AS apartadas,
     (SELECT COUNT(*) FROM notificaciones_apartadas a
       STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
-      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada') AS apartadas_rechazadas,
-    GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
-      (SELECT MIN((SELECT n.ocurrida_en
-                   FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
-                   WHERE n.estado = 'pendiente' AND n.entidad_id = t.id
-                     AND NOT EXISTS (SELECT 1 FROM notificaciones_apartadas a WHERE a.notificacion_id = n.id)
-                   ORDER BY n.entidad_id, n.id LIMIT 1))
-       FROM entidades t),
-      UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
-    GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
-      (SELECT MIN((SELECT d.proximo_intento
-                   FROM entregas d FORCE INDEX (entregas_por_reclamar)
-                   WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
-                   ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))
-       FROM entidades t
-       STRAIGHT_JOIN JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
-       STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
-         ON w.entidad_id = t.id AND w.plaza = p.plaza
-       LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-       WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)),
-      UTC_TIMESTAMP(3)), 0)) AS entrega_s,
-    (SELECT pausada FROM control_envio WHERE id = 1) AS pausada,
-    (SELECT salto_ms DIV 1000 FROM reloj_visto WHERE id = 1) AS salto_s)sql";
+      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada') AS apartadas_rechazadas,)sql";
 
 /// Each state is counted as far as a limit.
-constexpr std::string_view queue_up_to_limit = R"sql(
+constexpr std::string_view count_up_to_limit = R"sql(
   SELECT
     (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
       WHERE estado = 'pendiente' LIMIT ?) c) AS notificaciones_pendientes,
@@ -78,7 +59,9 @@ constexpr std::string_view queue_up_to_limit = R"sql(
       WHERE n.estado = 'pendiente' LIMIT ?) c) AS apartadas,
     (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_apartadas a
       STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
-      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada' LIMIT ?) c) AS apartadas_rechazadas,
+      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada' LIMIT ?) c) AS apartadas_rechazadas,)sql";
+
+constexpr std::string_view ages = R"sql(
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
       (SELECT MIN((SELECT n.ocurrida_en
                    FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
@@ -93,7 +76,8 @@ constexpr std::string_view queue_up_to_limit = R"sql(
                    WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
                    ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))
        FROM entidades t
-       STRAIGHT_JOIN JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
+       STRAIGHT_JOIN)sql";
+constexpr std::string_view ages_by_slot = R"sql(p
        STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
          ON w.entidad_id = t.id AND w.plaza = p.plaza
        LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
@@ -101,6 +85,9 @@ constexpr std::string_view queue_up_to_limit = R"sql(
       UTC_TIMESTAMP(3)), 0)) AS entrega_s,
     (SELECT pausada FROM control_envio WHERE id = 1) AS pausada,
     (SELECT salto_ms DIV 1000 FROM reloj_visto WHERE id = 1) AS salto_s)sql";
+
+constexpr auto whole_queue = joined<count_all, ages, every_slot, ages_by_slot>;
+constexpr auto queue_up_to_limit = joined<count_up_to_limit, ages, every_slot, ages_by_slot>;
 
 /// MySQL tells what it knew a day ago, unless it is told not to.
 constexpr std::string_view no_old_statistics = "SET SESSION information_schema_stats_expiry = 0";

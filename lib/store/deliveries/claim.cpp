@@ -112,7 +112,7 @@ Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const L
   Claim result;
   result.reached = reach_of(requests, due);
   if (due.empty()) return result;
-  std::vector<Candidate> candidates;
+  std::vector<LeaseCandidate> candidates;
   candidates.reserve(due.size());
   for (const auto& delivery : due) candidates.push_back({delivery.id, delivery.webhook});
   auto leased = lease_candidates(session, candidates, delivery::AttemptKind::scheduled, lease);

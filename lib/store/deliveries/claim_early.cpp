@@ -76,7 +76,7 @@ std::map<WebhookId, std::vector<Waiting>> find_waiting(Session& session,
 
 /// Takes what may be tried, as far as the request goes.
 EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& waiting,
-                       std::vector<Candidate>& candidates) {
+                       std::vector<LeaseCandidate>& candidates) {
   EarlyClaim::Reach reach{request.webhook, request.after, false, false, {}};
   unsigned taken = 0;
   for (const auto& delivery : waiting) {
@@ -97,7 +97,7 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 }
 
 struct Probe {
-  std::optional<Candidate> candidate;  // none: a Retry-After forbids all that waits
+  std::optional<LeaseCandidate> candidate;  // none: a Retry-After forbids all that waits
 };
 
 /// Of those of which something waits.
@@ -109,7 +109,8 @@ std::map<WebhookId, Probe> find_probes(Session& session, const std::vector<Early
   std::map<WebhookId, Probe> result;
   for (const auto& row : query_seeks(session, longest_untried, seeks, none, webhooks_per_statement)) {
     auto& probe = result[row.integer("webhook_id")];
-    if (!row.boolean("descansa")) probe.candidate = Candidate{row.integer("id"), row.integer("webhook_id")};
+    if (!row.boolean("descansa"))
+      probe.candidate = LeaseCandidate{row.integer("id"), row.integer("webhook_id")};
   }
   return result;
 }
@@ -148,7 +149,7 @@ std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyCha
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease) {
   const auto waiting = find_waiting(session, requests);
   EarlyClaim result;
-  std::vector<Candidate> candidates;
+  std::vector<LeaseCandidate> candidates;
   for (const auto& request : requests) {
     const auto found = waiting.find(request.webhook);
     result.reached.push_back(
@@ -177,7 +178,7 @@ Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
   changes.reserve(webhooks.size());
   for (const auto& webhook : webhooks)
     changes.push_back({webhook, found.contains(webhook.id) ? std::optional(interval) : std::nullopt});
-  std::vector<Candidate> candidates;
+  std::vector<LeaseCandidate> candidates;
   for (const auto id : change_early(session, changes)) {
     const auto probe = found.find(id);
     if (probe != found.end() && probe->second.candidate) candidates.push_back(*probe->second.candidate);

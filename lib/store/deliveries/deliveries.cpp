@@ -80,7 +80,7 @@ Delivery read_delivery(const Row& row) {
           row.time("creada_en")};
 }
 
-Attempt read_attempt(const Row& row) {
+RecordedAttempt read_attempt(const Row& row) {
   return {row.integer("numero"),
           row.text("tipo"),
           row.optional_integer("sondeos"),
@@ -110,14 +110,14 @@ std::optional<Delivery> find_delivery(Session& session, DeliveryId id) {
   return read_delivery(rows.front());
 }
 
-std::vector<Attempt> list_attempts(Session& session, DeliveryId id) {
-  std::vector<Attempt> result;
+std::vector<RecordedAttempt> list_attempts(Session& session, DeliveryId id) {
+  std::vector<RecordedAttempt> result;
   for (const auto& row : session.query(attempts_of_delivery, id)) result.push_back(read_attempt(row));
   return result;
 }
 
-std::vector<Attempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit) {
-  std::vector<Attempt> result;
+std::vector<RecordedAttempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit) {
+  std::vector<RecordedAttempt> result;
   for (const auto& row : session.query(newest_attempts, id, limit)) result.push_back(read_attempt(row));
   std::ranges::reverse(result);
   return result;

@@ -23,7 +23,7 @@ struct Delivery {
   UtcTime created;
 };
 
-struct Attempt {
+struct RecordedAttempt {
   std::int64_t number;  // from 1
   std::string kind;     // programado, sondeo, adelantado
   /// Of a probe that failed: how many have in a row, with it. Those between the first and the last are not
@@ -39,9 +39,9 @@ struct Attempt {
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter);
 std::optional<Delivery> find_delivery(Session& session, DeliveryId id);
-std::vector<Attempt> list_attempts(Session& session, DeliveryId id);
+std::vector<RecordedAttempt> list_attempts(Session& session, DeliveryId id);
 /// The last `limit` of them, the oldest first.
-std::vector<Attempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit);
+std::vector<RecordedAttempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit);
 
 enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 

@@ -57,8 +57,8 @@ LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& fi
 struct LoggedEvidence {
   LoggedDelivery delivery;
   UtcTime occurred;
-  std::string data;               // of the notification; of a test, sealed (webhook/sealed_data.hpp)
-  std::vector<Attempt> attempts;  // the newest 100, the oldest of them first
+  std::string data;                       // of the notification; of a test, sealed (webhook/sealed_data.hpp)
+  std::vector<RecordedAttempt> attempts;  // the newest 100, the oldest of them first
 };
 /// nullopt: no such delivery of this webhook.
 std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook, DeliveryId delivery);

@@ -71,7 +71,8 @@ struct Receiving {
 };
 
 /// Of the candidates' webhooks those that may receive, and whose rows nobody holds.
-std::map<WebhookId, Receiving> lock_receiving(Session& session, const std::vector<Candidate>& candidates) {
+std::map<WebhookId, Receiving> lock_receiving(Session& session,
+                                              const std::vector<LeaseCandidate>& candidates) {
   std::set<WebhookId> asked;  // everybody locks in the same order
   for (const auto& candidate : candidates) asked.insert(candidate.webhook);
   std::map<WebhookId, Receiving> result;
@@ -89,7 +90,7 @@ struct Held {
 };
 
 /// Of the candidates, in their order; others are being claimed elsewhere.
-std::vector<Held> lock_candidates(Session& session, const std::vector<Candidate>& candidates,
+std::vector<Held> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   const std::map<WebhookId, Receiving>& receiving, AttemptKind kind) {
   std::vector<DeliveryId> ids;
   for (const auto& candidate : candidates) {
@@ -220,8 +221,8 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
 
 /// The targets are read before the locks are gone: how old they are does not depend on how long the database
 /// takes to answer.
-LeasedCandidates lease_locked(Session& session, const std::vector<Candidate>& candidates, AttemptKind kind,
-                              const Lease& lease) {
+LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate>& candidates,
+                              AttemptKind kind, const Lease& lease) {
   LeasedCandidates result;
   auto receiving = lock_receiving(session, candidates);
   for (const auto& candidate : candidates) {
@@ -240,7 +241,7 @@ LeasedCandidates lease_locked(Session& session, const std::vector<Candidate>& ca
 
 }  // namespace
 
-LeasedCandidates lease_candidates(Session& session, const std::vector<Candidate>& candidates,
+LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   AttemptKind kind, const Lease& lease) {
   if (candidates.empty()) return {};
   auto result = transaction(session, [&] { return lease_locked(session, candidates, kind, lease); });

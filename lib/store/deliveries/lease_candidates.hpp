@@ -12,7 +12,7 @@
 
 namespace store {
 
-struct Candidate {
+struct LeaseCandidate {
   DeliveryId id;
   WebhookId webhook;
 };
@@ -36,7 +36,7 @@ struct LeasedCandidates {
 /// transaction; waits for no lock. What is no longer pending, or what somebody holds, is passed over; so is
 /// one that has been tried early, of AttemptKind::early. The delivery of a cancelled notification is
 /// cancelled instead. Throws Refused when the database refuses one of the rows for its content.
-LeasedCandidates lease_candidates(Session& session, const std::vector<Candidate>& candidates,
+LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   delivery::AttemptKind kind, const Lease& lease);
 
 }  // namespace store

@@ -10,7 +10,9 @@
 #include "lib/store/schema/version.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/session/union_all.hpp"
+#include "lib/store/webhooks/slots.hpp"
 
 namespace store {
 
@@ -18,7 +20,6 @@ namespace {
 
 /// Sought by one statement.
 constexpr std::size_t entities_per_statement = 32;
-constexpr std::size_t webhooks_of_an_entity = 5;  // at most: they keep their place in memory
 
 /// Found without a lock, locked by key: a locking read that comes to the end of an entity's rows goes on to
 /// the next live entry of the index, and locks every dead one between; past those that a backup's snapshot
@@ -70,7 +71,9 @@ constexpr std::string_view in_share_mode = "/*M! LOCK IN SHARE MODE *//*!80001 F
 /// A range of slots for each entity: the deleted ones, which have none, are not read.
 constexpr std::string_view webhooks_of_entities =
     "SELECT id, entidad_id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
-constexpr std::string_view not_deleted = "AND plaza BETWEEN 1 AND 5 ORDER BY id";
+constexpr std::string_view and_slot = "AND plaza";
+constexpr std::string_view by_id = "ORDER BY id";
+constexpr auto not_deleted = joined<and_slot, slot_in_range, by_id>;
 
 /// By primary key, as a DELETE does: through the index on the entity the two would lock in opposite orders.
 /// Each server has its own words for a lock for share, and takes those of the other for a comment.
@@ -217,7 +220,7 @@ void lock_webhooks_of(Session& session, const std::vector<EntityId>& entities,
   for (const auto& row : query_ids(session, webhooks_of_entities, entities, not_deleted)) {
     ids.push_back(row.integer("id"));
     missing.emplace(row.integer("id"), row.integer("entidad_id"));
-    recipients[row.integer("entidad_id")].webhooks.reserve(webhooks_of_an_entity);
+    recipients[row.integer("entidad_id")].webhooks.reserve(webhook::max_webhooks_per_entity);
   }
   for (const auto& row : query_ids(session, lock_webhooks, ids, for_share)) {
     const auto id = row.integer("webhook_id");

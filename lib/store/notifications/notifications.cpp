@@ -6,6 +6,8 @@
 #include "lib/store/notifications/quarantine.hpp"
 #include "lib/store/notifications/test_quota.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/sql_text.hpp"
+#include "lib/store/webhooks/slots.hpp"
 
 namespace store {
 
@@ -56,12 +58,13 @@ constexpr std::string_view cancel_processed = R"sql(
   UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 
-/// Locked for share, so that none of them is deleted or disabled between the choice and the answer. Slot by
-/// slot, and no range of them: at its end a locking read would wait for who has locked the next entity's.
-constexpr std::string_view lock_subscribed_webhooks = R"sql(
+/// Locked for share, so that none of them is deleted or disabled between the choice and the answer.
+constexpr std::string_view webhooks_of_entity = R"sql(
   SELECT id, url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
-  WHERE entidad_id = ? AND plaza IN (1, 2, 3, 4, 5) AND activo AND FIND_IN_SET(?, eventos)
+  WHERE entidad_id = ? AND plaza)sql";
+constexpr std::string_view lock_if_subscribed = R"sql(AND activo AND FIND_IN_SET(?, eventos)
   ORDER BY id LOCK IN SHARE MODE)sql";
+constexpr auto lock_subscribed_webhooks = joined<webhooks_of_entity, slot_by_slot, lock_if_subscribed>;
 // Whoever the evaluation system lets lock ranges of this table (MariaDB asks for no right but SELECT) holds
 // no thread of the pool for long.
 constexpr std::string_view insert_test_event = R"sql(

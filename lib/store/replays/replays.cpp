@@ -7,7 +7,9 @@
 #include "lib/json/json.hpp"
 #include "lib/store/replays/candidates.hpp"
 #include "lib/store/replays/range_walk.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/slots.hpp"
 
 namespace store {
 
@@ -41,15 +43,17 @@ constexpr std::string_view state_of_delivery = R"sql(
 constexpr std::string_view running_replay = R"sql(
   SELECT id, estado FROM reenvios WHERE en_marcha_de = ? AND entrega_id = ?)sql";
 /// What runs counts with all that it may still replay, what is over with what it has, each as one at least.
-constexpr std::string_view used_in_a_day = R"sql(
+constexpr std::string_view used_by_running = R"sql(
   SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
           FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
           STRAIGHT_JOIN reenvios v FORCE INDEX (reenvios_uno_en_marcha) ON v.en_marcha_de = w.id
-          WHERE w.entidad_id = ? AND w.plaza IN (1, 2, 3, 4, 5))
+          WHERE w.entidad_id = ? AND w.plaza)sql";
+constexpr std::string_view used_by_ended = R"sql()
       + COALESCE(SUM(GREATEST(r.reenviadas, 1)), 0) AS usadas,
     TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MIN(r.terminado_en) + INTERVAL 1 DAY) AS falta_s
   FROM reenvios r FORCE INDEX (reenvios_terminados_de_entidad)
   WHERE r.entidad_id = ? AND r.terminado_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY)sql";
+constexpr auto used_in_a_day = joined<used_by_running, slot_by_slot, used_by_ended>;
 /// Not beyond now: there is nothing to come that a replay could be of.
 constexpr std::string_view insert_replay = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
@@ -86,7 +90,7 @@ constexpr std::string_view filtered_replays = R"sql(
   ORDER BY id)sql";
 constexpr std::string_view webhook_by_replay = "SELECT webhook_id FROM reenvios WHERE id = ?";
 
-std::optional<std::string> joined(const ReplayRange& range) {
+std::optional<std::string> joined_events(const ReplayRange& range) {
   return range.events ? std::optional(range.events->joined()) : std::nullopt;
 }
 
@@ -116,7 +120,7 @@ Replay insert(Session& session, const Author& author, WebhookId webhook, const N
     const auto range = bounded(*replay.range);
     since = range.since;
     until = range.until;
-    events = joined(range);
+    events = joined_events(range);
   }
   session.update(insert_replay, author.entity, webhook, replay.delivery, since, replay.range.has_value(),
                  until, events, !replay.range || replay.range->failed,
@@ -249,10 +253,10 @@ ReplayProgress read_replay(const Row& row) {
 
 }  // namespace
 
-Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& asked) {
+ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& asked) {
   const auto range = bounded(asked);
-  const auto events = joined(range);
-  const auto count = [&](std::string_view among, unsigned most, const auto&... where) -> Candidates {
+  const auto events = joined_events(range);
+  const auto count = [&](std::string_view among, unsigned most, const auto&... where) -> ReplayCount {
     const auto rows =
         session.query(with_fits_replay(count_within, among), range.until, range.failed, range.delivered,
                       range.since, range.until, events, events, webhook, where..., most);
@@ -268,8 +272,8 @@ Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRan
   return oldest.exact || oldest.count > failed.count ? oldest : failed;
 }
 
-Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
-                           unsigned requests_per_hour) {
+ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+                            unsigned requests_per_hour) {
   if (requests_per_hour > 0) {
     const auto wait_s = transaction(session, [&] {
       take_registration_turn(session, entity);

@@ -28,14 +28,14 @@ struct ReplayRange {
 };
 
 /// Deliveries that a range fits now, of the 2,000 at most that are looked at.
-struct Candidates {
+struct ReplayCount {
   std::uint64_t count = 0;
   bool exact = true;  // false: at least so many
 };
-Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
+ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
 /// The same for an entity that asks; with `requests_per_hour` (0: no limit) throws TooManyReplayRequests.
-Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
-                           unsigned requests_per_hour);
+ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+                            unsigned requests_per_hour);
 
 /// limits.replayed: the entity has asked for too many in 24 h; `left` more would be accepted now.
 struct TooManyReplays : std::runtime_error {

@@ -13,6 +13,7 @@
 #include "lib/store/webhooks/disabled_urls.hpp"
 #include "lib/store/webhooks/registration_quota.hpp"
 #include "lib/store/webhooks/secret_change.hpp"
+#include "lib/store/webhooks/slots.hpp"
 #include "lib/webhook/event_names.hpp"
 
 namespace store {
@@ -32,8 +33,9 @@ constexpr std::string_view and_webhooks = R"sql(, w.id, w.url, w.eventos, w.acti
 constexpr std::string_view from_tokens = R"sql(
   FROM tokens_acceso t FORCE INDEX (tokens_autenticar)
   JOIN entidades e ON e.id = t.entidad_id)sql";
-constexpr std::string_view left_join_webhooks = R"sql(
-  LEFT JOIN (JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) p
+constexpr std::string_view left_join = R"sql(
+  LEFT JOIN ()sql";
+constexpr std::string_view join_webhooks = R"sql(p
              STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad))
     ON w.entidad_id = e.id AND w.plaza = p.plaza
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
@@ -43,7 +45,7 @@ constexpr std::string_view of_tokens = R"sql(
 constexpr auto callers_alone = joined<select_callers, from_tokens, of_tokens>;
 /// A row for each webhook, or one without.
 constexpr auto callers_with_webhooks =
-    joined<select_callers, and_webhooks, from_tokens, left_join_webhooks, of_tokens>;
+    joined<select_callers, and_webhooks, from_tokens, left_join, every_slot, join_webhooks, of_tokens>;
 
 // The newest that fit a filter, oldest first.
 
@@ -55,16 +57,18 @@ constexpr std::string_view filtered_webhooks = R"sql(
     WHERE w.plaza IS NOT NULL AND (? IS NULL OR w.id = ?) AND (? IS NULL OR w.fecha_alta >= ?)
     ORDER BY w.id DESC LIMIT ?) newest
   ORDER BY id)sql";
-constexpr std::string_view filtered_webhooks_of_entity = R"sql(
+constexpr std::string_view newest_of_entity = R"sql(
   SELECT * FROM (
     SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
       CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
     FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
     LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-    WHERE w.entidad_id = ? AND w.plaza BETWEEN 1 AND 5 AND (? IS NULL OR w.id = ?)
+    WHERE w.entidad_id = ? AND w.plaza)sql";
+constexpr std::string_view if_they_fit = R"sql(AND (? IS NULL OR w.id = ?)
       AND (? IS NULL OR w.fecha_alta >= ?)
     ORDER BY w.id DESC LIMIT ?) newest
   ORDER BY id)sql";
+constexpr auto filtered_webhooks_of_entity = joined<newest_of_entity, slot_in_range, if_they_fit>;
 constexpr std::string_view webhook_by_id = R"sql(
   SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
@@ -76,11 +80,13 @@ constexpr std::string_view webhook_just_inserted = R"sql(
   FROM webhooks WHERE id = LAST_INSERT_ID())sql";
 
 /// And which URLs its operator has disabled, in the same round trip.
-constexpr std::string_view taken_slots = R"sql(
+constexpr std::string_view slots_of_entity = R"sql(
   SELECT plaza, NULL AS url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
-  WHERE entidad_id = ? AND plaza BETWEEN 1 AND 5
+  WHERE entidad_id = ? AND plaza)sql";
+constexpr std::string_view and_disabled_urls = R"sql(
   UNION ALL
   SELECT NULL, url FROM urls_desactivadas WHERE entidad_id = ?)sql";
+constexpr auto taken_slots = joined<slots_of_entity, slot_in_range, and_disabled_urls>;
 constexpr std::string_view insert_webhook = R"sql(
   INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?))sql";
 constexpr std::string_view set_secret = R"sql(
@@ -113,12 +119,12 @@ constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
 struct Room {
-  std::optional<int> slot;                 // the lowest of the five that is free
+  std::optional<int> slot;                 // the lowest that is free
   std::vector<std::string> disabled_urls;  // of the entity, by the operator
 };
 Room find_room(Session& session, EntityId entity) {
   Room room;
-  std::array<bool, 5> taken{};
+  std::array<bool, webhook::max_webhooks_per_entity> taken{};
   for (const auto& row : session.query(taken_slots, entity, entity)) {
     if (const auto slot = row.optional_integer("plaza"))
       taken.at(static_cast<std::size_t>(*slot - 1)) = true;
@@ -177,7 +183,7 @@ auto register_in_transaction(Session& session, F&& work) {
       if (registered.retry_after_s) throw TooManyRegistrations(*registered.retry_after_s);
       return registered;
     } catch (const DuplicateKey&) {
-      // Another request took the slot meanwhile. It ends: with five of them taken there is none to try for.
+      // Another request took the slot meanwhile. It ends: with all of them taken there is none to try for.
     }
   }
 }

@@ -1,0 +1,8 @@
+// Limits that web/docs/limites.md promises, for all who rely on them.
+#pragma once
+
+namespace webhook {
+
+inline constexpr unsigned max_webhooks_per_entity = 5;
+
+}  // namespace webhook
