@@ -64,7 +64,9 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       slots_(limits_),
       maintenance_(settings, log, metrics),
       scanner_(settings.delivery, static_cast<std::int64_t>(std::random_device{}() % 1000)),
-      intake_(settings.delivery, log, metrics),
+      claimer_(session_, scanner_, slots_, settings.delivery.lease, log),
+      early_claimer_(session_, scanner_, slots_, settings.delivery, log),
+      fan_out_(session_, scanner_, slots_, settings.delivery, log, metrics),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_, settings.database.hosts),
       outages_(settings.delivery, log, metrics, sender_),
@@ -150,18 +152,21 @@ bool Loop::diagnose(bool may_begin) {
 /// every slot that comes free.
 bool Loop::take_in() {
   fan_out_first_ = !fan_out_first_;
-  bool busy = fan_out_first_ ? take_in("fan-out", &Intake::fan_out) : take_in("claim", &Intake::claim);
-  busy = (fan_out_first_ ? take_in("claim", &Intake::claim) : take_in("fan-out", &Intake::fan_out)) || busy;
-  busy = take_in("early claim", &Intake::claim_early) || busy;
-  busy = take_in("fan-out past locks", &Intake::fan_out_locked) || busy;
-  return take_in("fan-out ahead", &Intake::fan_out_ahead) || busy;
+  const auto fan_out = [&] { return take_in("fan-out", [&](auto& into) { fan_out_.run(into); }); };
+  const auto claim = [&] { return take_in("claim", [&](auto& into) { claimer_.claim(into); }); };
+  bool busy = fan_out_first_ ? fan_out() : claim();
+  busy = (fan_out_first_ ? claim() : fan_out()) || busy;
+  busy = take_in("early claim", [&](auto& into) { early_claimer_.claim(into); }) || busy;
+  busy = take_in("fan-out past locks", [&](auto& into) { fan_out_.run_locked(into); }) || busy;
+  return take_in("fan-out ahead", [&](auto& into) { fan_out_.run_ahead(into); }) || busy;
 }
 
-bool Loop::take_in(std::string_view name, Source source) {
+template <class Source>
+bool Loop::take_in(std::string_view name, Source&& source) {
   return task(name, [&] {
     LeasedBatch leased_batch(slots_);
     try {
-      (intake_.*source)(session_, scanner_, slots_, leased_batch);
+      source(leased_batch);
     } catch (...) {
       send(std::move(leased_batch));  // what was leased before the error
       throw;
@@ -215,7 +220,7 @@ void Loop::report_back() {
 
 Milliseconds Loop::until_next_look() const {
   auto next = scanner_.next_look();
-  if (const auto locked = intake_.next_locked()) next = std::min(next, *locked);
+  if (const auto locked = fan_out_.next_locked()) next = std::min(next, *locked);
   const auto wait = std::chrono::ceil<Milliseconds>(next - platform::monotonic_now());
   return std::clamp(wait, Milliseconds{1},
                     std::min(QueueScanner::longest_interval(settings_.poll_interval), watchdog_.interval()));

@@ -12,8 +12,10 @@
 
 #include "dispatcher/http/attempt.hpp"
 #include "dispatcher/http/sender.hpp"
+#include "dispatcher/intake/claimer.hpp"
 #include "dispatcher/intake/diagnoses.hpp"
-#include "dispatcher/intake/intake.hpp"
+#include "dispatcher/intake/early_claimer.hpp"
+#include "dispatcher/intake/fan_out.hpp"
 #include "dispatcher/intake/queue_scanner.hpp"
 #include "dispatcher/maintenance/maintenance.hpp"
 #include "dispatcher/observation/metrics.hpp"
@@ -58,8 +60,8 @@ class Loop {
   void limit_slots();
   bool diagnose(bool may_begin);
   bool take_in();
-  using Source = void (Intake::*)(store::Session&, QueueScanner&, FairSlots&, LeasedBatch&);
-  bool take_in(std::string_view name, Source source);
+  template <class Source>
+  bool take_in(std::string_view name, Source&& source);  // `name`: a literal
   void send(LeasedBatch leased_batch);
   void report_away(const std::exception& error);
   void report_back();
@@ -77,7 +79,9 @@ class Loop {
   FairSlots slots_;
   Maintenance maintenance_;
   QueueScanner scanner_;
-  Intake intake_;
+  Claimer claimer_;
+  EarlyClaimer early_claimer_;
+  FanOut fan_out_;
   ResultWriter writer_;
   platform::Mailbox<Attempt> attempts_;
   Sender sender_;

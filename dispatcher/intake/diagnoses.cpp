@@ -8,7 +8,7 @@
 #include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/request.hpp"
 #include "dispatcher/http/sender.hpp"
-#include "dispatcher/intake/fan_out.hpp"
+#include "dispatcher/intake/fan_out_plan.hpp"
 #include "dispatcher/schedule/waits.hpp"
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/session/errors.hpp"

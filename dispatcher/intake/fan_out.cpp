@@ -1,154 +1,121 @@
 #include "dispatcher/intake/fan_out.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include "lib/webhook/event_data.hpp"
-#include "lib/webhook/target_url.hpp"
+#include "lib/store/session/isolate.hpp"
+#include "lib/webhook/limits.hpp"
 
 namespace dispatcher {
 
 namespace {
 
-const store::Recipient* find_recipient(const std::map<delivery::EntityId, store::Recipient>& recipients,
-                                       delivery::EntityId entity) {
-  const auto found = recipients.find(entity);
-  return found == recipients.end() ? nullptr : &found->second;
-}
+using platform::monotonic_now;
+using namespace std::chrono_literals;
 
-std::optional<std::string> reason_to_reject(const JudgedNotification& notification,
-                                            const store::Recipient* recipient) {
-  const std::string entity = "entidad_id: la entidad " + std::to_string(notification.entity);
-  if (recipient == nullptr) return entity + " no existe";
-  if (!recipient->active) return entity + " está desactivada";
-  return notification.wrong;
-}
-
-/// The table's CHECKs are judged again: a writer may have switched them off.
-std::optional<std::string> what_is_wrong(const store::PendingNotification& notification) {
-  if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
-  if (*notification.occurred < platform::UtcTime{}) return "ocurrida_en: es anterior a 1970";
-  if (!notification.event) return "evento: no es uno de los 11 eventos";
-  if (!notification.valid_key) return "clave: debe tener de 1 a 64 caracteres";
-  static_assert(store::longest_data == 65536);
-  if (!notification.data) return "datos: tiene más de 65536 bytes";
-  return webhook::check_event_data(*notification.event, *notification.data);
-}
-
-/// Those of which something is pending, so that what follows is, too; whether one that holds nothing waits
-/// for what others hold, at its host or of all the slots.
-struct Waiting {
-  std::set<delivery::WebhookId> webhooks;
-  bool for_others = false;
-};
-
-/// Takes the slot of a delivery that is created leased.
-delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
-                                  Waiting& waiting, Grants& slots) {
-  const auto webhook = subscriber.target.webhook;
-  if (!subscriber.active) return delivery::DeliveryState::held;
-  const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting.webhooks.contains(webhook);
-  if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.probing)))
-    return delivery::DeliveryState::leased;
-  waiting.webhooks.insert(webhook);
-  waiting.for_others = waiting.for_others || (in_turn && !slots.holds_any(webhook));
-  return delivery::DeliveryState::pending;
-}
-
-std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notification,
-                                              const store::Recipient& recipient, Waiting& waiting,
-                                              Grants& slots) {
-  std::vector<store::NewDelivery> result;
-  for (const auto& subscriber : recipient.webhooks) {
-    if (!subscriber.events.contains(*notification.event)) continue;
-    result.push_back({notification.id, subscriber.target.webhook, *notification.event,
-                      state_for(subscriber, notification.entity, waiting, slots)});
-  }
-  return result;
-}
-
-/// Some would have to wait, and none can be sent.
-bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
-  const auto count = [&](delivery::DeliveryState state) {
-    return std::ranges::count(deliveries, state, &store::NewDelivery::state);
-  };
-  return count(delivery::DeliveryState::pending) > 0 && count(delivery::DeliveryState::leased) == 0;
-}
+constexpr unsigned rows_per_batch = 256;
+constexpr unsigned entities_per_batch = 64;  // of those that take turns: each costs a seek
+constexpr unsigned rows_per_turn = 4;        // at least, if it has them
+constexpr unsigned entities_ahead = 16;
+constexpr unsigned rows_ahead = 16;           // of each
+constexpr unsigned entities_with_large = 16;  // one row each: as many as make a batch of bytes_per_batch
+constexpr unsigned rows_of_suspect = 8;       // of one entity: each may cost two transactions
+constexpr unsigned rows_past_locks = 64;
 
 }  // namespace
 
-Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing) {
-  return {target.webhook, entity, webhook::host_and_port(target.url), probing};
-}
+FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
+               const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics)
+    : session_(session),
+      scanner_(scanner),
+      slots_(slots),
+      most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
+      reader_(session, locked_, log),
+      writer_(session, scanner, slots, locked_, settings.lease, log, metrics) {}
 
-std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
-                                                  std::uint64_t most_bytes) {
-  std::set<delivery::EntityId> stopped;
-  std::uint64_t bytes = 0;
-  const auto has_room = [&](const store::PendingNotification& notification) {
-    if (stopped.contains(notification.entity)) return false;
-    if (notification.data || notification.bytes > store::longest_data) return true;
-    if (bytes > 0 && bytes + notification.bytes > most_bytes) {
-      stopped.insert(notification.entity);
-      return false;
-    }
-    bytes += notification.bytes;
-    return true;
-  };
-  std::vector<store::PendingNotification> kept;
-  std::vector<store::PendingNotification> cut;
-  for (auto& notification : notifications)
-    (has_room(notification) ? kept : cut).push_back(std::move(notification));
-  notifications = std::move(kept);
-  return cut;
-}
-
-JudgedNotification judge(store::PendingNotification notification) {
-  auto wrong = what_is_wrong(notification);
-  return {notification.id,
-          notification.entity,
-          notification.event,
-          notification.occurred,
-          std::move(notification.data).value_or(""),
-          std::move(wrong)};
-}
-
-FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
-                        const std::set<delivery::NotificationId>& held,
-                        const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
-                        Ahead ahead) {
-  FanOutPlan plan;
-  Waiting waiting;
-  auto& fan_out = plan.fan_out;
-  for (const auto& notification : notifications) {
-    const auto entity = notification.entity;
-    if (!held.contains(notification.id) || plan.busy.contains(entity)) continue;
-    const auto* recipient = find_recipient(recipients, entity);
-    if (recipient != nullptr && recipient->locked) {
-      plan.locked.insert(entity);
-      continue;
-    }
-    if (auto reason = reason_to_reject(notification, recipient)) {
-      fan_out.rejected.push_back({notification.id, std::move(*reason)});
-      continue;
-    }
-    const bool full = slots.full();
-    waiting.for_others = false;
-    const auto deliveries = deliveries_of(notification, *recipient, waiting, slots);
-    // Who waits for its own deliveries is left until one of them has ended. Who waits for others' is not: it
-    // may have none that could end.
-    if (ahead == Ahead::no && would_only_wait(deliveries) && (full || !waiting.for_others)) {
-      plan.full = full;
-      if (full) break;
-      plan.busy.insert(entity);
-      continue;
-    }
-    fan_out.processed.push_back(notification.id);
-    fan_out.deliveries.insert(fan_out.deliveries.end(), deliveries.begin(), deliveries.end());
+void FanOut::run(LeasedBatch& into) {
+  const unsigned rows = std::min(slots_.free(), rows_per_batch);
+  if (rows == 0) return;
+  auto& entities = scanner_.entities();
+  const auto now = monotonic_now();
+  const auto in_turns = static_cast<unsigned>(entities.count(Pick::ready, now));
+  const bool nothing_else = in_turns == 0 && entities.line(1).empty();
+  if (entities.count(Pick::large, now) > 0 && (nothing_else || large_pacer_.due(now))) {
+    auto requests = entities.next(Pick::large, std::min(rows, entities_with_large), 1, now);
+    run(reader_.read({}, Pick::large, std::move(requests)), Ahead::no, into);
+    return large_pacer_.ran(now, monotonic_now(), 0ms, 1s);
   }
-  return plan;
+  first_ = first_ == First::turns ? First::line : First::turns;
+  const auto line = entities.line(in_turns == 0 ? rows : (rows + (first_ == First::turns ? 0 : 1)) / 2);
+  const unsigned rest = rows - static_cast<unsigned>(line.size());
+  std::vector<store::TakeRequest> requests;
+  if (rest > 0 && in_turns > 0) {
+    const auto most = std::min(in_turns, std::clamp(rest / rows_per_turn, 1U, entities_per_batch));
+    const auto each = std::clamp(rest / most, 1U, most_of_entity_);
+    requests = entities.next(Pick::ready, most, each, now);
+  }
+  if (line.empty() && requests.empty()) return;
+  run(reader_.read(line, Pick::ready, std::move(requests), first_), Ahead::no, into);
+}
+
+void FanOut::run(FanOutBatch batch, Ahead ahead, LeasedBatch& into) {
+  writer_.write(batch, ahead, into);
+  batch.note(scanner_.entities());
+}
+
+void FanOut::run_ahead(LeasedBatch& into) {
+  // One batch at a time: a second one would not know of the slots that the first one takes. The suspects
+  // first: their share is spent rarely, and busy ones there are always.
+  if (!run_ahead(suspect_pacer_, Pick::suspect, 1, rows_of_suspect, into))
+    run_ahead(busy_pacer_, Pick::busy, entities_ahead, rows_ahead, into);
+}
+
+/// False: it is not their turn, or there are none.
+bool FanOut::run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows, LeasedBatch& into) {
+  const auto start = monotonic_now();
+  if (!pacer.due(start)) return false;
+  auto requests = scanner_.entities().next(pick, entities, rows, start);
+  if (requests.empty()) return false;
+  run(reader_.read({}, pick, std::move(requests)), Ahead::yes, into);
+  pacer.ran(start, monotonic_now(), 0ms, 1s);
+  return true;
+}
+
+void FanOut::run_locked(LeasedBatch& into) {
+  mark_fanned_out();
+  const auto locked = locked_.take_locked(monotonic_now(), rows_past_locks);
+  // One batch at a time: a second one would not know of the slots that the first one takes.
+  if (locked.empty()) return retry_locked(into);
+  auto batch = reader_.read(locked, Pick::ready, {});
+  std::erase_if(batch.judged, [&](const auto& one) { return scanner_.entities().suspected(one.entity); });
+  writer_.write_past_locks(batch.judged, into);
+}
+
+/// As those in turn, but that they tell nothing of the others of their entities.
+void FanOut::retry_locked(LeasedBatch& into) {
+  const auto retries = locked_.take_retries(monotonic_now(), rows_past_locks);
+  if (retries.empty()) return;
+  auto batch = reader_.read(retries, Pick::ready, {});
+  try {
+    writer_.write(batch, Ahead::yes, into);
+  } catch (...) {
+    locked_.end_retries();
+    throw;
+  }
+  locked_.end_retries();
+  for (const auto entity : batch.put_off) scanner_.entities().suspect(entity);
+}
+
+void FanOut::mark_fanned_out() {
+  const auto now = monotonic_now();
+  const auto ids = locked_.take_unfinished(now, rows_per_batch);
+  if (ids.empty()) return;
+  store::isolate(
+      ids,
+      [&](const std::vector<delivery::NotificationId>& part) {
+        for (const auto id : store::finish_fan_out_past_locks(session_, part)) locked_.fanned_out(id, now);
+      },
+      [](auto, const auto&) {});  // the list goes on saying that it is done
 }
 
 }  // namespace dispatcher

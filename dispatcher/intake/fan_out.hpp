@@ -1,60 +1,63 @@
-// Which deliveries a notification becomes. Pure: what was read goes in, what is to be written comes out.
+// Turns notifications into deliveries: which, when, and of whose turn.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
-#include "dispatcher/schedule/fair_slots.hpp"
-#include "lib/store/notifications/fan_out.hpp"
+#include "dispatcher/intake/fan_out_batch.hpp"
+#include "dispatcher/intake/fan_out_writer.hpp"
+#include "dispatcher/intake/leased_batch.hpp"
+#include "dispatcher/intake/pacer.hpp"
+#include "dispatcher/intake/queue_scanner.hpp"
+#include "lib/platform/config.hpp"
 
 namespace dispatcher {
 
-/// Of the larger data of a batch; a single one may have more.
-inline constexpr std::uint64_t bytes_per_batch = std::uint64_t{1024} * 1024;
+class FanOut {
+ public:
+  /// `session`, `scanner`, `slots` and `metrics` outlive it.
+  FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
+         const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
+  FanOut(const FanOut&) = delete;
+  FanOut& operator=(const FanOut&) = delete;
 
-/// Takes out, and returns, those whose data would make the batch too large, and those that follow them of
-/// their entities. What has come with its row is small, and what is too long is never fetched: neither
-/// counts.
-std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
-                                                  std::uint64_t most_bytes = bytes_per_batch);
+  // Each appends to `into`, also when it throws: what has been leased is to be sent. They throw what concerns
+  // the session or the server; a notification that the database refuses waits alone.
 
-/// A notification whose own content has been checked.
-struct JudgedNotification {
-  delivery::NotificationId id;
-  delivery::EntityId entity;
-  std::optional<webhook::Event> event;  // these two are there, unless it is to be rejected
-  std::optional<platform::UtcTime> occurred;
-  std::string data;
-  std::optional<std::string> wrong;  // why it is to be rejected: Spanish, names the field
+  /// In the order of arrival, and entities with many in turn: what can be sent at once, as far as the slots
+  /// go.
+  void run(LeasedBatch& into);
+
+  /// Those, too, that will have to wait, within a share of the time: fan-out never waits for capacity to
+  /// send, and never takes it from what can be sent. So too, one by one, the entities of which the database
+  /// refuses something.
+  void run_ahead(LeasedBatch& into);
+
+  /// Those whose rows another session keeps locked, and marks them once it does not: what any writer can do
+  /// to its table keeps no notification waiting.
+  void run_locked(LeasedBatch& into);
+  /// When `run_locked` has something to do.
+  std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
+
+ private:
+  using Pick = ReadyEntities::Pick;
+  void run(FanOutBatch batch, Ahead ahead, LeasedBatch& into);
+  bool run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows, LeasedBatch& into);
+  void retry_locked(LeasedBatch& into);
+  void mark_fanned_out();
+
+  store::Session& session_;
+  QueueScanner& scanner_;
+  FairSlots& slots_;
+  unsigned most_of_entity_;  // in flight at once
+  platform::Log log_;
+  Pacer busy_pacer_{10};
+  Pacer suspect_pacer_{10};
+  Pacer large_pacer_{25};  // while there are others
+  First first_ = First::line;
+  LockedNotifications locked_;
+  FanOutReader reader_;
+  FanOutWriter writer_;
 };
-/// As read_data leaves it: data that were not fetched are too long.
-JudgedNotification judge(store::PendingNotification notification);
-
-enum class Ahead {
-  no,  // a notification of which nothing could be sent now is left as it is, and those after it of its entity
-  yes,  // all are fanned out
-};
-
-struct FanOutPlan {
-  store::FanOut fan_out;
-  std::set<delivery::EntityId> busy;    // left for want of slots of their own webhooks
-  std::set<delivery::EntityId> locked;  // left because somebody holds a row of their webhooks
-  bool full = false;                    // the rest was left: no slot is free at all
-};
-
-/// Where requests to a webhook go, and whose slots they take.
-Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
-
-/// Gives each notification of `held` one delivery per subscribed webhook: created leased where `slots` grant
-/// it and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise. What
-/// cannot be delivered is rejected with a Spanish reason that names the field.
-FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
-                        const std::set<delivery::NotificationId>& held,
-                        const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
-                        Ahead ahead);
 
 }  // namespace dispatcher

@@ -228,22 +228,25 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;
-  store::isolate<store::DatabaseError>(
+  const auto concerns_one = [](const store::DatabaseError& error) {
+    return dynamic_cast<const store::Unavailable*>(&error) == nullptr &&
+           dynamic_cast<const store::Conflict*>(&error) == nullptr;
+  };
+  store::isolate(
       batch,
       [&](const Batch& part) {
         heartbeat_.beat();
         if (all_refused) return;
         try {
           any = settle(part, store::record_results(session, part, policy())) || any;
-        } catch (const store::Unavailable&) {
-          throw;
         } catch (const store::Conflict&) {  // it stays for the next batch
         }
       },
       [&](const delivery::DeliveryResult& delivery_result, const store::DatabaseError&) {
         any = refuse(delivery_result) || any;
         all_refused = refused_;
-      });
+      },
+      concerns_one);
   return any;
 }
 

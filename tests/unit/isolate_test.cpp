@@ -21,7 +21,7 @@ struct Database {
   void offer(const std::vector<int>& batch) {
     store::isolate(
         batch, [this](const std::vector<int>& part) { take(part); },
-        [this](int item, const store::Refused&) { blamed.push_back(item); });
+        [this](int item, const store::DatabaseError&) { blamed.push_back(item); });
   }
   void take(const std::vector<int>& part) {
     ++transactions;
@@ -68,14 +68,14 @@ BOOST_AUTO_TEST_CASE(all_that_are_refused_are_found) {
 namespace {
 
 /// The batches tried before `Thrown` ended it.
-template <class Error, class Thrown>
+template <class Thrown>
 int calls_until_thrown() {
   int calls = 0;
   const auto work = [&](const std::vector<int>&) {
     ++calls;
     throw Thrown(1, "");
   };
-  BOOST_CHECK_THROW(store::isolate<Error>(numbers(8), work, [](int, const Error&) {}), Thrown);
+  BOOST_CHECK_THROW(store::isolate(numbers(8), work, [](int, const store::DatabaseError&) {}), Thrown);
   return calls;
 }
 
@@ -88,15 +88,31 @@ BOOST_AUTO_TEST_CASE(what_was_taken_before_the_server_went_away_stays_taken) {
     if (part.front() > 2) throw store::Unavailable(2006, "gone");
     taken.insert(taken.end(), part.begin(), part.end());
   };
-  BOOST_CHECK_THROW(store::isolate(numbers(4), work, [](int, const store::Refused&) {}), store::Unavailable);
+  BOOST_CHECK_THROW(store::isolate(numbers(4), work, [](int, const store::DatabaseError&) {}),
+                    store::Unavailable);
   BOOST_TEST(taken == numbers(2), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_concerns_the_session_or_the_server_ends_it) {
-  BOOST_TEST((calls_until_thrown<store::Refused, store::DatabaseError>() == 1));
-  BOOST_TEST((calls_until_thrown<store::Refused, store::Conflict>() == 1));
-  BOOST_TEST((calls_until_thrown<store::DatabaseError, store::Unavailable>() == 1));
-  BOOST_TEST((calls_until_thrown<store::DatabaseError, store::LockTimeout>() == 1));
+  BOOST_TEST(calls_until_thrown<store::DatabaseError>() == 1);
+  BOOST_TEST(calls_until_thrown<store::Unavailable>() == 1);
+  BOOST_TEST(calls_until_thrown<store::Conflict>() == 1);
+  BOOST_TEST(calls_until_thrown<store::LockTimeout>() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(who_calls_says_which_errors_concern_one) {
+  std::vector<int> blamed;
+  const auto work = [](const std::vector<int>& part) {
+    if (std::ranges::find(part, 3) != part.end()) throw store::LockTimeout(1205, "");
+    if (std::ranges::find(part, 6) != part.end()) throw store::Conflict(1213, "");
+  };
+  const auto blame = [&](int item, const store::DatabaseError& error) {
+    BOOST_TEST(error.code == 1205);
+    blamed.push_back(item);
+  };
+  store::isolate(numbers(5), work, blame, store::is_lock_timeout);
+  BOOST_TEST(blamed == std::vector{3}, boost::test_tools::per_element());
+  BOOST_CHECK_THROW(store::isolate(numbers(8), work, blame, store::is_lock_timeout), store::Conflict);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include "lib/store/session/microseconds.hpp"
 
 namespace store {
 
@@ -44,8 +45,6 @@ constexpr std::string_view answering_webhooks = R"sql(
   WHERE i.direccion IS NOT NULL)sql";
 
 constexpr int no_right_to_table = 1142;
-
-std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
 }  // namespace
 

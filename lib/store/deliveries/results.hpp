@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/delivery/result.hpp"
+#include "lib/store/deliveries/executions.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 
@@ -25,12 +26,6 @@ struct RecordSummary {
   std::set<DeliveryId> held_again{};     // retenida, as they were before they were released for a try
   std::set<ResultKey> former_url{};      // due at once: they went to a URL that their webhook no longer has
   std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
-};
-
-/// What the failures of a webhook lead to; 0: never.
-struct FailurePolicy {
-  platform::Milliseconds disable_after{};
-  platform::Milliseconds probe_interval{};
 };
 
 /// Records what nobody holds a row of; in one transaction, or in a few where somebody does. Waits for nobody,

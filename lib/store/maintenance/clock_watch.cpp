@@ -6,6 +6,7 @@
 
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 
 namespace store {
 
@@ -79,8 +80,6 @@ constexpr std::string_view shorten_waits_at_random = R"sql(
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   SET e.proximo_intento = UTC_TIMESTAMP(3) + INTERVAL FLOOR(RAND() * j.bound) MICROSECOND,
     e.no_antes = LEAST(e.no_antes, UTC_TIMESTAMP(3) + INTERVAL j.bound MICROSECOND))sql";
-
-std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
 template <class... Values>
 void note_unless_held(Session& session, std::string_view note, const Values&... values) {

@@ -1,6 +1,7 @@
 #include "lib/store/schema/migration_guard.hpp"
 
 #include "lib/crypto/crypto.hpp"
+#include "lib/store/session/microseconds.hpp"
 
 namespace store {
 
@@ -17,8 +18,6 @@ constexpr std::string_view guard_is_held = "SELECT 1 FROM migracion_guardia WHER
 
 constexpr std::string_view release_guard =
     "UPDATE migracion_guardia SET duena = NULL, hasta = NULL WHERE duena = ?";
-
-std::int64_t microseconds(platform::Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
 }  // namespace
 

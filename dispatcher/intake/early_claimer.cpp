@@ -1,13 +1,12 @@
-// Claims ahead of the schedule: of webhooks that have answered again, and probes of those that fail.
+#include "dispatcher/intake/early_claimer.hpp"
+
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <map>
 #include <utility>
 
-#include "dispatcher/intake/intake.hpp"
+#include "dispatcher/intake/paused_rest.hpp"
 #include "dispatcher/schedule/waits.hpp"
-#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -78,20 +77,19 @@ Destination destination_of(const store::ReceivingWebhook& webhook) {
 
 }  // namespace
 
-void Intake::claim_early(store::Session& session, QueueScanner& scanner, FairSlots& slots,
-                         LeasedBatch& into) {
-  if (slots.full()) return;
+void EarlyClaimer::claim(LeasedBatch& into) {
+  if (slots_.full()) return;
   into.leased_at = monotonic_now();
-  claim_recovering(session, scanner, into);
-  claim_probes(session, scanner, into);
+  claim_recovering(into);
+  claim_probes(into);
 }
 
-void Intake::claim_recovering(store::Session& session, QueueScanner& scanner, LeasedBatch& into) {
-  auto& early = scanner.early();
+void EarlyClaimer::claim_recovering(LeasedBatch& into) {
+  auto& early = scanner_.early();
   auto webhooks = early.next(webhooks_at_once, monotonic_now());
   if (webhooks.empty()) return;
   const Asked asked(early, webhooks);
-  const auto receiving = keep_receiving(session, scanner, webhooks);
+  const auto receiving = keep_receiving(session_, scanner_, webhooks);
   std::map<delivery::WebhookId, store::EarlyWebhook> requested;
   std::vector<store::EarlyRequest> requests;
   for (const auto& webhook : webhooks) {
@@ -105,7 +103,7 @@ void Intake::claim_recovering(store::Session& session, QueueScanner& scanner, Le
     requests.push_back({webhook.id, granted, early.after(webhook.id)});
     requested.emplace(webhook.id, webhook);
   }
-  auto claimed = store::claim_early(session, requests, new_lease());
+  auto claimed = store::claim_early(session_, requests, leases_.next());
   std::map<delivery::WebhookId, unsigned> leased;
   for (const auto& delivery : claimed.leased.deliveries) ++leased[delivery.webhook];
   std::vector<store::EarlyChange> done;
@@ -113,26 +111,26 @@ void Intake::claim_recovering(store::Session& session, QueueScanner& scanner, Le
     if (early.reached(reach, leased[reach.webhook], monotonic_now()))
       done.push_back({requested.at(reach.webhook), std::nullopt});
   }
-  take(std::move(claimed.leased), into);
-  store::change_early(session, done);
+  into.add(std::move(claimed.leased), log_);
+  store::change_early(session_, done);
 }
 
-void Intake::claim_probes(store::Session& session, QueueScanner& scanner, LeasedBatch& into) {
-  auto& early = scanner.early();
-  if (settings_.probe_interval.count() == 0) return;
+void EarlyClaimer::claim_probes(LeasedBatch& into) {
+  auto& early = scanner_.early();
+  if (probe_interval_.count() == 0) return;
   auto webhooks = early.next_probes(webhooks_at_once, monotonic_now());
   if (webhooks.empty()) return;
   const Asked asked(early, webhooks);
-  const auto receiving = keep_receiving(session, scanner, webhooks);
+  const auto receiving = keep_receiving(session_, scanner_, webhooks);
   std::erase_if(webhooks, [&](const store::EarlyWebhook& webhook) {
     if (into.grants.take_new(destination_of(receiving.at(webhook.id)))) return false;
     early.postpone(webhook.id, monotonic_now() + no_slot_wait);
     return true;
   });
-  auto claimed = store::claim_probes(session, webhooks, settings_.probe_interval, new_lease());
+  auto claimed = store::claim_probes(session_, webhooks, probe_interval_, leases_.next());
   for (const auto& webhook : webhooks) early.forget(webhook.id);
   for (const auto& delivery : claimed.deliveries) early.probing(delivery.webhook);
-  take(std::move(claimed), into);
+  into.add(std::move(claimed), log_);
 }
 
 }  // namespace dispatcher

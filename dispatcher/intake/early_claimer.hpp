@@ -1,0 +1,41 @@
+// Claims ahead of the schedule: of webhooks that have answered again, and probes of those that fail
+// (docs/delivery.md).
+#pragma once
+
+#include "dispatcher/intake/leased_batch.hpp"
+#include "dispatcher/intake/queue_scanner.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/session/session.hpp"
+
+namespace dispatcher {
+
+class EarlyClaimer {
+ public:
+  /// `session`, `scanner` and `slots` outlive it.
+  EarlyClaimer(store::Session& session, QueueScanner& scanner, FairSlots& slots,
+               const platform::DeliverySettings& settings, const platform::Log& log)
+      : session_(session),
+        scanner_(scanner),
+        slots_(slots),
+        probe_interval_(settings.probe_interval),
+        log_(log),
+        leases_(settings.lease) {}
+
+  /// As far as the slots go. Appends to `into`, also when it throws: what has been leased is to be sent.
+  void claim(LeasedBatch& into);
+
+ private:
+  void claim_recovering(LeasedBatch& into);
+  void claim_probes(LeasedBatch& into);
+
+  store::Session& session_;
+  QueueScanner& scanner_;
+  FairSlots& slots_;
+  platform::Milliseconds probe_interval_;  // 0: no probes
+  platform::Log log_;
+  LeaseSource leases_;
+};
+
+}  // namespace dispatcher

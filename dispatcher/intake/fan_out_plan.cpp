@@ -1,0 +1,150 @@
+#include "dispatcher/intake/fan_out_plan.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lib/webhook/event_data.hpp"
+#include "lib/webhook/target_url.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+const store::Recipient* find_recipient(const std::map<delivery::EntityId, store::Recipient>& recipients,
+                                       delivery::EntityId entity) {
+  const auto found = recipients.find(entity);
+  return found == recipients.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> reason_to_reject(const JudgedNotification& notification,
+                                            const store::Recipient* recipient) {
+  const std::string entity = "entidad_id: la entidad " + std::to_string(notification.entity);
+  if (recipient == nullptr) return entity + " no existe";
+  if (!recipient->active) return entity + " está desactivada";
+  return notification.wrong;
+}
+
+/// The table's CHECKs are judged again: a writer may have switched them off.
+std::optional<std::string> what_is_wrong(const store::PendingNotification& notification) {
+  if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
+  if (*notification.occurred < platform::UtcTime{}) return "ocurrida_en: es anterior a 1970";
+  if (!notification.event) return "evento: no es uno de los 11 eventos";
+  if (!notification.valid_key) return "clave: debe tener de 1 a 64 caracteres";
+  static_assert(store::longest_data == 65536);
+  if (!notification.data) return "datos: tiene más de 65536 bytes";
+  return webhook::check_event_data(*notification.event, *notification.data);
+}
+
+/// Those of which something is pending, so that what follows is, too; whether one that holds nothing waits
+/// for what others hold, at its host or of all the slots.
+struct Waiting {
+  std::set<delivery::WebhookId> webhooks;
+  bool for_others = false;
+};
+
+/// Takes the slot of a delivery that is created leased.
+delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
+                                  Waiting& waiting, Grants& slots) {
+  const auto webhook = subscriber.target.webhook;
+  if (!subscriber.active) return delivery::DeliveryState::held;
+  const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting.webhooks.contains(webhook);
+  if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.probing)))
+    return delivery::DeliveryState::leased;
+  waiting.webhooks.insert(webhook);
+  waiting.for_others = waiting.for_others || (in_turn && !slots.holds_any(webhook));
+  return delivery::DeliveryState::pending;
+}
+
+std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notification,
+                                              const store::Recipient& recipient, Waiting& waiting,
+                                              Grants& slots) {
+  std::vector<store::NewDelivery> result;
+  for (const auto& subscriber : recipient.webhooks) {
+    if (!subscriber.events.contains(*notification.event)) continue;
+    result.push_back({notification.id, subscriber.target.webhook, *notification.event,
+                      state_for(subscriber, notification.entity, waiting, slots)});
+  }
+  return result;
+}
+
+/// Some would have to wait, and none can be sent.
+bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
+  const auto count = [&](delivery::DeliveryState state) {
+    return std::ranges::count(deliveries, state, &store::NewDelivery::state);
+  };
+  return count(delivery::DeliveryState::pending) > 0 && count(delivery::DeliveryState::leased) == 0;
+}
+
+}  // namespace
+
+std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
+                                                  std::uint64_t most_bytes) {
+  std::set<delivery::EntityId> stopped;
+  std::uint64_t bytes = 0;
+  const auto has_room = [&](const store::PendingNotification& notification) {
+    if (stopped.contains(notification.entity)) return false;
+    if (notification.data || notification.bytes > store::longest_data) return true;
+    if (bytes > 0 && bytes + notification.bytes > most_bytes) {
+      stopped.insert(notification.entity);
+      return false;
+    }
+    bytes += notification.bytes;
+    return true;
+  };
+  std::vector<store::PendingNotification> kept;
+  std::vector<store::PendingNotification> cut;
+  for (auto& notification : notifications)
+    (has_room(notification) ? kept : cut).push_back(std::move(notification));
+  notifications = std::move(kept);
+  return cut;
+}
+
+JudgedNotification judge(store::PendingNotification notification) {
+  auto wrong = what_is_wrong(notification);
+  return {notification.id,
+          notification.entity,
+          notification.event,
+          notification.occurred,
+          std::move(notification.data).value_or(""),
+          std::move(wrong)};
+}
+
+FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
+                        const std::set<delivery::NotificationId>& held,
+                        const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
+                        Ahead ahead) {
+  FanOutPlan plan;
+  Waiting waiting;
+  auto& fan_out = plan.fan_out;
+  for (const auto& notification : notifications) {
+    const auto entity = notification.entity;
+    if (!held.contains(notification.id) || plan.busy.contains(entity)) continue;
+    const auto* recipient = find_recipient(recipients, entity);
+    if (recipient != nullptr && recipient->locked) {
+      plan.locked.insert(entity);
+      continue;
+    }
+    if (auto reason = reason_to_reject(notification, recipient)) {
+      fan_out.rejected.push_back({notification.id, std::move(*reason)});
+      continue;
+    }
+    const bool full = slots.full();
+    waiting.for_others = false;
+    const auto deliveries = deliveries_of(notification, *recipient, waiting, slots);
+    // Who waits for its own deliveries is left until one of them has ended. Who waits for others' is not: it
+    // may have none that could end.
+    if (ahead == Ahead::no && would_only_wait(deliveries) && (full || !waiting.for_others)) {
+      plan.full = full;
+      if (full) break;
+      plan.busy.insert(entity);
+      continue;
+    }
+    fan_out.processed.push_back(notification.id);
+    fan_out.deliveries.insert(fan_out.deliveries.end(), deliveries.begin(), deliveries.end());
+  }
+  return plan;
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,22 @@
+// Rows that only a newer version of the dispatcher knows how to send: left to it, and told of once a minute.
+#pragma once
+
+#include <string_view>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/log.hpp"
+
+namespace dispatcher {
+
+class NewerRows {
+ public:
+  explicit NewerRows(const platform::Log& log) : log_(log) {}
+  /// `count` of them, found again at every look.
+  void left(std::string_view what, std::size_t count);
+
+ private:
+  platform::Log log_;
+  platform::MonotonicTime next_report_{};
+};
+
+}  // namespace dispatcher

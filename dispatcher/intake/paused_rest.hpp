@@ -1,0 +1,18 @@
+// What the operator has paused rests until the pause ends (schedule/paused_parts.hpp).
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "dispatcher/schedule/paused_parts.hpp"
+#include "lib/store/deliveries/claim.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+
+namespace dispatcher {
+
+/// Before a claim. The webhooks concerned are noted in `paused`, so that its end finds them.
+void rest_paused(PausedParts& paused, std::vector<store::ReceivingWebhook>& receiving);
+/// Before a fan-out.
+void rest_paused(const PausedParts& paused, std::map<delivery::EntityId, store::Recipient>& recipients);
+
+}  // namespace dispatcher

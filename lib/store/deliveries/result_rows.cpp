@@ -1,0 +1,173 @@
+#include "lib/store/deliveries/result_rows.hpp"
+
+#include <string>
+
+#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
+
+namespace store {
+
+using delivery::DeliveryResult;
+using delivery::DeliveryState;
+
+namespace {
+
+// Whatever is in the way, MariaDB says so at once; the least wait of MySQL, for which that is a comment, is a
+// second. Not set for the session: MariaDB's SKIP LOCKED would end with error 1180 (seen on 10.11).
+
+constexpr std::string_view set_delivered = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
+    status INT PATH '$[2]')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,
+    e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3),
+    e.entregada_en = COALESCE(e.entregada_en, UTC_TIMESTAMP(3))
+  WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
+
+/// A replay that fails does not undo a delivery.
+constexpr std::string_view set_not_delivered = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
+    state VARCHAR(10) PATH '$[2]', step INT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH '$[5]',
+    error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]', kind VARCHAR(10) PATH '$[8]',
+    asked_us BIGINT PATH '$[9]')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.estado = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, 'entregada', j.state), e.intentos = e.intentos + j.attempted, e.paso = j.step,
+    e.adelantada = e.adelantada AND j.kind <> IF(j.attempted, 'programado', 'adelantado'),
+    e.no_antes = IF(j.attempted, UTC_TIMESTAMP(3) + INTERVAL j.asked_us MICROSECOND, e.no_antes),
+    e.proximo_intento = IF(j.state <> 'pendiente', e.proximo_intento,
+      GREATEST(COALESCE(UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND, e.proximo_intento),
+        COALESCE(UTC_TIMESTAMP(3) + INTERVAL j.asked_us MICROSECOND, e.proximo_intento))),
+    e.arriendo = NULL, e.arriendo_hasta = NULL,
+    e.ultimo_estado = IF(j.attempted, j.status, e.ultimo_estado),
+    e.ultimo_error = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, '', j.error),
+    e.terminada_en = IF(j.state = 'fallida', UTC_TIMESTAMP(3), NULL)
+  WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
+
+constexpr std::string_view add_attempts = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  INSERT INTO intentos_entrega (entrega_id, numero, tipo, inicio, duracion_ms, direccion, estado_http, error,
+    firmas)
+  SELECT j.id, j.number, j.kind, '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address,
+    j.status, j.error, j.signatures
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
+    started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
+    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', kind VARCHAR(10) PATH '$[7]',
+    signatures INT PATH '$[8]')) j)sql";
+
+// Of probes that fail one after the other, the first and the last are kept.
+
+constexpr std::string_view add_failed_probes = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  INSERT INTO intentos_entrega
+    (entrega_id, numero, tipo, sondeos, inicio, duracion_ms, direccion, estado_http, error, firmas)
+  SELECT j.id, j.number, 'sondeo', COALESCE(p.sondeos, 0) + 1,
+    '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address, j.status, j.error,
+    j.signatures
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
+    started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
+    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', signatures INT PATH '$[8]')) j
+  LEFT JOIN intentos_entrega p ON p.entrega_id = j.id AND p.numero = j.number - 1)sql";
+constexpr std::string_view drop_former_probes = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]')) j
+  STRAIGHT_JOIN intentos_entrega i ON i.entrega_id = j.id AND i.numero = j.number - 1
+  WHERE i.sondeos > 1)sql";
+
+/// Those that were held for the same reason before, and have been released to see whether it is still there.
+constexpr std::string_view held_before = R"sql(
+  SELECT e.id
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', error VARCHAR(500) PATH '$[1]')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  WHERE e.ultimo_error = j.error COLLATE utf8mb4_bin)sql";
+
+/// One JSON array per result that `wanted` picks, of the fields that `row` gives.
+template <class Wanted, class MakeRow>
+json::Array rows_of(const ResultBatch& batch, Wanted&& wanted, MakeRow&& row) {
+  json::Array rows;
+  for (const auto* delivery_result : batch) {
+    if (wanted(*delivery_result)) rows.push_back(row(*delivery_result));
+  }
+  return rows;
+}
+
+bool is_failed_probe(const DeliveryResult& s) {
+  return was_attempted(s) && !is_delivered(s) && s.kind == delivery::AttemptKind::probe;
+}
+
+/// Most of most batches: little to say, so said in little.
+std::uint64_t update_delivered(Session& session, const ResultBatch& batch) {
+  const auto rows = rows_of(batch, is_delivered, [](const DeliveryResult& s) {
+    return json::Array{s.id, std::to_string(s.lease), s.status};
+  });
+  if (rows.empty()) return 0;
+  return session.update(set_delivered, json::dump(rows));
+}
+
+std::uint64_t update_others(Session& session, const ResultBatch& batch) {
+  const auto rows = rows_of(
+      batch, [](const DeliveryResult& s) { return !is_delivered(s); },
+      [](const DeliveryResult& s) {
+        return json::Array{s.id,
+                           std::to_string(s.lease),
+                           name(s.state),
+                           static_cast<std::int64_t>(s.failures),
+                           microseconds(s.wait),
+                           s.status,
+                           s.error,
+                           was_attempted(s) ? 1 : 0,
+                           name(s.kind),
+                           microseconds(s.retry_after)};
+      });
+  if (rows.empty()) return 0;
+  return session.update(set_not_delivered, json::dump(rows));
+}
+
+json::Value attempt_row(const DeliveryResult& s) {
+  return json::Array{s.id,
+                     std::int64_t{s.attempts} + 1,
+                     std::int64_t{s.started.time_since_epoch().count()},
+                     std::int64_t{s.duration.count()},
+                     s.address,
+                     s.status,
+                     s.error,
+                     evidence_name(s.kind, s.replay),
+                     static_cast<std::int64_t>(s.signatures)};
+}
+
+}  // namespace
+
+bool is_delivered(const DeliveryResult& result) { return result.state == DeliveryState::delivered; }
+
+bool was_attempted(const DeliveryResult& result) {
+  return result.counted && result.state != DeliveryState::held;
+}
+
+std::uint64_t update_deliveries(Session& session, const ResultBatch& batch) {
+  return update_delivered(session, batch) + update_others(session, batch);
+}
+
+void insert_attempts(Session& session, const ResultBatch& batch) {
+  const auto others = rows_of(
+      batch, [](const DeliveryResult& s) { return was_attempted(s) && !is_failed_probe(s); }, attempt_row);
+  if (!others.empty()) session.update(add_attempts, json::dump(others));
+  const auto probes = rows_of(batch, is_failed_probe, attempt_row);
+  if (probes.empty()) return;
+  session.update(add_failed_probes, json::dump(probes));
+  session.update(drop_former_probes, json::dump(probes));
+}
+
+std::set<DeliveryId> find_held_again(Session& session, const ResultBatch& batch) {
+  const auto rows = rows_of(
+      batch, [](const DeliveryResult& s) { return s.state == DeliveryState::held; },
+      [](const DeliveryResult& s) {
+        return json::Array{s.id, s.error};
+      });
+  std::set<DeliveryId> again;
+  if (rows.empty()) return again;
+  for (const auto& row : session.query(held_before, json::dump(rows))) again.insert(row.integer("id"));
+  return again;
+}
+
+}  // namespace store
