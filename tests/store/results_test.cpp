@@ -25,6 +25,38 @@ BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
   BOOST_CHECK(seen.last_execution.has_value() && seen.last_error.empty());
 }
 
+/// As many webhooks as make several statements, the last of them with rows to spare.
+BOOST_AUTO_TEST_CASE(each_webhook_of_a_batch_gets_its_own_last_execution) {
+  constexpr std::int64_t webhooks = 70;
+  constexpr std::int64_t failing = 7;  // every seventh
+  std::vector<ClaimRequest> requests;
+  for (std::int64_t entity = 2; entity < 2 + webhooks; ++entity) {
+    add_webhook(session, entity);
+    insert_notification(session, entity);
+  }
+  fan_out(session);
+  for (const auto& row : session.query("SELECT webhook_id AS id FROM entregas"))
+    requests.push_back({row.integer("id"), 1});
+  std::vector<DeliveryResult> results;
+  for (const auto& leased : claim(session, requests, long_lease).leased.deliveries) {
+    const auto nth = static_cast<std::int64_t>(results.size());
+    results.push_back(nth % failing == 0 ? failed_attempt(leased, Milliseconds(3600000)) : delivered(leased));
+    results.back().started = platform::UtcTime(Milliseconds(1'700'000'000'000 + nth));
+    if (nth % failing != 0) results.back().status = static_cast<int>(200 + nth % 100);
+  }
+  BOOST_REQUIRE_EQUAL(results.size(), webhooks);
+  const auto summary = record_results(session, results, {Milliseconds(0)});
+  BOOST_CHECK(summary.stale.empty() && summary.held.empty() && summary.waited.empty());
+  for (const auto& result : results) {
+    const auto seen = find_webhook(session, result.webhook).value();
+    BOOST_CHECK(seen.last_execution == result.started);
+    BOOST_CHECK(seen.last_status == std::optional<std::int64_t>(result.status));
+    BOOST_CHECK_EQUAL(seen.last_error, result.error);
+  }
+  BOOST_CHECK_EQUAL(session.query("SELECT SUM(fallos) AS n FROM webhook_ejecuciones").at(0).integer("n"),
+                    webhooks / failing);
+}
+
 BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   queue_one();
   record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, {Milliseconds(0)});

@@ -8,6 +8,7 @@
 #include "lib/store/deliveries/result_rows.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
@@ -52,6 +53,16 @@ constexpr std::string_view or_count = R"sql(,
       COALESCE(descansa_hasta, VALUES(descansa_hasta))))sql";
 constexpr std::string_view note_executions =
     joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
+
+/// What nearly all executions say, in a third of the time: JSON_TABLE costs more than the row.
+constexpr std::string_view insert_successes = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado) VALUES)sql";
+constexpr std::string_view or_note_success = R"sql(
+  ON DUPLICATE KEY UPDATE
+    adelantar_en = IF(ultimo_error = '', adelantar_en, UTC_TIMESTAMP(3)),
+    fallos_desde = NULL, fallos = 0, ultima_ejecucion = VALUES(ultima_ejecucion),
+    ultimo_estado = VALUES(ultimo_estado), ultimo_error = '', sondeo = FALSE)sql";
 
 /// A 410 is the answer of one URL.
 constexpr std::string_view deactivate_webhook = R"sql(
@@ -113,13 +124,24 @@ json::Value execution_row(WebhookId webhook, const Execution& execution, const F
   return row;
 }
 
+bool only_succeeded(const Execution& execution) {
+  return execution.succeeded && !execution.any_failed && execution.rest.count() == 0 &&
+         !execution.last->probe;
+}
+
 void write_executions(Session& session, const std::map<WebhookId, Execution>& executions,
                       const FailurePolicy& policy) {
-  if (executions.empty()) return;
-  json::Array rows;
-  for (const auto& [webhook, execution] : executions)
-    rows.push_back(execution_row(webhook, execution, policy));
-  session.update(note_executions, json::dump(rows));
+  std::vector<Parameter> successes;
+  json::Array others;
+  for (const auto& [webhook, execution] : executions) {
+    if (only_succeeded(execution)) {
+      successes.insert(successes.end(), {webhook, execution.last->started, execution.last->status});
+    } else {
+      others.push_back(execution_row(webhook, execution, policy));
+    }
+  }
+  upsert_rows(session, insert_successes, "(?, ?, ?)", 3, successes, or_note_success);
+  if (!others.empty()) session.update(note_executions, json::dump(others));
 }
 
 /// Those that have failed for longer than `disable_after`. One whose row somebody holds is judged again at

@@ -11,14 +11,22 @@ namespace {
 
 constexpr std::size_t longest_list = 512;
 
+constexpr std::size_t rows_of_upsert = 32;
+
+std::string repeated(std::string_view item, std::size_t times) {
+  std::string sql;
+  for (std::size_t i = 0; i < times; ++i) {
+    if (i > 0) sql += ',';
+    sql += item;
+  }
+  return sql;
+}
+
 std::string list_sql(std::string_view before, std::string_view item, std::size_t length,
                      std::string_view after) {
   std::string sql(before);
   sql += " (";
-  for (std::size_t i = 0; i < length; ++i) {
-    if (i > 0) sql += ',';
-    sql += item;
-  }
+  sql += repeated(item, length);
   sql += ") ";
   sql += after;
   return sql;
@@ -63,6 +71,22 @@ std::uint64_t update_ids(Session& session, std::string_view before, const std::v
                    changed += session.run_update(sql, parameters);
                  });
   return changed;
+}
+
+void upsert_rows(Session& session, std::string_view before, std::string_view item, std::size_t width,
+                 std::span<const Parameter> values, std::string_view after) {
+  for (std::size_t first = 0; first < values.size(); first += rows_of_upsert * width) {
+    const auto chunk = values.subspan(first, std::min(rows_of_upsert * width, values.size() - first));
+    std::vector<Parameter> parameters(chunk.begin(), chunk.end());
+    const std::size_t rows = std::bit_ceil(chunk.size() / width);
+    while (parameters.size() < rows * width) parameters.push_back(parameters[parameters.size() - width]);
+    std::string sql(before);
+    sql += ' ';
+    sql += repeated(item, rows);
+    sql += ' ';
+    sql += after;
+    session.run_update(sql, parameters);
+  }
 }
 
 }  // namespace store

@@ -23,4 +23,10 @@ Rows query_ids(Session& session, std::string_view before, const std::vector<std:
 std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
                          std::string_view after);
 
+/// Changes or inserts the rows of `before item, item, … after`, in chunks of at most 32; `item` is SQL text
+/// with `width` times `?`, the parameters of one row. The last row is repeated up to a power of two, so
+/// `after` has to be ON DUPLICATE KEY UPDATE, with the same result for the same row.
+void upsert_rows(Session& session, std::string_view before, std::string_view item, std::size_t width,
+                 std::span<const Parameter> values, std::string_view after);
+
 }  // namespace store
