@@ -31,8 +31,8 @@ std::vector<ConfigKey> database_keys() {
         "program"},
        [](Settings& s, Text t) { s.database.user = t.empty() ? t : read_identifier(t); }},
       {{"database.password_file", "", "absolute path or empty",
-        "file with that user's password; empty: the credential database-password of systemd, else "
-        "/etc/apientidades/{api,dispatcher,admin}.password, else no password"},
+        "file with that user's password; empty: systemd's credential, "
+        "/etc/apientidades/{api,dispatcher,admin}.password, or none"},
        [](Settings& s, Text t) { s.database.password_file = t.empty() ? t : read_path(t); }},
       {{"database.tls_ca", "", "absolute path or empty",
         "CA that signed the server's certificate; set, the connection is verified TLS or an error"},
@@ -47,9 +47,7 @@ std::vector<ConfigKey> service_keys() {
         "all"},
        [](Settings& s, Text t) { s.api.threads = static_cast<unsigned>(read_number(t, 1, 256)); }},
       {{"secrets.key_file", "/etc/apientidades/secrets.keys", "absolute path",
-        "keys that seal the webhooks' secrets: lines id:base64 of 32 bytes, the first is current; when not "
-        "given, the "
-        "credential secrets.keys of systemd if there is one"},
+        "keys that seal the webhooks' secrets: lines id:base64 of 32 bytes, the first is current"},
        [](Settings& s, Text t) { s.secrets.key_file = read_path(t); }},
   };
 }
@@ -103,24 +101,20 @@ std::vector<ConfigKey> delivery_keys() {
         "recognised"},
        [](Settings& s, Text t) { s.delivery.outage_max = read_duration(t, 0ms, std::chrono::days(30)); }},
       {{"delivery.allowed_networks", "", "network or network@pattern, comma-separated",
-        "non-public addresses that may be dialled all the same: 10.0.0.0/8 for the names of "
-        "delivery.host_overrides alone, 10.0.0.0/8@*.example.org for names that match; does not affect "
-        "registration"},
+        "non-public addresses to dial: 10.0.0.0/8 for delivery.host_overrides alone, "
+        "10.0.0.0/8@*.example.org for such names"},
        [](Settings& s, Text t) { s.delivery.allowed_networks = read_allowed_networks(t); }},
       {{"delivery.denied_networks", "", "networks (203.0.113.0/24), comma-separated",
         "addresses that are never dialled, public or allowed as they may be: this site's own"},
        [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
       {{"delivery.source_addresses", "",
         "addresses of this host, or networks (203.0.113.7/32), comma-separated",
-        "where POSTs come from, as entities are told: the first address of each family is sent from, a "
-        "network "
-        "is only told; a family that is not named is not used; empty: as the system chooses, and nothing is "
-        "told"},
+        "where POSTs come from, as entities are told: addresses to send from, networks that are only told; "
+        "empty: not told"},
        [](Settings& s, Text t) { s.delivery.source_addresses = read_source_addresses(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
-        "address dialled for a host name, the first pattern that matches; a pattern may begin with *. (one "
-        "or more "
-        "labels); never for an IP, localhost or a name under it"},
+        "address dialled for a host name, of the first pattern (name or *.name) that matches; never for an "
+        "IP or localhost"},
        [](Settings& s, Text t) { s.delivery.host_overrides = read_overrides(t); }},
       {{"delivery.ca_file", "", "absolute path or empty",
         "certificate authorities of the receivers; empty: the system's"},
@@ -186,8 +180,8 @@ std::vector<ConfigKey> limit_keys() {
           "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
           &LimitSettings::pending_test_deliveries),
       limit_key("registrations", "60",
-                "registrations and changes of webhooks by one entity in an hour; all may come at once, and "
-                "deleting gives none back",
+                "registrations and changes of webhooks by one entity in an hour, deleted ones too; all may "
+                "come at once",
                 &LimitSettings::registrations),
       limit_key("replayed", "10000", "deliveries that one entity may ask to be replayed in any 24 hours",
                 &LimitSettings::replayed),
@@ -210,8 +204,8 @@ std::vector<ConfigKey> metrics_keys() {
         "where the dispatcher answers GET /metrics for Prometheus; empty: nowhere"},
        [](Settings& s, Text t) { s.metrics.listen = t.empty() ? t : read_loopback_listener(t); }},
       {{"metrics.api_file", "", "absolute path or empty",
-        "file in which all processes of the pool count together; empty: metrics in the RuntimeDirectory of "
-        "systemd, else each process counts alone"},
+        "file of the counts of all pool processes; empty: metrics in systemd's RuntimeDirectory, else each "
+        "counts alone"},
        [](Settings& s, Text t) { s.metrics.api_file = t.empty() ? t : read_path(t); }},
       {{"metrics.queue_interval", "15s", "duration, 100ms to 1h",
         "pause between the dispatcher's looks at the depth of the queue; at least 50 times what a look "

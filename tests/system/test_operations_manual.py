@@ -230,7 +230,7 @@ STAGED = {
     "Entities and tokens": new_entity, "Who was reached": reached, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
     "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
     "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
-    "The database's clock has jumped": clock_jumped, "Nobody can insert notifications": out_of_numbers, "A row is rechazada": rejected,
+    "The database's clock has jumped": clock_jumped, "Notifications cannot be inserted": out_of_numbers, "A row is rechazada": rejected,
     "Deliveries are retenida": held, "A webhook is about to be deactivated": about_to_be_deactivated, "Many webhooks have changed": healthy,
     "A webhook was deactivated": deactivated}
 CHAPTERS = list(dict.fromkeys(block.chapter for block in BLOCKS if block.kind == "sh"))

@@ -18,10 +18,11 @@ def test_every_test_it_names_exists():
 
 
 def test_each_of_the_ten_risks_has_a_protection_and_a_test():
-    rows = {risk: line.split("|") for line in TEXT.splitlines() for risk in re.findall(r"^\| \*\*(API\d+)\*\*", line)}
-    assert list(rows) == [f"API{n}" for n in range(1, 11)]
-    for risk, (_, name, protection, proof, _) in rows.items():
-        assert name.strip() and protection.strip() and "::" in proof, risk
+    sections = dict(re.findall(r"^### (API\d+) .+?\n(.*?)(?=^##)", TEXT, re.MULTILINE | re.DOTALL))
+    assert list(sections) == [f"API{n}" for n in range(1, 11)]
+    for risk, section in sections.items():
+        protection, shown_by, proof = section.partition("\nShown by\n")
+        assert protection.strip() and shown_by and "::" in proof, risk
 
 
 def test_the_files_it_names_exist():

@@ -1,5 +1,5 @@
-// From the text of a failed attempt to what happened, in a few words, and what to mend. The texts are those of docs/receivers.md, and the
-// remedies those of web/docs/errores.md, word for word (a test compares them).
+// From the text of a failed attempt to what happened, in a few words, and what to mend. Texts and remedies are those of web/docs/errores.md,
+// word for word (a test compares them).
 
 /** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` goes on after a colon; `ours`: nothing to mend at the receiver */
 
