@@ -18,48 +18,50 @@ namespace {
 // unless the queue is paused: then it is counted, without its age.) What is in
 // quarantine waits for nothing: it counts as rechazada.
 
-constexpr std::string_view count_all = R"sql(
-  SELECT
-    (SELECT COUNT(*) FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
-      WHERE estado = 'pendiente') AS notificaciones_pendientes,
-    (SELECT COUNT(*) FROM entregas FORCE INDEX (entregas_por_reclamar)
-      WHERE espera = 'pendiente') AS entregas_pendientes,
-    (SELECT COUNT(*) FROM entregas FORCE INDEX (entregas_arriendos_vencidos)
-      WHERE arriendo_hasta > '1970-01-01') AS en_curso,
-    (SELECT COUNT(*) FROM entregas FORCE INDEX (entregas_por_reclamar)
-      WHERE espera = 'retenida') AS retenidas,
-    (SELECT COUNT(*) FROM entregas FORCE INDEX (entregas_por_reclamar)
-      WHERE espera = 'fallida') AS fallidas,
-    (SELECT COUNT(*) FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
-      WHERE estado = 'rechazada') AS rechazadas,
-    (SELECT COUNT(*) FROM notificaciones_apartadas a
-      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
-      WHERE n.estado = 'pendiente') AS apartadas,
-    (SELECT COUNT(*) FROM notificaciones_apartadas a
-      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
-      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada') AS apartadas_rechazadas,)sql";
+// Each count has its rows and its name; all of them are counted, or as far as a limit.
 
-/// Each state is counted as far as a limit.
-constexpr std::string_view count_up_to_limit = R"sql(
-  SELECT
-    (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
-      WHERE estado = 'pendiente' LIMIT ?) c) AS notificaciones_pendientes,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)
-      WHERE espera = 'pendiente' LIMIT ?) c) AS entregas_pendientes,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_arriendos_vencidos)
-      WHERE arriendo_hasta > '1970-01-01' LIMIT ?) c) AS en_curso,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)
-      WHERE espera = 'retenida' LIMIT ?) c) AS retenidas,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)
-      WHERE espera = 'fallida' LIMIT ?) c) AS fallidas,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
-      WHERE estado = 'rechazada' LIMIT ?) c) AS rechazadas,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_apartadas a
-      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
-      WHERE n.estado = 'pendiente' LIMIT ?) c) AS apartadas,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM notificaciones_apartadas a
-      STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id
-      WHERE n.estado = 'pendiente' AND a.estado = 'rechazada' LIMIT ?) c) AS apartadas_rechazadas,)sql";
+constexpr std::string_view select = "SELECT ";
+constexpr std::string_view all_of = "(SELECT COUNT(*) ";
+constexpr std::string_view some_of = "(SELECT COUNT(*) FROM (SELECT 1 ";
+constexpr std::string_view limited = " LIMIT ?) c";
+
+constexpr std::string_view pending_notifications =
+    "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'pendiente'";
+constexpr std::string_view rejected_notifications =
+    "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'rechazada'";
+constexpr std::string_view pending_deliveries =
+    "FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente'";
+constexpr std::string_view held_deliveries =
+    "FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'retenida'";
+constexpr std::string_view failed_deliveries =
+    "FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'fallida'";
+constexpr std::string_view leased_deliveries =
+    "FROM entregas FORCE INDEX (entregas_arriendos_vencidos) WHERE arriendo_hasta > '1970-01-01'";
+constexpr std::string_view quarantined =
+    "FROM notificaciones_apartadas a STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id"
+    " WHERE n.estado = 'pendiente'";
+constexpr std::string_view quarantined_rejected =
+    "FROM notificaciones_apartadas a STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id"
+    " WHERE n.estado = 'pendiente' AND a.estado = 'rechazada'";
+
+constexpr std::string_view as_pending_notifications = ") AS notificaciones_pendientes, ";
+constexpr std::string_view as_rejected = ") AS rechazadas, ";
+constexpr std::string_view as_pending_deliveries = ") AS entregas_pendientes, ";
+constexpr std::string_view as_held = ") AS retenidas, ";
+constexpr std::string_view as_failed = ") AS fallidas, ";
+constexpr std::string_view as_leased = ") AS en_curso, ";
+constexpr std::string_view as_quarantined = ") AS apartadas, ";
+constexpr std::string_view as_quarantined_rejected = ") AS apartadas_rechazadas, ";
+
+constexpr std::string_view none;
+template <const std::string_view& count, const std::string_view& end>
+constexpr std::string_view counts =
+    joined<select, count, pending_notifications, end, as_pending_notifications, count, rejected_notifications,
+           end, as_rejected, count, pending_deliveries, end, as_pending_deliveries, count, held_deliveries,
+           end, as_held, count, failed_deliveries, end, as_failed, count, leased_deliveries, end, as_leased,
+           count, quarantined, end, as_quarantined, count, quarantined_rejected, end,
+           as_quarantined_rejected>;
+constexpr std::size_t number_of_counts = 8;
 
 constexpr std::string_view ages = R"sql(
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
@@ -86,8 +88,8 @@ constexpr std::string_view ages_by_slot = R"sql(p
     (SELECT pausada FROM control_envio WHERE id = 1) AS pausada,
     (SELECT salto_ms DIV 1000 FROM reloj_visto WHERE id = 1) AS salto_s)sql";
 
-constexpr auto whole_queue = joined<count_all, ages, every_slot, ages_by_slot>;
-constexpr auto queue_up_to_limit = joined<count_up_to_limit, ages, every_slot, ages_by_slot>;
+constexpr auto whole_queue = joined<counts<all_of, none>, ages, every_slot, ages_by_slot>;
+constexpr auto queue_up_to_limit = joined<counts<some_of, limited>, ages, every_slot, ages_by_slot>;
 
 /// MySQL tells what it knew a day ago, unless it is told not to.
 constexpr std::string_view no_old_statistics = "SET SESSION information_schema_stats_expiry = 0";
@@ -105,10 +107,9 @@ constexpr std::string_view pause_state = R"sql(
 }  // namespace
 
 QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
-  constexpr std::size_t counts = 8;
-  const auto rows =
-      limit ? session.run_query(queue_up_to_limit, std::vector<Parameter>(counts, Parameter(*limit)))
-            : session.query(whole_queue);
+  const auto rows = limit ? session.run_query(queue_up_to_limit,
+                                              std::vector<Parameter>(number_of_counts, Parameter(*limit)))
+                          : session.query(whole_queue);
   const auto& row = rows.at(0);
   const auto oldest_notification = row.integer("notificacion_s");
   const auto oldest_delivery = row.integer("entrega_s");

@@ -6,7 +6,9 @@
 
 #include "lib/store/deliveries/lease_candidates.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/session/union_all.hpp"
+#include "lib/store/webhooks/target.hpp"
 
 namespace store {
 
@@ -15,10 +17,8 @@ namespace {
 /// Webhooks sought by one statement.
 constexpr std::size_t webhooks_per_statement = 16;
 
-constexpr std::string_view receiving_webhooks = R"sql(
-  SELECT w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,
-    w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado, w.secreto_vigente,
-    COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia,
+constexpr std::string_view select = "SELECT ";
+constexpr std::string_view and_state_of_receiving = R"sql(,
     COALESCE(x.sondeo, FALSE) AS sondeo,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
       AS descansa_ms,
@@ -29,6 +29,7 @@ constexpr std::string_view receiving_webhooks = R"sql(
   JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.activo AND w.plaza IS NOT NULL AND t.activa)sql";
+constexpr std::string_view receiving_webhooks = joined<select, target_columns, and_state_of_receiving>;
 
 /// What a webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
 constexpr std::string_view due_deliveries = R"sql(

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/store/deliveries/due_anew.hpp"
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 
 namespace store {
@@ -47,25 +49,28 @@ constexpr std::string_view notification_is_cancelled = R"sql(
 
 // Replayed: due now, its schedule from the start; held while its webhook may not receive.
 
-constexpr std::string_view replay_delivery = R"sql(
-  UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id
-  SET e.entregada_en = COALESCE(e.entregada_en, IF(e.estado = 'entregada', e.terminada_en, NULL)), e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
-    e.reenviada = TRUE, e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
-  WHERE e.id = ?)sql";
+constexpr std::string_view pending_or_held = "e.estado = IF(w.activo, 'pendiente', 'retenida'), ";
+constexpr std::string_view delivery_and_webhook =
+    "UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id SET ";
+constexpr std::string_view of_id = " WHERE e.id = ?";
+constexpr std::string_view replay_delivery =
+    joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
 /// A subquery, because an UPDATE of a join takes no LIMIT.
-constexpr std::string_view replay_some_failed = R"sql(
+constexpr std::string_view some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id
   JOIN (SELECT id FROM entregas WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL
         ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = e.id
-  SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
-    e.reenviada = TRUE, e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
-  WHERE e.estado = 'fallida')sql";
+  SET )sql";
+constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
+constexpr std::string_view replay_some_failed =
+    joined<some_failed, pending_or_held, due_as_replay, if_failed>;
 /// Those that wait for a retry need not wait any longer.
-constexpr std::string_view hasten_some_retries = R"sql(
-  UPDATE entregas SET paso = 0, adelantada = FALSE, no_antes = NULL, proximo_intento = UTC_TIMESTAMP(3)
-  WHERE espera = 'pendiente' AND webhook_id = ? AND creada_en >= ? AND paso > 0
-  ORDER BY proximo_intento, id LIMIT ?)sql";
+constexpr std::string_view update_deliveries = "UPDATE entregas e SET ";
+constexpr std::string_view of_some_retries = R"sql(
+  WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0
+  ORDER BY e.proximo_intento, e.id LIMIT ?)sql";
+constexpr std::string_view hasten_some_retries = joined<update_deliveries, due_anew, of_some_retries>;
 
 Delivery read_delivery(const Row& row) {
   return {row.integer("id"),

@@ -9,6 +9,8 @@
 #include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
+#include "lib/store/webhooks/target.hpp"
 #include "lib/webhook/event.hpp"
 
 namespace store {
@@ -19,13 +21,12 @@ using delivery::AttemptKind;
 
 /// Locked for share, with their entities: once a DELETE, or the command that disables one, has answered,
 /// nothing more is claimed. Each server has its own words for it, and takes those of the other for a comment.
-constexpr std::string_view lock_receiving_webhooks =
-    "SELECT w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS "
-    "secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado, w.secreto_vigente,"
-    " COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia"
+constexpr std::string_view select = "SELECT ";
+constexpr std::string_view from_webhooks_by_id =
     " FROM webhooks w FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id"
     " WHERE w.id IN";
+constexpr std::string_view lock_receiving_webhooks = joined<select, target_columns, from_webhooks_by_id>;
 constexpr std::string_view where_receiving =
     "AND w.activo AND w.plaza IS NOT NULL AND t.activa"
     " /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";

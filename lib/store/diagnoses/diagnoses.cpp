@@ -5,6 +5,7 @@
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/registration_quota.hpp"
+#include "lib/store/webhooks/target.hpp"
 
 namespace store {
 
@@ -27,10 +28,8 @@ constexpr std::string_view ask_first = R"sql(
   INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
 
 // Whether it may be diagnosed is judged here: an inactive one may, unless the operator says no.
-constexpr std::string_view target_columns = R"sql(
-  SELECT w.id AS webhook_id, w.entidad_id, d.entidad_nombre, w.url, w.eventos, w.secreto_clave,
-    HEX(w.secreto_sellado) AS secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado,
-    w.secreto_vigente, COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia,
+constexpr std::string_view select = "SELECT ";
+constexpr std::string_view and_state_of_diagnosis = R"sql(, d.entidad_nombre, w.eventos,
     COALESCE(x.sondeo, FALSE) AS sondeo,
     w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
     d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
@@ -42,8 +41,10 @@ constexpr std::string_view target_rows = R"sql(
 constexpr std::string_view that_wait =
     " WHERE d.estado = 'pendiente' AND d.webhook_id > ? ORDER BY d.webhook_id LIMIT ?";
 constexpr std::string_view of_webhook = " WHERE d.webhook_id = ?";
-constexpr std::string_view waiting_targets = joined<target_columns, by_state, target_rows, that_wait>;
-constexpr std::string_view target_of_webhook = joined<target_columns, target_rows, of_webhook>;
+constexpr std::string_view waiting_targets =
+    joined<select, target_columns, and_state_of_diagnosis, by_state, target_rows, that_wait>;
+constexpr std::string_view target_of_webhook =
+    joined<select, target_columns, and_state_of_diagnosis, target_rows, of_webhook>;
 
 /// The statements of a dispatcher wait for no lock: a row that another session holds is left to it.
 constexpr std::string_view lock_row = R"sql(

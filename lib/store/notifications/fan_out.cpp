@@ -14,6 +14,7 @@
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/session/union_all.hpp"
 #include "lib/store/webhooks/slots.hpp"
+#include "lib/store/webhooks/target.hpp"
 
 namespace store {
 
@@ -78,13 +79,12 @@ constexpr auto not_deleted = joined<and_slot, slot_in_range, by_id>;
 
 /// By primary key, as a DELETE does: through the index on the entity the two would lock in opposite orders.
 /// Each server has its own words for a lock for share, and takes those of the other for a comment.
-constexpr std::string_view lock_webhooks =
-    "SELECT id AS webhook_id, entidad_id, url, secreto_clave, HEX(secreto_sellado) AS secreto_sellado, "
-    "secreto_b_clave, HEX(secreto_b_sellado) AS secreto_b_sellado, secreto_vigente,"
-    " COALESCE(secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia, eventos, activo FROM webhooks "
-    "FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view select = "SELECT ";
+constexpr std::string_view and_events_by_id =
+    ", w.eventos, w.activo FROM webhooks w FORCE INDEX (PRIMARY) WHERE w.id IN";
+constexpr std::string_view lock_webhooks = joined<select, target_columns, and_events_by_id>;
 constexpr std::string_view for_share =
-    "AND plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
+    "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 /// Without a lock: rows that are written with results. Whether any delivery is due is asked of its first one,
 /// in the index's order: asked whether any is due, MariaDB reads all that wait for tomorrow. ORDER BY names

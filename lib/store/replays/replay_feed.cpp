@@ -5,11 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/deliveries/due_anew.hpp"
 #include "lib/store/replays/open_deliveries.hpp"
 #include "lib/store/replays/range_walk.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -71,12 +73,11 @@ constexpr std::string_view deliveries_by_id =
     "SELECT id, intentos FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_ended =
     "AND (estado IN ('entregada', 'fallida') OR (estado = 'pendiente' AND paso > 0)) FOR UPDATE SKIP LOCKED";
-constexpr std::string_view make_due = R"sql(
+constexpr std::string_view update_by_id = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.entregada_en = COALESCE(e.entregada_en, IF(e.estado = 'entregada', e.terminada_en, NULL)),
-    e.estado = 'pendiente', e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL, e.reenviada = TRUE,
-    e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL)sql";
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
+constexpr std::string_view pending = "e.estado = 'pendiente', ";
+constexpr std::string_view make_due = joined<update_by_id, keep_first_success, pending, due_as_replay>;
 constexpr std::string_view note_replayed = R"sql(
   INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, por_intentar)
   SELECT ?, j.id, j.attempts, ?

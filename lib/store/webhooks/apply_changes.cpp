@@ -2,9 +2,11 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/deliveries/due_anew.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/changes.hpp"
 
 namespace store {
@@ -35,10 +37,10 @@ constexpr std::string_view some_waiting = R"sql(
   ORDER BY id LIMIT ?)sql";
 constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
-constexpr std::string_view hasten = R"sql(
+constexpr std::string_view update_by_id = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL, e.proximo_intento = UTC_TIMESTAMP(3))sql";
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
+constexpr std::string_view hasten = joined<update_by_id, due_anew>;
 constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
 constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
 

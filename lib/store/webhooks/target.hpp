@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
@@ -17,8 +18,11 @@ struct Target {
   std::optional<webhook::SealedSecret> previous_secret{};  // while its grace runs
 };
 
-/// From the columns webhook_id, url, those of both secrets (sealed ones in hexadecimal), secreto_vigente, and
-/// en_gracia: whether the other one signs, too.
+/// SQL: the columns that read_target needs, and entidad_id, of `webhooks w`.
+inline constexpr std::string_view target_columns =
+    "w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,"
+    " w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado, w.secreto_vigente,"
+    " COALESCE(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE) AS en_gracia";
 Target read_target(const Row& row);
 
 }  // namespace store
