@@ -1,4 +1,5 @@
-// Values as the configuration spells them. Internal to the library; all throw std::invalid_argument.
+// Reads values in the configuration's spelling. Internal to the library; all functions throw
+// std::invalid_argument.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ Milliseconds read_duration(const std::string& text, Milliseconds least, Millisec
 std::vector<Milliseconds> read_durations(const std::string& text);
 LogLevel read_log_level(const std::string& text);
 std::string read_path(const std::string& text);               // absolute
-std::string read_identifier(const std::string& text);         // of a database or a user
+std::string read_identifier(const std::string& text);         // name of a database or a user
 std::vector<std::string> read_list(const std::string& text);  // comma-separated, trimmed; no empty elements
 std::vector<std::string> read_hosts(const std::string& text);
 std::string read_loopback_listener(const std::string& text);  // address:port
