@@ -12,7 +12,7 @@ namespace store {
 
 namespace {
 
-/// Webhooks sought by one statement.
+/// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr std::string_view receiving_webhooks = R"sql(
@@ -30,7 +30,8 @@ constexpr std::string_view receiving_webhooks = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.activo AND w.plaza IS NOT NULL AND t.activa)sql";
 
-/// What a webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
+/// The due deliveries of a webhook, oldest first, read without a lock: the guarded update decides which
+/// dispatcher gets them.
 constexpr std::string_view due_deliveries = R"sql(
   SELECT id, webhook_id, CAST(proximo_intento AS CHAR) AS vence
   FROM entregas FORCE INDEX (entregas_por_reclamar)
@@ -77,7 +78,8 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   return result;
 }
 
-/// Each webhook is looked at again from its first delivery that was put off.
+/// Sets each webhook's position back to its first delivery that was left out, so that the next claim begins
+/// there.
 void reach_back(const std::vector<ClaimRequest>& requests, const std::vector<DueDelivery>& candidates,
                 const std::set<DeliveryId>& put_off, std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, DuePosition> before;

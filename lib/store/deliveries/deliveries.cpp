@@ -9,7 +9,7 @@ namespace store {
 
 namespace {
 
-/// The newest that fit a filter, oldest first.
+/// The newest deliveries that match a filter, oldest first.
 constexpr std::string_view filtered_deliveries = R"sql(
   SELECT * FROM (
     SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
@@ -41,18 +41,19 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
-/// Without a lock, as a claim reads it: `notification cancel` looks at the deliveries again once it is done.
+/// Read without a lock, as in a claim, because `notification cancel` reads the deliveries again after its
+/// commit.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
-// Replayed: due now, its schedule from the start; held while its webhook may not receive.
+// A replay is due now and starts its schedule again; it is held while its webhook may not receive.
 
 constexpr std::string_view replay_delivery = R"sql(
   UPDATE entregas e JOIN webhooks w ON w.id = e.webhook_id
   SET e.entregada_en = COALESCE(e.entregada_en, IF(e.estado = 'entregada', e.terminada_en, NULL)), e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
     e.reenviada = TRUE, e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
   WHERE e.id = ?)sql";
-/// A subquery, because an UPDATE of a join takes no LIMIT.
+/// A subquery, because an UPDATE of a join accepts no LIMIT.
 constexpr std::string_view replay_some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id
@@ -61,7 +62,7 @@ constexpr std::string_view replay_some_failed = R"sql(
   SET e.estado = IF(w.activo, 'pendiente', 'retenida'), e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL,
     e.reenviada = TRUE, e.proximo_intento = UTC_TIMESTAMP(3), e.terminada_en = NULL
   WHERE e.estado = 'fallida')sql";
-/// Those that wait for a retry need not wait any longer.
+/// Makes deliveries that wait for a retry due now.
 constexpr std::string_view hasten_some_retries = R"sql(
   UPDATE entregas SET paso = 0, adelantada = FALSE, no_antes = NULL, proximo_intento = UTC_TIMESTAMP(3)
   WHERE espera = 'pendiente' AND webhook_id = ? AND creada_en >= ? AND paso > 0

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT activo, motivo FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
-/// A lease of before the clock went back is none.
+/// A lease from before the clock went back does not count.
 constexpr std::string_view state_of_diagnosis = R"sql(
   SELECT estado, CAST(iniciado_en AS CHAR) AS iniciado_en, COALESCE(pruebas, '') AS pruebas,
     COALESCE(arriendo_hasta >= UTC_TIMESTAMP(3) AND iniciado_en <= UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE, FALSE)
@@ -26,7 +26,7 @@ constexpr std::string_view ask_again = R"sql(
 constexpr std::string_view ask_first = R"sql(
   INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
 
-// Whether it may be diagnosed is judged here: an inactive one may, unless the operator says no.
+// Decides here whether the webhook may be diagnosed: an inactive one may, unless the operator disabled it.
 constexpr std::string_view target_columns = R"sql(
   SELECT w.id AS webhook_id, w.entidad_id, d.entidad_nombre, w.url, w.eventos, w.secreto_clave,
     HEX(w.secreto_sellado) AS secreto_sellado, w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado,
@@ -35,7 +35,7 @@ constexpr std::string_view target_columns = R"sql(
     w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
     d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
   FROM diagnosticos d )sql";
-constexpr std::string_view by_state = "FORCE INDEX (diagnosticos_por_hacer)";  // MySQL would sort otherwise
+constexpr std::string_view by_state = "FORCE INDEX (diagnosticos_por_hacer)";  // without the hint MySQL sorts
 constexpr std::string_view target_rows = R"sql(
   STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
@@ -45,7 +45,7 @@ constexpr std::string_view of_webhook = " WHERE d.webhook_id = ?";
 constexpr std::string_view waiting_targets = joined<target_columns, by_state, target_rows, that_wait>;
 constexpr std::string_view target_of_webhook = joined<target_columns, target_rows, of_webhook>;
 
-/// The statements of a dispatcher wait for no lock: a row that another session holds is left to it.
+/// The dispatcher's statements skip a row that another session has locked.
 constexpr std::string_view lock_row = R"sql(
   SELECT webhook_id FROM diagnosticos WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view claim = R"sql(
@@ -53,7 +53,8 @@ constexpr std::string_view claim = R"sql(
   SET estado = 'en_curso', iniciado_en = UTC_TIMESTAMP(3), arriendo = ?,
     arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE webhook_id = ? AND estado = 'pendiente')sql";
-/// The row changes also within the millisecond in which it was claimed.
+/// Adds to the time so that the row changes even within the millisecond of its claim: affected rows are
+/// changed rows.
 constexpr std::string_view renew = R"sql(
   UPDATE diagnosticos
   SET arriendo_hasta =
@@ -78,10 +79,10 @@ constexpr std::string_view forget_locked = R"sql(
 
 std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.count()} * 1000; }
 
-/// It was under way, and nothing renews its lease any more.
+/// Whether the diagnosis was running and its lease has expired.
 bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
 
-/// False: its row is locked, or is not as `update` wants it.
+/// Returns false when the row is locked or does not match `update`.
 template <class... Parameters>
 bool update_if_free(Session& session, WebhookId webhook, std::string_view update,
                     const Parameters&... parameters) {
@@ -95,7 +96,8 @@ struct Turned {
   std::optional<unsigned> next_s{};
 };
 
-/// Does not throw for what is refused: a first turn that is rolled back has all who wait for it deadlock.
+/// Returns refusals instead of throwing them: the rollback of an entity's first lock would cause a deadlock
+/// of all who wait for it.
 Turned ask_in_turn(Session& session, const Author& author, std::string_view entity_name, WebhookId webhook,
                    unsigned max_per_hour) {
   take_registration_turn(session, author.entity);

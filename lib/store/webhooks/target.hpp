@@ -1,4 +1,4 @@
-// Where a webhook's deliveries go.
+// The URL and the secrets for a webhook's deliveries.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct Target {
   std::optional<webhook::SealedSecret> previous_secret{};  // while its grace runs
 };
 
-/// From the columns webhook_id, url, those of both secrets (sealed ones in hexadecimal), secreto_vigente, and
-/// en_gracia: whether the other one signs, too.
+/// Reads the columns webhook_id, url, those of both secrets (sealed texts in hexadecimal), secreto_vigente,
+/// and en_gracia, which says whether the other secret also signs.
 Target read_target(const Row& row);
 
 }  // namespace store
