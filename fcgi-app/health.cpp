@@ -5,10 +5,10 @@
 namespace api {
 
 namespace {
-constexpr unsigned turns = 11;  // of a round, in which the requirements have one
+constexpr unsigned turns = 11;  // probes in a round; one is for the requirements
 }
 
-/// Reads and writes by turns, as often together as one of them alone would be.
+/// Alternates reads and writes, which keeps the number of statements at one per probe.
 Probe Health::next() const {
   if (turn_ % turns == 0) return Probe::requirements;
   return turn_ % turns % 2 == 1 ? Probe::read : Probe::write;
