@@ -30,11 +30,11 @@ using EntityReports = std::map<store::EntityId, EntityReport>;
 /// Adds a notification; call it in the order in which they occurred.
 void add_up(EntityReports& reports, const store::ReportedNotification& notification);
 
-/// entidad_id, nombre, webhooks, notificaciones, entregadas, pendientes, fallidas, retenidas, rechazadas,
-/// canceladas, ultimo_error.
+/// Returns entidad_id, nombre, webhooks, notificaciones, entregadas, pendientes, fallidas, retenidas,
+/// rechazadas, canceladas, ultimo_error.
 json::Object to_row(store::EntityId entity, const EntityReport& report);
 
-/// "50 entities, 52 notifications: 40 entities have all of theirs, 3 some of them, 7 none"
+/// Returns "50 entities, 52 notifications: 40 entities have all of theirs, 3 some of them, 7 none".
 std::string summary_of(const EntityReports& reports);
 
 }  // namespace admin

@@ -76,7 +76,7 @@ struct PreconditionFailed : HttpError {
   explicit PreconditionFailed(const std::string& message) : HttpError(412, message) {}
 };
 
-/// RFC 9110 section 15.5.21.
+/// 422 (RFC 9110 section 15.5.21).
 struct UnprocessableContent : HttpError {
   explicit UnprocessableContent(const std::string& message) : HttpError(422, message) {}
 };
@@ -95,7 +95,7 @@ struct UnsupportedMediaType : HttpError {
         "application/json",
         {{"Accept-Patch", "application/merge-patch+json, application/json"}}};
   }
-  /// RFC 9110 section 15.5.16.
+  /// For content codings, Accept-Encoding lists the accepted ones (RFC 9110 section 15.5.16).
   static UnsupportedMediaType of_coding() {
     return {"El cuerpo debe enviarse sin comprimir: sin Content-Encoding, o con identity",
             {{"Accept-Encoding", "identity"}}};
@@ -106,7 +106,7 @@ struct UnsupportedMediaType : HttpError {
       : HttpError(415, message, std::move(headers)) {}
 };
 
-/// RFC 6585 section 4.
+/// 429 (RFC 6585 section 4).
 struct TooManyRequests : HttpError {
   TooManyRequests(const std::string& message, unsigned retry_after_s)
       : HttpError(429, message, {{"Retry-After", std::to_string(retry_after_s)}}) {}

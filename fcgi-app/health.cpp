@@ -5,10 +5,10 @@
 namespace api {
 
 namespace {
-constexpr unsigned turns = 11;  // probes in a round; one is for the requirements
+constexpr unsigned turns = 11;  // checks in a round; one is for the requirements
 }
 
-/// Alternates reads and writes, which keeps the number of statements at one per probe.
+/// Alternates reads and writes, so that together they are as frequent as either alone would be.
 Probe Health::next() const {
   if (turn_ % turns == 0) return Probe::requirements;
   return turn_ % turns % 2 == 1 ? Probe::read : Probe::write;

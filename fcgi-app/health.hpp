@@ -10,16 +10,16 @@
 
 namespace api {
 
-/// The probes of the database, made in turn.
+/// The checks of the database, made in turn.
 enum class Probe { requirements, read, write };
 
-/// One per process, thread-safe. However often good() is called, it probes the database at most once a
+/// One per process, thread-safe. However often good() is called, it checks the database at most once a
 /// second, and never twice at the same time.
 class Health {
  public:
-  /// Returns true when every kind of probe succeeded at its last time. `ask` makes a probe and returns
-  /// whether it succeeded; it may not be called. A failed probe is repeated next. While another thread
-  /// probes, the last answer is valid for `patience`, so a database that hangs soon counts as failed.
+  /// Returns true when every kind of check succeeded at its last time. `ask` makes a check and returns
+  /// whether it succeeded; good() may not call it. A failed check is repeated next. While another thread
+  /// checks, the last answer is valid for `patience`, so a database that hangs soon counts as failed.
   bool good(platform::MonotonicTime now, const std::function<bool(Probe)>& ask);
 
   static constexpr platform::Milliseconds validity{1000};

@@ -35,7 +35,7 @@ json::Object to_row(const store::QueueStatus& status) {
           {"fallidas", status.failed},
           {"rechazadas", status.rejected},
           {"mas_antigua_s", status.oldest_s},
-          {"pausada", status.paused}};  // the columns added later are in --json only
+          {"pausada", status.paused}};  // --json alone has the members below
 }
 
 json::Value to_row(const store::RunningOutage& outage) {

@@ -94,7 +94,7 @@ enum class Silence {
   names,    // no name server answered, or all of them failed
 };
 
-struct Probe;  // a diagnosis's request (diagnosis.hpp)
+struct Probe;  // a test request of a diagnosis (diagnosis.hpp)
 
 struct Attempt {
   LeasedDelivery delivery;

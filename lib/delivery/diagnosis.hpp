@@ -16,7 +16,7 @@
 
 namespace delivery {
 
-/// The probes of a diagnosis, each made once, in this order. The first two send no request.
+/// The test requests of a diagnosis, each made once, in this order. The first two do not reach HTTP.
 enum class ProbeKind {
   lookup,
   handshake,  // TCP and TLS, one for each address of the name
@@ -36,7 +36,7 @@ struct TlsFacts {
   platform::UtcTime until{};  // the end of validity of the receiver's own certificate
 };
 
-/// A probe of a diagnosis, and what the network learned besides the outcome of the attempt.
+/// A test request, and what the network learned besides the outcome of its attempt.
 struct Probe {
   ProbeKind kind{};
   std::uint64_t diagnosis = 0;  // the lease of its diagnosis
@@ -51,7 +51,7 @@ struct Probe {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // a connection left open before is still reserved for this request
+  bool expects_kept = false;  // a connection left open earlier is still reserved for this request
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };
@@ -102,7 +102,7 @@ struct CheckedItem {
 /// All checks, in the order of Check.
 using DiagnosisFindings = std::vector<CheckedItem>;
 
-/// Why a diagnosis ends before its last probe. No reason is the receiver's fault.
+/// Why a diagnosis ends before its last test request. No reason is the receiver's fault.
 enum class DiagnosisStop {
   interrupted,  // the service stopped or crashed
   paused,
@@ -124,10 +124,10 @@ class Diagnosis {
   /// `settings` must outlive this object; `now` is for the days that a certificate has left.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
 
-  /// The next probes, to be made at the same time; empty when all are done. Returns the same probes until
-  /// note() has their outcomes.
+  /// The next test requests, to be made at the same time; empty when all are done. Returns the same ones
+  /// until note() has their outcomes.
   std::vector<Probe> next() const;
-  /// Takes the outcome of a probe of next(). Not for a probe that was not made.
+  /// Takes the outcome of a test request of next(). Not for one that was not made.
   void note(const Attempt& attempt);
   const Subject& subject() const { return subject_; }
 
@@ -178,7 +178,7 @@ class Diagnosis {
 /// The findings of a diagnosis without results: every check, with `why` as its reason.
 DiagnosisFindings stopped_findings(DiagnosisStop why);
 
-/// `[{"prueba": …, "resultado": …, "detalle": …, "remedio": …}, …]`
+/// Returns `[{"prueba": …, "resultado": …, "detalle": …, "remedio": …}, …]`.
 std::string to_json(const DiagnosisFindings& findings);
 
 }  // namespace delivery

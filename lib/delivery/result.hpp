@@ -20,7 +20,8 @@ struct DeliveryResult {
   DeliveryState state = DeliveryState::delivered;  // or pending (a retry after `wait`), failed, held
   AttemptKind kind = AttemptKind::scheduled;
   bool replay = false;
-  /// False: the delivery is pending and due again, as if there had been no attempt; only `error` is written.
+  /// If false, the delivery is pending and due again, as if there had been no attempt; only `error` is
+  /// written.
   bool counted = true;
   unsigned failures = 0;  // that count for the schedule, including this one if it was `scheduled`
   /// For `pending`: the time until the retry. Unset: the retry stays due when it was before this attempt.

@@ -14,7 +14,7 @@
 
 namespace json {
 
-/// What a JSON string must escape (RFC 8259 section 7).
+/// Whether a JSON string must escape the character (RFC 8259 section 7).
 constexpr bool needs_escape(char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\'; }
 
 /// A member's name, a literal in the source; the compiler checks that it needs no escape.

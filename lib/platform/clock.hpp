@@ -48,7 +48,7 @@ std::optional<UtcTime> parse_iso8601(std::string_view text);
 /// texts and on overflow.
 std::optional<Milliseconds> parse_duration(std::string_view text);
 
-/// The shortest spelling that parse_duration reads back to the same value.
+/// Returns the shortest spelling that parse_duration reads as the same value.
 std::string format_duration(Milliseconds duration);
 
 }  // namespace platform

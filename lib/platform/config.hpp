@@ -109,7 +109,7 @@ struct LimitSettings {
 
 struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
-  std::string api_file;  // where the pool's processes count together; empty: see the key
+  std::string api_file;  // the file in which the pool's processes count; empty: see the key
   Milliseconds queue_interval{15000};
 };
 
@@ -128,16 +128,16 @@ struct Settings {
   LogSettings log;
 };
 
-/// A row of the one documented table of keys: what `config show`, `--help` and docs/configuration.md say.
+/// A key in the table of keys, as `config show`, `--help` and docs/configuration.md show it.
 struct KeyDoc {
   std::string name;           // "delivery.poll_interval"
-  std::string default_value;  // as it would be written
+  std::string default_value;  // in the configuration's spelling
   std::string accepts;        // kind, unit and range: "duration, 10ms to 1m"
   std::string description;
 };
 const std::vector<KeyDoc>& config_keys();
 
-/// A key with the value in force, for `config show`. `source` is "default", "environment", "command line",
+/// A key with its present value, for `config show`. `source` is "default", "environment", "command line",
 /// "systemd credential", or the file's path and line ("/etc/x.conf:3").
 struct KeyValue {
   std::string name;
@@ -159,7 +159,7 @@ inline constexpr std::string_view default_config_path = "/etc/apientidades/apien
 Config load_config(const std::optional<std::string>& file, const std::vector<std::string>& arguments,
                    const std::vector<std::string>& environment);
 
-/// The text of a file that a key names. Throws ConfigError, which names the key, when it cannot be read.
+/// Reads the file that a key names. Throws ConfigError, which names the key, when it cannot be read.
 std::string read_configured_file(std::string_view key, const std::string& path);
 
 /// Checks that the file holds certificates in PEM. Throws ConfigError, which names the key.

@@ -21,7 +21,7 @@ std::string notification_body(Event event, platform::UtcTime occurred, std::stri
 std::string test_event_data(Event event, std::int64_t entity_id, std::string_view entity_name,
                             const json::Value& extra);
 
-/// The `data` of a diagnosis's request, in the shape of a test event's. `accepted`: whether the receiver
+/// The `data` of a diagnosis's test request, in the shape of a test event's. `accepted`: whether the receiver
 /// should accept it; `probe`: the name of the check.
 std::string diagnosis_data(std::int64_t entity_id, std::string_view entity_name, bool accepted,
                            std::string_view probe);

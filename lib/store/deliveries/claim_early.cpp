@@ -43,8 +43,8 @@ constexpr std::string_view waiting_deliveries = R"sql(
   FROM entregas FORCE INDEX (entregas_por_adelantar)
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
-/// Finds, among the oldest deliveries with an early attempt and the oldest without one, the delivery whose
-/// last attempt is longest ago. Returns one with a running Retry-After only if all have one.
+/// Finds, among the oldest deliveries with an early attempt and the oldest without one, the delivery with the
+/// earliest last attempt. Returns one with a running Retry-After only if all have one.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa
   FROM ((SELECT id, webhook_id, intentos, no_antes FROM entregas FORCE INDEX (entregas_por_adelantar)

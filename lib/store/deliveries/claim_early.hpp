@@ -51,9 +51,9 @@ struct EarlyClaim {
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease);
 
 /// Leases one delivery of each webhook as a probe: among the oldest that wait for a retry and have no running
-/// Retry-After, the one whose last attempt is longest ago. A webhook with waiting deliveries gets its next
-/// probe after `interval`, even if none can be leased now; one without gets no more. Another dispatcher that
-/// calls this at the same time gets none of these webhooks.
+/// Retry-After, the one with the earliest last attempt. A webhook with waiting deliveries gets its next probe
+/// after `interval`, even if none can be leased now; one without gets no more. Another dispatcher that calls
+/// this at the same time gets none of these webhooks.
 Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
                     platform::Milliseconds interval, const Lease& lease);
 

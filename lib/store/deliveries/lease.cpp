@@ -11,8 +11,8 @@ namespace store {
 namespace {
 
 /// Keeps the due time, so the delivery comes before those that fell due later. A claimed delivery was due, so
-/// a later due time comes from a clock that has gone back and becomes now; except for an early attempt or a
-/// probe, which keeps its time. By primary key alone: a join might read, and wait for, all rows.
+/// a later due time comes from a clock that has gone back, and is replaced by the present. An early attempt
+/// or a probe keeps its due time. By primary key alone: a join might read, and wait for, all rows.
 constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,

@@ -70,7 +70,7 @@ struct Receiving {
   EntityId entity;
 };
 
-/// Locks those of the candidates' webhooks that may receive and whose rows are not locked.
+/// Locks those of the candidates' webhooks that may receive; skips locked rows.
 std::map<WebhookId, Receiving> lock_receiving(Session& session,
                                               const std::vector<LeaseCandidate>& candidates) {
   std::set<WebhookId> asked;  // every session locks in the same order

@@ -28,9 +28,9 @@ struct RecordSummary {
   std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
 };
 
-/// Records the results whose rows no other session has locked: in one transaction, or in several if some are
-/// locked. Does not wait for locks, and never throws LockTimeout. Takes at most 512 results; those of one
-/// webhook must be in the order in which the attempts ended.
+/// Records the results, except those with a row locked by another session: in one transaction, or in several
+/// if some are locked. Does not wait for locks, and never throws LockTimeout. Takes at most 512 results;
+/// those of one webhook must be in the order in which the attempts ended.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
                              const FailurePolicy& policy);
 

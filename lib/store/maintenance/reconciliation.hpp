@@ -22,13 +22,12 @@ struct ReconcileWalk {
   } changed;  // number of deliveries so far
 };
 
-/// One step of the walk: looks at some webhooks more, and changes one batch of deliveries at most.
-///  * pendiente or retenida, the webhook deleted -> cancelada.
-///  * pendiente, the webhook inactive or its entity disabled -> retenida.
-///  * retenida, the webhook may receive (again) -> pendiente, due now: also what was held because the webhook
-///  was
-///    enabled at the same moment, or because its secret could not be read and the rest for it has passed.
-/// Deliveries that somebody holds are skipped: maintenance waits for nobody.
+/// Takes one step of the walk: reads some webhooks and changes at most one batch of deliveries.
+///  * pendiente or retenida, the webhook is deleted -> cancelada.
+///  * pendiente, the webhook is inactive or its entity disabled -> retenida.
+///  * retenida, the webhook may receive -> pendiente, due now. This includes deliveries held while the
+///    webhook was being enabled, and those with a secret that could not be read, once its rest has passed.
+/// Skips locked deliveries.
 void reconcile_some(Session& session, ReconcileWalk& walk);
 
 }  // namespace store

@@ -224,8 +224,8 @@ Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   return groups;
 }
 
-/// Deletes those of these notifications whose deliveries have all expired, with their deliveries: the
-/// remaining deliveries of others would show fewer webhooks than there were.
+/// Deletes those of these notifications with only expired deliveries, and their deliveries: the remaining
+/// deliveries of others would show fewer webhooks than there were.
 std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
   const std::set<std::int64_t> notifications(of.begin(),
@@ -245,7 +245,7 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
   return removed + session.update(delete_notifications, json_ids(theirs));
 }
 
-/// Removes from `ids` the webhooks whose row in that table another session has locked, and locks the other
+/// Removes a webhook from `ids` if another session has locked its row in that table, and locks the other
 /// rows. A webhook has at most one row there, and a deleted one gets no new row.
 void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
   if (ids.empty()) return;

@@ -1,15 +1,13 @@
-// Finished rows past their retention, removed in batches by primary key, so short that they disturb neither
-// deliveries nor inserts.
+// Deletes finished rows past their retention in batches by primary key, short enough not to disturb
+// deliveries and inserts.
 //
-// Ids are nearly in the order of time, so two walks find everything without reading much:
-//  * the follower goes up to the first row that is younger than `retention.delivered`, and stays there:
-//  behind it,
-//    nearly everything has gone, ahead of it nothing is expired. It reads each row about once.
-//  * the sweep, now and then, goes over what the follower has left behind (failed ones, held ones, those that
-//  took
-//    days): it begins at the first row and ends where everything is younger than the shortest retention.
-//    Test notifications, which have a shorter one, it finds in a table of their own (`pruebas_por_borrar`).
-// A walk is a value in memory: one that is lost begins again and finds less to do.
+// Ids are nearly in the order of time, so two walks find all expired rows with few reads:
+//  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there,
+//    so it reads each row about once. Nearly all rows before it are deleted, and no row after it has expired.
+//  * The sweep runs now and then over the rows that the follower has left (failed, held, or delivered after
+//    days). It starts at the first row and ends where all rows are younger than the shortest retention. It
+//    finds test notifications, which have a shorter one, in a table of their own (`pruebas_por_borrar`).
+// A walk is a value in memory: a lost one starts again and finds less to do.
 #pragma once
 
 #include <array>

@@ -108,8 +108,8 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
 /// Ignores notifications without deliveries. Throws Refused when one has been fanned out or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks as procesada, in a transaction of its own, those of these notifications whose lock has gone. Returns
-/// the others that are still pendiente.
+/// Marks as procesada, in a transaction of its own, those of these notifications that are no longer locked.
+/// Returns the others that are still pendiente.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

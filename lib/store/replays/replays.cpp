@@ -165,8 +165,8 @@ Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
   return read_quota(session, entity, max_per_day);
 }
 
-/// The quota if the candidates exceed it; otherwise nullopt. A number beyond a whole day's quota stays
-/// refused for a day.
+/// The quota if the number of deliveries exceeds it; otherwise nullopt. A number beyond a whole day's quota
+/// stays refused for a day.
 std::optional<Quota> exceeded(const Quota& quota, std::uint64_t candidates, unsigned max_per_day) {
   if (max_per_day == 0 || std::max<std::uint64_t>(candidates, 1) <= quota.left) return std::nullopt;
   return Quota{quota.left, candidates > max_per_day ? day_s : quota.retry_after_s};

@@ -71,8 +71,8 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
                        unsigned max_per_day);
 /// Asks for the replay of all deliveries that match now; a webhook has one unfinished replay of a range.
 /// Where the count is not exact, it covers as many as `max_per_day` leaves, and the dispatcher counts as it
-/// walks. Throws as simulate_replay and the replay of one delivery. Every other refusal precedes the count of
-/// requests and any read of deliveries.
+/// walks. Throws TooManyReplays and TooManyReplayRequests. Every other refusal precedes the count of requests
+/// and any read of deliveries.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
 

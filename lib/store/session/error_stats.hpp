@@ -13,7 +13,7 @@
 namespace store {
 
 enum class ErrorKind {
-  unavailable,  // no connection
+  unavailable,  // no usable connection
   conflict,     // deadlock, lock wait, certification: the transaction did not happen, and is retried
   refused,      // anything else
 };

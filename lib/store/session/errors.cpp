@@ -34,7 +34,7 @@ constexpr int duplicate_key_code = 1062;
 constexpr std::array content_codes = {1265, 1366, 3819};
 constexpr std::array<std::string_view, 5> content_classes = {"21", "22", "23", "44", "45"};
 
-/// What the operator can do about an error that is not the program's fault.
+/// The operator's remedy for an error that is not the program's fault.
 std::string_view remedy(int code) {
   switch (code) {
     case 1044:

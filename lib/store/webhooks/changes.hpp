@@ -49,7 +49,7 @@ enum class WebhookChanged {
 struct ChangedWebhook {
   WebhookChanged result;
   std::optional<WebhookDetail> now{};     // when done: the state after this change, read before the commit
-  std::optional<FailureStreak> streak{};  // likewise, its failure streak
+  std::optional<FailureStreak> streak{};  // when done: its failure streak
 };
 
 struct ChangePolicy {

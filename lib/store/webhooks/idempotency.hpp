@@ -32,11 +32,10 @@ struct EarlierRequest {
   std::string answer;  // for `same`: the body of its 201
 };
 
-/// Finds an earlier request with this key in the last 24 h; nullopt when there is none. This and
-/// remember_request belong in the transaction that registers, under the entity's lock
+/// find_earlier and remember_request belong in the transaction that registers, under the entity's lock
 /// (registration_quota.hpp), so a concurrent request waits.
 
-/// nullopt: none with that key in the last 24 h.
+/// Finds an earlier request with this key in the last 24 h; nullopt when there is none.
 std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentRequest& request,
                                            const webhook::KeyRing& keys);
 void remember_request(Session& session, const IdempotentRequest& request, const webhook::KeyRing& keys,
