@@ -42,7 +42,7 @@ class Arguments {
                                       std::int64_t maximum) const;
   /// Reads an id: a positive 64-bit integer.
   std::optional<std::int64_t> id(std::string_view name) const;
-  /// For an option or id that the command's table requires.
+  /// Reads an option or id that the command's table requires.
   std::int64_t required_id(std::string_view name = "id") const { return id(name).value(); }
   /// Reads one line of 1 (with `blank`, 0) to `maximum` characters, without control characters.
   std::optional<std::string> line(std::string_view name, std::size_t maximum, bool blank = false) const;

@@ -13,7 +13,7 @@
 namespace api {
 namespace {
 
-/// Like nginx, checks this before anything else: a request without its whole body is not answered.
+/// Like nginx, checks this before anything else, and refuses a request without its whole body.
 void require_body(BodyState state) {
   if (state == BodyState::too_large) throw ContentTooLarge();
   if (state == BodyState::malformed) throw BadRequest("El cuerpo de la petición llegó incompleto");

@@ -87,7 +87,7 @@ enum class TransportResult {
   bad_response,
 };
 
-/// What sent nothing during an attempt that failed (docs/delivery.md#our-own-outages).
+/// The part that stayed silent during a failed attempt (docs/delivery.md#our-own-outages).
 enum class Silence {
   none,
   network,  // no route, no connection in time, or no byte of an answer

@@ -68,7 +68,7 @@ class Table {
  public:
   /// A table for this process alone. Throws std::system_error.
   explicit Table(std::vector<Metric> metrics);
-  /// A table whose counts all processes with the same metrics and the same file share; counters and
+  /// A table with counts shared by all processes that use the same metrics and the same file; counters and
   /// histograms only. Throws std::system_error.
   Table(std::vector<Metric> metrics, const std::string& shared_file);
   ~Table();

@@ -11,7 +11,7 @@
 namespace platform {
 
 std::uint64_t read_number(const std::string& text, std::uint64_t least, std::uint64_t most);
-/// `65536`, `64KiB`, `1MiB`
+/// Reads `65536`, `64KiB`, `1MiB`.
 std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint64_t most);
 double read_fraction(const std::string& text);  // 0 to 1
 Milliseconds read_duration(const std::string& text, Milliseconds least, Milliseconds most);

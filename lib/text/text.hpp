@@ -1,5 +1,5 @@
-// ASCII text functions that do not depend on the locale, as <cctype> does, and functions that make text of
-// unknown origin safe to show.
+// Functions for ASCII text that, unlike those of <cctype>, do not depend on the locale, and functions that
+// make text of unknown origin safe to show.
 #pragma once
 
 #include <charconv>

@@ -69,8 +69,8 @@ struct AskedReplay {
 /// no limit) throws TooManyReplays.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
-/// Asks for the replay of all deliveries that match now; a webhook has one unfinished replay of a range.
-/// Where the count is not exact, it covers as many as `max_per_day` leaves, and the dispatcher counts as it
+/// Asks for the replay of all deliveries that match now; a webhook has one unfinished replay of a range. If
+/// the count is not exact, the replay covers as many as `max_per_day` leaves, and the dispatcher counts as it
 /// walks. Throws TooManyReplays and TooManyReplayRequests. Every other refusal precedes the count of requests
 /// and any read of deliveries.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,

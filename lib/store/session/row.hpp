@@ -45,8 +45,8 @@ class Result {
 };
 
 /// A row, which keeps its result alive. All accessors throw std::runtime_error for a name that the result
-/// lacks, and those for values throw it for NULL: the statement does not match its reader. Of several columns
-/// with one name, any may be read.
+/// lacks, and those for values throw it for NULL: the statement does not match its reader. If several columns
+/// have one name, any may be read.
 class Row {
  public:
   Row(std::shared_ptr<const Result> result, std::size_t number)
