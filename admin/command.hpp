@@ -1,4 +1,4 @@
-// A command as a row of a table, and the values that go in and come out of it.
+// A command as a row of the table of commands, with its input and its result.
 #pragma once
 
 #include <algorithm>
@@ -14,32 +14,32 @@
 
 namespace admin {
 
-/// What a command works with. The session connects at its first use, so commands without SQL need no server.
+/// The input of a command. The session connects at its first use, so commands without SQL need no server.
 struct Context {
   const platform::Config& config;
   store::Session& session;
-  const Output& output;  // for what is told while it runs; the result is returned
+  const Output& output;  // for progress; the result is returned
 };
 
-/// The user that the database knows this program by, unless `database.user` says otherwise.
+/// The program's name, and its database user unless `database.user` names another.
 inline constexpr std::string_view program_name = "apientidades-admin";
 inline constexpr std::string_view database_user = "apientidades_admin";
 
-/// When a run of a command is written into the audit (recorded.hpp).
+/// When a run of the command is written to the audit (recorded.hpp).
 enum class Recorded {
-  undeclared,      // a mistake: a test finds it
-  never,           // it changes nothing, and its session may not
-  in_transaction,  // of the change, which is one
-  before,          // what is done in batches, or must not wait
-  after,           // what makes the audit's table
+  undeclared,      // an error, which a test finds
+  never,           // the command changes nothing, and its session cannot
+  in_transaction,  // the command is one transaction
+  before,          // the command works in batches, or must not wait
+  after,           // the command creates the audit's table
 };
 
 struct Command {
   std::string_view words;         // "token issue"
   std::string_view summary;       // one line, for the list of commands
-  std::string_view details = {};  // what else is worth knowing; may have several lines
+  std::string_view details = {};  // further help; may have several lines
   OptionTable options = {};
-  std::string_view example;  // a whole line that works as it is
+  std::string_view example;  // a complete command line that works
   Recorded recorded = Recorded::undeclared;
   Result (*run)(Context&, const Arguments&) = nullptr;
 
@@ -48,7 +48,7 @@ struct Command {
   }
 };
 
-/// "token" of "token issue".
+/// The first word: "token" for "token issue".
 inline std::string_view group_of(const Command& command) {
   return command.words.substr(0, command.words.find(' '));
 }

@@ -8,7 +8,7 @@ namespace admin {
 
 namespace {
 
-/// A name with a dot is a key of the configuration; no command has such an option.
+/// Whether the word is a configuration key: its name has a dot, and no command's option has one.
 bool is_setting(const std::string& word) {
   const auto name = word.substr(0, word.find('='));
   return name.starts_with("--") && name.find('.') != std::string::npos;

@@ -1,4 +1,4 @@
-// The options that every command has, found anywhere on the line and taken out of it.
+// Separates the options that every command has, anywhere on the line, from the command's own words.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct CommandLine {
   std::vector<std::string> words;     // the command, its options and their values, in order
 };
 
-/// `arguments`: argv without the program's name. Words after `--` are left alone. Throws UsageError.
+/// `arguments`: argv without the program's name. Does not change words after `--`. Throws UsageError.
 CommandLine split_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace admin

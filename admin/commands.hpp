@@ -7,7 +7,7 @@
 
 namespace admin {
 
-/// In the order of --help; a group's commands are together.
+/// All commands in the order of --help, each group together.
 const std::vector<Command>& all_commands();
 
 std::vector<Command> db_commands();

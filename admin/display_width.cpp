@@ -9,7 +9,7 @@ namespace admin {
 
 namespace {
 
-/// The C library's tables, whatever the environment's locale.
+/// Selects the C library's UTF-8 tables in any locale of the environment.
 class Utf8Locale {
  public:
   Utf8Locale() : own_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)), before_(::uselocale(own_)) {}
@@ -21,7 +21,7 @@ class Utf8Locale {
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
  private:
-  locale_t own_;  // nullptr: there is none, and uselocale changes nothing
+  locale_t own_;  // nullptr: it does not exist, and uselocale changes nothing
   locale_t before_;
 };
 
@@ -34,12 +34,12 @@ Character first_of(std::string_view text) {
   std::mbstate_t state{};
   wchar_t character = 0;
   const auto bytes = std::mbrtowc(&character, text.data(), text.size(), &state);
-  if (bytes == 0 || bytes > text.size()) return {1, 1};  // a NUL; or no UTF-8
+  if (bytes == 0 || bytes > text.size()) return {1, 1};  // a NUL, or not UTF-8
   const int columns = ::wcwidth(character);
   return {bytes, columns < 0 ? bytes : static_cast<std::size_t>(columns)};
 }
 
-/// The end of what fits so many columns, and how many those take.
+/// The longest beginning that fits in so many columns: its bytes and its columns.
 Character fitting(std::string_view text, std::size_t columns) {
   Character fit{0, 0};
   while (fit.bytes < text.size()) {

@@ -1,4 +1,4 @@
-// How many columns of a terminal a text takes: none for combining characters, two for East Asian ones and
+// The number of terminal columns of a text: none for combining characters, two for East Asian characters and
 // emoji.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace admin {
 
-/// `text` is UTF-8; what is not, or has no width, counts one for each byte.
+/// `text` is UTF-8; a byte that is not, or a character without a known width, counts one per byte.
 std::size_t display_width(std::string_view text);
 
-/// A text that is wider ends in an ellipsis within so many columns.
+/// Cuts a wider text to so many columns; it then ends in an ellipsis.
 std::string cut_to_width(const std::string& text, std::size_t columns);
 
 }  // namespace admin

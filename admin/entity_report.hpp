@@ -1,4 +1,4 @@
-// Notifications of an event, added up by entity: whom it has reached, whom not, and why. Pure.
+// Sums an event's notifications by entity: which entities were reached, which were not, and why. Pure.
 #pragma once
 
 #include <map>
@@ -11,30 +11,30 @@
 namespace admin {
 
 struct EntityReport {
-  std::optional<std::string> name{};  // unset: there is no such entity
-  std::int64_t webhooks = 0;          // how many one of its notifications went to, at most
+  std::optional<std::string> name{};  // unset: the entity does not exist
+  std::int64_t webhooks = 0;          // of the notification with the most
   std::int64_t notifications = 0;
-  std::int64_t reached = 0;  // notifications that one of its webhooks has
-  // Deliveries; a notification that has come to none yet, or never will, is one of what it is itself.
+  std::int64_t reached = 0;  // notifications with at least one delivered webhook
+  // Numbers of deliveries; a notification without deliveries counts as one in its own state.
   std::int64_t delivered = 0;
   std::int64_t pending = 0;
   std::int64_t failed = 0;
   std::int64_t held = 0;
   std::int64_t rejected = 0;
   std::int64_t cancelled = 0;
-  std::string reason{};  // the last one that says why something has not arrived
+  std::string reason{};  // the last reason why something was not delivered
 };
 
 using EntityReports = std::map<store::EntityId, EntityReport>;
 
-/// Notifications come in the order in which they occurred.
+/// Adds a notification; call it in the order in which they occurred.
 void add_up(EntityReports& reports, const store::ReportedNotification& notification);
 
-/// entidad_id, nombre, webhooks, notificaciones, entregadas, pendientes, fallidas, retenidas, rechazadas,
-/// canceladas, ultimo_error.
+/// Returns entidad_id, nombre, webhooks, notificaciones, entregadas, pendientes, fallidas, retenidas,
+/// rechazadas, canceladas, ultimo_error.
 json::Object to_row(store::EntityId entity, const EntityReport& report);
 
-/// "50 entities, 52 notifications: 40 entities have all of theirs, 3 some of them, 7 none"
+/// Returns "50 entities, 52 notifications: 40 entities have all of theirs, 3 some of them, 7 none".
 std::string summary_of(const EntityReports& reports);
 
 }  // namespace admin

@@ -12,7 +12,7 @@ namespace {
 using platform::format_iso8601;
 using namespace std::chrono_literals;
 
-constexpr auto longest_unseen = 60s;  // a dispatcher that works is seen every 10 s
+constexpr auto longest_unseen = 60s;  // a working dispatcher is seen every 10 s
 
 std::string host_of(const std::string& url) {
   const auto authority = webhook::host_and_port(url);
@@ -38,7 +38,7 @@ bool is_of(const store::Pause& pause, const Facts& facts) {
   return false;
 }
 
-/// What concerns more than this webhook.
+/// Adds causes that concern more than this webhook.
 void add_wide_causes(const Facts& facts, std::vector<Cause>& causes) {
   const auto& backlog = facts.backlog;
   if (backlog.now - backlog.dispatcher_seen > longest_unseen)
@@ -87,7 +87,7 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
     causes.push_back({"descanso", backlog.rests_until, "its receiver answered 429 and asked for a rest"});
 }
 
-/// Why what is due waits, when nothing else keeps it.
+/// Adds the limits for due deliveries, when there is no other cause.
 void add_shares(const Facts& facts, const platform::DeliverySettings& settings, std::vector<Cause>& causes) {
   const auto own = in_flight_to(facts);
   const auto at_host = in_flight_at_host(facts);

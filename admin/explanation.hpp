@@ -1,4 +1,4 @@
-// Why what waits for a webhook waits, until when, and how much could be sent at most. Pure.
+// Explains why a webhook's deliveries wait, until when, and the highest rate of sending. Pure.
 #pragma once
 
 #include <optional>
@@ -18,22 +18,22 @@ struct Facts {
   store::WebhookBacklog backlog;
   store::Pauses pauses;
   std::vector<store::RunningOutage> outages;
-  std::vector<store::InFlight> in_flight;                // of all webhooks
-  std::optional<std::vector<std::string>> keys_in_file;  // none: it cannot be read here
+  std::vector<store::InFlight> in_flight;                // the deliveries of all webhooks
+  std::optional<std::vector<std::string>> keys_in_file;  // unset: this user cannot read the file
 };
 
 struct Cause {
-  std::string name;  // of `causa` in the JSON
+  std::string name;  // the value of `causa` in the JSON
   std::optional<platform::UtcTime> until{};
-  std::string text;  // a sentence, with the remedy where there is one
+  std::string text;  // a sentence, with the remedy if there is one
 };
-/// What keeps it from being sent, the widest first; empty: nothing waits.
+/// The causes of the wait, the widest first; empty: nothing waits.
 std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySettings& settings);
 
-/// What one dispatcher of this configuration can send to it at most.
+/// The most that one dispatcher with this configuration can send to the webhook.
 struct Ceiling {
   unsigned at_once;
-  std::optional<std::int64_t> each_ms;  // as its latest attempts took; none: it has none
+  std::optional<std::int64_t> each_ms;  // median of its latest attempts; unset: there are none
   std::optional<double> per_second;
 };
 Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings);

@@ -18,18 +18,18 @@ inline constexpr Option since_filter{
     "since", "T", "only from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h for the last two hours"};
 inline constexpr Option limit_filter{"limit", "N", "the newest N (default 100), oldest of them first"};
 
-/// An ISO 8601 date or UTC date-time (`Z`, up to milliseconds), or a duration that counts back from `now`.
-/// Throws UsageError that names --since.
+/// Reads an ISO 8601 date or UTC date-time (`Z`, up to milliseconds), or a duration before `now`. Throws
+/// UsageError, which names --since.
 platform::UtcTime parse_since(std::string_view text, platform::UtcTime now);
-/// The same, naming `option`.
+/// As parse_since; the error names `option`.
 platform::UtcTime parse_time(std::string_view option, std::string_view text, platform::UtcTime now);
 
-/// Reads whichever filters were typed. `states`: the allowed values of --state. Throws UsageError.
+/// Reads the filters on the line. `states`: the values that --state accepts. Throws UsageError.
 store::ListFilter read_filter(const Arguments& arguments, std::span<const std::string_view> states,
                               platform::UtcTime now);
 
-/// A list of the newest `filter.limit` rows, from one that was asked for one row more: so it is known, and
-/// told, whether there are others.
+/// Lists the newest `filter.limit` of `items`, which were read with one_more: an extra row shows that there
+/// are older ones, and the result says so.
 template <class Item, class ToRow>
 Result list_result(const std::vector<Item>& items, const store::ListFilter& filter, ToRow to_row) {
   const std::size_t first = items.size() > filter.limit ? items.size() - filter.limit : 0;
@@ -41,7 +41,7 @@ Result list_result(const std::vector<Item>& items, const store::ListFilter& filt
   return result;
 }
 
-/// The filter to ask the store with, for list_result.
+/// The filter with a limit one higher, for list_result.
 store::ListFilter one_more(store::ListFilter filter);
 
 }  // namespace admin

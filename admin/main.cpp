@@ -1,4 +1,4 @@
-// apientidades-admin: what the operator does with the service.
+// apientidades-admin: the operator's commands.
 
 #include <unistd.h>
 

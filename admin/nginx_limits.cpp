@@ -20,15 +20,15 @@ struct Rate {
   unsigned a_minute;
 };
 
-/// The address comes first: what it refuses makes no entry in the zones of tokens.
+/// The address comes first, so that a refused request adds no entry to the zones of tokens.
 std::array<Rate, 3> rates(const LimitSettings& limits) {
   return {{{"$apientidades_network", "apientidades_address", limits.requests_per_address},
            {"$apientidades_token", "apientidades_token", limits.requests_per_token},
            {"$apientidades_test_token", "apientidades_test", limits.test_requests_per_token}}};
 }
 
-/// Seconds until a full bucket has room for one. nginx counts in thousandths of a request a second, rounded
-/// down.
+/// Seconds until a full bucket accepts a request. nginx counts in thousandths of a request per second,
+/// rounded down.
 unsigned wait(unsigned a_minute) {
   if (a_minute == 0) return 1;
   const unsigned thousandths = a_minute * 1000ULL / 60;
@@ -58,7 +58,7 @@ std::string nginx_limit_zones(const LimitSettings& limits) {
 
 std::string nginx_limits(const LimitSettings& limits) {
   std::string text(header);
-  // A flood must not fill the error log too: the access log tells who was refused.
+  // The level info keeps a flood out of the error log; the access log shows the refused requests.
   text +=
       "limit_req_status     429;\nlimit_conn_status    429;\n"
       "limit_req_log_level  info;\nlimit_conn_log_level info;\n";

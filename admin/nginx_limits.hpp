@@ -1,4 +1,4 @@
-// limits.* as nginx reads them: it cannot read our configuration, so `nginx limits` writes these for it.
+// Writes limits.* for nginx, which cannot read our configuration.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace admin {
 
-/// A limit of N a minute is a bucket of N requests that fills again in a minute: N may come at once.
-/// The keys are those of nginx/snippets/apientidades-limit-keys.conf. Limits of 0 have no line.
+/// The zones, and $apientidades_limit_wait, the seconds until another request is accepted; for http {}. A
+/// limit of N a minute is a bucket of N requests that fills again in a minute, so N may come at the same
+/// time. The keys are those of nginx/snippets/apientidades-limit-keys.conf. A limit of 0 has no line.
 
-/// For http {}: the zones, and $apientidades_limit_wait, the seconds after which another request is accepted.
 std::string nginx_limit_zones(const platform::LimitSettings& limits);
-/// For the location of the API.
+/// The limits for the API's location.
 std::string nginx_limits(const platform::LimitSettings& limits);
 
 }  // namespace admin

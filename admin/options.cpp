@@ -14,7 +14,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-// Long options only, and whole ones: `--dis` must not mean `--discard`.
+// Only complete long options: `--dis` must not mean `--discard`.
 constexpr int style = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
                       po::command_line_style::long_allow_next;
 
@@ -24,7 +24,7 @@ po::options_description describe(const OptionTable& table) {
   for (const auto& option : table.options) {
     const std::string name(option.name);
     if (option.value.empty()) {
-      // A flag that is absent stays absent: presence is its value.
+      // No default: the presence of a flag is its value.
       result.add_options()(name.c_str(), po::value<std::string>()->zero_tokens()->implicit_value(""), "");
     } else {
       result.add_options()(name.c_str(), po::value<std::string>(), "");
@@ -40,7 +40,7 @@ std::string unknown_option(const OptionTable& table, const std::string& typed) {
   return "unknown option '" + typed + "'" + (near ? ": did you mean '" + *near + "'?" : "");
 }
 
-/// Boost takes `--name --json` for a name: more likely the name was forgotten.
+/// Boost takes `--json` in `--name --json` for the value of --name; more likely the value is missing.
 void require_values(const po::parsed_options& parsed) {
   for (const auto& option : parsed.options) {
     const auto& tokens = option.original_tokens;

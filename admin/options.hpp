@@ -1,4 +1,4 @@
-// The options of one command, parsed with Boost.Program_options, and their values read with their types.
+// Parses the options of a command with Boost.Program_options, and reads their values by type.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace admin {
 
 struct Option {
   std::string_view name;         // without the dashes
-  std::string_view value;        // how --help calls its value; empty: a flag
+  std::string_view value;        // the value's name in --help; empty: a flag
   std::string_view description;  // one line
   bool required = false;
 };
 
-/// Whether a command takes the id of a thing as a word: `token revoke 3` (or `--id 3`).
+/// Whether a command takes an id as a word: `token revoke 3` (or `--id 3`).
 enum class IdWord { none, required, optional };
 
 struct OptionTable {
@@ -27,7 +27,7 @@ struct OptionTable {
   std::vector<Option> options = {};
 };
 
-/// What was typed. The readers throw UsageError, naming the option and what it accepts.
+/// The parsed options. The readers throw UsageError, which names the option and what it accepts.
 class Arguments {
  public:
   Arguments() = default;
@@ -37,14 +37,14 @@ class Arguments {
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
   bool has(std::string_view name) const { return values_.contains(name); }
   std::optional<std::string> text(std::string_view name) const;
-  /// Between the limits, both included.
+  /// Requires a value from `minimum` to `maximum`, both included.
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t minimum,
                                       std::int64_t maximum) const;
-  /// An identifier: a positive 64-bit integer.
+  /// Reads an id: a positive 64-bit integer.
   std::optional<std::int64_t> id(std::string_view name) const;
-  /// Of an option or id that the command's table says is required.
+  /// Reads an option or id that the command's table requires.
   std::int64_t required_id(std::string_view name = "id") const { return id(name).value(); }
-  /// One line of 1 (`blank` allowed: 0) to `maximum` characters, without control characters.
+  /// Reads one line of 1 (with `blank`, 0) to `maximum` characters, without control characters.
   std::optional<std::string> line(std::string_view name, std::size_t maximum, bool blank = false) const;
   std::optional<platform::Milliseconds> duration(std::string_view name, platform::Milliseconds minimum,
                                                  platform::Milliseconds maximum) const;
@@ -56,7 +56,7 @@ class Arguments {
   bool id_is_a_word_ = false;
 };
 
-/// No abbreviations are guessed, and no option may be repeated. Throws UsageError.
+/// Accepts no abbreviations and no repeated option. Throws UsageError.
 Arguments parse_options(const OptionTable& table, const std::vector<std::string>& words);
 
 }  // namespace admin

@@ -1,4 +1,4 @@
-// What a command gives back, and where it goes: results to standard output, the rest to standard error.
+// The result of a command, and its destination: results to standard output, the rest to standard error.
 #pragma once
 
 #include <iosfwd>
@@ -13,10 +13,10 @@
 namespace admin {
 
 struct Result {
-  json::Value value;                  // an array of objects: a list; an object: one thing; null: said already
-  std::optional<std::string> text{};  // what people read in place of the value
-  std::string note{};                 // one line more for people, beside the result
-  std::vector<std::string> problems{};  // one line each on standard error, whatever the format
+  json::Value value;                    // array of objects: a list; object: one thing; null: printed already
+  std::optional<std::string> text{};    // printed for people instead of the value
+  std::string note{};                   // one further line for people
+  std::vector<std::string> problems{};  // one line each on standard error, in every format
   int status = platform::exit_done;
 };
 
@@ -24,12 +24,12 @@ struct Output {
   std::ostream& out;
   std::ostream& err;
   bool json = false;
-  bool terminal = false;  // whether `out` is one: it can be redrawn, and long cells are cut
+  bool terminal = false;  // whether `out` is a terminal: it can be redrawn, and long cells are cut
 };
 
 void print(const Output& output, const Result& result);
 
-/// `apientidades-admin: message`, on one line of standard error whatever the message holds.
+/// Prints `apientidades-admin: message` on standard error, as one line for any message.
 void complain(const Output& output, std::string_view message);
 
 }  // namespace admin

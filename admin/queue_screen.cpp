@@ -31,7 +31,7 @@ std::string_view colour(Tone tone) {
   return "";
 }
 
-/// 1,234,567
+/// Formats as 1,234,567.
 std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
@@ -64,7 +64,7 @@ using Field = std::int64_t store::QueueStatus::*;
 struct Number {
   std::string_view name;
   Field field;
-  Tone tone;  // when it is not zero
+  Tone tone;  // used when the number is not zero
 };
 constexpr std::array<Number, 6> numbers{{
     {"notificaciones_pendientes", &store::QueueStatus::pending_notifications, Tone::plain},
@@ -143,7 +143,7 @@ std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& b
   std::size_t drawn = 0;
   for (const auto& line : lines_of(now, before, time)) {
     if (drawn + 1 >= screen.height && drawn > 0)
-      break;  // the last one is the cursor's: a line end there would scroll
+      break;  // the cursor is on the last line: a line end would scroll
     const auto tone = screen.colours ? colour(line.tone) : "";
     text.append(tone).append(line.text.substr(0, screen.width)).append(tone.empty() ? "" : "\x1b[0m");
     text += "\x1b[K\n";

@@ -1,4 +1,4 @@
-// What `queue status --watch` shows on a terminal. Pure.
+// The screen of `queue status --watch`. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace admin {
 
 struct Screen {
-  std::size_t width = 80;  // characters; longer lines are cut, so that none wraps
+  std::size_t width = 80;  // characters; longer lines are cut instead of wrapped
   std::size_t height = 24;
   bool colours = false;
 };
@@ -26,18 +26,18 @@ struct QueueSight {
   std::vector<store::Pause> pauses{};
 };
 
-/// The whole screen, drawn over what was there: from the top, each line erased to its end, and all below.
-/// Numbers change per second since `before`; none at the first look.
+/// Returns the text that redraws the whole screen from the top, with each line erased to its end, and
+/// everything below. Numbers have rates since `before`; the first screen has none.
 std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& before, std::string_view time,
                        const Screen& screen);
 
-/// `paused: host hooks.example.com until 2026-… (why): apientidades-admin queue resume --host …`
+/// Returns `paused: host hooks.example.com until 2026-… (why): apientidades-admin queue resume --host …`
 std::string describe_pause(const store::Pause& pause);
 
-/// The option of `queue pause` and `queue resume`, with its value.
+/// The option of `queue pause` and `queue resume` for this pause, with its value.
 std::string selector_of(const store::Pause& pause);
 
-/// `4 s`, `3 min 20 s`, `5 h 02 min`, `3 d 4 h`.
+/// Returns `4 s`, `3 min 20 s`, `5 h 02 min` or `3 d 4 h`.
 std::string describe_age(std::int64_t seconds);
 
 }  // namespace admin

@@ -23,7 +23,7 @@ std::optional<std::string> name_of_user(uid_t uid) {
   return found == nullptr ? std::nullopt : std::optional<std::string>(found->pw_name);
 }
 
-/// The user of the login session, whatever user the process has become since (pam_loginuid(8)).
+/// The user of the login session, also after su or sudo (pam_loginuid(8)).
 std::optional<uid_t> login_uid() {
   std::ifstream file("/proc/self/loginuid");
   std::uint32_t uid = 0;
@@ -40,7 +40,7 @@ std::optional<std::string> variable(const std::vector<std::string>& environment,
   return std::nullopt;
 }
 
-/// Text that the environment gives: visible ASCII, without what separates our fields.
+/// Reduces text from the environment to visible ASCII without our field separators.
 std::string plain(std::string text) {
   std::erase_if(text, [](char c) { return c <= ' ' || c >= '\x7f' || c == '=' || c == '"' || c == '\\'; });
   return text.substr(0, longest_name);
@@ -56,7 +56,7 @@ std::optional<std::int64_t> number_of(const json::Value& row, std::string_view n
   return value == nullptr ? std::nullopt : value->integer();
 }
 
-/// What it is done to: from the line, and from the result where that is known already.
+/// The action and its object, from the line and from the result as far as it is known.
 store::OperatorAction action_of(const Command& command, const Arguments& arguments, const Result& result,
                                 const std::string& who) {
   const auto group = group_of(command);
@@ -87,8 +87,8 @@ void write_line(platform::LogLevel level, const store::OperatorAction& action, s
                               {"error", error}});
 }
 
-/// The tables of an earlier version have no place for it: a token can be revoked all the same, and sending be
-/// stopped.
+/// Whether the schema of an earlier version lacks the audit's columns; the operator must be able to revoke a
+/// token or pause sending nevertheless.
 bool lacks_migration(const store::DatabaseError& error) {
   constexpr int unknown_column = 1054;
   constexpr int unknown_table = 1146;
@@ -105,17 +105,18 @@ void record(store::Session& session, const store::OperatorAction& action) {
   write_line(platform::LogLevel::info, action, "");
 }
 
-/// What was recorded before it began stands there as failed, too.
+/// Adds an entry for the failure of a command that was recorded before it ran.
 void record_failure(store::Session& session, store::OperatorAction action, const std::string& error) {
   write_line(platform::LogLevel::warning, action, " failed", error);
   try {
     action.action += " failed";
     store::note_operator_action(session, action);
-  } catch (const store::DatabaseError&) {  // the journal has it
+  } catch (const store::DatabaseError&) {  // the journal has the entry
   }
 }
 
-/// Recorded before it is committed: no change is without its line, and one that was not made has another one.
+/// Writes the journal's line before the commit, so that no change lacks one; a failed commit adds another
+/// line.
 Result run_in_transaction(const Command& command, Context& context, const Arguments& arguments,
                           const std::string& who) {
   std::optional<store::OperatorAction> recorded;

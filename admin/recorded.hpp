@@ -1,5 +1,5 @@
-// What the operator does is on record: a row of the audit, in the transaction of the change where it is one,
-// and a line in the journal, which is out of the database's reach.
+// Records the operator's commands: as a row of the audit, in the transaction of the change if it is one, and
+// as a line in the journal, outside the database.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace admin {
 
-/// Who runs the program: `ana uid=0 host=db1`. The name is that of sudo's caller or of the login, where there
-/// is one.
+/// Returns who runs the program: `ana uid=0 host=db1`. The name is that of sudo's caller or of the login, if
+/// there is one.
 std::string describe_operator(const std::vector<std::string>& environment);
 
-/// What the command gives back, once it is on record as its row of the table says.
+/// Runs the command, records it as its row of the table says, and returns its result.
 Result run_recorded(const Command& command, Context& context, const Arguments& arguments,
                     const std::string& who);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view gap = "  ";
 
-/// Without anything that moves the cursor or reorders what is read.
+/// The text without characters that move the cursor or reorder the display.
 std::string printable(std::string_view text) {
   std::string result;
   for (;;) {
@@ -68,7 +68,7 @@ std::string trimmed_line(std::string line) {
 
 using Grid = std::vector<std::vector<std::string>>;
 
-/// Rows of equal length, numbers to the right where `right` says so.
+/// Aligns rows of equal length; columns in `right` are right-aligned.
 std::string align(const Grid& grid, const std::vector<bool>& right) {
   std::vector<std::size_t> widths(right.size());
   for (const auto& row : grid) {
@@ -87,7 +87,7 @@ std::string align(const Grid& grid, const std::vector<bool>& right) {
   return result;
 }
 
-/// Whether a column has numbers and nothing else.
+/// Whether a column has only numbers.
 bool is_numeric(const json::Array& rows, const std::string& name) {
   bool some = false;
   for (const auto& row : rows) {

@@ -1,4 +1,4 @@
-// A result as text: JSON for programs, aligned columns for people. Pure.
+// Formats a result: JSON for programs, aligned columns for people. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace admin {
 
-/// A list has one element to a line; anything else is one line. Ends with a line end.
+/// Prints a list with one element per line, anything else as one line. Ends with a line end.
 std::string render_json(const json::Value& value);
 
-/// An array of objects as a table under the names of the first one's members; an object as one `name  value`
-/// line for each member, lists of objects below it as tables of their own. `cell_limit`: longer cells of a
-/// table are cut and end in `…`. Control characters are shown escaped: what a receiver answered cannot drive
-/// the terminal. Ends with a line end.
+/// Prints an array of objects as a table with the names of the first object's members; an object as one line
+/// for each member, `name  value`, with its lists of objects below as tables. Cells longer than `cell_limit`
+/// are cut and end in `…`. Control characters are escaped, so that a receiver's text cannot control the
+/// terminal. Ends with a line end.
 std::string render_people(const json::Value& value, std::optional<std::size_t> cell_limit);
 
-/// The names of a row's members, and their values, each a line as RFC 4180 has it. Cells that a spreadsheet
-/// would take for a formula begin with an apostrophe (OWASP, CSV injection).
+/// The names and the values of a row, each as a line of CSV (RFC 4180). A cell that a spreadsheet would take
+/// for a formula begins with an apostrophe (OWASP, CSV injection).
 std::string csv_names(const json::Object& row);
 std::string csv_line(const json::Object& row);
 

@@ -21,7 +21,7 @@ using platform::exit_done;
 using platform::exit_failed;
 using platform::exit_usage;
 
-/// Lists of a big database take their time; a server that does not answer at all must not hang a terminal.
+/// Long enough for lists of a big database, but a silent server must not block a terminal.
 constexpr int read_timeout_s = 60;
 
 bool is_group(const std::string& word) {
@@ -44,7 +44,7 @@ std::string unknown_command(const std::vector<std::string>& words) {
     known.emplace_back(command.words);
     known.emplace_back(group_of(command));
   }
-  // A second word may be the command's or, when that is missing, an id.
+  // The second word may belong to the command, or be an id.
   const auto one = nearest(phrase, known);
   if (typed.size() > 1) phrase += " " + typed[1];
   const auto two = nearest(phrase, known);
@@ -74,7 +74,7 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
   return result.status;
 }
 
-/// The help that the line asks for, or deserves.
+/// The help for the line: of the command, the group or the program.
 std::string usage_for(const std::vector<std::string>& words) {
   const auto leading = leading_words(words);
   if (leading.empty()) return program_usage();
@@ -106,7 +106,7 @@ int failed(const Output& output, const std::string& message, int status) {
 }
 
 int unwritten(const Output& output) {
-  platform::end_if_broken_pipe(STDOUT_FILENO);  // `… | head`: there is nothing to tell
+  platform::end_if_broken_pipe(STDOUT_FILENO);  // ends quietly for `… | head`
   return failed(output, "standard output could not be written", exit_failed);
 }
 
@@ -139,7 +139,7 @@ int run(const std::vector<std::string>& arguments, const std::vector<std::string
     return failed(output, e.what(), exit_usage);
   } catch (const platform::ConfigError& e) {
     return failed(output, e.what(), exit_usage);
-  } catch (const platform::FileError& e) {  // every file that is read is named by the configuration
+  } catch (const platform::FileError& e) {  // the configuration names every file that is read
     return failed(output, e.what() + std::string(" (apientidades-admin config check names its key)"),
                   exit_usage);
   } catch (const store::Unavailable& e) {

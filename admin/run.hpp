@@ -1,4 +1,4 @@
-// The program, but for main: a line of arguments to an exit status.
+// The program without main: from arguments to an exit status.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace admin {
 
-/// What a line asks for: the table's row, and the words after the command's own. Throws UsageError with a
+/// The command of a line, and the words after the command's own. find_command throws UsageError with a
 /// suggestion when there is no such command.
 struct Request {
   const Command& command;
@@ -16,8 +16,8 @@ struct Request {
 };
 Request find_command(const std::vector<std::string>& words);
 
-/// `arguments` without the program's name; `environment` as NAME=VALUE texts. Throws nothing: whatever goes
-/// wrong is one line on `output.err` and an exit status of 1 or 2. `--json` of the line sets output.json.
+/// Runs a line: `arguments` without the program's name, `environment` as NAME=VALUE texts. Throws nothing:
+/// every error is one line on `output.err` and exit status 1 or 2. `--json` on the line sets output.json.
 int run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
         Output output);
 

@@ -5,7 +5,7 @@
 namespace admin {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Row i of the optimal string alignment table; a swap looks two rows back.
+  // Row i of the optimal string alignment table; a swap reads row i - 2.
   std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
     for (std::size_t j = 0; j <= b.size(); ++j) {
@@ -24,9 +24,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates) {
   std::optional<std::string> result;
-  // Half the letters wrong is no typing error any more.
+  // More than half the letters wrong is not a typing error.
   std::size_t best = typed.size() / 2 + 1;
-  // Long enough for any command; what is longer is no typing error, and must not cost time.
+  // No command is so long; the bound limits the time.
   if (typed.size() > 64) return result;
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(typed, candidate);

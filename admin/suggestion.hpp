@@ -1,4 +1,4 @@
-// "Did you mean …?"
+// Finds a suggestion for "Did you mean …?"
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace admin {
 
-/// The number of letters to insert, drop, replace or swap with their neighbour to make one text of the other.
+/// The number of letters to insert, delete, replace or swap with their neighbour to turn one text into the
+/// other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that is nearest to what was typed; nullopt when none is near enough to be meant.
+/// The known text nearest to `typed`; nullopt when none is near enough.
 std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates);
 
 }  // namespace admin

@@ -24,7 +24,7 @@ std::string synopsis_of(const Option& option) {
   return text;
 }
 
-/// "token issue --entity N [--ttl DURATION]"
+/// For example "token issue --entity N [--ttl DURATION]".
 std::string synopsis(const Command& command) {
   std::string text(command.words);
   if (command.options.id == IdWord::required) text += " ID";
@@ -36,7 +36,7 @@ std::string synopsis(const Command& command) {
   return text;
 }
 
-/// `left  right` lines, the right sides aligned.
+/// Formats `left  right` lines with the right sides aligned.
 std::string two_columns(const std::vector<std::pair<std::string, std::string>>& lines) {
   std::size_t widest = 0;
   for (const auto& [left, right] : lines) widest = std::max(widest, left.size());

@@ -1,4 +1,4 @@
-// What --help says, made of the table of commands. Pure.
+// The texts of --help, from the table of commands. Pure.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace admin {
 
-/// Of the program: every command.
+/// Help for the program: every command.
 std::string program_usage();
 
-/// Of a group ("token"): its commands with their options.
+/// Help for a group ("token"): its commands with their options.
 std::string group_usage(std::string_view group);
 
-/// Of one command: synopsis, what it does, its options, an example.
+/// Help for a command: synopsis, description, options, example.
 std::string command_usage(const Command& command);
 
 }  // namespace admin

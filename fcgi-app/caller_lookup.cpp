@@ -22,7 +22,7 @@ struct CallerLookup::Request {
   std::exception_ptr error{};
 
   void tell(Told what) {
-    const auto signal = signal_;  // the thread that is told may end the request at once
+    const auto signal = signal_;  // kept alive, because the notified thread may destroy the request at once
     {
       const std::scoped_lock lock(signal->mutex);
       signal->told = what;
@@ -37,7 +37,7 @@ struct CallerLookup::Request {
   }
 
  private:
-  /// With a mutex of its own: who is woken would find that of the look-ups held, and sleep once more.
+  /// It has its own mutex: a woken thread would find the look-ups' mutex locked, and sleep again.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -48,11 +48,11 @@ struct CallerLookup::Request {
 
 namespace {
 
-constexpr std::chrono::milliseconds rush(1);  // the last statement ended so short a time ago
-constexpr std::size_t enough = 8;             // go at once: to wait for more would cost more than it saves
+constexpr std::chrono::milliseconds rush(1);  // a shorter time since the last statement means a rush
+constexpr std::size_t enough = 8;             // with so many, a wait costs more than it saves
 
-/// When requests come one upon another, a moment's wait makes fewer statements of them, and the processor
-/// time goes to those that are on their way here.
+/// Waits briefly during a rush, so that one statement serves more requests, and requests on their way get the
+/// processor.
 void let_others_come(std::unique_lock<std::mutex>& lock) {
   constexpr std::chrono::microseconds moment(200);
   lock.unlock();
@@ -77,7 +77,7 @@ std::optional<store::Caller> CallerLookup::find(const store::TokenHash& hash) {
   return std::move(own.caller);
 }
 
-/// With the mutex held.
+/// Requires the mutex, through `lock`.
 void CallerLookup::ask_for_all(const Request& own, std::unique_lock<std::mutex>& lock) {
   const bool rushed = platform::monotonic_now() - last_end_ < rush;
   if (rushed && waiting_.size() < enough) let_others_come(lock);
@@ -90,7 +90,8 @@ void CallerLookup::ask_for_all(const Request& own, std::unique_lock<std::mutex>&
   if (away) refused.swap(waiting_);
   asking_ = !waiting_.empty();
   Request* const next = asking_ ? waiting_.front() : nullptr;
-  // Who is woken may take the processor from us: not with the mutex held, for which all would wait.
+  // The mutex is unlocked first: a woken thread may preempt this one, and all others would wait for the
+  // mutex.
   lock.unlock();
   if (next != nullptr) next->tell(Request::Told::its_turn);
   for (Request* request : batch.all())
@@ -116,7 +117,7 @@ std::size_t CallerLookup::waiting() {
   return waiting_.size();
 }
 
-/// The oldest ones; whose turn it is, is one of them.
+/// Takes the oldest requests, which include that of the calling thread.
 CallerLookup::Batch CallerLookup::take() {
   Batch batch;
   batch.size = std::min(waiting_.size(), most_at_once);
@@ -126,7 +127,7 @@ CallerLookup::Batch CallerLookup::take() {
   return batch;
 }
 
-/// The error if the database is away.
+/// Returns the error if the database is unavailable.
 std::exception_ptr CallerLookup::ask(std::span<Request* const> asked) {
   const auto fail = [&](const std::exception_ptr& error) {
     for (Request* request : asked) request->error = error;
@@ -141,7 +142,7 @@ std::exception_ptr CallerLookup::ask(std::span<Request* const> asked) {
       fail(std::current_exception());
       return nullptr;
     }
-    // A row of one entity that cannot be read is no error of the others.
+    // An unreadable row of one entity must not fail the others, so each is looked up alone.
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (auto away = ask(asked.subspan(i, 1))) {
         for (Request* request : asked.subspan(i)) request->error = away;

@@ -1,4 +1,4 @@
-// Who calls, asked of the database for several requests at once.
+// Looks up callers in the database, several requests in one statement.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@
 
 namespace api {
 
-/// One for all threads of a process. A look-up that finds none running goes to the database at once, or,
-/// within a millisecond of the last one, after a fifth of one; those that come meanwhile wait for it to end
-/// and then go together, as one statement, since most of a look-up's cost is that of a statement, whatever it
-/// asks. Nothing is kept: every request is judged by a read that began after it came.
+/// One per process, shared by its threads. A look-up that finds none running starts at once, or after 200 µs
+/// if the last one ended less than 1 ms ago. Look-ups that arrive during another one wait for its end and
+/// then share one statement, because most of the cost is per statement. There is no cache: the read for a
+/// request begins after the request arrived.
 class CallerLookup {
  public:
   using Callers = std::vector<std::optional<store::Caller>>;
@@ -27,20 +27,21 @@ class CallerLookup {
       std::function<Callers(store::Session&, std::span<const store::TokenHash>, store::CallerWith)>;
   static constexpr std::size_t most_at_once = 16;
 
-  /// `find_callers` is for tests without a database.
+  /// Tests pass their own `find_callers`.
   explicit CallerLookup(store::Session session, FindCallers find_callers = store::find_callers)
       : session_(std::move(session)), find_callers_(std::move(find_callers)) {}
 
-  /// nullopt: nobody's token. Throws store::Unavailable to all who wait, since they would learn the same, but
-  /// later; any other error, of the database or of an entity's rows, to those alone whom it concerns.
+  /// Returns nullopt when no caller has the token. Throws store::Unavailable to all waiting look-ups, because
+  /// each would fail in the same way later; throws any other error, of the database or of an entity's rows,
+  /// only to the look-ups that it concerns.
   std::optional<store::Caller> find(const store::TokenHash& hash);
 
-  /// At once and on `session`, for who goes on to write with it: a connection that was lost is thereby found
-  /// out, and replaced, while nothing has happened yet.
+  /// Looks up at once on `session`, which the request then writes with: this finds and replaces a lost
+  /// connection before anything has changed.
   std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash,
                                           store::CallerWith with) const;
 
-  /// How many look-ups wait for a running one to end.
+  /// The number of look-ups that wait for a running one.
   std::size_t waiting();
 
  private:
@@ -48,7 +49,8 @@ class CallerLookup {
 
   Callers read(store::Session& session, std::span<const store::TokenHash> hashes,
                store::CallerWith with) const;
-  /// So many as go together; nothing that allocates, since an exception here would leave the others waiting.
+  /// The requests of one statement. It allocates nothing, because an exception here would leave the others
+  /// waiting.
   struct Batch {
     std::array<Request*, most_at_once> requests{};
     std::size_t size = 0;
@@ -59,12 +61,12 @@ class CallerLookup {
   void answer(std::span<Request* const> asked);
   void ask_for_all(const Request& own, std::unique_lock<std::mutex>& lock);
 
-  store::Session session_;  // of whose turn it is
+  store::Session session_;  // used by the thread that asks
   FindCallers find_callers_;
   std::mutex mutex_;
-  bool asking_ = false;  // somebody asks, or has been told that it is its turn
+  bool asking_ = false;  // a thread asks, or has been told to
   platform::MonotonicTime last_end_{};
-  std::vector<Request*> waiting_;  // in the order in which they came; each on its thread's stack
+  std::vector<Request*> waiting_;  // in order of arrival; each is on its thread's stack
 };
 
 }  // namespace api

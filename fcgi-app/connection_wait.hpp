@@ -1,19 +1,19 @@
-// Waiting for a connection or the order to stop, one thread woken per connection.
+// Waits for a connection or the order to stop; each connection wakes one thread.
 #pragma once
 
 namespace api {
 
-/// One per thread. With poll(2), every idle thread would wake for every connection; EPOLLEXCLUSIVE wakes one.
+/// One per thread. With poll(2) every connection would wake every idle thread; EPOLLEXCLUSIVE wakes one.
 class ConnectionWait {
  public:
-  /// Both descriptors stay the caller's and must outlive this. Throws std::system_error.
+  /// The caller owns both descriptors, which must outlive this object. Throws std::system_error.
   ConnectionWait(int listener_fd, int stop_fd);
   ~ConnectionWait();
   ConnectionWait(const ConnectionWait&) = delete;
   ConnectionWait& operator=(const ConnectionWait&) = delete;
 
-  /// True: there may be a connection to accept (another thread can be faster), or a second has passed
-  /// without one. False: stop. Throws std::system_error.
+  /// Returns true when there may be a connection to accept (another thread may take it first), or after a
+  /// second without one; false when the thread must stop. Throws std::system_error.
   bool wait() const;
 
  private:

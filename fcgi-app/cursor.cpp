@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view purpose = "cursor";
 
-/// No position has a blank.
+/// The text is unambiguous, because a position has no blank.
 std::string authenticated(std::string_view question, std::string_view position) {
   return std::string(position) + ' ' + std::string(question);
 }

@@ -1,4 +1,4 @@
-// Where a list goes on: opaque to the client, who can neither make one nor use it for another question. Pure.
+// The cursor of a list: opaque to the client, who can neither make one nor use it for another question. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace api {
 
-/// `question` is all that the answer depends on but for the position: resource and filters.
+/// `question` is everything that the answer depends on except the position: resource and filters.
 std::string make_cursor(const webhook::KeyRing& keys, std::string_view question, std::int64_t position);
 
-/// Throws BadRequest: not one that was made for this question.
+/// Throws BadRequest when the cursor was not made for this question.
 std::int64_t read_cursor(const webhook::KeyRing& keys, std::string_view question, std::string_view cursor);
 
 }  // namespace api

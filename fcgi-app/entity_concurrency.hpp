@@ -1,5 +1,5 @@
-// How many requests of one entity are in course at once (docs/architecture.md#a-request). Pure: no thread, no
-// clock of its own.
+// Limits the concurrent requests of one entity (docs/architecture.md#a-request). Pure: no thread, no clock of
+// its own.
 #pragma once
 
 #include <algorithm>
@@ -18,33 +18,34 @@
 namespace api {
 
 struct ConcurrencyLimits {
-  unsigned running;            // requests of one entity that are in course; at least 1
-  std::size_t waiting;         // of one entity, for one of those to end
-  std::size_t waiting_in_all;  // of all entities
+  unsigned running;            // concurrent requests of one entity; at least 1
+  std::size_t waiting;         // waiting requests of one entity
+  std::size_t waiting_in_all;  // waiting requests of all entities
   platform::Milliseconds patience;
 };
 
-/// A quarter of the pool's threads for one entity: what is slow for it delays no other. What waits holds no
-/// thread, and at most a socket and a body of 64 KiB.
+/// One entity gets a quarter of the pool's threads, so that its slow requests delay no other entity. A
+/// waiting request holds no thread, and at most a socket and a body of 64 KiB.
 inline constexpr ConcurrencyLimits concurrency_limits(unsigned threads) {
   return {std::max(1U, threads / 4), 100, 400, std::chrono::seconds(10)};
 }
 
-/// Shared by all threads of a process. `Waiting` is what waits, movable. An entity with something that waits
-/// has as many requests in course as it may: what ends hands its place on, and newcomers overtake nothing.
+/// Thread-safe; one per process. `Waiting` is the type of waiting requests, which must be movable. While an
+/// entity has waiting requests, it has reached its limit: a request that ends passes its place on, so that
+/// new requests overtake none.
 template <class Waiting>
 class EntityConcurrency {
  public:
   explicit EntityConcurrency(const ConcurrencyLimits& limits) : limits_(limits) {}
 
-  /// Takes a place of the entity, to be left again; false: it has none free.
+  /// Takes a place of the entity, which leave() returns; false when none is free.
   bool enter(delivery::EntityId entity) {
     const std::scoped_lock lock(mutex_);
     return take_place(entities_[entity]);
   }
 
   enum class Entered { at_once, waits, refused };
-  /// The same, or it waits: `waiting` is then moved from, and is given to who leaves, or is expired.
+  /// Takes a place, or else queues `waiting` by moving from it, until leave() or take_expired() returns it.
   Entered enter_or_wait(delivery::EntityId entity, Waiting& waiting, platform::MonotonicTime now) {
     const std::scoped_lock lock(mutex_);
     auto& state = entities_[entity];
@@ -56,7 +57,8 @@ class EntityConcurrency {
     return Entered::waits;
   }
 
-  /// What has waited longest, with the place that was left; none: the place is free.
+  /// Returns a place. Returns the request that has waited longest, which takes over the place; nullopt: the
+  /// place is free.
   std::optional<Waiting> leave(delivery::EntityId entity) {
     const std::scoped_lock lock(mutex_);
     const auto found = entities_.find(entity);
@@ -66,7 +68,7 @@ class EntityConcurrency {
     return std::nullopt;
   }
 
-  /// What has waited for longer than it should; it has no place.
+  /// Removes and returns the requests that have waited longer than `patience`; they have no place.
   std::vector<Waiting> take_expired(platform::MonotonicTime now) {
     std::vector<Waiting> expired;
     if (waiting_ == 0) return expired;
@@ -104,8 +106,8 @@ class EntityConcurrency {
 
   ConcurrencyLimits limits_;
   std::mutex mutex_;
-  std::unordered_map<delivery::EntityId, State> entities_;  // those with a request in course
-  std::atomic<std::size_t> waiting_ = 0;                    // of all of them; changed with the mutex held
+  std::unordered_map<delivery::EntityId, State> entities_;  // entities with a request in course
+  std::atomic<std::size_t> waiting_ = 0;  // total of waiting requests; changed under the mutex
 };
 
 }  // namespace api

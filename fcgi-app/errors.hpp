@@ -1,5 +1,5 @@
-// One exception class per HTTP status. Their texts are for the entity's programmer: Spanish, and nothing of
-// the inside.
+// One exception class per HTTP status. Their texts are Spanish, for the entity's programmer, and reveal
+// nothing internal.
 #pragma once
 
 #include <stdexcept>
@@ -27,7 +27,7 @@ struct BadRequest : HttpError {
   explicit BadRequest(const std::string& message) : HttpError(400, message) {}
 };
 
-/// RFC 6750 section 3.1: no error code when the request carried no credentials at all.
+/// A request without credentials gets no error code (RFC 6750 section 3.1).
 struct Unauthorized : HttpError {
   static Unauthorized no_credentials() {
     return {"Falta la cabecera Authorization: Bearer con el token de acceso", "Bearer"};
@@ -76,7 +76,7 @@ struct PreconditionFailed : HttpError {
   explicit PreconditionFailed(const std::string& message) : HttpError(412, message) {}
 };
 
-/// RFC 9110 section 15.5.21.
+/// 422 (RFC 9110 section 15.5.21).
 struct UnprocessableContent : HttpError {
   explicit UnprocessableContent(const std::string& message) : HttpError(422, message) {}
 };
@@ -85,7 +85,7 @@ struct ContentTooLarge : HttpError {
   ContentTooLarge() : HttpError(413, "El cuerpo de la petición supera los 64 KiB") {}
 };
 
-/// RFC 5789 section 2.2: what a PATCH may be.
+/// For PATCH, Accept-Patch lists the accepted types (RFC 5789 section 2.2).
 struct UnsupportedMediaType : HttpError {
   UnsupportedMediaType()
       : HttpError(415, "El cuerpo debe enviarse con la cabecera Content-Type: application/json") {}
@@ -95,7 +95,7 @@ struct UnsupportedMediaType : HttpError {
         "application/json",
         {{"Accept-Patch", "application/merge-patch+json, application/json"}}};
   }
-  /// RFC 9110 section 15.5.16.
+  /// For content codings, Accept-Encoding lists the accepted ones (RFC 9110 section 15.5.16).
   static UnsupportedMediaType of_coding() {
     return {"El cuerpo debe enviarse sin comprimir: sin Content-Encoding, o con identity",
             {{"Accept-Encoding", "identity"}}};
@@ -106,13 +106,13 @@ struct UnsupportedMediaType : HttpError {
       : HttpError(415, message, std::move(headers)) {}
 };
 
-/// RFC 6585 section 4.
+/// 429 (RFC 6585 section 4).
 struct TooManyRequests : HttpError {
   TooManyRequests(const std::string& message, unsigned retry_after_s)
       : HttpError(429, message, {{"Retry-After", std::to_string(retry_after_s)}}) {}
 };
 
-/// Too many requests of one entity in course (EntityConcurrency).
+/// One entity has too many concurrent requests (EntityConcurrency).
 struct TooManyInCourse : HttpError {
   static constexpr int code = 429;
   TooManyInCourse()

@@ -19,7 +19,7 @@
 
 namespace api {
 
-/// libfcgi's own streams point to `fcgi`, and the views of `request` into it: neither moves.
+/// Not movable: libfcgi's streams point to `fcgi`, and the views of `request` point into it.
 struct Exchange {
   FCGX_Request fcgi;
   Request request;
@@ -27,7 +27,7 @@ struct Exchange {
 
 void DeleteExchange::operator()(Exchange* exchange) const {
   constexpr int close_connection = 1;
-  FCGX_Free(&exchange->fcgi, close_connection);  // nothing of one that has ended
+  FCGX_Free(&exchange->fcgi, close_connection);  // does nothing for a finished request
   std::default_delete<Exchange>()(exchange);
 }
 
@@ -58,7 +58,7 @@ Request read_request(const FCGX_Request& fcgi) {
   return request;
 }
 
-/// FastCGI specification, section 3.3. The content has 65,535 bytes at most.
+/// Appends a record (FastCGI specification, section 3.3) with at most 65,535 bytes of content.
 void append_record(std::string& records, int type, int request_id, std::string_view content) {
   const auto byte = [](std::size_t number) { return static_cast<char>(number & 0xFF); };
   const auto id = static_cast<std::size_t>(request_id);
@@ -94,9 +94,9 @@ std::string to_records(int request_id, const Response& response) {
   return records;
 }
 
-/// In one piece where the socket has room for it: libfcgi's own stream sends 8 KiB at a time, and the end on
-/// its own; nginx, which does not buffer, is woken for each piece, encrypts and sends it. What a peer that is
-/// gone or too slow does not take is dropped with its connection.
+/// Writes the answer in one piece if the socket has room. libfcgi's own stream sends 8 KiB at a time and the
+/// end separately, and nginx, which does not buffer, wakes, encrypts and sends for each piece. What a closed
+/// or slow peer does not take is dropped with its connection.
 void write_answer(const FCGX_Request& fcgi, const Response& response) {
   const std::string records = to_records(fcgi.requestId, response);
   std::string_view left = records;
@@ -108,17 +108,17 @@ void write_answer(const FCGX_Request& fcgi, const Response& response) {
   }
 }
 
-/// The peer has nothing more to say: the end of its stream has been read, with nothing before it.
+/// Whether the peer has sent everything: the next read of its stream is its end.
 bool heard_out(const FCGX_Request& fcgi, BodyState body) {
   return body == BodyState::complete && FCGX_GetChar(fcgi.in) == EOF && FCGX_GetError(fcgi.in) == 0;
 }
 
-/// The connection always ends with its request, whatever the peer asked for: on a kept one, bytes of a body
-/// that was not read whole would be taken for the next request, and an idle one would hold this thread.
+/// Ends the connection with its request, whatever the peer asked for: on a kept connection, unread bytes of a
+/// body would be taken for the next request, and an idle connection would block this thread.
 ///
-/// libfcgi waits for the peer to close first (2 s at most), so that what it still sends does not make the
-/// kernel throw our answer away. From one that was heard out nothing is to come, and the wait is spared
-/// ("detached" is libfcgi's name for it): it would cost a fifth of a handler's processor time.
+/// libfcgi waits up to 2 s for the peer to close first, so that bytes still arriving do not make the kernel
+/// drop our answer. If everything has arrived, this skips the wait ("detached" in libfcgi), which would cost
+/// a fifth of a handler's processor time.
 void finish(FCGX_Request& fcgi, BodyState body) {
   if (heard_out(fcgi, body))
     FCGX_Detach(&fcgi);
@@ -128,17 +128,18 @@ void finish(FCGX_Request& fcgi, BodyState body) {
   FCGX_Free(&fcgi, close_connection);
 }
 
-/// nginx has all of a request before it connects: a peer that is silent for so long has nothing to say.
+/// nginx has the whole request before it connects, so a peer that is silent for so long will not send.
 constexpr timeval patience{5, 0};
 
-/// The longest answer (a delivery with 64 KiB of data, 100 attempts) waits in the socket for a client that
-/// reads slowly, not in this thread. As much as a Linux kernel grants by itself, which doubles it: 416 KiB.
+/// The longest answer (a delivery with 64 KiB of data and 100 attempts) fits in the socket, so that a slow
+/// client does not block this thread. It is the most that Linux grants by default; the kernel doubles it to
+/// 416 KiB.
 constexpr int socket_buffer = 212992;
 
-/// libfcgi's own accept sets no limit to how long the peer may take. It goes on with a connection that its
-/// request already has: given here, and said to be kept, since else it would be closed as left over.
-/// 0, or a negative errno; -EBADF: the peer sent no request in time (libfcgi asks for another connection
-/// then, of the listener that it was not given).
+/// Accepts with time-outs, which libfcgi's own accept does not set. libfcgi continues with a connection that
+/// its request already has, if the request says that it is kept; otherwise it would close it. Returns 0 or a
+/// negative errno; -EBADF: the peer sent no request in time, and libfcgi then looked for a listener that it
+/// does not have.
 int accept_request(FCGX_Request& fcgi, int listener_fd) {
   const int fd = ::accept4(listener_fd, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return -errno;
@@ -150,27 +151,27 @@ int accept_request(FCGX_Request& fcgi, int listener_fd) {
   return FCGX_Accept_r(&fcgi);
 }
 
-/// Out of descriptors, say: what is accepted by others must end before trying again helps.
+/// Pauses after an error such as a lack of descriptors, which passes only when other requests end.
 void pause_after_error(int stop_fd) {
   constexpr int pause_ms = 100;
   pollfd stop{stop_fd, POLLIN, 0};
   ::poll(&stop, 1, pause_ms);
 }
 
-/// Closed by the peer, both ways: nginx does so once its client has gone.
+/// Whether the peer has closed both directions, as nginx does when its client has gone.
 bool is_abandoned(const FCGX_Request& fcgi) {
-  pollfd peer{fcgi.ipcFd, 0, 0};  // only what is told unasked
+  pollfd peer{fcgi.ipcFd, 0, 0};  // POLLHUP and POLLERR need no request
   return ::poll(&peer, 1, 0) > 0 && (peer.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-/// Brings requests to their end: answered, or left to wait.
+/// Ends requests by an answer, or lets them wait for a place.
 struct ExchangeEnd {
   Responder& responder;
   RequestPlaces& places;
   platform::Heartbeat& heartbeat;
 
-  /// And then what waits for the place that it leaves, one after the other. The last one, for another
-  /// request; null: it waits.
+  /// Answers the request, and then the waiting requests that take over its place. Returns the last exchange
+  /// for reuse; null if the request waits.
   ExchangePointer answer(ExchangePointer exchange) {
     for (;;) {
       heartbeat.beat();
@@ -199,7 +200,8 @@ struct ExchangeEnd {
   }
 
  private:
-  /// To what has waited longest and still has a client: what none waits for is not carried out. Null: none.
+  /// Passes the place to the request that has waited longest and still has a client; requests without a
+  /// client are dropped. Null: the place is free.
   ExchangePointer hand_on_place(delivery::EntityId entity) {
     while (auto next = places.leave(entity))
       if (!is_abandoned((*next)->fcgi)) return std::move(*next);
@@ -219,8 +221,7 @@ void prepare_fastcgi(int listener_fd) {
   if (flags < 0 || ::fcntl(listener_fd, F_SETFL, flags | O_NONBLOCK) < 0)
     throw std::system_error(errno, std::generic_category(), "listening socket");
   if (FCGX_Init() != 0) throw std::runtime_error("libfcgi cannot start");
-  // Its own handler takes SIGUSR1 as the order to accept nothing ever again, while the process goes on
-  // running.
+  // libfcgi's handler for SIGUSR1 would end accepting for good while the process runs.
   std::signal(SIGUSR1, SIG_IGN);
 }
 
@@ -234,7 +235,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPl
     end.refuse_expired();
     const int result = accept_request(exchange->fcgi, listener_fd);
     if (result == -EBADF) continue;
-    if (result == -EAGAIN) {  // another thread was faster, or nobody came
+    if (result == -EAGAIN) {  // another thread accepted it, or there was none
       responder.rest();
       continue;
     }
@@ -246,7 +247,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPl
     exchange->request = read_request(exchange->fcgi);
     exchange = end.answer(std::move(exchange));
     if (exchange)
-      exchange->request = {};  // its body among it
+      exchange->request = {};  // frees the body
     else
       exchange = make_exchange();
   }

@@ -5,10 +5,10 @@
 namespace api {
 
 namespace {
-constexpr unsigned turns = 11;  // of a round, in which the requirements have one
+constexpr unsigned turns = 11;  // checks in a round; one is for the requirements
 }
 
-/// Reads and writes by turns, as often together as one of them alone would be.
+/// Alternates reads and writes, so that together they are as frequent as either alone would be.
 Probe Health::next() const {
   if (turn_ % turns == 0) return Probe::requirements;
   return turn_ % turns % 2 == 1 ? Probe::read : Probe::write;

@@ -1,5 +1,5 @@
-// Whether the API can do its work, for load balancers: it can when the database answers, takes writes and is
-// set as the programs need it.
+// Whether the API can work, for load balancers: the database answers, accepts writes and meets the
+// requirements.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 
 namespace api {
 
-/// What is asked of the database, in turn.
+/// The checks of the database, made in turn.
 enum class Probe { requirements, read, write };
 
-/// One per process, for all its threads. However often it is asked, it asks the database once a second at
-/// most, and never twice at a time.
+/// One per process, thread-safe. However often good() is called, it checks the database at most once a
+/// second, and never twice at the same time.
 class Health {
  public:
-  /// `ask`: whether one of them went well; called or not. Good when all went well at their last turns: one
-  /// that did not is the next again. While another thread asks, the last answer holds for `patience`: a
-  /// database that hangs is soon no answer.
+  /// Returns true when every kind of check succeeded at its last time. `ask` makes a check and returns
+  /// whether it succeeded; good() may not call it. A failed check is repeated next. While another thread
+  /// checks, the last answer is valid for `patience`, so a database that hangs soon counts as failed.
   bool good(platform::MonotonicTime now, const std::function<bool(Probe)>& ask);
 
   static constexpr platform::Milliseconds validity{1000};
@@ -28,12 +28,12 @@ class Health {
  private:
   Probe next() const;
 
-  std::mutex asking_;  // of the next two, too
+  std::mutex asking_;  // also guards the next two members
   unsigned turn_ = 0;
   std::array<bool, 3> went_well_{true, true, true};
-  std::mutex mutex_;  // of the rest; held for a moment
+  std::mutex mutex_;  // guards the rest; locked briefly
   bool good_ = false;
-  platform::MonotonicTime answered_{};  // when `good_` was found out
+  platform::MonotonicTime answered_{};  // when `good_` was determined
   bool known_ = false;
 };
 

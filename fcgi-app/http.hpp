@@ -1,4 +1,4 @@
-// A request and a response of the API as plain values: what everything here but fastcgi.cpp works with.
+// A request and a response of the API as plain values, which every file except fastcgi.cpp uses.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace api {
 
-inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses more before we do
+inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses more first
 
 enum class BodyState {
   complete,
   malformed,  // no valid length, or fewer bytes than announced
-  too_large,  // announced as more than max_body_bytes, and not read
+  too_large,  // more than max_body_bytes announced; not read
 };
 
-/// What a request is for. nginx says so, by the location that it came through; a client cannot.
+/// The purpose of a request. nginx sets it by location; a client cannot.
 enum class Purpose { api, health, metrics };
 
-/// RFC 9110 section 13.1, of a request that changes something: each header's lines joined; nullopt when there
-/// was none.
+/// The conditions of a change (RFC 9110 section 13.1): the joined lines of each header; nullopt without the
+/// header.
 struct Preconditions {
   std::optional<std::string> if_match{};
   std::optional<std::string> if_none_match{};
@@ -32,22 +32,22 @@ struct Preconditions {
   bool any() const { return if_match || if_none_match || if_unmodified_since; }
 };
 
-/// The views belong to the FastCGI request and die with it.
+/// The views point into the FastCGI request, and are valid as long as it.
 struct Request {
   std::string_view id;             // nginx's $request_id, for the log
   std::string_view method;         // case-sensitive (RFC 9110 section 9.1)
-  std::string_view target;         // REQUEST_URI, raw: neither decoded nor normalised
+  std::string_view target;         // raw REQUEST_URI, neither decoded nor normalised
   std::string_view authorization;  // the header's value; empty when there was none
   std::string_view content_type;   // the header's value; empty when there was none
   std::string body;
   BodyState body_state = BodyState::complete;
   Purpose purpose = Purpose::api;
-  /// All of their lines, joined as RFC 9110 section 5.3 says; nullopt when there was none.
+  /// The joined lines of the header (RFC 9110 section 5.3); nullopt without the header.
   std::optional<std::string> idempotency_key{};
   Preconditions preconditions{};
   std::optional<std::string> content_encoding{};
   platform::MonotonicTime arrived{};
-  /// Its entity, once that is known, and whether it has a place among those in course (EntityConcurrency).
+  /// The entity, once it is known, and whether the request has one of its places (EntityConcurrency).
   std::optional<delivery::EntityId> entity{};
   std::optional<std::int64_t> token{};
   bool has_place = false;

@@ -1,4 +1,4 @@
-// What the pool counts (docs/observability.md has the table): all processes together, in one file.
+// The metrics of the pool (docs/observability.md#metrics): all processes count in one file.
 #pragma once
 
 #include <chrono>
@@ -13,24 +13,24 @@
 
 namespace api {
 
-/// Shared by all threads; no lock is taken.
+/// Thread-safe, without locks.
 class Metrics {
  public:
-  /// Counts alone when there is no file to share (metrics.api_file), and says so in the log: what only shows
-  /// never stops what works.
+  /// Counts for this process alone, and logs that, when the file (metrics.api_file) cannot be shared: metrics
+  /// must not stop the service.
   Metrics(const platform::MetricsSettings& settings, const platform::Log& log);
 
   void count_request(const Match& match, int status, std::chrono::microseconds duration) const;
   void count_error(store::ErrorKind kind) const;
 
-  /// Of all processes, for a scrape.
+  /// The metrics of all processes in Prometheus' text format.
   std::string text() const { return table_.text(); }
 
  private:
   static metrics::Table make_table(const platform::MetricsSettings& settings, const platform::Log& log);
 
   metrics::Table table_;
-  std::vector<metrics::Counter> requests_;  // by route, and by status within it
+  std::vector<metrics::Counter> requests_;  // by route, then by status
   std::vector<metrics::Histogram> durations_;
   std::vector<metrics::Counter> errors_;
 };

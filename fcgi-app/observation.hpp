@@ -1,4 +1,4 @@
-// What is seen of the pool from outside: its metrics, its health, and a STATUS= line for `systemctl status`.
+// The pool's metrics, its health, and its STATUS= line for `systemctl status`.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,14 @@
 
 namespace api {
 
-/// One per process, for all its threads; it outlives them and their sessions.
+/// One per process, shared by its threads; it must outlive them and their sessions.
 struct Observation {
   Observation(const platform::MetricsSettings& settings, const platform::Log& log)
       : metrics(settings, log), errors([this](store::ErrorKind kind) { metrics.count_error(kind); }) {}
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
-  /// Of this process: `3 of 16 threads busy; 1200 requests answered; last error …`.
+  /// Returns this process's status: `3 of 16 threads busy; 1200 requests answered; last error …`.
   std::string status(unsigned threads) const;
 
   Metrics metrics;

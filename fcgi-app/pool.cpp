@@ -28,7 +28,8 @@ store::Session make_session(const platform::Settings& settings, const Shared& sh
   return {settings.database, shared.observation.errors.observed(std::move(options), shared.log)};
 }
 
-/// Of the reads that all threads share: while it is silent, all of them wait.
+/// The session for shared look-ups. Its time-out is short, because all threads wait while the server is
+/// silent.
 store::Session make_lookup_session(const platform::Settings& settings, const Shared& shared) {
   return make_session(settings, shared, {.program_user = "apientidades_api", .read_timeout_s = 5});
 }
@@ -42,19 +43,18 @@ std::vector<Service> make_services(const platform::Settings& settings, const Sha
   return services;
 }
 
-/// Throws when the database is away, refuses the user, has no schema, or is set so that nothing can be
-/// written.
+/// Throws when the database is unavailable, refuses the user, has no schema, or cannot be written.
 void try_database(store::Session& session, const platform::Log& log) {
   session.connect();
-  store::find_caller(session, {});  // nobody's token
+  store::find_caller(session, {});  // no token has this hash
   store::warn_of_server(session, log);
 }
 
-/// Threads stop by the one way there is, also when one of them cannot go on: a pool that lost threads
-/// unnoticed would be worse.
+/// Stops the whole pool when a thread fails: a pool that loses threads unnoticed would be worse. Threads stop
+/// by the signal only.
 void request_stop() { ::kill(::getpid(), SIGTERM); }
 
-/// Told when it changes.
+/// Reports the status when it has changed.
 class StatusLine {
  public:
   StatusLine(const Shared& shared, unsigned threads) : shared_(shared), threads_(threads) {}
@@ -70,13 +70,13 @@ class StatusLine {
   std::string told_;
 };
 
-/// What a burst of requests took is given back once nobody asks any more; glibc alone would keep it, and in
-/// an arena for each thread.
+/// Returns the memory of a burst of requests to the system when requests stop; glibc alone would keep it, in
+/// an arena per thread.
 class Memory {
  public:
   explicit Memory(const Observation& seen) : seen_(seen) {}
 
-  /// At once, and again when the threads have given back their sessions too.
+  /// Trims when requests stop, and again when the threads have closed their sessions.
   void tidy() {
     constexpr unsigned sessions_closed = 40'000 / report_interval_ms;
     const std::uint64_t answered = seen_.answered;
@@ -87,8 +87,8 @@ class Memory {
 
  private:
   const Observation& seen_;
-  std::uint64_t answered_ = 0;  // when it was looked at last
-  unsigned idle_looks_ = 0;     // since then without another one
+  std::uint64_t answered_ = 0;  // at the last call
+  unsigned idle_looks_ = 0;     // calls since then without a new request
 };
 
 class Workers {
@@ -101,23 +101,23 @@ class Workers {
       for (Service& service : services)
         threads_.emplace_back(
             [this, &service, listener_fd, &shared, &stop] { work(service, listener_fd, shared, stop); });
-    } catch (const std::system_error&) {  // more threads than the system allows
+    } catch (const std::system_error&) {  // the system allows no more threads
       request_stop();
       throw;
     }
   }
 
-  /// Also when something else has failed: they are told, and waited for.
+  /// Stops the threads and waits for them, also after another failure.
   ~Workers() {
     if (!threads_.empty()) request_stop();
   }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Beats while any of them goes on.
+  /// Beats while at least one thread makes progress.
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
-  /// Waits for all of them to end. True when every one ended because it was asked to.
+  /// Waits until all threads have ended. Returns true when every one ended because it was told to.
   bool join() {
     threads_.clear();
     return !failed_;
@@ -140,8 +140,8 @@ class Workers {
   std::vector<std::jthread> threads_;
 };
 
-/// Until the signal. What is wrong with the database at the start is told where the operator looks, and not
-/// only at every request; later it may come and go, and clients are told so.
+/// Runs until the stop signal. Logs problems of the database at the start, so that the operator sees them
+/// without a request; later failures reach clients as answers.
 void watch(const Workers& workers, const platform::Settings& settings, Shared& shared,
            const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   platform::Watchdog watchdog;
@@ -171,7 +171,7 @@ void watch(const Workers& workers, const platform::Settings& settings, Shared& s
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
               const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   constexpr int arenas = 2;
-  ::mallopt(M_ARENA_MAX, arenas);  // before there are threads
+  ::mallopt(M_ARENA_MAX, arenas);  // must precede the first thread
   prepare_fastcgi(listener_fd);
   CallerLookup callers(make_lookup_session(settings, shared));
   RequestPlaces places(concurrency_limits(settings.api.threads));

@@ -1,5 +1,4 @@
-// The pool of threads that answers requests (api.threads threads per process, a database session
-// each).
+// The pool of threads that answer requests: api.threads per process, each with a database session.
 #pragma once
 
 #include "fcgi-app/service.hpp"
@@ -9,9 +8,9 @@
 
 namespace api {
 
-/// Serves `listener_fd` until SIGTERM or SIGINT; requests in flight finish first. SIGHUP reads
-/// secrets.key_file again. The database need not be there. Throws std::runtime_error (std::system_error among
-/// them) when it cannot start.
+/// Serves `listener_fd` until SIGTERM or SIGINT, and finishes requests in flight. SIGHUP reloads
+/// secrets.key_file. Starts without the database. Throws std::runtime_error (also std::system_error) when it
+/// cannot start.
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
               const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 

@@ -1,4 +1,4 @@
-// The query string of a request (RFC 3986 section 3.4) as names and values. Pure.
+// Reads the query string of a request (RFC 3986 section 3.4). Pure.
 #pragma once
 
 #include <initializer_list>
@@ -11,21 +11,21 @@
 
 namespace api {
 
-/// Read strictly: what is misspelt, and silently ignored, would answer another question. The readers throw
+/// Reads strictly, because ignoring a misspelt parameter would answer another question. The readers throw
 /// BadRequest, which names the parameter.
 class Query {
  public:
-  /// Of `text`, names and values percent-decoded. Throws BadRequest: a name that is not one of `known`, twice
-  /// the same, or not well encoded.
+  /// Percent-decodes the names and values of `text`. Throws BadRequest for a name that is not in `known`, a
+  /// repeated one, or a wrong encoding.
   Query(std::string_view text, std::initializer_list<std::string_view> known);
 
   std::optional<std::string> text(std::string_view name) const;
-  /// One of `values`.
+  /// Requires one of `values`.
   std::optional<std::string> one_of(std::string_view name,
                                     std::initializer_list<std::string_view> values) const;
-  /// `2026-11-20T10:00:00Z`, or with milliseconds.
+  /// Reads `2026-11-20T10:00:00Z`, with or without milliseconds.
   std::optional<platform::UtcTime> time(std::string_view name) const;
-  /// Between the limits, both included.
+  /// Requires a number from `minimum` to `maximum`, both included.
   std::optional<unsigned> number(std::string_view name, unsigned minimum, unsigned maximum) const;
 
  private:

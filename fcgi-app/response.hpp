@@ -1,4 +1,4 @@
-// Building responses and writing them as a FastCGI application answers.
+// Builds responses, and their header block for FastCGI.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace api {
 
 Response json_response(int status, const json::Value& body);
 
-/// `{"message": …}`
+/// A response with the body `{"message": …}`.
 Response message_response(int status, std::string_view message);
 Response error_response(const HttpError& error);
 
-/// What comes before the body (RFC 3875 section 6: a Status line instead of HTTP's own). With its length:
-/// nginx need not frame it, and a client sees when it was cut off.
+/// The text before the body (RFC 3875 section 6: a Status line instead of HTTP's own). It has the length, so
+/// that nginx need not frame the body, and a client detects a truncated one.
 std::string header_block(const Response& response);
 
 }  // namespace api

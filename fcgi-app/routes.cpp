@@ -28,14 +28,14 @@ constexpr std::array<Route, 18> table{{
     {"POST", "/webhooks/{id}/diagnostico", ask_diagnosis, true},
 }};
 
-/// The path below base_path; nullopt when it is not below it.
+/// The path below base_path; nullopt for a path outside it.
 std::optional<std::string_view> local_path(std::string_view target) {
   const std::string_view path = target.substr(0, target.find('?'));
   if (!path.starts_with(base_path)) return std::nullopt;
   return path.substr(base_path.size());
 }
 
-/// The text before the next slash, taken off together with it.
+/// Removes and returns the text before the next slash; removes the slash too.
 std::string_view take_segment(std::string_view& path) {
   const auto end = std::min(path.find('/'), path.size());
   const auto segment = path.substr(0, end);
@@ -43,7 +43,8 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-/// What the open segments of the pattern stand for (empty: it has none); nullopt when the path does not fit.
+/// The path's segments for the open segments of the pattern (empty: it has none); nullopt when the path does
+/// not match.
 std::optional<PathParameters> fit(std::string_view pattern, std::string_view path) {
   if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
   PathParameters parameters;

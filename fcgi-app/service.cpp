@@ -13,7 +13,7 @@
 namespace api {
 namespace {
 
-/// As nginx does, before anything else: what was not read whole is no request.
+/// Like nginx, checks this before anything else, and refuses a request without its whole body.
 void require_body(BodyState state) {
   if (state == BodyState::too_large) throw ContentTooLarge();
   if (state == BodyState::malformed) throw BadRequest("El cuerpo de la petición llegó incompleto");
@@ -30,7 +30,7 @@ std::string_view query_of(std::string_view target) {
   return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
 }
 
-/// It changes nothing, so it may be done again (RFC 9110 section 9.2.1).
+/// Whether the route changes nothing, so that it may be repeated (RFC 9110 section 9.2.1).
 bool is_read(const Route& route) { return route.method == "GET"; }
 
 void require_readable_body(const Request& request, const Route& route) {
@@ -46,9 +46,9 @@ void require_readable_body(const Request& request, const Route& route) {
     throw UnsupportedMediaType::of_coding();
 }
 
-/// A change is made on its conditions or not at all. What only looks answers whatever they say. Without a
-/// date of modification, If-Unmodified-Since counts only where If-Match overrides it (RFC 9110
-/// section 13.1.4).
+/// Refuses a change with conditions that the route does not support; a read ignores them. There is no date of
+/// modification, so If-Unmodified-Since is accepted only where If-Match overrides it (RFC 9110 section
+/// 13.1.4).
 void require_supported(const Preconditions& conditions, const Route& route) {
   if (is_read(route)) return;
   if (conditions.if_match && !route.has_etag) throw PreconditionFailed::not_supported("If-Match");
@@ -98,7 +98,7 @@ std::optional<Response> Service::respond(Request& request) {
   return respond_to_client(request);
 }
 
-/// Nothing but whether it works, the same for whoever asks.
+/// Answers only whether the service works, in the same way for every client.
 Response Service::respond_to_balancer(std::string_view method) {
   if (method != "GET" && method != "HEAD") return error_response(MethodNotAllowed("GET, HEAD"));
   const bool good = shared_.observation.health.good(platform::monotonic_now(),
@@ -150,7 +150,7 @@ std::optional<Response> Service::answer(AccessLogEntry& entry) {
   } catch (const store::Unavailable& e) {
     log_failure(log_, "database unavailable", entry.request, e);
     return error_response(ServiceUnavailable());
-  } catch (const store::Conflict& e) {  // nothing happened, and it may be tried again
+  } catch (const store::Conflict& e) {  // nothing has changed, and the client may retry
     log_failure(log_, "database conflict", entry.request, e);
     return error_response(ServiceUnavailable());
   } catch (const std::exception& e) {
@@ -159,7 +159,7 @@ std::optional<Response> Service::answer(AccessLogEntry& entry) {
   }
 }
 
-/// No more of an entity at once than its share of the threads, whatever it is that takes so long.
+/// Limits an entity's concurrent requests to its share of the threads, whatever takes the time.
 bool Service::enter(Request& request) {
   if (!request.has_place) request.has_place = places_.enter(request.entity.value());
   return request.has_place;
@@ -203,7 +203,7 @@ store::Caller Service::authenticate(const AccessLogEntry& entry) {
   return std::move(*caller);
 }
 
-/// Of a read, or of a request that is refused, together with others.
+/// Reads, and requests that will be refused, share a look-up; writes look up alone.
 std::optional<store::Caller> Service::find_caller(const Route* route, const store::TokenHash& hash) {
   if (route == nullptr || is_read(*route)) return callers_.find(hash);
   return callers_.find_alone(session_, hash, route->caller_with);

@@ -1,5 +1,5 @@
-// A request in, a response out: the order of checks (web/docs/usar-la-api.md#en-qué-orden-se-comprueba), the
-// one catch ladder, the access log.
+// Turns a request into a response: the order of checks (web/docs/usar-la-api.md#en-qué-orden-se-comprueba),
+// the only handler of exceptions, the access log.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace api {
 
-/// What all threads share: keys, which a reload replaces, and what is seen of them from outside. It outlives
+/// The state that all threads share: the keys, which a reload replaces, and the observation. It must outlive
 /// every Service.
 struct Shared {
   webhook::SharedKeys keys;
@@ -30,27 +30,26 @@ struct Shared {
   Observation& observation;
   platform::LimitSettings limits = {};
   platform::Milliseconds disable_after{};                 // delivery.disable_after
-  std::vector<platform::IpNetwork> hidden_networks = {};  // whose addresses no entity is shown
+  std::vector<platform::IpNetwork> hidden_networks = {};  // addresses in these are shown to no entity
 };
 
-/// One per thread: it owns the thread's database session.
+/// One per thread; it owns the thread's database session.
 class Service : public Responder {
  public:
-  /// `callers` and `places`, as `shared`, are all threads' and outlive this.
+  /// All threads share `shared`, `callers` and `places`, which must outlive this object.
   Service(const Shared& shared, CallerLookup& callers, RequestPlaces& places, store::Session session);
 
-  /// For when no request comes: a session that was not used for 30 s is given back to the database,
-  /// and its memory to this host. A few kilobytes for each prepared statement, in every thread, are not for
-  /// ever.
+  /// Closes a session that was not used for 30 s, which frees a few kilobytes per prepared statement here and
+  /// at the database.
   void rest() override;
 
-  /// Never throws for what a client or the database does; whatever goes wrong is a response.
+  /// Does not throw for errors of a client or of the database: every failure becomes a response.
   std::optional<Response> respond(Request& request) override;
   Response refuse(const Request& request) override;
 
  private:
-  /// What the log says of a request, known bit by bit. The route's pattern, never the path: it is the
-  /// client's text.
+  /// The fields of the access log, filled in as they become known. It shows the route's pattern, never the
+  /// path, which is the client's text.
   struct AccessLogEntry {
     Request& request;
     Match match;
@@ -70,12 +69,12 @@ class Service : public Responder {
   CallerLookup& callers_;
   RequestPlaces& places_;
   platform::Log log_;
-  store::Session session_;  // of handlers
+  store::Session session_;  // for the handlers
 };
 
-/// `application/json` with any parameters (RFC 9110 section 8.3.1); the case does not matter. Pure.
+/// Whether the type is `application/json` with any parameters (RFC 9110 section 8.3.1); ignores case. Pure.
 bool is_json(std::string_view content_type);
-/// The same of `application/merge-patch+json` (RFC 7396).
+/// As is_json, for `application/merge-patch+json` (RFC 7396).
 bool is_merge_patch(std::string_view content_type);
 
 }  // namespace api

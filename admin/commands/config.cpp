@@ -11,9 +11,9 @@ namespace admin {
 
 namespace {
 
-/// `key=value  # source`, the sources of most lines aligned.
+/// Formats `key=value  # source`, with most sources aligned.
 std::string show_line(const platform::KeyValue& key) {
-  constexpr std::size_t source_column = 60;  // long lists of networks must not push every source to the right
+  constexpr std::size_t source_column = 60;  // longer values do not move the column
   std::string line = key.name + "=" + key.value;
   line.resize(std::max(source_column, line.size()), ' ');
   return line + "  # " + key.source + '\n';
@@ -41,7 +41,7 @@ void check(std::vector<Problem>& problems, const std::string& key, F read) {
     read();
   } catch (const std::exception& e) {
     std::string text = e.what();
-    // Some readers name the key themselves.
+    // Some readers already name the key.
     if (!text.starts_with(key)) text.insert(0, key + ": ");
     problems.push_back({key, text});
   }
@@ -59,8 +59,8 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// What the database server lacks; nothing when it cannot be asked, which is told: this user may not read the
-/// password, or the server is not there yet.
+/// The problems of the database server; none, and a note, when it cannot be asked: this user may not read the
+/// password, or the server does not answer.
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
   std::vector<Problem> problems;
   try {

@@ -27,7 +27,7 @@ std::string in_all(std::size_t count) { return " of " + std::to_string(count) + 
 
 Result migrate(Context& context, const Arguments& arguments) {
   const auto migrations = read(arguments);
-  // A statement that changes a big table takes as long as it takes.
+  // No read time-out, because a change of a big table may take hours.
   store::Session session(context.config.settings.database, {std::string(database_user), 0});
   store::Session guard_session(context.config.settings.database, {std::string(database_user)});
   store::MigrationTimes times;

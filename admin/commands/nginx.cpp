@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view snippets = "/etc/nginx/snippets";
 
-/// Whole or not at all: nginx may be reading it.
+/// Replaces the file atomically, because nginx may be reading it.
 void replace_file(const std::filesystem::path& path, const std::string& text) {
   auto aside = path;
   aside += ".new";

@@ -20,7 +20,7 @@ json::Object to_row(const store::Notification& notification) {
           {"clave", notification.key},     {"ocurrida_en", time_value(notification.occurred)}};
 }
 
-/// As the evaluation system wrote it. Text that only our parser refuses (its row is rechazada) is a string.
+/// The data as the evaluation system wrote it; text that our parser refuses (in a rechazada row) as a string.
 json::Value data_value(const std::string& text) {
   try {
     return json::parse(text);
@@ -42,7 +42,7 @@ std::string name_of(const store::Notification& notification) {
          std::to_string(notification.entity) + ")";
 }
 
-/// What to do with one whose state refused the change.
+/// What the operator can do when the notification's state refuses the change.
 std::string advice(const store::Notification& notification) {
   if (notification.state == "pendiente")
     return "the dispatcher will process it, or `notification cancel` stops it";

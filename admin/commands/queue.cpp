@@ -35,7 +35,7 @@ json::Object to_row(const store::QueueStatus& status) {
           {"fallidas", status.failed},
           {"rechazadas", status.rejected},
           {"mas_antigua_s", status.oldest_s},
-          {"pausada", status.paused}};  // what follows is in --json alone
+          {"pausada", status.paused}};  // --json alone has the members below
 }
 
 json::Value to_row(const store::RunningOutage& outage) {
@@ -74,7 +74,7 @@ std::string describe(const PausedParts& pauses) {
   return text.empty() ? text : text + '\n';
 }
 
-/// A line for each: first of all, nothing else matters as much.
+/// A line for each outage; shown first, because an outage explains everything else.
 std::string describe(const Outages& outages) {
   std::string text;
   for (const auto& outage : outages)
@@ -93,7 +93,7 @@ std::string describe_clock(const store::QueueStatus& status) {
 
 constexpr std::string_view paused = "PAUSED: nothing is sent until `apientidades-admin queue resume`\n\n";
 
-/// How each number that asks for somebody's attention is followed up.
+/// The command to follow up each number that needs attention.
 std::string hints(const store::QueueStatus& status) {
   std::string text;
   if (status.held > 0)
@@ -111,7 +111,7 @@ Result to_result(const store::QueueStatus& status, const Outages& outages, const
   return {to_row(status, outages, pauses), std::move(text)};
 }
 
-/// One line, for logs: `2026-… notificaciones_pendientes=0 …`
+/// One line for logs: `2026-… notificaciones_pendientes=0 …`
 std::string log_line(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
   auto text = platform::format_iso8601(platform::utc_now());
   for (const auto& [name, value] : to_row(status)) text += " " + name + "=" + json::dump(value);
@@ -121,7 +121,7 @@ std::string log_line(const store::QueueStatus& status, const Outages& outages, c
   return text;
 }
 
-/// https://no-color.org
+/// Colours on a capable terminal, unless NO_COLOR is set (https://no-color.org).
 bool colours_wanted() {
   const char* const refused = std::getenv("NO_COLOR");
   const char* const terminal = std::getenv("TERM");
@@ -129,7 +129,7 @@ bool colours_wanted() {
          std::string_view(terminal) != "dumb";
 }
 
-/// As it is at this moment: people resize.
+/// The terminal's present size; it may change between two calls.
 Screen screen_of_terminal() {
   Screen screen;
   winsize size{};
@@ -152,7 +152,7 @@ void print_watched(const Output& output, const QueueSight& now, const std::optio
   output.out << draw_queue(now, before, platform::format_iso8601(platform::utc_now()), screen) << std::flush;
 }
 
-/// Goes on while the database is away, once it has been there.
+/// Continues during an absence of the database, once it has answered.
 Result watch(Context& context) {
   const platform::StopSignal stop;
   std::optional<QueueSight> before;
@@ -169,7 +169,8 @@ Result watch(Context& context) {
       if (!before) throw;
       complain(context.output, std::string("database unavailable; retrying: ") + error.what());
     }
-    // A deep queue takes seconds to count: most of the time is left to those who work on it.
+    // Counting a deep queue takes seconds, so the pause leaves most of the time to the programs that work on
+    // it.
     const auto cost =
         std::chrono::duration_cast<std::chrono::milliseconds>(platform::monotonic_now() - start);
     pause = std::max(watch_interval, 4 * cost);
@@ -207,7 +208,7 @@ constexpr platform::Milliseconds longest_pause = std::chrono::hours(24 * 365);
 constexpr std::size_t longest_host = 253;
 constexpr std::size_t longest_reason = 200;
 
-/// As URLs have it: without a port, in lower case.
+/// The host as URLs spell it: without a port, in lower case.
 std::string checked_host(const std::string& typed) {
   auto host = std::string(webhook::host_name(webhook::host_and_port(typed)));
   if (host.ends_with('.')) host.pop_back();
@@ -217,7 +218,7 @@ std::string checked_host(const std::string& typed) {
   return host;
 }
 
-/// Which part of the queue the line names; none: the whole.
+/// The part of the queue that the options name; nullopt: the whole queue.
 std::optional<store::Pause> named_part(const Arguments& arguments) {
   const auto entity = arguments.id("entity");
   const auto webhook = arguments.id("webhook");

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds progress_interval{10};
 
-/// Whatever has ended before the shortest of them may be gone.
+/// Retention may have deleted notifications that ended before the shortest of these periods.
 void check_since(const platform::RetentionSettings& retention, platform::UtcTime since,
                  platform::UtcTime now) {
   using Kept = std::pair<platform::Milliseconds, std::string_view>;
@@ -45,7 +45,7 @@ store::ReportPage first_page(const Context& context, const Arguments& arguments)
   return page;
 }
 
-/// All of them, page by page: what is held in memory grows with the entities alone.
+/// Reads all pages; memory grows only with the number of entities.
 EntityReports read_all(const Context& context, store::ReportPage page) {
   EntityReports reports;
   std::size_t read = 0;
@@ -62,7 +62,7 @@ EntityReports read_all(const Context& context, store::ReportPage page) {
   }
 }
 
-/// A row at a time: there are as many as entities.
+/// Writes row by row, because there are as many rows as entities.
 void write_rows(std::ostream& out, const EntityReports& reports, bool json) {
   if (!json) out << csv_names(to_row(0, {}));
   std::string_view before = "[";

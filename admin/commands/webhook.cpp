@@ -48,7 +48,7 @@ std::string name_of(const store::Webhook& hook) {
   return "Webhook " + std::to_string(hook.id) + " of entity " + std::to_string(hook.entity);
 }
 
-/// An entity has five webhooks at most, so all of them can be read to pick those in a state.
+/// Reads all webhooks and selects those in a state: their number per entity is bounded.
 std::vector<store::Webhook> in_state(store::Session& session, store::ListFilter filter) {
   filter.limit = 0x7fffffff;
   auto hooks = store::list_webhooks(session, filter);
@@ -93,14 +93,14 @@ Result list(Context& context, const Arguments& arguments) {
   return list_result(hooks, filter, to_row);
 }
 
-/// To a tenth.
+/// Rounds to a tenth.
 std::string rounded(double number) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f", number);
   return text.data();
 }
 
-/// Those who may see the database may not all read the keys.
+/// The ids of the keys in the file; nullopt when this user cannot read it.
 std::optional<std::vector<std::string>> keys_in_file(const Context& context) {
   try {
     return webhook::read_key_file(context.config.settings.secrets.key_file).ids();
@@ -113,7 +113,7 @@ Facts facts_of(Context& context, delivery::WebhookId id) {
   auto& session = context.session;
   auto hook = find(session, id);
   auto backlog = store::find_backlog(session, id);
-  if (!backlog) find(session, id);  // deleted since: says so
+  if (!backlog) find(session, id);  // deleted in between: throws
   if (!backlog) throw Failure("webhook " + std::to_string(id) + " was being changed: try again");
   return {std::move(hook),
           std::move(backlog).value(),
@@ -177,7 +177,7 @@ Result show(Context& context, const Arguments& arguments) {
   return {to_row(find(context.session, arguments.required_id()))};
 }
 
-/// Active webhooks of the entity that go to the same target under another id: they are not disabled with it.
+/// The entity's other active webhooks with the same target, which stay active.
 std::string others_beside(store::Session& session, const store::Webhook& hook) {
   std::string others;
   store::ListFilter filter;
@@ -191,7 +191,7 @@ std::string others_beside(store::Session& session, const store::Webhook& hook) {
   return others;
 }
 
-/// A URL that it went to when it was disabled stays so.
+/// The URLs that stay disabled, because the webhook had them when it was disabled.
 std::string left_disabled(store::Session& session, const store::Webhook& hook) {
   std::string left;
   store::ListFilter filter;

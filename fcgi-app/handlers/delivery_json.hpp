@@ -1,5 +1,5 @@
-// A delivery as the API shows it (web/docs/entregas.md#los-demás-campos): nothing of a secret, a signature,
-// or what a receiver said.
+// A delivery as the API shows it (web/docs/entregas.md#los-demás-campos): no secret, no signature, no text of
+// a receiver.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace api {
 
-/// Into an object that is open: id, mensaje, evento, prueba, estado, intentos, creada, entregada, terminada,
+/// Writes into an open object: id, mensaje, evento, prueba, estado, intentos, creada, entregada, terminada,
 /// proximoIntento, ultimoEstado, ultimoError.
 void write_delivery(json::Writer& writer, const store::LoggedDelivery& delivery);
 
-/// An object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. An address is null
-/// unless it is one of the internet's, and within none of `hidden`, the operator's networks.
+/// Writes an object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. `direccion` is
+/// null unless it is public and in none of `hidden`, the operator's networks.
 void write_attempt(json::Writer& writer, const store::RecordedAttempt& attempt,
                    const std::vector<platform::IpNetwork>& hidden);
 

@@ -37,7 +37,7 @@ Response ask_diagnosis(const Call& call) {
   return json_response(202, Object{{"message", message}, {"diagnostico", Object{{"estado", asked.state}}}});
 }
 
-/// What ended with its dispatcher, without a result, has one that says so.
+/// A diagnosis that was lost with its dispatcher, without findings, gets findings that say so.
 Response show_diagnosis(const Call& call) {
   const Query no_parameters(call.query, {});
   const auto found = store::find_diagnosis(call.session, own_webhook(call).id);

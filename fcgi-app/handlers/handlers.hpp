@@ -1,5 +1,4 @@
-// The operations of the API, one file each. They throw HttpError, webhook::InvalidRequest and what the store
-// throws.
+// The operations of the API. They throw HttpError, webhook::InvalidRequest and the store's exceptions.
 #pragma once
 
 #include <array>
@@ -16,23 +15,23 @@
 
 namespace api {
 
-/// The segments of the path that its pattern leaves open, in order, unchecked.
+/// The path's segments for the pattern's open ones, in order, unchecked.
 using PathParameters = std::array<std::string_view, 2>;
 
-/// An authenticated request to a known route, and what serves it.
+/// An authenticated request to a known route, and what its handler needs.
 struct Call {
   const store::Caller& caller;
   PathParameters parameters;
-  std::string_view query;  // of the target, without its `?`
+  std::string_view query;  // of the target, without `?`
   std::string_view body;
   store::Session& session;
   const webhook::KeyRing& keys;
   const std::vector<platform::HostOverride>& overrides;
   const platform::LimitSettings& limits;
   platform::Milliseconds disable_after;                     // delivery.disable_after
-  const Preconditions& preconditions;                       // as of Request
-  const std::optional<std::string>& idempotency_key;        // likewise
-  const std::vector<platform::IpNetwork>& hidden_networks;  // whose addresses no entity is shown
+  const Preconditions& preconditions;                       // as in Request
+  const std::optional<std::string>& idempotency_key;        // as in Request
+  const std::vector<platform::IpNetwork>& hidden_networks;  // addresses in these are shown to no entity
 };
 
 using Handler = Response (*)(const Call&);

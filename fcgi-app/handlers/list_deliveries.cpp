@@ -29,7 +29,7 @@ store::LogFilter filter_of(const Query& query) {
   return filter;
 }
 
-/// What a cursor is good for: this webhook and this filter.
+/// The question of a cursor: this webhook and this filter.
 std::string question_of(store::WebhookId webhook, const Query& query) {
   std::string question = "entregas " + std::to_string(webhook);
   for (const auto* name : {"estado", "evento", "desde", "hasta"})
@@ -44,7 +44,7 @@ Response list_deliveries(const Call& call) {
   const auto filter = filter_of(query);
   const auto limit = query.number("limite", 1, max_limit).value_or(default_limit);
   const auto cursor = query.text("cursor");
-  // An id that is none of the caller's is answered as one that does not exist, whatever its cursor.
+  // With any cursor, an id that is not the caller's gets the same answer as one that does not exist.
   const auto id = parse_id(call.parameters[0]).value_or(0);
   const auto question = question_of(id, query);
   const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;

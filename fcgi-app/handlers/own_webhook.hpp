@@ -1,4 +1,4 @@
-// The webhook that a path names.
+// Finds the webhook that a path names.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace api {
 
-/// A positive 64-bit integer as the API writes it: no sign, no leading zero.
+/// Reads a positive 64-bit integer as the API writes it: no sign, no leading zero.
 std::optional<std::int64_t> parse_id(std::string_view text);
 
-/// One answer for what never existed, is another entity's or cannot be an identifier: it tells nothing of the
-/// others.
+/// The same answer for an id that never existed, belongs to another entity or is malformed, so that it
+/// reveals nothing of other entities.
 NotFound no_such_webhook();
 
-/// Of the caller's; throws NotFound.
+/// Returns the caller's webhook of this id; throws NotFound.
 const store::Webhook& own_webhook(const Call& call);
 
 }  // namespace api

@@ -26,7 +26,7 @@ BadRequest too_many() { return BadRequest(std::string(webhook::too_many_webhooks
 
 std::string answer_of(const store::Webhook& created) { return json::dump(created_webhook(created)); }
 
-/// The body of the 201 that this request was answered before.
+/// The body of the 201 of the earlier request.
 std::string answer_again(store::EarlierRequest&& earlier) {
   switch (earlier.result) {
     case store::EarlierResult::same:

@@ -1,5 +1,5 @@
-// limits.registrations: of what an entity registers and changes in an hour, since each is a row that is kept,
-// and a URL is something to dial.
+// Applies the quota limits.registrations to what an entity registers and changes in an hour, because each
+// leaves a row, and a URL may be dialled.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace api {
 
-/// What `work`, given the limit, returns. Throws TooManyRequests for the store's TooManyRegistrations:
-/// `before` and `after` are its message around the limit.
+/// Returns what `work` returns for the quota. Turns the store's TooManyRegistrations into TooManyRequests;
+/// `before` and `after` are its message around the number.
 template <class F>
 auto within_limit(const Call& call, const std::string& before, const std::string& after, F&& work) {
   const auto limit = call.limits.registrations;

@@ -43,7 +43,8 @@ std::string too_many(unsigned limit, std::uint64_t left) {
          ": acote las fechas, o vuelva a intentarlo más tarde";
 }
 
-/// limits.replayed and limits.replay_requests: what `work`, given them, returns. Throws TooManyRequests.
+/// Returns what `work` returns for the quotas limits.replayed and limits.replay_requests. Throws
+/// TooManyRequests.
 template <class F>
 auto within_replay_limits(const Call& call, F&& work) {
   const auto& limits = call.limits;
@@ -59,7 +60,7 @@ auto within_replay_limits(const Call& call, F&& work) {
   }
 }
 
-/// 202, or the reason why not.
+/// Returns 202, or throws the reason for a refusal.
 Response replay_response(const store::AskedReplay& asked) {
   using enum store::ReplayAsked;
   switch (asked.result) {

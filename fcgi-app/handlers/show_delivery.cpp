@@ -10,7 +10,7 @@
 namespace api {
 namespace {
 
-/// What every attempt sends. None: what the entity gave with a test cannot be opened, its key is gone.
+/// The body that every attempt sends; nullopt when the sealed data of a test event cannot be opened.
 std::optional<std::string> body_of(const Call& call, const store::LoggedEvidence& evidence) {
   const auto event = webhook::find_event(evidence.delivery.event);
   if (!event) return std::nullopt;

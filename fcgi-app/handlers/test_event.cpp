@@ -31,7 +31,7 @@ Array recipients(const std::vector<store::Webhook>& webhooks) {
 }
 
 TooManyRequests too_many_pending(std::uint64_t limit) {
-  constexpr unsigned retry_after_s = 30;  // a receiver that answers is done by then
+  constexpr unsigned retry_after_s = 30;  // by then a receiver that answers has done so
   return {
       "La entidad tendría más de " + std::to_string(limit) +
           " envíos de prueba pendientes; espere a que terminen los que hay, o elimine los webhooks que no "
@@ -65,9 +65,9 @@ std::vector<store::Webhook> queue(const Call& call, webhook::Event event, const 
 Response test_event(const Call& call) {
   const auto [event, extra] = webhook::parse_test_request(call.body);
   if (!has_subscriber(call.caller, event))
-    throw nobody_subscribed(event);  // spares the database a transaction
+    throw nobody_subscribed(event);  // saves the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
-  // datosExtra is the entity's own: it waits in the database as its secrets do.
+  // datosExtra may hold a credential of the entity, so it is sealed in the database like a secret.
   const auto queued = queue(call, event, webhook::seal_test_data(call.keys, call.caller.id, event, data));
   if (queued.empty()) throw nobody_subscribed(event);
   const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +

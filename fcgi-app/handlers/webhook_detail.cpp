@@ -10,7 +10,7 @@ namespace api {
 
 namespace {
 
-/// `weakly`: `W/"x"` names "x", too (RFC 9110 section 8.8.3.2).
+/// `weakly`: `W/"x"` matches "x" too (RFC 9110 section 8.8.3.2).
 bool names(std::string_view header, std::string_view etag, bool weakly) {
   auto tags = text::trim(header, text::http_white_space);
   if (tags == "*") return true;

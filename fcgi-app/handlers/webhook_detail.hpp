@@ -1,5 +1,4 @@
-// A webhook on a page of its own (web/docs/webhooks.md#ver-un-webhook), and the version that If-Match speaks
-// of.
+// A webhook as GET /webhooks/{id} shows it (web/docs/webhooks.md#ver-un-webhook), and its ETag.
 #pragma once
 
 #include <optional>
@@ -12,17 +11,17 @@
 
 namespace api {
 
-/// Strong (RFC 9110 section 8.8.3), with its quotes: store::version_of.
+/// The strong ETag (RFC 9110 section 8.8.3) of store::version_of, with its quotes.
 std::string etag_of(const store::WebhookDetail& detail);
 
-/// Whether the conditions hold of a webhook in that version (RFC 9110 sections 13.1.1 and 13.1.2): a header
-/// names it by `*`, or by a list with it; an empty list names none.
+/// Whether the conditions hold for this version (RFC 9110 sections 13.1.1 and 13.1.2). A header matches it by
+/// `*`, or by a list that contains it; an empty list matches none.
 bool hold(const Preconditions& conditions, std::string_view etag);
 
-/// What is said where they do not.
+/// The error for conditions that do not hold.
 PreconditionFailed unmet(const Preconditions& conditions);
 
-/// 200, with its ETag.
+/// Returns 200 with the ETag.
 Response detail_response(const store::WebhookDetail& detail,
                          const std::optional<store::FailureStreak>& streak);
 

@@ -12,7 +12,7 @@ json::Value time_or_null(const std::optional<store::UtcTime>& time) {
 
 json::Object created_webhook(const store::Webhook& webhook) {
   json::Object object;
-  object.reserve(8);  // room for what listed_webhook adds
+  object.reserve(8);  // room for the members that listed_webhook adds
   object.emplace_back("id", webhook.id);
   object.emplace_back("url", webhook.url);
   object.emplace_back("eventos", webhook::event_names(webhook.events));

@@ -1,4 +1,4 @@
-// A webhook as the API shows it (web/docs/webhooks.md#registrar-un-webhook). The secret is in no response.
+// A webhook as the API shows it (web/docs/webhooks.md#registrar-un-webhook). No response contains the secret.
 #pragma once
 
 #include "lib/json/json.hpp"
@@ -8,10 +8,10 @@ namespace api {
 
 json::Value time_or_null(const std::optional<store::UtcTime>& time);
 
-/// id, url, eventos, activo, fechaAlta.
+/// Returns id, url, eventos, activo, fechaAlta.
 json::Object created_webhook(const store::Webhook& webhook);
 
-/// Those and ultimaEjecucion, ultimoEstado, ultimoError.
+/// Returns the members of created_webhook and ultimaEjecucion, ultimoEstado, ultimoError.
 json::Object listed_webhook(const store::Webhook& webhook);
 
 }  // namespace api

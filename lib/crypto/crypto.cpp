@@ -27,8 +27,8 @@ struct FreeDigest {
 };
 using Digest = std::unique_ptr<EVP_MD, FreeDigest>;
 
-/// What OpenSSL leaves in its queue would be blamed on the thread's next TLS connection: taken away before
-/// throwing.
+/// Empties OpenSSL's error queue of this thread before it throws: the thread's next TLS connection would
+/// report what is left there.
 [[noreturn]] void fail(const std::string& operation) {
   const char* reason = ERR_reason_error_string(ERR_get_error());
   ERR_clear_error();
@@ -55,7 +55,7 @@ std::string_view view(const Sha256& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-/// OpenSSL counts in int.
+/// OpenSSL takes lengths as int.
 int length(std::string_view bytes) {
   if (bytes.size() > INT_MAX) throw std::length_error("crypto: more than 2 GiB in one piece");
   return static_cast<int>(bytes.size());
@@ -89,7 +89,7 @@ int hex_digit(char c) {
 }  // namespace
 
 Sha256 sha256(std::string_view bytes) {
-  // EVP_sha256() would look the algorithm up at every use, under a lock: a tenth of a handler's time.
+  // EVP_sha256() looks the algorithm up at every use, under a lock, which costs a tenth of a handler's time.
   static const Digest algorithm(EVP_MD_fetch(nullptr, "SHA256", nullptr));
   Sha256 digest{};
   check(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, algorithm.get(), nullptr), "SHA-256");
@@ -169,7 +169,8 @@ std::optional<std::string> from_base64(std::string_view text) {
       bytes += static_cast<char>(bits >> count & 255);
     }
   }
-  // Bytes have one spelling: this refuses wrong padding, text after it, and stray bits in the last character.
+  // The same bytes have exactly one valid spelling, so this refuses wrong padding, text after it, and stray
+  // bits in the last character.
   if (to_base64(bytes) != text) return std::nullopt;
   return bytes;
 }
@@ -209,7 +210,7 @@ std::optional<std::string> open(std::string_view key32, std::string_view sealed,
         "EVP_DecryptUpdate");
   check(EVP_DecryptUpdate(context.get(), out(plaintext), &written, in(ciphertext), length(ciphertext)),
         "EVP_DecryptUpdate");
-  // Only here is the tag compared: before, `plaintext` is whatever the bytes decrypt to.
+  // OpenSSL compares the tag only here: until then `plaintext` is not authenticated.
   if (EVP_DecryptFinal_ex(context.get(), out(plaintext, plaintext.size()), &written) != 1) {
     ERR_clear_error();
     return std::nullopt;

@@ -10,7 +10,7 @@
 
 namespace crypto {
 
-/// Bytes travel as std::string, binary safe.
+/// Functions take and return bytes as std::string, which may hold zero bytes.
 using Sha256 = std::array<std::uint8_t, 32>;
 
 Sha256 sha256(std::string_view bytes);
@@ -27,9 +27,10 @@ std::string to_base64(const Sha256& digest);
 std::string to_base64url(std::string_view bytes);               // RFC 4648 section 5, unpadded
 std::optional<std::string> from_base64(std::string_view text);  // strict: padded, no white space
 
-/// AES-256-GCM (NIST SP 800-38D) with a fresh random 96-bit nonce: nonce || ciphertext || 128-bit tag.
+/// Encrypts by AES-256-GCM (NIST SP 800-38D) with a fresh random 96-bit nonce; returns nonce || ciphertext ||
+/// 128-bit tag.
 std::string seal(std::string_view key32, std::string_view plaintext, std::string_view associated_data);
-/// nullopt when the key, the data or the associated data are not the ones it was sealed with.
+/// Returns nullopt unless key, sealed text and associated data are those of seal().
 std::optional<std::string> open(std::string_view key32, std::string_view sealed,
                                 std::string_view associated_data);
 

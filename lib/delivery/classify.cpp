@@ -9,7 +9,7 @@ namespace delivery {
 
 namespace {
 
-/// Where the field was repeated, the latest of its times.
+/// The time that Retry-After asks for; the latest one if the field is repeated.
 std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
                                                   const platform::DeliverySettings& settings,
                                                   platform::UtcTime now) {
@@ -22,7 +22,7 @@ std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
   return longest;
 }
 
-/// Whose result it is, and nothing yet of what happened.
+/// A result with the identity of its delivery, and no outcome yet.
 DeliveryResult result_of(const LeasedDelivery& delivery) {
   DeliveryResult result;
   result.id = delivery.id;
@@ -89,7 +89,7 @@ DeliveryResult of_former_url(DeliveryResult result) {
   result.state = DeliveryState::pending;
   result.failures = 0;
   result.wait = platform::Milliseconds{};
-  result.retry_after = platform::Milliseconds{};  // ends what the schedule, or an earlier answer, said
+  result.retry_after = platform::Milliseconds{};  // overrides an earlier Retry-After
   result.probe = false;
   result.gone = false;
   result.rest = {};

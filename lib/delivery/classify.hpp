@@ -1,5 +1,5 @@
-// What an attempt means for its delivery and its webhook. Pure: time and chance are arguments
-// (docs/delivery.md).
+// Decides what an attempt means for its delivery and its webhook (docs/delivery.md). Pure: time and chance
+// are arguments.
 #pragma once
 
 #include "lib/delivery/attempt.hpp"
@@ -8,22 +8,23 @@
 
 namespace delivery {
 
-/// Answered with 429 or 503.
+/// Whether the receiver answered 429 or 503.
 bool asks_to_wait(const Attempt& attempt);
 
-/// `chance` in [0, 1) places the retry within its jitter; `now` is for a Retry-After given as a date.
-/// Not for TransportResult::not_started, which is no attempt.
+/// `chance` in [0, 1) places the retry within its jitter; `now` is the origin of a Retry-After given as a
+/// date. Not for TransportResult::not_started, which is not an attempt.
 DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                         platform::UtcTime now);
 
-/// The same result once the webhook has another URL: it says nothing of that one, so the delivery is due at
-/// once, its schedule from the start. Not of one that was delivered, or is held.
+/// Converts the result of an attempt to a URL that the webhook has since replaced. The result says nothing
+/// about the new URL, so the delivery is due at once and its schedule starts again. Not for a result of a
+/// delivered or held delivery.
 DeliveryResult of_former_url(DeliveryResult result);
 
-/// How long a webhook rests whose secret cannot be read, before it is tried again.
+/// How long a webhook with an unreadable secret rests.
 inline constexpr platform::Milliseconds unreadable_secret_rest{60000};
 
-/// The result of a delivery that cannot be signed, or read: held, no attempt spent.
+/// The result of a delivery with an unreadable secret or test data: held, without an attempt.
 DeliveryResult hold_unreadable(const HeldDelivery& held);
 
 }  // namespace delivery

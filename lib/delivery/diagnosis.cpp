@@ -50,7 +50,7 @@ std::vector<Probe> Diagnosis::next() const {
   if (!looked_up) return ask(ProbeKind::lookup);
   if (handshakes_.empty()) {
     std::vector<Probe> probes;
-    // Those that may be dialled first: a handshake tells nothing more of the others.
+    // Addresses that may be dialled come first, because the number of handshakes is limited.
     auto addresses = looked_up->probe.addresses;
     std::ranges::stable_partition(addresses, [this](const auto& one) { return is_allowed(one); });
     for (std::size_t i = 0; i < std::min<std::size_t>(addresses.size(), most_handshakes); ++i)
@@ -69,7 +69,7 @@ std::vector<Probe> Diagnosis::next() const {
 
 void Diagnosis::note(const Attempt& attempt) {
   Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.probe};
-  // A new connection after one that had ended, or may have by our own limit, is no news.
+  // A closed connection means nothing if the last answer announced it, or our own limit may have ended it.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
   if (answer.probe.kept == Probe::Kept::closed && !expected) answer.probe.kept = Probe::Kept::unknown;
   if (answer.probe.kept != Probe::Kept::used) opened_ = attempt.ended - attempt.duration;
@@ -91,7 +91,7 @@ bool Diagnosis::connected() const {
   return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.probe.connected; });
 }
 
-/// The dialler judges again what it dials, and knows of more to refuse.
+/// The dialler judges again when it dials, and may refuse an address that passes here.
 bool Diagnosis::is_allowed(const platform::IpAddress& address) const {
   return webhook::may_connect(address, host_, settings_) &&
          std::ranges::none_of(handshakes_, [&](const Answer& one) {

@@ -1,4 +1,4 @@
-// The diagnosis of a receiver: what is asked of it, in which order, and what its answers mean
+// The diagnosis of a receiver: which test requests it gets, in which order, and what its answers mean
 // (docs/delivery.md#diagnosis). Pure: no I/O and no clock of its own.
 #pragma once
 
@@ -16,47 +16,47 @@
 
 namespace delivery {
 
-/// What is asked, in this order; each once. The first two send no request.
+/// The test requests of a diagnosis, each made once, in this order. The first two do not reach HTTP.
 enum class ProbeKind {
   lookup,
-  handshake,  // TCP and TLS, of each address of the name
+  handshake,  // TCP and TLS, one for each address of the name
   genuine,
   wrong_signature,
   no_signature,
   old_timestamp,  // signed an hour ago
-  repeated,       // the genuine one, byte for byte, with its webhook-id
+  repeated,       // the genuine request again, byte for byte, with its webhook-id
 };
-inline constexpr unsigned most_handshakes = 4;  // of the addresses of a name
+inline constexpr unsigned most_handshakes = 4;  // at most, one per address of the name
 inline constexpr std::chrono::hours old_by{1};
 
-/// What was seen of a receiver's TLS.
+/// What the handshake showed of a receiver's TLS.
 struct TlsFacts {
   std::string version;        // "TLS 1.3"
   unsigned chain = 0;         // certificates sent
-  platform::UtcTime until{};  // the first of them is good
+  platform::UtcTime until{};  // the end of validity of the receiver's own certificate
 };
 
-/// A question of a diagnosis, and what the network found out besides how the attempt ended.
+/// A test request, and what the network learned besides the outcome of its attempt.
 struct Probe {
   ProbeKind kind{};
-  std::uint64_t diagnosis = 0;  // whose, by its lease
+  std::uint64_t diagnosis = 0;  // the lease of its diagnosis
   std::string message_id{};     // webhook-id
   std::string signature{};      // of wrong_signature: random bytes
 
   std::vector<platform::IpAddress> addresses{};  // of lookup
-  bool literal = false;                          // of lookup: there was nothing to look up
-  std::optional<platform::IpAddress> address{};  // of handshake: where to
-  bool connected = false;                        // of handshake: TCP and TLS
+  bool literal = false;  // of lookup: the URL names an address, so nothing was looked up
+  std::optional<platform::IpAddress> address{};  // of handshake: the address to dial
+  bool connected = false;                        // of handshake: TCP and TLS succeeded
   std::optional<TlsFacts> tls{};                 // of handshake
-  /// How the connection that was kept after the request before this one was found.
+  /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // if the request before left one open, no other has it
-  bool says_closed = false;   // the answer announced that its connection ends
-  bool left_open = false;     // its connection, after the answer
+  bool expects_kept = false;  // a connection left open earlier is still reserved for this request
+  bool says_closed = false;   // the answer announced that the connection closes
+  bool left_open = false;     // the connection stayed open after the answer
 };
 
-/// The names of GET /webhooks/{id}/diagnostico, in its order.
+/// The checks of GET /webhooks/{id}/diagnostico, in its order.
 enum class Check {
   name,
   addresses,
@@ -97,20 +97,20 @@ struct CheckedItem {
   Check check{};
   CheckResult result = CheckResult::not_done;
   std::string detail{};  // in Spanish, for the entity
-  std::string remedy{};  // empty: nothing is to be done
+  std::string remedy{};  // empty: nothing to do
 };
-/// All checks, in order.
+/// All checks, in the order of Check.
 using DiagnosisFindings = std::vector<CheckedItem>;
 
-/// Why a diagnosis ends before it is through. None is the receiver's doing.
+/// Why a diagnosis ends before its last test request. No reason is the receiver's fault.
 enum class DiagnosisStop {
-  interrupted,  // the service was stopped, or died
+  interrupted,  // the service stopped or crashed
   paused,
   disabled,  // by the operator
   url_changed,
   unreadable_secret,
-  outage,     // of our own
-  not_begun,  // for too long there was no turn for it, or for a request
+  outage,     // our own
+  not_begun,  // the diagnosis, or one of its requests, waited too long for a free slot
 };
 
 class Diagnosis {
@@ -118,20 +118,21 @@ class Diagnosis {
   struct Subject {
     std::string url;
     bool has_secret = false;
-    std::vector<platform::IpNetwork> hidden{};  // addresses of these are not shown
-    platform::Milliseconds connection_life{};   // then a kept connection is ended by this side
+    std::vector<platform::IpNetwork> hidden{};  // addresses in these networks are not shown
+    platform::Milliseconds connection_life{};   // after this time our side ends a kept connection
   };
-  /// `settings` outlives it; `now` is for the days that a certificate has left.
+  /// `settings` must outlive this object; `now` is for the days that a certificate has left.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
 
-  /// What is to be asked next, all at once; empty: everything was. The same again until it is noted.
+  /// The next test requests, to be made at the same time; empty when all are done. Returns the same ones
+  /// until note() has their outcomes.
   std::vector<Probe> next() const;
-  /// How a question of next() ended. Not of one that could not be asked.
+  /// Takes the outcome of a test request of next(). Not for one that was not made.
   void note(const Attempt& attempt);
   const Subject& subject() const { return subject_; }
 
   DiagnosisFindings findings() const;
-  /// The same, where what was not done says why.
+  /// The same findings; each check that was not done gives `why` as its reason.
   DiagnosisFindings findings(DiagnosisStop why) const;
 
  private:
@@ -147,7 +148,7 @@ class Diagnosis {
   }
   bool asked_to_wait() const;
   bool connected() const;
-  /// The answer of the handshakes that had it, the first of them.
+  /// The first handshake that ended with one of `results`; nullptr if none did.
   const Answer* handshake_with(std::initializer_list<TransportResult> results) const;
   bool is_allowed(const platform::IpAddress& address) const;
   std::string shown(const std::vector<platform::IpAddress>& addresses) const;
@@ -167,17 +168,17 @@ class Diagnosis {
   Subject subject_;
   const platform::DeliverySettings& settings_;
   platform::UtcTime now_;
-  std::string host_;                  // of the URL, without its port
-  bool left_open_ = false;            // a connection, by the last request
-  platform::MonotonicTime opened_{};  // the last new connection, at the earliest
+  std::string host_;                  // the URL's, without port
+  bool left_open_ = false;            // the last request left a connection open
+  platform::MonotonicTime opened_{};  // the earliest time at which the last new connection was made
   std::vector<Answer> handshakes_;
-  std::array<std::optional<Answer>, 7> answers_;  // by ProbeKind, but of handshakes
+  std::array<std::optional<Answer>, 7> answers_;  // indexed by ProbeKind; handshakes are kept apart
 };
 
-/// A diagnosis of which nothing is known has every check, too.
+/// The findings of a diagnosis without results: every check, with `why` as its reason.
 DiagnosisFindings stopped_findings(DiagnosisStop why);
 
-/// `[{"prueba": …, "resultado": …, "detalle": …, "remedio": …}, …]`
+/// Returns `[{"prueba": …, "resultado": …, "detalle": …, "remedio": …}, …]`.
 std::string to_json(const DiagnosisFindings& findings);
 
 }  // namespace delivery

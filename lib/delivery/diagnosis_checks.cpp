@@ -1,4 +1,4 @@
-// What each check of a diagnosis says.
+// The result and the texts of each check of a diagnosis.
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -13,7 +13,7 @@ namespace {
 
 using enum TransportResult;
 
-constexpr std::chrono::days soon{14};  // to the end of a certificate
+constexpr std::chrono::days soon{14};  // before the end of a certificate
 
 CheckedItem good(Check check, std::string detail) {
   return {check, CheckResult::good, std::move(detail), {}};
@@ -36,7 +36,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   return std::to_string(count) + " " + std::string(count == 1 ? one : many);
 }
 
-/// How a request ended that was not answered.
+/// The Spanish text for a request without an answer.
 std::string unanswered_text(TransportResult result, const platform::DeliverySettings& settings) {
   switch (result) {
     case timeout:
@@ -127,7 +127,7 @@ const Diagnosis::Answer* Diagnosis::handshake_with(std::initializer_list<Transpo
   return found == handshakes_.end() ? nullptr : &*found;
 }
 
-/// `: 203.0.113.20, 203.0.113.21`; nothing where none may be shown.
+/// Returns `: 203.0.113.20, 203.0.113.21`; empty when no address may be shown.
 std::string Diagnosis::shown(const std::vector<platform::IpAddress>& addresses) const {
   std::string text;
   for (const auto& one : addresses)
@@ -219,7 +219,7 @@ CheckedItem Diagnosis::check_certificate() const {
     const auto where = handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string();
     return bad(check, failed_certificate(failed->transport) + where, certificate_remedy(failed->transport));
   }
-  const Answer* first = nullptr;  // to end
+  const Answer* first = nullptr;  // the certificate that ends first
   for (const auto& one : handshakes_)
     if (one.probe.tls && (first == nullptr || one.probe.tls->until < first->probe.tls->until)) first = &one;
   if (first == nullptr)
@@ -274,7 +274,7 @@ CheckedItem Diagnosis::check_time() const {
 
 CheckedItem Diagnosis::check_kept_connection() const {
   constexpr auto check = Check::kept_connection;
-  // A connection that was there before may have been idle for long.
+  // Skips the genuine request: the connection that it found may have been idle for long.
   const auto seen = [&](Probe::Kept kept) {
     return std::ranges::any_of(answers_, [&](const auto& answer) {
       return answer && answer->probe.kind != ProbeKind::genuine && answer->probe.kept == kept;

@@ -1,4 +1,4 @@
-// `ultimoError`: what tells the entity how to mend its receiver, in Spanish, and never anything of our own
+// The Spanish texts of `ultimoError`: how the entity can mend its receiver. They reveal nothing of our own
 // network.
 #pragma once
 
@@ -10,12 +10,11 @@
 
 namespace delivery {
 
-/// Empty for a 2xx. At most 500 characters.
-/// `host`, with its port, is where it was sent.
+/// Empty for a 2xx; at most 500 characters. `host`, with its port, is the destination.
 std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
                          std::string_view host = {});
 
-/// Of a delivery that an outage of our own delays.
+/// The text for a delivery that an outage of our own delays.
 std::string outage_text(Silence silence);
 
 }  // namespace delivery

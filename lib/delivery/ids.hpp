@@ -1,4 +1,4 @@
-// The keys of the tables.
+// The primary keys of the tables.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What an attempt means for its delivery and its webhook, ready to be recorded.
+// The meaning of an attempt for its delivery and its webhook, ready to be recorded.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,35 @@ namespace delivery {
 struct DeliveryResult {
   DeliveryId id = 0;
   WebhookId webhook = 0;
-  EntityId entity = 0;  // whose webhook it is
+  EntityId entity = 0;  // the webhook's owner
   std::uint64_t lease = 0;
   DeliveryState state = DeliveryState::delivered;  // or pending (a retry after `wait`), failed, held
   AttemptKind kind = AttemptKind::scheduled;
   bool replay = false;
-  /// False: pending again, and due, as if there had been no attempt; only `error` is written.
+  /// If false, the delivery is pending and due again, as if there had been no attempt; only `error` is
+  /// written.
   bool counted = true;
-  unsigned failures = 0;  // for the schedule, this one included if it was `scheduled`
-  /// Of pending; none: when it would have been due without this attempt.
+  unsigned failures = 0;  // that count for the schedule, including this one if it was `scheduled`
+  /// For `pending`: the time until the retry. Unset: the retry stays due when it was before this attempt.
   std::optional<platform::Milliseconds> wait;
-  std::optional<platform::Milliseconds> retry_after;  // nothing is tried ahead of the schedule before it ends
+  std::optional<platform::Milliseconds> retry_after;  // no attempt ahead of the schedule before it ends
   bool test = false;                                  // test events do not count for deactivation
 
-  // The attempt.
-  unsigned attempts = 0;  // known outcomes before this one
+  // About the attempt.
+  unsigned attempts = 0;  // with a known outcome, before this one
   platform::UtcTime started{};
   platform::Milliseconds duration{};
   std::optional<std::string> address;  // the IP dialled
-  std::optional<int> status;           // HTTP; none when there was no response
+  std::optional<int> status;           // HTTP status; unset without a response
   std::string error;                   // empty: success. At most 500 characters
-  unsigned signatures = 0;             // of different secrets: 0 to 2
-  std::string url;                     // where it was sent; of those that were delivered, or held, empty
+  unsigned signatures = 0;             // made with different secrets: 0 to 2
+  std::string url;                     // the URL that it was sent to; empty for delivered and held
 
-  // What it says of the webhook.
-  bool former_url = false;        // nothing: it has another URL by now
-  bool probe = false;             // failed in transport or with 429/503
+  // About the webhook.
+  bool former_url = false;        // the webhook has another URL now, so the attempt says nothing about it
+  bool probe = false;             // failed in transport, or answered 429 or 503
   bool gone = false;              // 410: the webhook is deactivated
-  platform::Milliseconds rest{};  // the whole webhook pauses for this long (429, unreadable secret)
+  platform::Milliseconds rest{};  // how long the whole webhook rests (429, unreadable secret)
 };
 
 }  // namespace delivery

@@ -16,16 +16,16 @@ namespace {
 using platform::Milliseconds;
 using platform::UtcTime;
 
-/// The three forms of RFC 9110 section 5.6.7, among others. A year of two digits above 70 is one of the last
+/// Reads the three forms of RFC 9110 section 5.6.7, and others. A two-digit year above 70 belongs to the last
 /// century.
 std::optional<UtcTime> parse_http_date(const std::string& text) {
   const std::time_t seconds = curl_getdate(text.c_str(), nullptr);
   if (seconds == -1) return std::nullopt;
-  constexpr std::int64_t most = Milliseconds::max().count() / 1000;  // years that only seconds can count
+  constexpr std::int64_t most = Milliseconds::max().count() / 1000;  // later years do not fit in milliseconds
   return UtcTime(std::chrono::seconds(std::min<std::int64_t>(seconds, most)));
 }
 
-/// `120`, and `1.5`, which RFC 9110 does not have: rounded up.
+/// Reads `120`, and rounds up `1.5`, which RFC 9110 does not allow.
 std::optional<Milliseconds> parse_delay_seconds(std::string_view value) {
   const auto whole = value.substr(0, value.find('.'));
   const auto fraction = value.substr(std::min(whole.size() + 1, value.size()));
@@ -34,7 +34,7 @@ std::optional<Milliseconds> parse_delay_seconds(std::string_view value) {
     return std::nullopt;
   constexpr std::int64_t most = Milliseconds::max().count() / 1000;
   const std::int64_t up = fraction.find_first_not_of('0') == std::string_view::npos ? 0 : 1;
-  const auto seconds = text::parse_number<std::int64_t>(whole);  // none: more than the type can count
+  const auto seconds = text::parse_number<std::int64_t>(whole);  // unset: the number is out of range
   return seconds && *seconds <= most - up ? std::chrono::seconds(*seconds + up) : Milliseconds::max();
 }
 

@@ -1,4 +1,4 @@
-// When a failed delivery is tried again (docs/decisions.md#notifications). Pure: time and chance are
+// Decides when a failed delivery is retried (docs/decisions.md#notifications). Pure: time and chance are
 // arguments.
 #pragma once
 
@@ -18,17 +18,17 @@ struct RetryPolicy {
 
 inline constexpr unsigned test_event_retries = 2;
 
-/// The wait before the next attempt, after `failures` failed ones (1 or more); nullopt when the schedule is
-/// exhausted (for a test event after test_event_retries at most) and the delivery is `fallida`. `chance` in
-/// [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by retry_after_max, is a
-/// minimum.
+/// Returns the wait before the next attempt after `failures` failed ones (1 or more); nullopt when the
+/// schedule is exhausted (for a test event after test_event_retries at most), and the delivery becomes
+/// `fallida`. `chance` in [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by
+/// retry_after_max, is a minimum.
 std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures,
                                                    bool test_event, double chance,
                                                    std::optional<platform::Milliseconds> retry_after);
 
-/// The value of a Retry-After header (RFC 9110 section 10.2.3), seconds, with decimals too, which are rounded
-/// up, or a date as libcurl reads it (more forms than the RFC's), relative to `now`; a date in the past is 0;
-/// nullopt when it is neither; absurdly large values saturate.
+/// Reads the value of a Retry-After header (RFC 9110 section 10.2.3), relative to `now`: seconds, or a date
+/// in any form that libcurl reads, which are more than the RFC's. Decimals are rounded up, a past date is 0,
+/// and a value out of range becomes the largest one. Returns nullopt for any other text.
 std::optional<platform::Milliseconds> parse_retry_after(std::string_view value, platform::UtcTime now);
 
 }  // namespace delivery

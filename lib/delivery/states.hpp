@@ -1,6 +1,6 @@
-// The states of a notification and of a delivery, and every transition between them; a change of state that
-// is not in these tables does not happen (docs/delivery.md#the-life-of-a-delivery): the tests of the store
-// have the database refuse it. Retention, which removes finished rows, is not in them.
+// The states of a notification and of a delivery, and every transition between them. A change of state that
+// is not in these tables does not happen (docs/delivery.md#the-life-of-a-delivery); the store's tests make
+// the database refuse it. Retention, which deletes finished rows, is not in them.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace delivery {
 enum class NotificationState { pending, processed, rejected, cancelled };
 enum class DeliveryState { pending, leased, delivered, failed, cancelled, held };
 
-/// As the database spells them (`estado`), in the order of the columns' definitions.
+/// The database's spelling (`estado`), in the order of the columns' definitions.
 inline constexpr std::array<std::string_view, 4> notification_state_names{"pendiente", "procesada",
                                                                           "rechazada", "cancelada"};
 inline constexpr std::array<std::string_view, 6> delivery_state_names{"pendiente", "en_curso",  "entregada",
@@ -28,15 +28,15 @@ constexpr std::string_view name(DeliveryState state) {
 
 enum class Actor {
   evaluation,   // the evaluation system
-  api,          // an entity, by the API
+  api,          // an entity, through the API
   dispatcher,   // its stages: fan-out, claim, results
-  maintenance,  // of the dispatcher: expired leases, deliveries that follow their webhooks
+  maintenance,  // the dispatcher's: expired leases, deliveries that follow their webhooks
   administrator,
 };
 
 template <class State>
 struct Transition {
-  std::optional<State> from;  // none: the row is new
+  std::optional<State> from;  // unset: the row is new
   State to;
   Actor actor;
   std::string_view when;

@@ -16,25 +16,26 @@ namespace json {
 
 namespace {
 
-/// Is it a number to readers that have nothing larger than a double?
+/// Whether a reader that stores numbers as doubles can store this one.
 bool is_finite(const Number& number) { return std::isfinite(std::strtod(number.text.c_str(), nullptr)); }
 
-/// Builds the value from the parser's events, and stops it (by returning false) at what it would let pass.
+/// Builds the value from the parser's events, and stops the parser (by returning false) at errors that it
+/// does not detect.
 class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
  public:
   using Size = rapidjson::SizeType;
 
-  /// Once the parser has finished.
+  /// Call it once, when the parser has finished.
   Value take() { return std::move(root_); }
-  /// Why it stopped the parser.
+  /// Why this stopped the parser.
   const char* reason() const { return reason_; }
 
-  bool Default() { return stop("valor no válido"); }  // typed numbers: never sent under NumbersAsStrings
+  bool Default() { return stop("valor no válido"); }  // typed numbers: never with NumbersAsStrings
   bool Null() { return add(Value()); }
   bool Bool(bool b) { return add(Value(b)); }
   bool RawNumber(const char* text, Size length, bool) {
     Number number{std::string(text, length)};
-    // The parser judges by the exponent alone, and lets 9e308 pass.
+    // The parser looks at the exponent alone, and accepts 9e308.
     return is_finite(number) ? add(std::move(number)) : stop("un número demasiado grande");
   }
   bool String(const char* text, Size length, bool) {
@@ -60,10 +61,10 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
   }
 
  private:
-  /// An array or object whose end has not been seen.
+  /// An array or object that is still open.
   struct Container {
     Array elements;
-    Object members;  // the value of the last one is pending
+    Object members;  // the last one has no value yet
   };
 
   bool stop(const char* reason) {
@@ -71,14 +72,14 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
     return false;
   }
 
-  // The parser recurses once a level, so this bounds its stack as well as ours.
+  // The parser recurses once per level, so this limit bounds its stack too.
   bool open() {
     if (open_.size() == max_depth) return stop("más de 32 niveles de listas y objetos");
     open_.emplace_back();
     return true;
   }
 
-  // Inlined, g++ 12 takes the members that a variant does not hold for uninitialised ones.
+  // When this is inlined, g++ 12 warns of uninitialised members that the variant does not hold.
   [[gnu::noinline]] bool add(Value value) {
     if (open_.empty()) {
       root_ = std::move(value);
@@ -150,7 +151,7 @@ constexpr const char* zero_byte = "el texto lleva un byte cero (en una cadena se
   throw ParseError("JSON no válido: " + std::string(reason) + " (byte " + std::to_string(offset) + ")");
 }
 
-/// What RFC 8259, 8.1 forbids and the parser would report as nonsense.
+/// Detects what RFC 8259 section 8.1 forbids, because the parser's message for it would not help.
 void require_plain_utf8(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) fail("quite la marca de orden de bytes (BOM) del principio", 0);
   const bool has_wide_mark = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
@@ -169,7 +170,7 @@ std::optional<std::int64_t> Value::whole_number() const {
   if (const auto plain = integer()) return plain;
   const auto* literal = number();
   if (literal == nullptr) return std::nullopt;
-  constexpr double exact = 9007199254740992.0;  // 2^53: beyond it a double is not the number written
+  constexpr double exact = 9007199254740992.0;  // 2^53: beyond it a double may differ from the number written
   double value = 0;
   const char* const last = literal->text.data() + literal->text.size();
   const auto [end, error] = std::from_chars(literal->text.data(), last, value);
@@ -187,15 +188,15 @@ const Value* Value::find(std::string_view name) const {
 
 Value parse(std::string_view text) {
   require_plain_utf8(text);
-  // Numbers as text: the parser's own conversions read out of bounds or overflow on crafted exponents, and
-  // lose `7.50`.
+  // Numbers stay text: the parser's own conversions read out of bounds or overflow on crafted exponents, and
+  // turn `7.50` into `7.5`.
   constexpr unsigned flags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
   rapidjson::MemoryStream stream(text.data(), text.size());
   rapidjson::Reader reader;
   Builder builder;
   const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
   if (result.Code() == rapidjson::kParseErrorTermination) fail(builder.reason(), result.Offset());
-  // A zero byte looks like the end of the text to the parser.
+  // The parser takes a zero byte for the end of the text.
   const bool at_zero = result.Offset() < text.size() && text[result.Offset()] == '\0';
   if (result.IsError()) fail(at_zero ? zero_byte : describe(result.Code()), result.Offset());
   if (stream.Tell() != text.size()) fail("sobra texto después del valor", stream.Tell());

@@ -1,5 +1,5 @@
-// JSON as a value: with json_writer.hpp the adapter of RapidJSON, which nothing else sees. Numbers stay as
-// they were written (`7.50`).
+// JSON as a value. This file and json_writer.hpp are the adapter of RapidJSON, which no other file sees.
+// Numbers keep their spelling (`7.50`).
 #pragma once
 
 #include <cstdint>
@@ -42,18 +42,17 @@ class Value {
   }
 
   bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
-  /// nullptr when it is of another type.
+  /// Each returns nullptr when the value has another type.
   const bool* boolean() const { return std::get_if<bool>(&data_); }
   const Number* number() const { return std::get_if<Number>(&data_); }
   const std::string* string() const { return std::get_if<std::string>(&data_); }
   const Array* array() const { return std::get_if<Array>(&data_); }
   const Object* object() const { return std::get_if<Object>(&data_); }
-  /// A 64-bit integer without fraction or exponent; nullopt otherwise.
+  /// The value of a 64-bit integer without fraction or exponent; nullopt for anything else.
   std::optional<std::int64_t> integer() const;
-  /// The same for a number whose fraction is zero, however it is written: an integer of JSON Schema (1.0,
-  /// 1e1).
+  /// As integer(), but accepts every spelling of an integer that JSON Schema accepts (1.0, 1e1).
   std::optional<std::int64_t> whole_number() const;
-  /// The member of an object; nullptr when this is no object or has none of that name.
+  /// The member of that name; nullptr when this is not an object or has no such member.
   const Value* find(std::string_view name) const;
   bool operator==(const Value&) const = default;
 
@@ -61,24 +60,25 @@ class Value {
   std::variant<std::monostate, bool, Number, std::string, Array, Object> data_;
 };
 
-/// The message is a Spanish sentence fit for a client; it says what is wrong and where (byte offset), and
-/// quotes nothing.
+/// what() is a Spanish sentence for the client: what is wrong and at which byte. It quotes nothing of the
+/// text.
 struct ParseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 inline constexpr unsigned max_depth = 32;
 
-/// RFC 8259, strictly: one value, valid UTF-8, no byte-order mark, no lone surrogates, no repeated member
-/// names (compared after unescaping), no number beyond a double's range, at most max_depth levels of arrays
-/// and objects. Throws ParseError for
-/// everything else, and never takes more than time linear in the text (n log n for the names).
+/// Parses strictly by RFC 8259: one value, valid UTF-8, no byte-order mark, no lone surrogates, no repeated
+/// member names (compared after unescaping), no number beyond a double's range, at most max_depth levels of
+/// arrays and objects. Throws ParseError for anything else. Takes time linear in the text (n log n in the
+/// number of names).
 Value parse(std::string_view text);
 
-/// Levels of arrays and objects, one inside the other: 0 for anything else, 1 for `[]`.
+/// The levels of nested arrays and objects: 1 for `[]`, 0 for a value that is neither.
 unsigned depth(const Value& value);
 
-/// Compact. Strings are escaped as RFC 8259 asks and no further; numbers as they were written.
+/// Writes the value without white space. Escapes only what RFC 8259 requires, and keeps the spelling of
+/// numbers.
 std::string dump(const Value& value);
 
 }  // namespace json

@@ -11,7 +11,7 @@ namespace {
 
 bool has_escapes(std::string_view text) {
   constexpr std::size_t block = 16;
-  // Of so many, without an early end, the compiler looks at all at once.
+  // A block has a fixed size and no early exit, so that the compiler vectorises the inner loop.
   for (; text.size() >= block; text.remove_prefix(block)) {
     unsigned char found = 0;
     for (std::size_t i = 0; i < block; ++i) found |= static_cast<unsigned char>(needs_escape(text[i]));
@@ -20,8 +20,8 @@ bool has_escapes(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return needs_escape(c); });
 }
 
-/// The library writes texts character by character; one without anything to escape, as nearly all are, is
-/// copied.
+/// RapidJSON writes a text character by character. This copies a text that needs no escape, as nearly all
+/// are.
 class CopyingWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using rapidjson::Writer<rapidjson::StringBuffer>::Writer;

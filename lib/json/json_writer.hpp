@@ -1,4 +1,4 @@
-// JSON text written piece by piece, for answers with many rows: no tree of values is built first.
+// Writes JSON text piece by piece: an answer with many rows needs no tree of values.
 #pragma once
 
 #include <concepts>
@@ -14,14 +14,14 @@
 
 namespace json {
 
-/// RFC 8259, 7.
+/// Whether a JSON string must escape the character (RFC 8259 section 7).
 constexpr bool needs_escape(char c) { return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\'; }
 
-/// A member's name that stands in the program: seen to need no escape when that is compiled.
+/// A member's name, a literal in the source; the compiler checks that it needs no escape.
 class Name {
  public:
   template <std::size_t size>
-  consteval Name(const char (&name)[size]) : text_(name, size - 1) {  // NOLINT: converts, and of a literal
+  consteval Name(const char (&name)[size]) : text_(name, size - 1) {  // NOLINT: implicit, from literals only
     for (const char c : text_)
       if (needs_escape(c)) throw "would have to be escaped";
   }
@@ -31,11 +31,11 @@ class Name {
   std::string_view text_;
 };
 
-/// Compact, escaped as `dump` does. The caller sees to the structure: in an object a name before each value,
-/// and an end for each begin.
+/// Writes without white space and escapes as `dump` does. The caller is responsible for the structure: in an
+/// object a name before each value, and an end for each begin.
 class Writer {
  public:
-  /// `expected`: so many bytes cost no second allocation.
+  /// Reserves `expected` bytes.
   explicit Writer(std::size_t expected = 4096);
   ~Writer();
   Writer(Writer&&) noexcept;
@@ -53,7 +53,7 @@ class Writer {
   void write(std::string_view text);
   void write(const std::string& text) { write(std::string_view(text)); }
   void write(const char* text) { write(std::string_view(text)); }
-  void write(platform::UtcTime time);  // as a text, in ISO 8601
+  void write(platform::UtcTime time);  // as a string, in ISO 8601
   void write(const Value& value);
   template <class T>
   void write(const std::optional<T>& value) {
@@ -69,7 +69,7 @@ class Writer {
     write(value);
   }
 
-  /// Everything written so far. Nothing may be written after it.
+  /// Returns everything written so far. Write nothing afterwards.
   std::string take();
 
  private:

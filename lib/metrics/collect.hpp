@@ -1,4 +1,4 @@
-// A table in the terms of prometheus-cpp. Internal to the library.
+// Converts a table to prometheus-cpp's types. Internal to the library.
 #pragma once
 
 #include <prometheus/metric_family.h>

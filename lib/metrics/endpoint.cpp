@@ -25,13 +25,13 @@ struct Endpoint::Impl {
     exposer.RegisterCollectable(source);
   }
   std::shared_ptr<Source> source;
-  prometheus::Exposer exposer;  // ends before the source
+  prometheus::Exposer exposer;  // declared last: it is destroyed before the source that it reads
 };
 
 Endpoint::Endpoint(const std::string& address, const Table& table) {
   try {
     impl_ = std::make_unique<Impl>(address, table);
-  } catch (const std::exception&) {  // civetweb's own text says nothing
+  } catch (const std::exception&) {  // civetweb's message does not name the cause
     throw std::runtime_error("cannot listen on " + address + " (is it in use?)");
   }
 }

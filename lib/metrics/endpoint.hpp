@@ -1,4 +1,4 @@
-// GET /metrics over HTTP, for a program that has a network (prometheus-cpp's exposer).
+// Serves GET /metrics over HTTP (prometheus-cpp's exposer), for a program that may listen on a port.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@ namespace metrics {
 
 class Endpoint {
  public:
-  /// Serves the table, which outlives it, on `address` ("127.0.0.1:9464", "[::1]:9464") with threads of its
-  /// own: two, so that one slow reader does not keep out the next. Throws std::runtime_error when the address
-  /// cannot be listened on.
+  /// Serves the table, which must outlive this object, on `address` ("127.0.0.1:9464", "[::1]:9464"). It has
+  /// two threads, so that a slow reader does not block the next one. Throws std::runtime_error when it cannot
+  /// listen on the address.
   Endpoint(const std::string& address, const Table& table);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;

@@ -32,7 +32,7 @@ class Descriptor {
   int fd_;
 };
 
-/// The first line of a file: its format and what its cells mean. Padded, so that the cells are aligned.
+/// The header of a file: its format and the meaning of its cells, padded so that the cells are aligned.
 std::string header_of(std::string_view layout) {
   std::string header = "apientidades metrics 1\n" + std::string(layout);
   header.resize((header.size() / sizeof(Cell) + 1) * sizeof(Cell));
@@ -46,12 +46,12 @@ bool has(int fd, const std::string& header, std::size_t size) {
   return ::pread(fd, found.data(), found.size(), 0) == static_cast<ssize_t>(found.size()) && found == header;
 }
 
-/// Complete before it has its name: whoever opens that finds all of it, also when we are killed here.
+/// Renames the file only when it is complete, so that a kill here leaves no incomplete file under its name.
 void make(const std::string& file, const std::string& header, std::size_t size) {
   const std::string draft = file + ".new";
   const Descriptor fd(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (fd.get() < 0) fail(draft);
-  // Room for every page now: a full file system would be a signal at some increment later.
+  // Allocates every page now: on a full file system, a later write to the mapping would raise SIGBUS.
   if (const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); error != 0)
     fail(draft, error);
   if (::pwrite(fd.get(), header.data(), header.size(), 0) != static_cast<ssize_t>(header.size())) fail(draft);
@@ -65,7 +65,7 @@ Memory::Memory(std::size_t cells) { map(-1, 0, cells); }
 Memory::Memory(const std::string& file, std::size_t cells, std::string_view layout) {
   const auto header = header_of(layout);
   const auto size = header.size() + cells * sizeof(Cell);
-  // Those that start together take turns; the lock goes with the process.
+  // Serialises processes that start together; the kernel releases the lock when the process ends.
   const std::string lock_file = file + ".lock";
   const Descriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX) != 0) fail(lock_file);

@@ -1,4 +1,4 @@
-// Where counts are kept: 64-bit cells that threads, or processes, change without a lock.
+// The memory of the counts: 64-bit cells that threads, or processes, change without a lock.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,18 @@
 namespace metrics {
 
 using Cell = std::atomic<std::uint64_t>;
-static_assert(Cell::is_always_lock_free);  // or processes could not share them
+static_assert(Cell::is_always_lock_free);  // a lock could not be shared between processes
 
-/// A mapping of cells, zero to begin with. Not copyable.
+/// A memory mapping of cells, initially zero. Not copyable.
 class Memory {
  public:
-  /// Of this process alone. Throws std::system_error.
+  /// Cells of this process alone. Throws std::system_error.
   explicit Memory(std::size_t cells);
 
-  /// Shared by every process that names the file, now and later: what one has counted stays when it ends,
-  /// however it ends. The file is made if need be, readable by its owner alone. `layout` says what the cells
-  /// mean: a file of another layout is put aside for a new one, and who has it mapped goes on with the old.
-  /// Throws std::system_error, also when there is no room for the file: nothing can fail afterwards.
+  /// Cells that all processes with the same `file` share. Counts survive the processes, also a kill. Creates
+  /// the file if needed, readable by its owner alone. `layout` describes the meaning of the cells: a new file
+  /// replaces one of another layout, and a process that has the old file mapped keeps using it. Throws
+  /// std::system_error, also when the file system has no room for the file.
   Memory(const std::string& file, std::size_t cells, std::string_view layout);
 
   ~Memory();

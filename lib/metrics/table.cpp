@@ -25,7 +25,7 @@ std::size_t cells_of(const std::vector<Metric>& metrics) {
   return count;
 }
 
-/// Everything that gives a cell its meaning.
+/// The text of everything that gives the cells their meaning.
 std::string layout_of(const std::vector<Metric>& metrics) {
   std::string layout;
   for (const auto& metric : metrics) {
@@ -57,7 +57,8 @@ double seconds(microseconds duration) { return std::chrono::duration<double>(dur
 
 std::uint64_t load(const Cell& cell) { return cell.load(std::memory_order_relaxed); }
 
-/// The count is the sum of what is in the buckets: they agree, whoever counts meanwhile or was killed at it.
+/// Computes the count as the sum of the buckets, so that they agree even when a thread is counting or a
+/// process was killed while it counted.
 prometheus::ClientMetric::Histogram read_histogram(const Cell* first,
                                                    const std::vector<microseconds>& bounds) {
   prometheus::ClientMetric::Histogram histogram;

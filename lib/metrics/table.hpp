@@ -1,5 +1,5 @@
-// What a program counts, as one table of metrics written in Prometheus' text format (0.0.4). Every series
-// exists from the start, at zero: their number is fixed, whatever clients and receivers do. Knows no domain.
+// The metrics of a program, as one table, written in Prometheus' text format (0.0.4). Every series exists
+// from the start, at zero, so no client or receiver can add to their number. It depends on no domain.
 //
 // Counting takes no lock: one atomic addition for a counter, two for a histogram.
 #pragma once
@@ -27,8 +27,8 @@ struct Metric {
   Kind kind;
   std::string name;
   std::string help;
-  std::vector<Labels> series{{}};                   // one without labels, by default
-  std::vector<std::chrono::microseconds> bounds{};  // of a histogram's buckets, ascending
+  std::vector<Labels> series{{}};                   // by default one, without labels
+  std::vector<std::chrono::microseconds> bounds{};  // upper bounds of a histogram's buckets, ascending
 };
 
 class Counter {
@@ -58,32 +58,34 @@ class Histogram {
   void observe(std::chrono::microseconds duration) const;
 
  private:
-  Cell* first_;  // the sum in microseconds, then a bucket for each bound, then one for what is longer
+  Cell* first_;  // the sum in microseconds, a bucket for each bound, and a last one without bound
   const std::vector<std::chrono::microseconds>* bounds_;
 };
 
-/// What it hands out is for as long as the table lives, for any thread.
+/// The counters, gauges and histograms that it returns are valid while the table lives, and safe to use from
+/// any thread.
 class Table {
  public:
-  /// Counts of this process. Throws std::system_error.
+  /// A table for this process alone. Throws std::system_error.
   explicit Table(std::vector<Metric> metrics);
-  /// Counts that all processes with the same table and the same file make together: counters and histograms
-  /// only. Throws std::system_error.
+  /// A table with counts shared by all processes that use the same metrics and the same file; counters and
+  /// histograms only. Throws std::system_error.
   Table(std::vector<Metric> metrics, const std::string& shared_file);
   ~Table();
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  /// `series`: its place in Metric::series. Throw std::out_of_range for what is not in the table.
+  /// `series` is the index in Metric::series. Each throws std::out_of_range for a metric or series that is
+  /// not in the table.
   Counter counter(std::string_view name, std::size_t series = 0) const;
   Gauge gauge(std::string_view name, std::size_t series = 0) const;
   Histogram histogram(std::string_view name, std::size_t series = 0) const;
 
-  /// All of it, for a scrape.
+  /// The whole table in Prometheus' text format.
   std::string text() const;
 
  private:
-  friend class Collector;  // of the endpoint
+  friend class Collector;  // reads the cells for a scrape
   Cell* find(Metric::Kind kind, std::string_view name, std::size_t series) const;
   const Metric& metric(std::string_view name) const;
 

@@ -18,10 +18,10 @@ struct Unit {
   std::string_view name;
   std::int64_t ms;
 };
-// The largest first, for format_duration.
+// format_duration needs the largest unit first.
 constexpr std::array<Unit, 5> units{{{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}}};
 
-/// Of digits that has_shape has seen. (from_chars and printf cost several times as much, and a page of
+/// Reads digits that has_shape has checked. (from_chars and printf take several times as long, and a page of
 /// deliveries has hundreds of times.)
 unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
   unsigned number = 0;
@@ -29,7 +29,7 @@ unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
   return number;
 }
 
-/// Over the zeros that stand there, from the right; digits that do not fit are lost.
+/// Writes the number right-aligned over `length` zeros at `at`; drops digits that do not fit.
 void write_number(Iso8601Text& text, std::size_t at, std::size_t length, unsigned number) {
   for (std::size_t i = at + length; i-- > at; number /= 10) text[i] = static_cast<char>('0' + number % 10);
 }

@@ -1,5 +1,4 @@
-// Time as the project writes it: UTC with millisecond precision, and durations as the configuration spells
-// them.
+// Time: UTC with millisecond precision, and durations in the configuration's spelling.
 #pragma once
 
 #include <array>
@@ -11,12 +10,12 @@
 namespace platform {
 
 using Milliseconds = std::chrono::milliseconds;
-/// A wall-clock instant, UTC, millisecond precision. Never used to measure a time-out: that is what
-/// MonotonicTime is for.
+/// A wall-clock instant, UTC, in milliseconds. Measure time-outs with MonotonicTime instead.
 using UtcTime = std::chrono::sys_time<Milliseconds>;
 
-/// Goes on while the machine is suspended, which std::chrono::steady_clock does not: what another one has
-/// taken over meanwhile must not look as if it were still ours. (CLOCK_BOOTTIME of clock_gettime(2).)
+/// A clock (CLOCK_BOOTTIME of clock_gettime(2)) that, unlike std::chrono::steady_clock, advances while the
+/// machine is suspended: a lease that another dispatcher has taken over must not seem valid after a
+/// suspension.
 struct MonotonicClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -30,26 +29,26 @@ using MonotonicTime = MonotonicClock::time_point;
 UtcTime utc_now();
 MonotonicTime monotonic_now();
 
-/// `2026-11-20T10:00:00.000Z`. Of the years 0 to 9999, as the database has them.
+/// Returns `2026-11-20T10:00:00.000Z`. For the years 0 to 9999, the database's range.
 std::string format_iso8601(UtcTime time);
-/// The same, for who writes hundreds.
+/// As format_iso8601, without an allocation.
 using Iso8601Text = std::array<char, 24>;
 Iso8601Text iso8601_text(UtcTime time);
 
-/// `2026-11-20`, a day that exists; nullopt otherwise.
+/// Reads `2026-11-20`; nullopt unless the day exists.
 std::optional<std::chrono::sys_days> parse_date(std::string_view text);
 
-/// `10:00:00`, with no second 60; nullopt otherwise.
+/// Reads `10:00:00`; nullopt for other texts and for second 60.
 std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text);
 
-/// `2026-11-20T10:00:00Z`, or with milliseconds; an instant that exists, else nullopt.
+/// Reads `2026-11-20T10:00:00Z`, with or without milliseconds; nullopt unless the instant exists.
 std::optional<UtcTime> parse_iso8601(std::string_view text);
 
-/// Parses `50ms`, `5s`, `30m`, `2h`, `5d` (an integer of 0 or more and a unit, no spaces); nullopt otherwise
-/// or on overflow.
+/// Reads `50ms`, `5s`, `30m`, `2h`, `5d` (an integer of 0 or more and a unit, no spaces); nullopt for other
+/// texts and on overflow.
 std::optional<Milliseconds> parse_duration(std::string_view text);
 
-/// The shortest spelling that parse_duration reads back to the same value.
+/// Returns the shortest spelling that parse_duration reads as the same value.
 std::string format_duration(Milliseconds duration);
 
 }  // namespace platform

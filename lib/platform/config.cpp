@@ -34,7 +34,7 @@ KeyValue& value_of(Config& config, std::string_view name) {
   return *std::ranges::find(config.values, name, &KeyValue::name);
 }
 
-/// A systemd credential stands in for the default path of the key file.
+/// A systemd credential replaces the default path of the key file.
 void apply_credentials(Config& config, const GivenValues& given) {
   if (given.contains("secrets.key_file")) return;
   const auto path = credential_path("secrets.keys");
@@ -43,13 +43,13 @@ void apply_credentials(Config& config, const GivenValues& given) {
   value_of(config, "secrets.key_file") = {"secrets.key_file", *path, "systemd credential"};
 }
 
-/// `delivery.lease = 20s (environment)`
+/// The key as messages show it: `delivery.lease = 20s (environment)`.
 std::string shown(Config& config, std::string_view name) {
   const auto& [key, value, source] = value_of(config, name);
   return key + " = " + value + " (" + source + ")";
 }
 
-/// As database.hosts writes them, with or without a port.
+/// `host` is an element of database.hosts, with or without a port.
 bool is_loopback_address(std::string_view host) {
   return std::ranges::any_of(std::array<std::string_view, 2>{"127.0.0.1", "[::1]"},
                              [host](std::string_view address) {
@@ -57,8 +57,8 @@ bool is_loopback_address(std::string_view host) {
                              });
 }
 
-/// From 3.4 on (Debian 13) libmariadb does not compare the names in a certificate with these two addresses; a
-/// tunnel to another machine may end there. Every other name and address it does.
+/// From version 3.4 on (Debian 13), libmariadb does not compare a certificate's names with these two
+/// addresses, although a tunnel to another machine may end there. It compares every other name and address.
 void require_verifiable_hosts(Config& config) {
   const auto& database = config.settings.database;
   if (!database.tls_ca.empty() && std::ranges::any_of(database.hosts, is_loopback_address))
@@ -68,14 +68,15 @@ void require_verifiable_hosts(Config& config) {
         "name in /etc/hosts), for database.tls_ca to verify it");
 }
 
-/// `host`, `host:port` or `[v6]:port` of database.hosts is this machine's own loopback.
+/// Whether an element of database.hosts (`host`, `host:port` or `[v6]:port`) is this machine's loopback.
 bool is_on_this_machine(std::string_view host) {
   if (is_loopback_address(host)) return true;
   const auto name = host.substr(0, host.find(':'));
   return name == "localhost" || (name.starts_with("127.") && IpAddress::parse(name));
 }
 
-/// Before anything is sent: a server asks for a password in the way that it chooses.
+/// Refuses remote servers without TLS before anything is sent, because the server chooses how the client
+/// sends the password.
 void require_tls_to_others(Config& config) {
   const auto& database = config.settings.database;
   if (database.tls_ca.empty() && !std::ranges::all_of(database.hosts, is_on_this_machine))
@@ -85,7 +86,7 @@ void require_tls_to_others(Config& config) {
         "password to cross the network without TLS");
 }
 
-/// What no key can judge by itself.
+/// Checks rules that concern several keys.
 void check_together(Config& config) {
   require_verifiable_hosts(config);
   require_tls_to_others(config);
@@ -99,7 +100,8 @@ void check_together(Config& config) {
                        shown(config, "delivery.timeout"));
 }
 
-/// Only a file that is certainly not there counts as absent: one that cannot be looked at is an error later.
+/// Whether the file certainly does not exist. One that cannot be examined counts as present, and reading it
+/// fails later.
 bool is_absent(const std::string& path) {
   std::error_code unknown;
   return !std::filesystem::exists(path, unknown) && !unknown;

@@ -1,4 +1,4 @@
-// The configuration: one file of INI sections, the environment over it, the command line over both
+// The configuration: an INI file, overridden by the environment, overridden by the command line
 // (docs/configuration.md).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace platform {
 
-/// One line that names the key (and the file and line, or the variable, it came from) and says what would be
+/// what() is one line: it names the key and its origin (file and line, or variable) and says what is
 /// accepted.
 struct ConfigError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -23,12 +23,12 @@ struct ConfigError : std::runtime_error {
 
 struct DatabaseSettings {
   std::vector<std::string> hosts;  // "host" or "host:port" ("[v6]:port"), tried in order; empty: the socket
-  std::string socket;              // path of the server's unix socket
-  std::uint16_t port = 3306;       // for hosts without a port of their own
+  std::string socket;              // the server's Unix socket
+  std::uint16_t port = 3306;       // for hosts without their own port
   std::string name;                // of the database
-  std::string user;           // the key's default is empty: each program then uses a user of its own name
-  std::string password_file;  // empty: no password (unix_socket authentication)
-  std::string tls_ca;         // empty: no TLS; otherwise TLS is required and the server's name is verified
+  std::string user;                // the key's default is empty: each program then uses its own database user
+  std::string password_file;       // empty: no password (unix_socket authentication)
+  std::string tls_ca;  // empty: no TLS; otherwise TLS is required and the server's name is verified
 };
 
 struct ApiSettings {
@@ -39,20 +39,20 @@ struct SecretsSettings {
   std::string key_file;
 };
 
-/// `pattern=address` (docs/configuration.md#the-keys): the pattern is lower-case and may begin with `*.` (one
-/// or more labels, not the bare name).
+/// `pattern=address` (docs/configuration.md#the-keys): the pattern is in lower case and may begin with `*.`
+/// (one or more labels, not the bare name).
 struct HostOverride {
   std::string pattern;
   IpAddress address;
 };
 
-/// `network` or `network@pattern`, the pattern as above.
+/// `network` or `network@pattern`, the pattern as in HostOverride.
 struct AllowedNetwork {
   IpNetwork network;
-  std::string pattern;  // of the host names for which it is open; empty: those of host_overrides alone
+  std::string pattern;  // the host names that may use it; empty: only those of host_overrides
 };
 
-/// Where POSTs come from: an address of this host, to which sockets are bound, or what is only told to
+/// A source of our POSTs: an address of this host that sockets are bound to, or one that is only published to
 /// entities.
 struct SourceAddress {
   IpNetwork network;
@@ -74,9 +74,9 @@ struct DeliverySettings {
   Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
   std::vector<AllowedNetwork> allowed_networks;
   std::vector<IpNetwork> denied_networks;
-  std::vector<SourceAddress> source_addresses;  // empty: as the system chooses
+  std::vector<SourceAddress> source_addresses;  // empty: the system chooses
   std::vector<IpNetwork>
-      own_addresses;  // no key: this host's and the database's, as the dispatcher finds them
+      own_addresses;  // not a key: addresses of this host and of the database, found by the dispatcher
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never
@@ -92,7 +92,7 @@ struct RetentionSettings {
   Milliseconds tests{};
 };
 
-/// 0: no limit; the keys' defaults are others. The first four are nginx's, which learns them by
+/// 0 means no limit; the keys have other defaults. nginx enforces the first four, which it gets from
 /// `apientidades-admin nginx limits`.
 struct LimitSettings {
   unsigned requests_per_address = 0;             // a minute
@@ -109,7 +109,7 @@ struct LimitSettings {
 
 struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
-  std::string api_file;  // where the pool's processes count together; empty: see the key
+  std::string api_file;  // the file in which the pool's processes count; empty: see the key
   Milliseconds queue_interval{15000};
 };
 
@@ -128,16 +128,16 @@ struct Settings {
   LogSettings log;
 };
 
-/// A row of the one documented table of keys: what `config show`, `--help` and docs/configuration.md say.
+/// A key in the table of keys, as `config show`, `--help` and docs/configuration.md show it.
 struct KeyDoc {
   std::string name;           // "delivery.poll_interval"
-  std::string default_value;  // as it would be written
+  std::string default_value;  // in the configuration's spelling
   std::string accepts;        // kind, unit and range: "duration, 10ms to 1m"
   std::string description;
 };
 const std::vector<KeyDoc>& config_keys();
 
-/// A key with the value in force, for `config show`. `source` is "default", "environment", "command line",
+/// A key with its present value, for `config show`. `source` is "default", "environment", "command line",
 /// "systemd credential", or the file's path and line ("/etc/x.conf:3").
 struct KeyValue {
   std::string name;
@@ -159,7 +159,7 @@ inline constexpr std::string_view default_config_path = "/etc/apientidades/apien
 Config load_config(const std::optional<std::string>& file, const std::vector<std::string>& arguments,
                    const std::vector<std::string>& environment);
 
-/// The text of a file that a key names. Throws ConfigError, which names the key, when it cannot be read.
+/// Reads the file that a key names. Throws ConfigError, which names the key, when it cannot be read.
 std::string read_configured_file(std::string_view key, const std::string& path);
 
 /// Checks that the file holds certificates in PEM. Throws ConfigError, which names the key.

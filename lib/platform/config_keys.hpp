@@ -1,4 +1,4 @@
-// The one table of configuration keys: documentation and reading of each, side by side. Internal to the
+// The table of configuration keys: documentation and reading of each key, side by side. Internal to the
 // library.
 #pragma once
 
@@ -12,7 +12,8 @@ namespace platform {
 
 struct ConfigKey {
   KeyDoc doc;
-  /// Reads the text into the settings; throws std::invalid_argument when it is not what `doc.accepts` says.
+  /// Stores the value of the text in the settings. Throws std::invalid_argument when the text is not what
+  /// `doc.accepts` says.
   std::function<void(Settings&, const std::string&)> read;
 };
 

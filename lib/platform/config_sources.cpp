@@ -35,13 +35,14 @@ std::string text_of(const options::option& option) {
   return option.value.empty() ? std::string() : option.value.front();
 }
 
-/// Boost ends the value at any `#`; one inside a word is more likely meant, and would be lost in silence.
+/// Boost ends the value at any `#`. Inside a word it probably belongs to the value, and Boost would drop the
+/// rest without a message.
 bool hides_text(std::string_view line) {
   const auto mark = line.find('#');
   return mark != std::string_view::npos && mark > 0 && line[mark - 1] != ' ' && line[mark - 1] != '\t';
 }
 
-/// A configuration file, read a line at a time so that every message has its line.
+/// Reads a configuration file line by line, so that each message can name its line.
 class FileReader {
  public:
   explicit FileReader(const std::string& path) : path_(path) {}
@@ -85,7 +86,7 @@ class FileReader {
       const auto parsed = options::parse_config_file(stream, known_, true).options;
       if (!parsed.empty()) return parsed.front();
     } catch (const options::error&) {
-      // Said below, in our words.
+      // The error below replaces Boost's message.
     }
     throw_config_error(place_ + ": " + text::in_quotes(text::trim(line)) +
                        " is neither [section] nor key = value");
@@ -113,8 +114,8 @@ std::string variable_of(const std::string& key) {
   return name;
 }
 
-/// `--key=` is `--key` and an empty word: Boost refuses the first, and an empty value is how a list is
-/// emptied.
+/// Replaces `--key=` with `--key` and an empty word, because Boost refuses `--key=`, and an empty value
+/// clears a list.
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (const auto& argument : arguments) {
@@ -127,7 +128,7 @@ std::vector<std::string> split_empty_values(const std::vector<std::string>& argu
 
 std::vector<options::option> parse_arguments(const std::vector<std::string>& arguments) {
   namespace style = options::command_line_style;
-  // No guessing of abbreviated names: a key that is added later must not change what a command line means.
+  // No abbreviations: a key added later must not change the meaning of a command line.
   constexpr int exact = style::unix_style & ~style::allow_guessing & ~style::allow_short;
   try {
     const auto known = known_options();

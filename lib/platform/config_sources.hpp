@@ -1,5 +1,5 @@
-// Where values come from: the file, the environment and the command line, each read by Boost.Program_options
-// or as simply as it can be. Internal to the library; all throw ConfigError.
+// The sources of values: file, environment and command line. Internal to the library; all functions throw
+// ConfigError.
 #pragma once
 
 #include <map>
@@ -13,19 +13,19 @@ struct GivenValue {
   std::string source;  // as KeyValue::source
   std::string place;   // for messages: "/etc/x.conf:3", "environment variable X", "command line"
 };
-/// By key. A source that is read later replaces what an earlier one gave.
+/// Values by key. A source that is read later overrides earlier ones.
 using GivenValues = std::map<std::string, GivenValue>;
 
-/// Throws ConfigError with `message` as one line, whatever it quotes.
+/// Throws ConfigError with `message` on one line, even if it quotes line ends.
 [[noreturn]] void throw_config_error(const std::string& message);
 
-/// INI: `[section]`, `key = value`, comments from a `#` that begins a line or follows a blank.
+/// Reads INI: `[section]`, `key = value`, comments from a `#` at the start of a line or after a blank.
 void read_config_file(const std::string& path, GivenValues& given);
 
-/// APIENTIDADES_SECTION_KEY=value; other variables are not ours.
+/// Reads APIENTIDADES_SECTION_KEY=value; ignores variables with another prefix.
 void read_environment(const std::vector<std::string>& environment, GivenValues& given);
 
-/// `--section.key=value` or `--section.key value`, nothing else.
+/// Accepts only `--section.key=value` and `--section.key value`.
 void read_arguments(const std::vector<std::string>& arguments, GivenValues& given);
 
 }  // namespace platform

@@ -25,7 +25,7 @@ bool is_host_name(std::string_view name) {
   }
 }
 
-/// `name`, `10.0.0.5`, `[fd00::5]`, each with or without `:port`.
+/// Accepts `name`, `10.0.0.5` and `[fd00::5]`, each with or without `:port`.
 bool is_host_and_port(const std::string& text) {
   const auto colon = text.starts_with('[') ? text.find(']') + 1 : std::min(text.find(':'), text.size());
   const auto host = text.substr(0, colon);
@@ -39,8 +39,8 @@ bool is_host_and_port(const std::string& text) {
   return address && address->v6;
 }
 
-/// A name, in lower case, or `*.` and one: never an address (its last label has a letter), never localhost or
-/// a name under it.
+/// Accepts a lower-case name, with or without `*.` before it. Refuses an address (the last label needs a
+/// letter), localhost and names under it.
 bool is_pattern(std::string_view pattern) {
   const auto name = pattern.starts_with("*.") ? pattern.substr(2) : pattern;
   const auto last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
@@ -72,7 +72,7 @@ std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint6
 
 double read_fraction(const std::string& text) {
   const auto value = text::parse_number<double>(text);
-  if (!value || !(*value >= 0 && *value <= 1)) refuse();  // not `< 0 ||`: a NaN is none
+  if (!value || !(*value >= 0 && *value <= 1)) refuse();  // so written to refuse NaN
   return *value;
 }
 
@@ -152,7 +152,7 @@ std::vector<IpNetwork> read_networks(const std::string& text) {
   return result;
 }
 
-/// One that is written with a prefix is not bound, even if it is of one address.
+/// An address with a prefix is not bound, even if the prefix covers one address only.
 std::vector<SourceAddress> read_source_addresses(const std::string& text) {
   std::vector<SourceAddress> result;
   for (const auto& item : read_list(text)) {

@@ -1,4 +1,5 @@
-// Values as the configuration spells them. Internal to the library; all throw std::invalid_argument.
+// Reads values in the configuration's spelling. Internal to the library; all functions throw
+// std::invalid_argument.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,14 @@
 namespace platform {
 
 std::uint64_t read_number(const std::string& text, std::uint64_t least, std::uint64_t most);
-/// `65536`, `64KiB`, `1MiB`
+/// Reads `65536`, `64KiB`, `1MiB`.
 std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint64_t most);
 double read_fraction(const std::string& text);  // 0 to 1
 Milliseconds read_duration(const std::string& text, Milliseconds least, Milliseconds most);
 std::vector<Milliseconds> read_durations(const std::string& text);
 LogLevel read_log_level(const std::string& text);
 std::string read_path(const std::string& text);               // absolute
-std::string read_identifier(const std::string& text);         // of a database or a user
+std::string read_identifier(const std::string& text);         // name of a database or a user
 std::vector<std::string> read_list(const std::string& text);  // comma-separated, trimmed; no empty elements
 std::vector<std::string> read_hosts(const std::string& text);
 std::string read_loopback_listener(const std::string& text);  // address:port

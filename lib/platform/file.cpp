@@ -28,7 +28,7 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  /// As read(2), but it goes on after a signal.
+  /// As read(2), but continues after a signal.
   ssize_t read(std::array<char, 8192>& buffer) const {
     while (true) {
       const auto count = ::read(fd_, buffer.data(), buffer.size());
@@ -47,7 +47,7 @@ std::string read_file(const std::string& path) {
   std::string text;
   std::array<char, 8192> buffer{};
   while (const auto count = file.read(buffer)) {
-    if (count < 0) fail(path, std::strerror(errno));  // a folder, say
+    if (count < 0) fail(path, std::strerror(errno));  // for example, the path is a directory
     text.append(buffer.data(), static_cast<std::size_t>(count));
     if (text.size() > max_size) fail(path, "larger than 1 MiB");
   }

@@ -1,4 +1,4 @@
-// Reading small files whole.
+// Reads small files whole.
 #pragma once
 
 #include <stdexcept>
@@ -6,16 +6,16 @@
 
 namespace platform {
 
-/// The message names the path and the reason, as one line.
+/// what() is one line that names the path and the reason.
 struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The bytes of a file of at most 1 MiB. Throws FileError.
+/// Returns the bytes of a file of at most 1 MiB. Throws FileError.
 std::string read_file(const std::string& path);
 
-/// read_file without the line end(s) at the end: for passwords and tokens. Throws FileError, also when the
-/// rest is empty.
+/// As read_file, without the line ends at the end: for passwords and tokens. Throws FileError, also when
+/// nothing remains.
 std::string read_secret_file(const std::string& path);
 
 }  // namespace platform

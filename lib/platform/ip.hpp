@@ -1,4 +1,4 @@
-// IP addresses and networks as values. No resolution, no policy.
+// IP addresses and networks as values, without name resolution or policy.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@ struct sockaddr;
 
 namespace platform {
 
-/// An IPv4 or IPv6 address. An IPv4-mapped IPv6 address stays IPv6: unwrapping is the policy's business.
+/// An IPv4 or IPv6 address. An IPv4-mapped IPv6 address stays IPv6; the address policy unwraps it.
 struct IpAddress {
   bool v6 = false;
   std::array<std::uint8_t, 16> bytes{};  // network order; IPv4 uses the first four
 
-  /// Strict text form as inet_pton reads it (no octal, no short forms, no brackets, no zone).
+  /// Reads the strict text form of inet_pton (no octal, no short forms, no brackets, no zone).
   static std::optional<IpAddress> parse(std::string_view text);
-  /// nullopt for families other than AF_INET and AF_INET6.
+  /// Returns nullopt for families other than AF_INET and AF_INET6.
   static std::optional<IpAddress> from_sockaddr(const sockaddr* address);
   std::string to_string() const;
   auto operator<=>(const IpAddress&) const = default;
@@ -30,7 +30,7 @@ struct IpNetwork {
   IpAddress base;
   unsigned prefix = 0;  // 0..32 or 0..128
 
-  /// nullopt when malformed or when bits beyond the prefix are set (a likely typing error).
+  /// Returns nullopt when the text is malformed, or has bits beyond the prefix (a likely typing error).
   static std::optional<IpNetwork> parse(std::string_view text);
   bool contains(const IpAddress& address) const;
   std::string to_string() const;

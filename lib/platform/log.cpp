@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SD_JOURNAL_SUPPRESS_LOCATION  // ours would be this file's
+#define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
 #include <systemd/sd-journal.h>
 
 #include <cerrno>
@@ -33,7 +33,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::info;
 }
 
-/// syslog(3)
+/// The priorities of syslog(3).
 char priority_of(LogLevel level) {
   switch (level) {
     case LogLevel::debug:
@@ -50,7 +50,7 @@ char priority_of(LogLevel level) {
 
 bool under_journal() { return std::getenv("JOURNAL_STREAM") != nullptr; }
 
-/// Whether standard error is that stream, and not something that it was redirected to since
+/// Whether standard error is the journal stream that JOURNAL_STREAM names, and not redirected elsewhere
 /// (systemd.exec(5)).
 bool stderr_is_journal() {
   const char* const stream = std::getenv("JOURNAL_STREAM");
@@ -65,8 +65,9 @@ std::string field_name(std::string_view key) {
   return name;
 }
 
-/// One write for each line: those of several processes stay whole, in a file opened for appending as in a
-/// pipe. spdlog's own goes through stdio, where all threads of the process wait for each other.
+/// Writes each line by one write(2), so that lines of several processes stay whole in a pipe and in a file
+/// opened for appending. spdlog's own sink uses stdio, on which all threads of the process wait for each
+/// other.
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
@@ -74,7 +75,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     for (std::string_view rest(line.data(), line.size()); !rest.empty();) {
       const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;  // there is nobody left to tell
+      if (written <= 0) return;  // the reader is gone; the failure cannot be reported
       rest.remove_prefix(static_cast<std::size_t>(written));
     }
   }
@@ -120,7 +121,7 @@ std::vector<std::string> journal_fields(LogLevel level, std::string_view message
 }
 
 namespace {
-/// False: it could not be handed over.
+/// Returns false when the journal did not accept the entry.
 bool send_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
   auto texts = journal_fields(level, message, fields);
   std::vector<iovec> parts;

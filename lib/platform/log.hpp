@@ -1,7 +1,7 @@
-// The log. Where standard error is the journal (JOURNAL_STREAM names it), an event is a journal entry with
-// its values as fields: APIENTIDADES_WEBHOOK=4. Elsewhere it is one line on standard error, `level message
-// key=value …` (logfmt); under systemd but redirected, a line begins with its priority, `<6>`, and carries no
-// time of its own.
+// The log. If standard error is the journal (JOURNAL_STREAM names it), an event is a journal entry with its
+// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise it is one line on standard error, `level message
+// key=value …` (logfmt); under systemd with standard error redirected, the line begins with its priority,
+// `<6>`, and has no time of its own.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,8 @@ class logger;
 
 namespace platform {
 
-/// key=value of a log line. The value is quoted and escaped when it needs it, control characters always: what
-/// a client sends cannot forge a line. Never give it a secret, a token or a payload.
+/// A `key=value` of a log line. Values are quoted and escaped as needed, control characters always, so a
+/// client's text cannot forge a line. Never log a secret, a token or a payload.
 struct LogField {
   std::string_view key;
   std::string value;
@@ -31,12 +31,13 @@ struct LogField {
 
 enum class LogLevel { debug, info, warning, error };
 
-/// A cheap value to copy and to share between threads.
+/// Cheap to copy and safe to share between threads.
 class Log {
  public:
   explicit Log(LogLevel minimum = LogLevel::info);
 
-  /// The same, for a thread that logs much: it does not wait for others.
+  /// Returns a log of the same level with its own lock, for a thread that logs much and must not wait for
+  /// others.
   Log with_own_lock() const;
 
   void debug(std::string_view message, std::initializer_list<LogField> fields = {}) const;
@@ -49,18 +50,18 @@ class Log {
                         std::initializer_list<LogField> fields) const;
   void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) const;
   std::shared_ptr<spdlog::logger> logger_;
-  bool journal_;  // standard error is the journal
+  bool journal_;  // whether standard error is the journal
 };
 
-/// An entry of its own in the journal, wherever standard error goes: what a person did, for example. Nothing
-/// happens where there is no journal.
+/// Writes an entry to the journal even when standard error goes elsewhere, for example the operator's
+/// commands. Does nothing without a journal.
 void write_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
 
-/// `message key=value …`, as written after the level. Pure, for tests.
+/// Returns `message key=value …`, the line without its level. Exposed for tests.
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields);
 
-/// The fields of a journal entry as `NAME=value`: MESSAGE is the whole line, for people; each value follows
-/// as APIENTIDADES_<KEY>, escaped like it. Pure, for tests.
+/// Returns the fields of a journal entry as `NAME=value`: MESSAGE is the whole line, and each value follows
+/// as APIENTIDADES_<KEY>, escaped as in the line. Exposed for tests.
 std::vector<std::string> journal_fields(LogLevel level, std::string_view message,
                                         std::initializer_list<LogField> fields);
 

@@ -1,4 +1,4 @@
-// Values handed from one thread to another, with a descriptor that says so to a thread that polls.
+// Hands values from one thread to another; a descriptor tells a polling thread that there are some.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -32,14 +32,14 @@ class Mailbox {
     wake();
   }
 
-  /// Makes fd() readable, with or without something to take.
+  /// Makes fd() readable, even without a value.
   void wake() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written =
-        ::write(fd_, &one, sizeof one);  // fails only when it is readable already
+        ::write(fd_, &one, sizeof one);  // fails only when it is already readable
   }
 
-  /// Everything so far, in order; never waits.
+  /// Returns all values so far, in order; never blocks.
   std::vector<T> take() {
     const std::scoped_lock lock(mutex_);
     std::uint64_t count = 0;
@@ -47,7 +47,7 @@ class Mailbox {
     return std::exchange(values_, {});
   }
 
-  /// Readable while there is something to take. Owned by this object.
+  /// Readable after put() or wake() until take(). Owned by this object.
   int fd() const { return fd_; }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t page_width = 100;
 
-/// Words of `text` in lines of at most page_width, each after `indent` blanks.
+/// Wraps `text` to page_width, each line indented by `indent` blanks.
 std::string wrap(const std::string& text, std::size_t indent) {
   std::string result;
   std::string line;
@@ -90,7 +90,8 @@ int fail(const std::string& program, const std::exception& error, int status) {
 void open_standard_descriptors() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // The wrong way round, so that it is an error (EBADF). The lowest descriptor that is free is `fd`.
+    // Opened in the wrong direction, so that its use fails (EBADF). open(2) returns the lowest free
+    // descriptor, `fd`.
     if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) std::abort();
   }
 }
@@ -138,7 +139,7 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
   }
 }
 
-/// The client library of the database ignores the signal, as a parent process may.
+/// Restores the signal, because the database's client library ignores it, and a parent process may.
 void end_if_broken_pipe(int fd) {
   pollfd state{fd, POLLOUT, 0};
   if (::poll(&state, 1, 0) <= 0 || (state.revents & POLLERR) == 0) return;

@@ -14,7 +14,7 @@ ReloadSignal::ReloadSignal() : fd_(signal_descriptor({SIGHUP})) {}
 ReloadSignal::~ReloadSignal() { ::close(fd_); }
 
 bool ReloadSignal::take() const {
-  // A pending signal is pending once, however often it was sent.
+  // The kernel keeps a pending signal once, however often it was sent.
   signalfd_siginfo received{};
   return ::read(fd_, &received, sizeof received) == static_cast<ssize_t>(sizeof received);
 }

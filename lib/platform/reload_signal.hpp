@@ -1,10 +1,10 @@
-// SIGHUP as a descriptor: the order to read again what can be read again without a restart.
+// SIGHUP as a descriptor: the order to reload what needs no restart.
 #pragma once
 
 namespace platform {
 
-/// Construct it in main before any thread: it blocks SIGHUP, whose default would end the process without
-/// draining, for every thread made afterwards. One thread takes the orders. Not copyable.
+/// Construct it in main before any thread starts: it blocks SIGHUP, which by default would end the process
+/// without draining, in every thread started later. One thread takes the orders. Not copyable.
 class ReloadSignal {
  public:
   ReloadSignal();  ///< Throws std::system_error.
@@ -12,9 +12,9 @@ class ReloadSignal {
   ReloadSignal(const ReloadSignal&) = delete;
   ReloadSignal& operator=(const ReloadSignal&) = delete;
 
-  /// Readable while there is an order to take. Owned by this object.
+  /// Readable while an order is pending. Owned by this object.
   int fd() const { return fd_; }
-  /// True when SIGHUP came since the last time; several at once are one. Never waits.
+  /// Returns true when SIGHUP came since the last call; several signals count once. Never blocks.
   bool take() const;
 
  private:

@@ -31,7 +31,7 @@ std::optional<int> inherited_listening_socket() {
       throw std::runtime_error("the descriptor that systemd passed is not a listening socket");
     return SD_LISTEN_FDS_START;
   }
-  // The FastCGI convention: a starter leaves the listening socket as descriptor 0.
+  // By the FastCGI convention the starter passes the listening socket as descriptor 0.
   return is_listening(STDIN_FILENO) ? std::optional(STDIN_FILENO) : std::nullopt;
 }
 
@@ -39,7 +39,8 @@ void notify_service_manager(const std::string& state) { sd_notify(0, state.c_str
 
 void report_status(std::string_view text) {
   constexpr std::size_t longest = 400;
-  // One line before it is cut, and again after: a line end would begin another field of the protocol.
+  // Made one line before the cut and after it: the cut may split a character, and a line end would begin
+  // another field of the protocol.
   notify_service_manager("STATUS=" + text::one_line(text::one_line(text).substr(0, longest)));
 }
 

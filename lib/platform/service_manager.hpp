@@ -1,4 +1,4 @@
-// What the service manager hands over and is told (libsystemd's sd_listen_fds and sd_notify).
+// The interface to the service manager (libsystemd's sd_listen_fds and sd_notify).
 #pragma once
 
 #include <optional>
@@ -7,22 +7,22 @@
 
 namespace platform {
 
-/// The listening socket inherited from systemd (LISTEN_FDS) or, failing that, from a starter that made
-/// descriptor 0 one (the FastCGI convention, spawn-fcgi's). nullopt when there is neither. Throws
-/// std::runtime_error when systemd passed more than one, or one that does not listen.
+/// Returns the listening socket inherited from systemd (LISTEN_FDS) or, without one, descriptor 0 if it
+/// listens (the FastCGI convention, used by spawn-fcgi). nullopt when there is neither. Throws
+/// std::runtime_error when systemd passed more than one socket, or one that does not listen.
 std::optional<int> inherited_listening_socket();
 
-/// Tells the service manager, if there is one: "READY=1", "STOPPING=1", "STATUS=…". Never fails.
+/// Sends "READY=1", "STOPPING=1" or "STATUS=…" to the service manager, if there is one. Never fails.
 void notify_service_manager(const std::string& state);
 
-/// STATUS= of `systemctl status`, for anybody on this machine to read: one line of at most 400 bytes,
-/// whatever the text holds. Never fails.
+/// Sets STATUS=, which `systemctl status` shows to every user of this machine: one line of at most 400 bytes,
+/// made from any text. Never fails.
 void report_status(std::string_view text);
 
-/// The unit's RuntimeDirectory=, the first of several; none outside systemd.
+/// Returns the unit's RuntimeDirectory=, the first of several; nullopt outside systemd.
 std::optional<std::string> runtime_directory();
 
-/// $CREDENTIALS_DIRECTORY/name when it exists (systemd LoadCredential).
+/// Returns $CREDENTIALS_DIRECTORY/name if it exists (systemd's LoadCredential).
 std::optional<std::string> credential_path(const std::string& name);
 
 }  // namespace platform

@@ -10,7 +10,7 @@
 namespace platform {
 
 StopSignal::StopSignal() : fd_(signal_descriptor({SIGTERM, SIGINT})) {
-  // A peer that hangs up is an error of that write, not the end of the process.
+  // A write to a closed connection must fail, not end the process.
   std::signal(SIGPIPE, SIG_IGN);
 }
 

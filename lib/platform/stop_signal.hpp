@@ -1,11 +1,10 @@
-// SIGTERM and SIGINT as a descriptor that becomes readable and stays so.
+// SIGTERM and SIGINT as a descriptor that becomes readable and stays readable.
 #pragma once
 
 namespace platform {
 
-/// Construct it first thing in main, before any thread: it blocks both signals for every thread made
-/// afterwards, and ignores SIGPIPE. Nothing ever reads the descriptor, so any number of threads
-/// can poll it. Not copyable.
+/// Construct it in main before any thread starts: it blocks both signals in every thread started later, and
+/// ignores SIGPIPE. Nothing reads the descriptor, so any number of threads can poll it. Not copyable.
 class StopSignal {
  public:
   StopSignal();  ///< Throws std::system_error.
@@ -16,7 +15,7 @@ class StopSignal {
   /// Level-triggered: readable from the first signal until the process ends. Owned by this object.
   int fd() const { return fd_; }
   bool requested() const;
-  /// Waits up to `timeout_ms` for the signal; true when it came.
+  /// Waits at most `timeout_ms` for the signal; returns true when it came.
   bool wait(int timeout_ms) const;
 
  private:

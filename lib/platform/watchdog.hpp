@@ -1,5 +1,5 @@
-// systemd's watchdog (WatchdogSec= of the unit): who does not say in time that work goes on is ended and
-// started anew.
+// systemd's watchdog (WatchdogSec= of the unit): systemd restarts a program that does not report progress in
+// time.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace platform {
 
-/// When a thread last went on: beaten by that thread (or several), read by another.
+/// The time of a thread's last progress: written by that thread (or several), read by another.
 class Heartbeat {
  public:
   Heartbeat() { beat(); }
@@ -22,21 +22,23 @@ class Heartbeat {
   std::atomic<MonotonicTime::rep> last_{};
 };
 
-/// Used by one thread.
+/// Not thread-safe.
 class Watchdog {
  public:
-  /// As the service manager asks for (WATCHDOG_USEC, WATCHDOG_PID); nothing when nobody watches.
+  /// Takes the limit that the service manager asks for (WATCHDOG_USEC, WATCHDOG_PID); without one, feeding
+  /// does nothing.
   Watchdog();
-  /// `limit`: after this long without a word the program is ended; nullopt: nobody watches.
+  /// `limit`: the service manager ends a program that does not report for this long; nullopt: there is no
+  /// watchdog.
   explicit Watchdog(std::optional<Milliseconds> limit) : limit_(limit) {}
 
-  /// Says that work goes on (WATCHDOG=1), but no oftener than it must: call it at every turn. True when it
-  /// said so.
+  /// Reports progress (WATCHDOG=1), but no more often than needed: call it in every round. Returns true when
+  /// it reported.
   bool feed(MonotonicTime now);
-  /// As above, unless one of `others` has stood still for half of the limit.
+  /// As feed(), unless one of `others` has made no progress for half of the limit.
   bool feed_if(std::initializer_list<std::reference_wrapper<const Heartbeat>> others, MonotonicTime now);
 
-  /// How long a thread that feeds may wait: a quarter of the limit; an hour when nobody watches.
+  /// How long a feeding thread may wait: a quarter of the limit; an hour without a watchdog.
   Milliseconds interval() const;
 
  private:

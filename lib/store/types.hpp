@@ -1,4 +1,4 @@
-// Names shared by the stores.
+// Types shared by the folders of the store.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ using delivery::NotificationId;
 using delivery::WebhookId;
 using TokenId = std::int64_t;
 
-/// What the operator's lists are narrowed by; unset fields do not narrow. `state` must be one of the list's
-/// own, else nothing matches.
+/// The filter of the operator's lists; unset fields match everything. A `state` that the list does not have
+/// matches nothing.
 struct ListFilter {
   std::optional<EntityId> entity;
   std::optional<WebhookId> webhook;
-  std::optional<NotificationId> notification;  // of deliveries alone
+  std::optional<NotificationId> notification;  // for deliveries only
   std::optional<std::string> state;
-  std::optional<platform::UtcTime> since;  // of the creation, inclusive
-  unsigned limit = 100;                    // the newest so many, shown oldest first
+  std::optional<platform::UtcTime> since;  // bounds the creation time, inclusive
+  unsigned limit = 100;                    // the newest ones, shown oldest first
 };
 
 }  // namespace store

@@ -1,5 +1,5 @@
-// Text whose letters, digits and blanks are those of ASCII, whatever the locale (those of <cctype> change
-// with it), and text of unknown origin made safe to show.
+// Functions for ASCII text that, unlike those of <cctype>, do not depend on the locale, and functions that
+// make text of unknown origin safe to show.
 #pragma once
 
 #include <charconv>
@@ -18,18 +18,18 @@ constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 std::string lower(std::string_view text);
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
-/// Whether the text has a digit where the shape has a `0`, and the shape's own characters elsewhere.
+/// Whether the text equals `shape`, where a `0` in `shape` stands for any digit.
 bool has_shape(std::string_view text, std::string_view shape);
 
 inline constexpr std::string_view white_space = " \t\r\n";
-/// What may surround the value of an HTTP field (OWS, RFC 9110 section 5.6.3): no line ends.
+/// White space that may surround an HTTP field's value (OWS, RFC 9110 section 5.6.3); excludes line ends.
 inline constexpr std::string_view http_white_space = " \t";
 
-/// Without the characters of `blanks` at both ends.
+/// Returns the text without the characters of `blanks` at both ends.
 std::string_view trim(std::string_view text, std::string_view blanks = white_space);
 
-/// The number that the whole text is; nullopt for any other text, or out of the range of `T`. No blanks, no
-/// `+`; leading zeros are read.
+/// Reads the whole text as a number. Returns nullopt for any other text and for a number out of the range of
+/// `T`. Accepts leading zeros, but no blanks and no `+`.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
@@ -38,15 +38,16 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc{} && end == last ? std::optional(value) : std::nullopt;
 }
 
-/// Control characters, those that reorder or break lines, and bytes that are not UTF-8 become \xNN (one for
-/// each byte); the rest is unchanged. For whole messages.
+/// Returns a whole message with \xNN for each byte of control characters, of characters that reorder or break
+/// lines, and of invalid UTF-8.
 std::string one_line(std::string_view text);
 
-/// A JSON text of the same meaning, with \uNNNN for those that one_line hides beyond ASCII (RFC 8259 section
-/// 7).
+/// Returns a JSON text of the same meaning, with \uNNNN for the non-ASCII characters that one_line hides (RFC
+/// 8259 section 7).
 std::string escape_json(std::string_view text);
 
-/// one_line with `"` and `\` escaped too, between quotes: where a value begins and ends is unambiguous.
+/// Returns one_line(text) between quotes, with `"` and `\` escaped, so that the ends of the value are
+/// unambiguous.
 std::string in_quotes(std::string_view text);
 
 }  // namespace text

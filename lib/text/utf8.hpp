@@ -1,4 +1,4 @@
-// UTF-8, as RFC 3629 has it: no surrogates, no overlong forms.
+// UTF-8 as RFC 3629 defines it: no surrogates, no overlong forms.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,13 @@ namespace text {
 
 struct Character {
   char32_t point = 0;
-  std::size_t length = 0;  // in bytes; 0: not UTF-8
+  std::size_t length = 0;  // in bytes; 0: the bytes are not UTF-8
 };
-/// The first character of a text that is not empty.
+/// Decodes the first character of a text that is not empty.
 Character decode(std::string_view text);
 
-/// Number of code points, which the limits of web/docs/limites.md count; nullopt when the text is not valid.
+/// Counts code points, as the limits of web/docs/limites.md do; returns nullopt when the text is not valid
+/// UTF-8.
 std::optional<std::size_t> count_characters(std::string_view text);
 
 }  // namespace text

@@ -31,7 +31,7 @@ std::optional<crypto::Sha256> access_token_hash(std::string_view token) {
 }
 
 Credentials parse_authorization(std::string_view header_value) {
-  // A field's value has no surrounding white space (RFC 9110 section 5.5).
+  // White space around a field's value does not belong to it (RFC 9110 section 5.5).
   const auto value = text::trim(header_value, text::http_white_space);
   if (value.empty()) return {};
   // auth-scheme 1*SP token68 (RFC 9110 section 11.4); our tokens are a subset of token68.

@@ -18,7 +18,7 @@ constexpr IpNetwork v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, unsigned 
   return {IpAddress{false, {a, b, c}}, prefix};
 }
 
-/// The first 48 bits in groups: every range below is told by them.
+/// A network given by its first 48 bits, in groups; no range below needs more.
 constexpr IpNetwork v6(std::array<std::uint16_t, 3> groups, unsigned prefix) {
   IpNetwork network{IpAddress{true, {}}, prefix};
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -28,17 +28,17 @@ constexpr IpNetwork v6(std::array<std::uint16_t, 3> groups, unsigned prefix) {
   return network;
 }
 
-// What the host of an Azure machine serves to it alone (WireServer: credentials, certificates, DNS).
+// The address at which an Azure host serves its own machine (WireServer: credentials, certificates, DNS).
 constexpr IpNetwork azure_host{IpAddress{false, {168, 63, 129, 16}}, 32};
 
-// IANA IPv4 Special-Purpose Address Registry, with multicast and class E. Its few globally reachable
-// assignments (such as 192.0.0.9) are anycast services, never a receiver: refused with their block.
+// The IANA IPv4 Special-Purpose Address Registry, multicast and class E. Its few globally reachable
+// assignments (such as 192.0.0.9) are anycast services, never a receiver, so their whole block is refused.
 constexpr std::array special_v4{
     v4(0, 0, 0, 8),        // "this network"
     v4(10, 0, 0, 8),       // private
     v4(100, 64, 0, 10),    // carrier-grade NAT
     v4(127, 0, 0, 8),      // loopback
-    azure_host,            // in no registry: Microsoft's own, and metadata all the same
+    azure_host,            // in no registry, but serves metadata
     v4(169, 254, 0, 16),   // link-local, cloud metadata
     v4(172, 16, 0, 12),    // private
     v4(192, 0, 0, 24),     // protocol assignments
@@ -55,11 +55,11 @@ constexpr std::array special_v4{
     v4(240, 0, 0, 4),      // reserved, and limited broadcast
 };
 
-// Nothing outside this is global unicast: not ::1, NAT64, 100::/64, 5f00::/16, fc00::/7, fe80::/10, ff00::/8
-// …
+// All global unicast addresses. ::1, NAT64, 100::/64, 5f00::/16, fc00::/7, fe80::/10, ff00::/8 and others are
+// outside.
 constexpr IpNetwork global_unicast_v6 = v6({0x2000}, 3);
 
-// The registry's blocks that lie inside it.
+// The special-purpose blocks within global unicast.
 constexpr std::array special_v6{
     v6({0x2001}, 23),                  // protocol assignments: Teredo, benchmarking, AMT, ORCHID, DRIP …
     v6({0x2001, 0x0db8}, 32),          // documentation
@@ -70,10 +70,10 @@ constexpr std::array special_v6{
 
 constexpr IpNetwork well_known_nat64 = v6({0x0064, 0xff9b}, 96);
 
-/// Where the forms that carry an IPv4 address keep it.
+/// An IPv6 form that carries an IPv4 address.
 struct Carrier {
   IpNetwork network;
-  std::size_t offset;           // of its first byte
+  std::size_t offset;           // of the IPv4 address's first byte
   std::uint8_t obfuscated = 0;  // XORed with each byte
 };
 
@@ -115,7 +115,7 @@ std::optional<IpAddress> carried_v4(const IpAddress& address) {
   return carried;
 }
 
-/// Of a network: whether the address is in it, or the IPv4 address that it carries.
+/// Returns a predicate: whether a network contains the address, or the IPv4 address that it carries.
 auto within_which(const IpAddress& address) {
   return [address, carried = carried_v4(address)](const IpNetwork& network) {
     return network.contains(address) || (carried && network.contains(*carried));
@@ -132,7 +132,7 @@ bool any_contains(const Networks& networks, const IpAddress& address) {
 
 bool is_public_address(const IpAddress& address) {
   if (!address.v6) return !any_contains(special_v4, address);
-  // A host with IPv6 alone and DNS64 reaches every IPv4 receiver this way.
+  // A host with IPv6 only and DNS64 reaches every IPv4 receiver through NAT64.
   if (well_known_nat64.contains(address)) return is_public_address(*carried_v4(address));
   return global_unicast_v6.contains(address) && !any_contains(special_v6, address);
 }

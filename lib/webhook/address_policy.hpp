@@ -1,5 +1,5 @@
-// Which addresses may be dialled: none of the special-purpose ranges of IANA, IPv4 and IPv6, unless the
-// operator allows them for that host; none that the operator denies.
+// Decides which addresses may be dialled: no special-purpose range of IANA unless the operator allows it for
+// that host, and no address that the operator denies.
 #pragma once
 
 #include <string_view>
@@ -10,25 +10,26 @@
 
 namespace webhook {
 
-/// False for every address of the IANA special-purpose registries (RFC 6890 and successors), multicast,
-/// reserved, the metadata services of clouds, and for IPv6 forms that carry such an IPv4 address (mapped,
-/// compatible, NAT64, 6to4, Teredo).
+/// Returns false for every address of the IANA special-purpose registries (RFC 6890 and successors), for
+/// multicast and reserved addresses, the metadata services of clouds, and IPv6 forms that carry such an IPv4
+/// address (mapped, compatible, NAT64, 6to4, Teredo).
 bool is_public_address(const platform::IpAddress& address);
 
-/// Whether a pattern of the configuration covers a host's name, in whatever case.
+/// Whether a pattern of the configuration matches a host's name; ignores case.
 bool host_matches(std::string_view pattern, std::string_view host);
 
-/// The connect-time check (docs/security.md) of an address that the name `host`, without a port, led to:
-/// outside `denied_networks`; public and none of `own_addresses`, or within one of `allowed_networks` that is
-/// open for that name.
+/// The check at connect time (docs/security.md#addresses-and-ports-that-are-refused). `host`, without a port,
+/// is the name that resolved to the address. The address must be outside `denied_networks`, and either public
+/// and not in `own_addresses`, or in one of the `allowed_networks` that are open for that name.
 bool may_connect(const platform::IpAddress& address, std::string_view host,
                  const platform::DeliverySettings& settings);
 
-/// What the operator has told of its own network: the addresses of host_overrides, and allowed_networks.
+/// The networks that the configuration reveals of the operator's own network: the addresses of
+/// host_overrides, and allowed_networks.
 std::vector<platform::IpNetwork> operators_networks(const platform::DeliverySettings& settings);
 
-/// Whether an entity may be told that an attempt went to this address: public, and within none of `hidden`,
-/// whatever the webhook's URL is by now.
+/// Whether an entity may see that an attempt dialled this address: it is public and in none of `hidden`. The
+/// webhook's present URL does not matter.
 bool may_be_shown(const platform::IpAddress& address, const std::vector<platform::IpNetwork>& hidden);
 
 }  // namespace webhook

@@ -1,4 +1,4 @@
-// The catalogue of the 11 events (docs/events.md) and sets of them.
+// The catalogue of the 11 events (docs/events.md), and sets of events.
 #pragma once
 
 #include <array>
@@ -11,8 +11,7 @@
 
 namespace webhook {
 
-/// In the order of GET /webhooks/eventos (web/docs/webhooks.md#los-eventos-que-hay); the value is the
-/// position in the catalogue.
+/// In the order of GET /webhooks/eventos (web/docs/webhooks.md#los-eventos-que-hay).
 enum class Event : unsigned char {
   evaluacion_abierta,
   evaluacion_prorroga,
@@ -32,22 +31,22 @@ inline constexpr std::size_t event_count = 11;
 /// Every event, in catalogue order.
 const std::array<Event, event_count>& all_events();
 
-/// "evaluacion.abierta"
+/// The event's name in the API, "evaluacion.abierta".
 std::string_view name(Event event);
 
-/// Exact, case-sensitive; nullopt for anything else.
+/// Finds the event of exactly this name (case-sensitive); nullopt if there is none.
 std::optional<Event> find_event(std::string_view name);
 
-/// A set of events: no repeats, iterated in catalogue order.
+/// A set of events, iterated in catalogue order.
 class EventSet {
  public:
   void insert(Event event) { bits_.set(static_cast<std::size_t>(event)); }
   bool contains(Event event) const { return bits_.test(static_cast<std::size_t>(event)); }
   bool empty() const { return bits_.none(); }
   std::vector<Event> events() const;
-  /// "evaluacion.abierta,incidencia.cerrada": the database's SET spelling. Empty for the empty set.
+  /// The database's SET spelling, "evaluacion.abierta,incidencia.cerrada"; empty for the empty set.
   std::string joined() const;
-  /// Reads joined(). Names that are not in the catalogue are left out: a newer version beside this one wrote
+  /// Reads joined(). Skips names that are not in the catalogue, because a newer version may have written
   /// them.
   static EventSet from_joined(std::string_view text);
   bool operator==(const EventSet&) const = default;

@@ -64,7 +64,7 @@ bool is_date_time(std::string_view text) {
   constexpr std::size_t date = 10;
   constexpr std::size_t seconds = 19;
   if (text.size() <= seconds || text[date] != 'T' || text.back() != 'Z') return false;
-  // No second 60: receivers' date parsers seldom take one, and no clock of the evaluation system gives it.
+  // A leap second (60) is refused: few date parsers of receivers accept it.
   return is_date(text.substr(0, date)) &&
          platform::parse_time_of_day(text.substr(date + 1, seconds - date - 1)) &&
          is_fraction(text.substr(seconds, text.size() - seconds - 1));

@@ -9,11 +9,11 @@
 
 namespace webhook {
 
-/// nullopt when `json` is an object with every field of the event's table, of its type; unknown extra fields
-/// are fine. Otherwise the reason, a Spanish sentence that names the field (`datos.evaluacionId: falta`, …),
-/// at most 500 characters. Types (docs/events.md): int is a 64-bit integer without fraction or exponent;
-/// number any JSON number; a date is a real calendar day `YYYY-MM-DD`; a date-time
-/// `YYYY-MM-DDThh:mm:ss[.fraction]Z`; fechaFin of alegaciones.periodo_abierto either.
+/// Returns nullopt when `json` is an object that has every field of the event's table, of its type; further
+/// fields are allowed. Otherwise returns the reason, a Spanish sentence of at most 500 characters that names
+/// the field (`datos.evaluacionId: falta`, …). Types: int is a 64-bit integer without fraction or exponent;
+/// number is any JSON number; a date is an existing day `YYYY-MM-DD`; a date-time is
+/// `YYYY-MM-DDThh:mm:ss[.fraction]Z`; fechaFin of alegaciones.periodo_abierto is either.
 std::optional<std::string> check_event_data(Event event, std::string_view json);
 
 }  // namespace webhook

@@ -1,4 +1,4 @@
-// Events as JSON, as the API and the audit write them.
+// Writes events as JSON, for the API and the audit.
 #pragma once
 
 #include "lib/json/json.hpp"
@@ -6,7 +6,7 @@
 
 namespace webhook {
 
-/// ["evaluacion.abierta", …], in catalogue order.
+/// Returns ["evaluacion.abierta", …], in catalogue order.
 json::Array event_names(const EventSet& events);
 
 }  // namespace webhook

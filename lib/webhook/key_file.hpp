@@ -1,5 +1,4 @@
-// secrets.key_file on the disk: the one place of this library that reads a file, so that the programs do it
-// alike.
+// Reads secrets.key_file, in the same way for all programs.
 #pragma once
 
 #include <string>
@@ -9,12 +8,12 @@
 
 namespace webhook {
 
-/// Throws platform::ConfigError, whose one line names secrets.key_file, `path`, and the line that is wrong.
+/// Throws platform::ConfigError; its one line names secrets.key_file, `path` and the faulty line.
 KeyRing read_key_file(const std::string& path);
 
-/// Puts the keys that `path` holds now in force; every thread's next use has them when this returns. A file
-/// that cannot be read whole and well leaves the keys as they are, and the log says what is wrong with it.
-/// Never throws for the file.
+/// Replaces `keys` with the keys of the file at `path`; every later use in any thread sees them. If the file
+/// cannot be read or has an error, keeps the present keys and logs the error. Does not throw for the file's
+/// errors.
 void reload_keys(SharedKeys& keys, const std::string& path, const platform::Log& log);
 
 }  // namespace webhook

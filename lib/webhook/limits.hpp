@@ -1,4 +1,4 @@
-// Limits that web/docs/limites.md promises, for all who rely on them.
+// Limits that web/docs/limites.md promises.
 #pragma once
 
 namespace webhook {

@@ -3,7 +3,8 @@
 namespace webhook {
 
 std::string notification_body(Event event, platform::UtcTime occurred, std::string_view data_json) {
-  // By hand, since the data must not be parsed and written again; neither name nor time needs escaping.
+  // Written without a JSON writer, because the data must stay byte for byte; neither the name nor the time
+  // needs escaping.
   std::string body = R"({"evento":")";
   body.append(name(event)).append(R"(","timestamp":")").append(platform::format_iso8601(occurred));
   body.append(R"(","data":)").append(data_json).append("}");

@@ -12,21 +12,22 @@
 
 namespace webhook {
 
-/// `{"evento":…,"timestamp":…,"data":<data_json>}`: `data_json`, already checked, goes in byte for byte.
+/// Returns `{"evento":…,"timestamp":…,"data":<data_json>}`. `data_json` must be checked; it is copied byte
+/// for byte.
 std::string notification_body(Event event, platform::UtcTime occurred, std::string_view data_json);
 
 /// The `data` of a test event: test, entidadId, entidadNombre, mensaje, datos (in this order). `extra` is
-/// datosExtra, an object; null becomes the empty object.
+/// datosExtra: an object, or null for the empty object.
 std::string test_event_data(Event event, std::int64_t entity_id, std::string_view entity_name,
                             const json::Value& extra);
 
-/// The `data` of a notification of a diagnosis, in the shape of a test event's. `accepted`: the receiver
-/// should; `probe`: the name of the check.
+/// The `data` of a diagnosis's test request, in the shape of a test event's. `accepted`: whether the receiver
+/// should accept it; `probe`: the name of the check.
 std::string diagnosis_data(std::int64_t entity_id, std::string_view entity_name, bool accepted,
                            std::string_view probe);
 
-/// `webhook-id` of a delivery: the same on every attempt, and different for every delivery ever made, also
-/// when the database was restored from a backup and counts its ids again (hence the creation time).
+/// The `webhook-id` of a delivery: the same on every attempt and unique among all deliveries. The creation
+/// time keeps it unique when a database restored from a backup assigns ids again.
 std::string message_id(std::int64_t delivery_id, platform::UtcTime created);
 
 }  // namespace webhook

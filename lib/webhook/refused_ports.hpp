@@ -1,12 +1,12 @@
-// Ports of other protocols: no webhook is served there, and what is must not be spoken to through us.
+// Ports of other protocols, which an entity must not reach through our requests.
 #pragma once
 
 #include <cstdint>
 
 namespace webhook {
 
-/// The bad ports of the Fetch standard (https://fetch.spec.whatwg.org/#port-blocking), and those of
-/// databases, queues and remote desktops (docs/security.md#addresses-and-ports-that-are-refused).
+/// Whether the port is a bad port of the Fetch standard (https://fetch.spec.whatwg.org/#port-blocking), or
+/// one of databases, queues and remote desktops (docs/security.md#addresses-and-ports-that-are-refused).
 bool is_refused_port(std::uint16_t port);
 
 }  // namespace webhook

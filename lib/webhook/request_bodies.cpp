@@ -37,7 +37,7 @@ std::string checked_url(const json::Value& body, const std::vector<platform::Hos
   return std::get<TargetUrl>(std::move(verdict)).text;
 }
 
-/// At most `max_echo` bytes, cut between characters.
+/// Cuts the text to `max_echo` bytes, between characters.
 std::string shorten(std::string text) {
   if (text.size() <= max_echo) return text;
   std::size_t end = max_echo;
@@ -47,15 +47,15 @@ std::string shorten(std::string text) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' '; }
 
-/// A name as it was sent; what is no name (a number, an empty string, one with control characters …) as its
-/// JSON text.
+/// The element as a message shows it: a name as it was sent, anything else (a number, an empty string,
+/// control characters …) as JSON text.
 std::string shown(const json::Value& element) {
   const std::string* text = element.string();
   const bool is_name = text != nullptr && !text->empty() && std::ranges::none_of(*text, is_control);
   return is_name ? *text : json::dump(element);
 }
 
-/// The elements that are no event's name, each once, joined by ", ".
+/// The elements that are not events' names, each once, joined by ", ".
 std::string offending_names(const json::Array& elements) {
   std::vector<std::string> names;
   std::string joined;
@@ -87,7 +87,7 @@ std::optional<std::string> checked_secret(const json::Value& body) {
   static_assert(max_secret_characters == 512, "a message says it");
   const std::string* secret = find_text(body, "secreto");
   if (secret == nullptr || secret->empty()) return std::nullopt;
-  // The parser has let nothing pass that is not UTF-8.
+  // The parser accepts only valid UTF-8, so the count exists.
   if (*text::count_characters(*secret) > max_secret_characters) {
     throw InvalidRequest("secreto: no puede pasar de 512 caracteres");
   }
@@ -114,7 +114,7 @@ json::Value checked_extra(const json::Value& body) {
   return *extra;
 }
 
-/// `null` would take the member away, and none of them can be missing.
+/// A merge patch's `null` deletes a member, and no member here is optional.
 bool checked_active(const json::Value& value) {
   if (value.boolean() == nullptr) throw InvalidRequest("activo: debe ser true o false");
   return *value.boolean();
@@ -148,7 +148,7 @@ std::optional<platform::UtcTime> checked_time(const json::Value& body, const std
   return time;
 }
 
-/// Which of the two ends a replay is of.
+/// Reads `estados`: which final states a replay covers.
 void check_states(const json::Value& body, ReplayRequest& request) {
   const json::Value* value = body.find("estados");
   if (value == nullptr || value->is_null()) return;
@@ -213,7 +213,7 @@ WebhookPatch parse_patch(std::string_view body, const std::vector<platform::Host
 
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);
-  // A braced list is evaluated from left to right: the order of
+  // A braced list is evaluated from left to right, so the first failing rule is that of
   // web/docs/webhooks.md#las-reglas-de-cada-campo.
   return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields)};
 }

@@ -1,5 +1,4 @@
-// Request bodies of the API as checked values: POST /webhooks and POST /webhooks/test, judged in the
-// order of the tables in web/docs/webhooks.md.
+// The API's request bodies as checked values, judged in the order of the tables in web/docs/webhooks.md.
 #pragma once
 
 #include <chrono>
@@ -18,12 +17,12 @@
 namespace webhook {
 
 inline constexpr std::size_t max_secret_characters = 512;
-/// Levels of `datosExtra`: with `data` around it they are 31, the most that MariaDB's JSON_VALID takes.
+/// The levels of `datosExtra`: with `data` around it they are 31, the most that MariaDB's JSON_VALID accepts.
 inline constexpr unsigned max_extra_depth = 30;
 static_assert(max_webhooks_per_entity == 5);
 inline constexpr std::string_view too_many_webhooks_message = "Máximo 5 webhooks";
 
-/// what() is the Spanish message of the 400, naming the field and the remedy.
+/// what() is the Spanish message of the 400: it names the field and the remedy.
 struct InvalidRequest : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -38,7 +37,7 @@ struct Registration {
 /// web/docs/webhooks.md#las-reglas-de-cada-campo.
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides);
 
-/// What PATCH /webhooks/{id} changes: a merge patch (RFC 7396). Unset fields stay as they are.
+/// The changes of PATCH /webhooks/{id}, a merge patch (RFC 7396). Unset fields keep their values.
 struct WebhookPatch {
   std::optional<std::string> url;  // as stored
   std::optional<EventSet> events;

@@ -1,5 +1,5 @@
-// The data of a test event at rest. An entity may put anything in datosExtra, a credential too: a dump of the
-// database does not show it.
+// Seals the data of a test event in the database: an entity may put a credential in datosExtra, and a dump
+// must not show it.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 namespace webhook {
 
-/// `{"clave":"<id of the key>","sellado":"<base64>"}`, JSON as `datos` must be. Bound to the entity and the
-/// event rather than to the row, whose id is not known before it is written: so the API needs no right to
-/// change a notification, and what is moved to another entity's row does not open.
+/// Returns `{"clave":"<id of the key>","sellado":"<base64>"}`, because `datos` must be JSON. The text is
+/// bound to the entity and the event, not to the row: the id is unknown before the INSERT, and the API needs
+/// no right to update a notification. A text copied to another entity's row does not open.
 std::string seal_test_data(const KeyRing& keys, std::int64_t entity, Event event, std::string_view data_json);
 
-/// nullopt when it is not that, the key is unknown, or it was sealed for another entity or event.
+/// Returns nullopt when `stored` has another form, its key is unknown, or it was sealed for another entity or
+/// event.
 std::optional<std::string> open_test_data(const KeyRing& keys, std::int64_t entity, Event event,
                                           std::string_view stored);
 

@@ -26,7 +26,8 @@ bool is_id(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_id_character);
 }
 
-// The messages quote nothing of the line: a line with its parts swapped has the key where the id should be.
+// The messages quote nothing of the line, because a line with swapped parts has the key in the place of the
+// id.
 struct BadLine {
   const char* problem;
 };
@@ -44,7 +45,7 @@ Key parse_line(std::string_view line) {
 
 std::string owner_webhook(std::int64_t id) { return "webhook:" + std::to_string(id); }
 
-/// The id of a key has no colon, so that no two pairs share a text.
+/// A key's id has no colon, so different pairs give different texts.
 std::string associated_data(std::string_view owner, std::string_view key_id) {
   return std::string(owner) + ":" + std::string(key_id);
 }

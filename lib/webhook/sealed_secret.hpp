@@ -1,5 +1,5 @@
-// Shared secrets at rest: AES-256-GCM under a key that is not in the database, bound to the webhook
-// (docs/security.md).
+// Secrets of webhooks in the database: sealed by AES-256-GCM under a key that is not in the database, and
+// bound to the webhook (docs/security.md).
 #pragma once
 
 #include <cstdint>
@@ -15,44 +15,46 @@
 
 namespace webhook {
 
-/// One line: `secrets.key_file: <path>: line N: …`, never the key itself.
+/// what() is one line, `secrets.key_file: <path>: line N: …`, and never shows a key.
 struct KeyFileError : platform::ConfigError {
   using platform::ConfigError::ConfigError;
 };
 
 struct SealedSecret {
-  std::string key_id;      // which key of the ring sealed it
+  std::string key_id;      // of the key that sealed it
   std::string ciphertext;  // binary, see crypto::seal
   bool operator==(const SealedSecret&) const = default;
 };
 
-/// The keys of secrets.key_file: lines `id:base64` of 32 bytes, the first is current; blank lines and `#`
-/// comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]; what makes keys takes `k` and the start of the
-/// key's SHA-256, so that the keys of two installations can be in one file, but no id has to be so.
+/// The keys of secrets.key_file: lines `id:base64` of 32 bytes, the first of which is the current key; blank
+/// lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. Our tools name a key `k` and the
+/// start of its SHA-256, so that the keys of two installations fit in one file; any other id is valid too.
 class KeyRing {
  public:
-  /// Throws KeyFileError, also when there is no key or an id repeats; its message names `path`, unless empty.
+  /// Throws KeyFileError, also when there is no key or an id repeats; the message names `path` unless it is
+  /// empty.
   static KeyRing parse(std::string_view file_text, std::string_view path = {});
 
   const std::string& current_id() const { return current_; }
   bool has(std::string_view id) const { return keys_.contains(id); }
-  /// Of every key, in alphabetical order.
+  /// The ids of all keys, in alphabetical order.
   std::vector<std::string> ids() const {
     std::vector<std::string> result;
     for (const auto& [id, key] : keys_) result.push_back(id);
     return result;
   }
   SealedSecret seal(std::int64_t webhook_id, std::string_view secret) const;
-  /// nullopt when the key is unknown or the text is not what was sealed for this webhook: fail closed.
+  /// Returns nullopt when the key is unknown or the text was not sealed for this webhook.
   std::optional<std::string> open(std::int64_t webhook_id, const SealedSecret& sealed) const;
-  /// The same for another owner than a webhook; `owner` says of which kind it is, and never `webhook:`.
+  /// As seal() and open(), for an owner that is not a webhook. `owner` names its kind and never begins with
+  /// `webhook:`.
   SealedSecret seal_for(std::string_view owner, std::string_view text) const;
   std::optional<std::string> open_for(std::string_view owner, const SealedSecret& sealed) const;
 
-  /// A code that only who has the current key can make for this text (HMAC-SHA256 under a key made of it and
-  /// of `purpose`): 32 hexadecimal digits.
+  /// Returns a code that only a holder of the current key can compute for this text: 32 hexadecimal digits of
+  /// HMAC-SHA256, under a key derived from it and from `purpose`.
   std::string authenticate(std::string_view purpose, std::string_view text) const;
-  /// Made with any of the keys.
+  /// Whether authenticate() made the code under any key of the ring.
   bool is_authentic(std::string_view purpose, std::string_view text, std::string_view code) const;
 
  private:
@@ -62,8 +64,8 @@ class KeyRing {
   std::map<std::string, std::string, std::less<>> keys_;
 };
 
-/// The ring in force, which one thread replaces while any number of others use it: each works to its end with
-/// the ring that it took.
+/// The present ring. One thread may replace it while others use it; each use keeps the ring that it took
+/// until it ends.
 class SharedKeys {
  public:
   explicit SharedKeys(KeyRing ring) : ring_(std::make_shared<const KeyRing>(std::move(ring))) {}

@@ -27,7 +27,7 @@ using text::lower;
 constexpr std::string_view scheme = "https://";
 constexpr std::string_view host_end = "/?#";
 
-// What the entity is told: one text per remedy.
+// The messages for the entity: one text per remedy.
 constexpr const char* empty_url =
     "url: no puede estar vacía; indique la dirección https:// que recibirá los avisos";
 constexpr const char* not_https = "url: debe empezar por https://, en minúsculas";
@@ -56,7 +56,7 @@ constexpr const char* not_public =
     "url: no puede apuntar a una dirección local, privada o reservada; use un nombre de dominio público";
 static_assert(max_url_characters == 2000, "two messages say it");
 
-/// Thrown and caught in this file.
+/// Never leaves this file.
 struct Rejected {
   const char* message;
 };
@@ -70,7 +70,7 @@ bool is_ascii(std::string_view text) {
 }
 bool is_unwelcome(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\\'; }
 
-/// RFC 3986 section 2.1.
+/// Whether every `%` begins an escape (RFC 3986 section 2.1).
 bool is_percent_encoded(std::string_view text) {
   const auto is_hex = [&](std::size_t at) {
     return at < text.size() && std::isxdigit(static_cast<unsigned char>(text[at])) != 0;
@@ -80,15 +80,15 @@ bool is_percent_encoded(std::string_view text) {
   return true;
 }
 
-/// A URL cut where RFC 3986 cuts it.
+/// A URL divided as RFC 3986 does.
 struct Parts {
   std::string host;  // with brackets, if any; as written
   std::string port;  // with its colon; empty when there is none
   std::string tail;  // path and query
 };
 
-/// The host as DNS has it. Unicode's own digits, dots and letter forms become the ASCII that they stand for.
-/// libidn2 reads UTF-8 whatever the locale; libcurl's own conversion does not.
+/// The host as DNS spells it. Unicode's own digits, dots and letter forms become the ASCII that they stand
+/// for. libidn2 reads UTF-8 in any locale; libcurl's own conversion depends on it.
 std::string to_punycode(const std::string& host) {
   if (is_ascii(host) || host.starts_with('[')) return host;
   char* output = nullptr;
@@ -125,7 +125,7 @@ void require_port(std::string_view port) {
   require(!digits.empty() && std::all_of(digits.begin(), digits.end(), is_digit), bad_port);
 }
 
-/// What libcurl will dial for a URL.
+/// The host and port that libcurl will dial for a URL.
 struct Dialled {
   std::string host;  // brackets kept
   std::uint16_t port;
@@ -161,30 +161,32 @@ std::vector<std::string_view> labels_of(std::string_view name) {
   }
 }
 
-/// Underscores are no host name's, but are found in DNS. A hyphen at either end is in no certificate, and as
-/// the first character of a host it would turn libcurl's CURLOPT_RESOLVE, an addition, into a removal.
+/// Whether it is a label of a name that DNS may hold; underscores occur there. A hyphen at either end occurs
+/// in no certificate, and as a host's first character it makes libcurl's CURLOPT_RESOLVE remove an entry
+/// instead of adding one.
 bool is_label(std::string_view label) {
-  constexpr std::size_t longest = 63;  // RFC 1035, 2.3.4
+  constexpr std::size_t longest = 63;  // RFC 1035 section 2.3.4
   if (label.empty() || label.size() > longest || label.front() == '-' || label.back() == '-') return false;
   return std::all_of(label.begin(), label.end(),
                      [](char c) { return text::is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
-/// Made of labels: nothing in it that libcurl would decode or cut at (%, a second colon …).
+/// Whether it consists of labels, so that libcurl finds nothing in it to decode or to cut at (%, a second
+/// colon …).
 bool is_name(std::string_view host) {
   constexpr std::size_t longest = 253;
   const auto labels = labels_of(host);
   return host.size() <= longest && std::all_of(labels.begin(), labels.end(), is_label);
 }
 
-/// `7`, `0x7f`: some reader takes a host that ends so for an IPv4 address (https://url.spec.whatwg.org/, ends
-/// in a number); no real domain does.
+/// Whether a reader may take the host for an IPv4 address, because it ends in `7` or `0x7f`
+/// (https://url.spec.whatwg.org/, "ends in a number"); no real domain does.
 bool ends_in_number(std::string_view host) {
   const std::string last = lower(labels_of(host).back());
   return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
 }
 
-/// Leads nowhere, or inside: reserved (RFC 6761, 6762, 7686, 8375) or customary in private networks.
+/// Whether the name is reserved (RFC 6761, 6762, 7686, 8375) or customary in private networks.
 bool is_private_name(std::string_view name) {
   constexpr std::array<std::string_view, 15> private_domains{
       ".localhost", ".local", ".localdomain", ".localdomain4", ".localdomain6",
@@ -202,9 +204,9 @@ std::optional<IpAddress> bracketed_address(std::string_view host) {
   return IpAddress::parse(host.substr(1, host.size() - 2));
 }
 
-/// An address in its usual spelling; nullopt for a name. IPv4 has many more: 010.8.8.8 is 8.8.8.8 to some
-/// and 10.8.8.8 to others, and which of them libcurl reads changes with its version (7.88 reads 0X7F.1, 8.14
-/// does not).
+/// An address in its usual spelling; nullopt for a name. Other spellings of IPv4 are ambiguous: some readers
+/// take 010.8.8.8 for 8.8.8.8 and others for 10.8.8.8, and libcurl's reading depends on its version (7.88
+/// reads 0X7F.1, 8.14 does not).
 std::optional<IpAddress> written_address(const std::string& host) {
   if (auto v6 = bracketed_address(host)) return v6;
   require(is_name(host), bad_host);
@@ -214,8 +216,8 @@ std::optional<IpAddress> written_address(const std::string& host) {
   return v4;
 }
 
-/// Compares how we and libcurl read the host, and refuses what must not be dialled; returns it without
-/// brackets.
+/// Compares our reading of the host with libcurl's, and refuses what must not be dialled. Returns the host
+/// without brackets.
 std::string judge_host(const std::string& written, const std::optional<IpAddress>& address,
                        const std::string& dialled, const std::vector<HostOverride>& overrides) {
   if (address) {
@@ -236,7 +238,7 @@ TargetUrl judge(std::string_view url, const std::vector<HostOverride>& overrides
   Parts parts = split(url);
   require_port(parts.port);
   parts.host = to_punycode(parts.host);
-  // The root's dot names the same host; without it every later comparison is plain.
+  // A host with the root's trailing dot is the same host; later comparisons expect it without.
   if (parts.host.ends_with('.')) parts.host.pop_back();
   const auto address = written_address(parts.host);
   const std::string text = std::string(scheme) + parts.host + parts.port + parts.tail;
@@ -256,12 +258,13 @@ int hex_digit(char c) {
 bool is_unreserved(char c) {
   return text::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
-/// A server decodes the path before it looks for it; these would read as something else.
+/// Whether the decoded character means the same in a path; the excluded ones would change its meaning.
 bool is_plain_in_path(char c) {
   return c > ' ' && c < '\x7f' && c != '?' && c != '#' && c != '%' && c != '\\';
 }
 
-/// What stands for itself is decoded, and the digits of what stays encoded are upper case.
+/// Decodes the characters that stand for themselves, and writes the digits of the other escapes in upper
+/// case.
 std::string decode(std::string_view text, bool (*stands_for_itself)(char)) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string result;
@@ -282,7 +285,7 @@ std::string decode(std::string_view text, bool (*stands_for_itself)(char)) {
   return result;
 }
 
-/// Without dot segments and empty ones.
+/// The path without dot segments and empty segments.
 std::string plain_path(std::string_view path) {
   const std::string decoded = decode(path, is_plain_in_path);
   std::vector<std::string_view> segments;
@@ -325,7 +328,7 @@ std::string host_and_port(std::string_view stored_url) {
   if (const auto scheme = stored_url.find("://"); scheme != std::string_view::npos)
     stored_url.remove_prefix(scheme + 3);
   auto result = text::lower(stored_url.substr(0, stored_url.find_first_of("/?#")));
-  const auto address_end = result.rfind(']');  // of IPv6
+  const auto address_end = result.rfind(']');  // of an IPv6 address
   const bool names_port =
       result.find(':', address_end == std::string::npos ? 0 : address_end) != std::string::npos;
   return names_port ? result : result + ":443";

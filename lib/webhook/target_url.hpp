@@ -1,5 +1,5 @@
-// Is this text a URL that we are willing to notify? (web/docs/webhooks.md#las-reglas-de-cada-campo,
-// docs/decisions.md#urls). No DNS.
+// Decides whether a text is a URL that may be notified (web/docs/webhooks.md#las-reglas-de-cada-campo,
+// docs/decisions.md#urls). Looks up no name.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@ struct TargetUrl {
   std::uint16_t port;  // 443 unless the URL names one
 };
 
-/// A Spanish sentence for the entity: what is wrong and how to mend it.
+/// `message` is a Spanish sentence for the entity: what is wrong and how to mend it.
 struct UrlRejection {
   std::string message;
 };
 
-/// Judges a URL as libcurl's own parser reads it: it is the dialler.
+/// Judges a URL as libcurl's own parser reads it, because libcurl dials it.
 std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
                                                        const std::vector<platform::HostOverride>& overrides);
 
-/// `host:port` of a URL as it is stored: what requests to it have in common with others that go there.
+/// The `host:port` of a stored URL, which identifies its host for limits and connections.
 std::string host_and_port(std::string_view stored_url);
-/// Of such a text: the name, or the address without brackets. A view of it.
+/// The name, or the address without brackets, of a `host:port`. The result is a view of the argument.
 std::string_view host_name(std::string_view host_and_port);
 
-/// One spelling for all URLs, as they are stored, that end at the same target (RFC 3986, 6.2.2 and 6.2.3;
-/// what servers commonly take for the same path, too). To compare: never dialled, never shown.
+/// A spelling that is the same for all stored URLs with the same target (RFC 3986 sections 6.2.2 and 6.2.3,
+/// and paths that servers commonly treat alike). Only for comparison: never dialled, never shown.
 std::string comparable_url(std::string_view stored_url);
 
-/// The override that covers a host (case-insensitive; the first that matches), or nullptr.
+/// The first override that covers the host (ignoring case), or nullptr.
 const platform::HostOverride* find_override(std::string_view host,
                                             const std::vector<platform::HostOverride>& overrides);
 

@@ -6,8 +6,9 @@ namespace store {
 
 namespace {
 
-// Which rows are the same: by the database's clock, which all that write have in common. Two statements,
-// since MariaDB wants the right to change every column that an INSERT … ON DUPLICATE KEY UPDATE inserts.
+// `repeticion` identifies equal entries by the database's clock, which all writers share. Two statements,
+// because MariaDB's INSERT … ON DUPLICATE KEY UPDATE requires the right to update every column that it
+// inserts.
 constexpr std::string_view insert_entry = R"sql(
   INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle, repeticion)
   VALUES (?, ?, ?, ?, ?, UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256))))sql";
@@ -19,7 +20,7 @@ constexpr std::string_view insert_operator_entry = R"sql(
   INSERT INTO auditoria (entidad_id, operador, accion, objeto, webhook_id, detalle)
   VALUES (COALESCE(?, (SELECT entidad_id FROM webhooks WHERE id = ?)), ?, ?, ?, ?, ?))sql";
 
-/// The newest that fit a filter, oldest first.
+/// The newest entries that match a filter, oldest first.
 constexpr std::string_view filtered_entries = R"sql(
   SELECT * FROM (
     SELECT id, CAST(ocurrida_en AS CHAR) AS ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle, operador, objeto,
@@ -30,7 +31,7 @@ constexpr std::string_view filtered_entries = R"sql(
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
 
-/// Of one entity no more than limits.registrations allows are there.
+/// limits.registrations bounds the rows of one entity.
 constexpr std::string_view changing_entities = R"sql(
   SELECT COUNT(*) AS entidades
   FROM (SELECT DISTINCT entidad_id FROM auditoria FORCE INDEX (auditoria_por_hora)
@@ -42,7 +43,7 @@ constexpr std::string_view forget_some = R"sql(
 
 std::string_view name(AuditedAction action) { return audited_actions.at(static_cast<std::size_t>(action)); }
 
-/// Equal for what is the same.
+/// The text that is equal for equal entries.
 std::string repeated(const Author& author, AuditedAction action, WebhookId webhook, std::string_view what) {
   std::string text = std::to_string(author.entity) + ' ';
   text += author.token ? std::to_string(*author.token) : "-";
@@ -59,9 +60,9 @@ std::string repeated(const Author& author, AuditedAction action, WebhookId webho
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail, std::optional<std::string_view> what) {
   const auto same = repeated(author, action, webhook, what.value_or(detail));
-  // What is likely to be there is looked for first: a refused INSERT holds a lock that others deadlock with.
+  // An entry that probably exists is updated first: a refused INSERT keeps a lock that causes deadlocks.
   if (what && session.update(count_again, same) > 0) return;
-  constexpr unsigned attempts = 3;  // the hour may end in between
+  constexpr unsigned attempts = 3;  // the hour may end between the two statements
   for (unsigned attempt = 1;; ++attempt) {
     try {
       session.update(insert_entry, author.entity, author.token, name(action), webhook, detail, same);

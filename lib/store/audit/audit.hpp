@@ -1,4 +1,4 @@
-// Table `auditoria`: who changed what, for as long as retention.audit says.
+// Table `auditoria`: who changed what. Rows are kept for retention.audit.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace store {
 
-/// Whose request a change is.
+/// The entity, and its token, that requested a change.
 struct Author {
   EntityId entity;
   std::optional<TokenId> token{};
@@ -20,48 +20,49 @@ struct Author {
 
 enum class AuditedAction { registered, changed, secret_changed, deleted, replayed, diagnosed };
 
-/// The names by which they are stored and asked for.
+/// The actions' names in the table and in filters.
 inline constexpr std::array<std::string_view, 6> audited_actions{"alta", "cambio",  "secreto",
                                                                  "baja", "reenvio", "diagnostico"};
 
-/// Within the transaction of the change. `detail` is JSON; never a secret. What the same token does to the
-/// same webhook again within the same hour of the clock is counted in the row of the first time: what is the
-/// same, `what` says, or else `detail`. In constant time, and no other entity waits for it.
+/// Notes a change within its transaction. `detail` is JSON, and never a secret. If the same token makes an
+/// equal change to the same webhook within the same clock hour, the first row counts it; changes are equal
+/// when `what` (by default `detail`) is. Takes constant time, and other entities do not wait for it.
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail, std::optional<std::string_view> what = {});
 
-/// What the operator does, by apientidades-admin.
+/// A change that the operator makes with apientidades-admin.
 struct OperatorAction {
   std::string who;     // login, uid and host
   std::string action;  // the words of the command
   std::string object;  // `token 3`
   std::optional<EntityId> entity{};
-  std::optional<WebhookId> webhook{};  // its entity is noted where none is given
-  std::string detail;                  // JSON: what was typed
+  std::optional<WebhookId> webhook{};  // its entity is noted if `entity` is unset
+  std::string detail;                  // JSON: the command as typed
 };
 void note_operator_action(Session& session, const OperatorAction& action);
 
 struct AuditEntry {
   std::int64_t id;
   UtcTime at;
-  std::optional<EntityId> entity;  // none: the operator's, of no entity
+  std::optional<EntityId> entity;  // unset: a command that concerns no entity
   std::optional<TokenId> token;
   std::string action;  // one of audited_actions, or the operator's command
   std::optional<WebhookId> webhook;
-  std::string detail;                        // of the first time
-  std::optional<std::string> operator_name;  // none: it came through the API
-  std::optional<std::string> object;         // of the operator's
+  std::string detail;                        // of the first occurrence
+  std::optional<std::string> operator_name;  // unset: made through the API
+  std::optional<std::string> object;         // of an operator's command
   std::int64_t times;                        // 1 or more
-  UtcTime last;                              // of them
+  UtcTime last;                              // the latest occurrence
 };
-/// Reads entity, webhook, since (of the last time) and limit of `filter`; one `action` alone if it is given.
+/// Lists entries by entity, webhook, since (compared with the latest occurrence) and limit of `filter`, and
+/// by `action` if it is given.
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
                                    const std::optional<std::string>& action = {});
 
-/// Entities that have changed a webhook through the API in the last hour, a hundred of them at most.
+/// Counts the entities that changed a webhook through the API in the last hour; counts at most 100.
 std::int64_t count_changing_entities(Session& session);
 
-/// Forgets a batch of what is older than `kept`; how many.
+/// Deletes a batch of rows older than `kept`. Returns their number.
 std::uint64_t forget_old_audit(Session& session, platform::Milliseconds kept);
 
 }  // namespace store

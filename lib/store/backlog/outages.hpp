@@ -1,4 +1,4 @@
-// Outages of the service itself, of each dispatcher: table `cortes_envio` (docs/delivery.md#our-own-outages).
+// Outages of our own, of each dispatcher: table `cortes_envio` (docs/delivery.md#our-own-outages).
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@
 namespace store {
 
 enum class OutageKind { network, names };
-/// As the database spells them (`tipo`), in the order of the column's definition.
+/// The database's spelling (`tipo`), in the order of the column's definition.
 inline constexpr std::array<std::string_view, 2> outage_kind_names{"red", "dns"};
 constexpr std::string_view name(OutageKind kind) { return outage_kind_names[static_cast<std::size_t>(kind)]; }
 
-/// One that began so long ago; its id. `dispatcher`: at most 255 characters. Removes what is older than a
-/// year.
+/// Adds an outage that began `ago` before now, and deletes those older than a year. Returns the new id.
+/// `dispatcher`: at most 255 characters.
 std::int64_t begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
                           platform::Milliseconds ago);
-/// It goes on, or ended so long ago.
+/// Notes that the outage lasts, or that it ended `ended_ago` before now.
 void update_outage(Session& session, std::int64_t id, std::uint64_t deliveries,
                    std::optional<platform::Milliseconds> ended_ago);
 
@@ -32,32 +32,32 @@ struct RunningOutage {
   UtcTime since;
   std::int64_t deliveries;
 };
-/// Those that a dispatcher has confirmed within a minute.
+/// Lists the outages that a dispatcher has confirmed within the last minute.
 std::vector<RunningOutage> list_running_outages(Session& session);
 
-/// Outages of whichever dispatchers as time, by the database's clock: what they share counts once.
+/// The time that was lost to outages of any dispatcher, by the database's clock. Overlaps count once.
 class OutageTimes {
  public:
   struct Span {
     UtcTime from, to;
   };
-  /// Of `outages`, in any order, what is past at `now`. Pure.
+  /// Takes outages in any order, and ignores the part of them after `now`. Pure.
   OutageTimes(std::vector<Span> outages, UtcTime now);
 
   UtcTime now() const { return now_; }
-  /// How much of the time from `moment` until now was an outage.
+  /// How much of the time from `moment` to now was an outage.
   platform::Milliseconds since(UtcTime moment) const;
-  /// The latest moment since when `span` has passed, outages not counted.
+  /// The latest moment since which `span` has passed, outages not counted.
   UtcTime so_long_ago(platform::Milliseconds span) const;
 
  private:
-  std::vector<Span> spans_;  // without overlaps, the earliest first
+  std::vector<Span> spans_;  // without overlaps, earliest first
   UtcTime now_;
 };
-/// Those that lasted beyond `since`.
+/// Reads the outages that ended after `since`.
 OutageTimes read_outages(Session& session, UtcTime since);
 
-/// Webhooks whose receiver answered within `within`, and where: the latest.
+/// A webhook that answered recently, and the address of its last attempt.
 struct AnsweringWebhook {
   std::string url;
   EntityId entity;

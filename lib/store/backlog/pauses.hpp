@@ -1,4 +1,4 @@
-// Tables `control_envio` and `pausas_envio`: what the operator has stopped from being sent.
+// Tables `control_envio` and `pausas_envio`: what the operator has paused.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 namespace store {
 
 enum class Paused { entity, webhook, host };
-/// As `pausas_envio.tipo` has it.
+/// The spelling in `pausas_envio.tipo`.
 std::string_view name(Paused what);
 
 struct Pause {
   Paused what;
-  std::string object;                          // an id; a host: as webhook::host_name gives it
-  std::optional<UtcTime> until;                // none: until the operator says so
-  std::optional<platform::Milliseconds> left;  // until then, by the database's clock
+  std::string object;                          // an id, or a host as webhook::host_name returns it
+  std::optional<UtcTime> until;                // unset: until the operator resumes it
+  std::optional<platform::Milliseconds> left;  // the time until then, by the database's clock
   UtcTime since;
   std::string reason;
   bool operator==(const Pause& other) const {
@@ -29,13 +29,14 @@ struct Pauses {
   bool everything;
   std::vector<Pause> parts;  // those that have not ended
 };
-/// In one statement, which a dispatcher makes at each look while something is pending.
+/// One statement. A dispatcher calls it in every round in which something is pending.
 Pauses read_pauses(Session& session);
 
-/// In place of one of the same object; those that have ended are removed. No `length`: until it is resumed.
+/// Replaces a pause of the same object, and deletes pauses that have ended. Without `length` it lasts until
+/// it is resumed.
 void pause_part(Session& session, Paused what, std::string_view object,
                 std::optional<platform::Milliseconds> length, std::string_view reason);
-/// False: it was not paused.
+/// Returns false when it was not paused.
 bool resume_part(Session& session, Paused what, std::string_view object);
 
 }  // namespace store

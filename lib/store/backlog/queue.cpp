@@ -11,12 +11,12 @@ namespace store {
 
 namespace {
 
-// The oldest is found by a seek for each entity and each webhook: a GROUP BY would read all that waits. ORDER
-// BY names the column that is compared with the outer row, too: MySQL takes it for no constant within a
-// subquery, and would sort the whole backlog by the rest. Webhooks by the slots of each entity: of those that
-// are deleted there may be any number. (What waits for an entity that does not exist is rejected at once,
-// unless the queue is paused: then it is counted, without its age.) What is in
-// quarantine waits for nothing: it counts as rechazada.
+// One seek for each entity and each webhook finds the oldest: a GROUP BY would read the whole queue. ORDER BY
+// also names the column that is compared with the outer row: in a subquery MySQL does not treat it as a
+// constant, and would sort the whole backlog. Webhooks are reached by the slots of each entity, because the
+// number of deleted webhooks is unbounded. (Notifications for an entity that does not exist are rejected at
+// once, unless the queue is paused: then they are counted, without their age.) Quarantined notifications
+// count as rechazada.
 
 // Each count has its rows and its name; all of them are counted, or as far as a limit.
 
@@ -91,7 +91,7 @@ constexpr std::string_view ages_by_slot = R"sql(p
 constexpr auto whole_queue = joined<counts<all_of, none>, ages, every_slot, ages_by_slot>;
 constexpr auto queue_up_to_limit = joined<counts<some_of, limited>, ages, every_slot, ages_by_slot>;
 
-/// MySQL tells what it knew a day ago, unless it is told not to.
+/// Without this, MySQL returns statistics that may be a day old.
 constexpr std::string_view no_old_statistics = "SET SESSION information_schema_stats_expiry = 0";
 constexpr std::string_view next_number = R"sql(
   SELECT CAST(9223372036854775807 - LEAST(auto_increment, 9223372036854775807) AS CHAR) AS quedan

@@ -1,4 +1,4 @@
-// The queue as a whole: its depth and its emergency stop.
+// The whole queue: its depth and its pause.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,24 @@ struct QueueStatus {
   std::int64_t held;
   std::int64_t failed;
   std::int64_t rejected;
-  /// Age of the oldest pending notification, or of the delivery that has been due for longest, those of
-  /// webhooks that rest (429) apart; 0 when there is none.
+  /// The age of the oldest pending notification, or of the delivery that has been due for longest, whichever
+  /// is greater; excludes webhooks that rest. 0 when there is none.
   std::int64_t oldest_s;
-  std::int64_t oldest_notification_s;  // of that alone
+  std::int64_t oldest_notification_s;  // of notifications alone
   std::int64_t oldest_delivery_s;
   bool paused;
   std::int64_t clock_jump_s =
-      0;  // by how much the clock has jumped, and nobody accepted it: nothing is purged
+      0;  // a jump of the clock that the operator has not accepted; nothing is purged until then
 };
 
-/// `limit`: each state is counted as far as that, which bounds what a deep queue costs. None: to the end.
+/// Counts each state up to `limit`, which bounds the cost of a deep queue; unset: counts all.
 QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit = std::nullopt);
 
-/// How many notifications can still be numbered; nullopt: the server does not tell.
+/// How many ids are left for notifications; nullopt when the server does not tell.
 std::optional<double> notification_numbers_left(Session& session);
 
-/// False when it was so already. A paused dispatcher starts nothing; what is in flight ends.
+/// Returns false when the state was the same before. A paused dispatcher starts no attempt; attempts in
+/// flight finish.
 bool set_paused(Session& session, bool paused);
 bool is_paused(Session& session);
 

@@ -20,7 +20,7 @@ constexpr std::string_view notifications_after = R"sql(
   FROM notificaciones_pendientes FORCE INDEX (PRIMARY)
   WHERE id > ? ORDER BY id LIMIT ?)sql";
 
-// Not BETWEEN: for a range of one id MariaDB makes an equality of it, and sorts that one's whole backlog.
+// Not BETWEEN: for a range of one id MariaDB turns it into an equality, and sorts that id's whole backlog.
 
 constexpr std::string_view first_of_waiting_entities = R"sql(
   SELECT entidad_id, id
@@ -39,7 +39,7 @@ constexpr std::string_view first_waiting_webhook = R"sql(
 std::vector<Parameter> bounds_of(const std::vector<IdRange>& ranges) {
   std::vector<Parameter> result;
   for (std::size_t i = 0; i < ranges_per_search; ++i) {
-    const IdRange range = i < ranges.size() ? ranges[i] : IdRange{1, 0};  // nothing is in it
+    const IdRange range = i < ranges.size() ? ranges[i] : IdRange{1, 0};  // an empty range
     result.emplace_back(range.first);
     result.emplace_back(range.last);
   }

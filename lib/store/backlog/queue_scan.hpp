@@ -1,6 +1,6 @@
-// Who waits: entities with pending notifications, webhooks with pending deliveries. One seek of an index for
-// each that is found, whatever the backlogs: a GROUP BY or DISTINCT would read them whole (seen on MariaDB
-// 10.11, which prefers that to a loose scan).
+// Finds the entities with pending notifications and the webhooks with pending deliveries. It costs one index
+// seek for each that is found, whatever the backlog: a GROUP BY or DISTINCT would read the whole backlog
+// (MariaDB 10.11 prefers that to a loose scan).
 #pragma once
 
 #include <limits>
@@ -11,17 +11,17 @@
 
 namespace store {
 
-/// Whether there is anything to do; one round trip, which an idle dispatcher makes all the time.
+/// Whether there is work. One round trip, because an idle dispatcher asks all the time.
 struct QueuePeek {
   bool pending_notifications;
-  bool pending_deliveries;  // due or waiting
+  bool pending_deliveries;  // due or not
   bool asked_diagnoses;
-  NotificationId newest;  // the highest id so far; 0: there is none
+  NotificationId newest;  // the highest id so far; 0 if there is none
 };
 QueuePeek peek_queue(Session& session);
 
-/// Ids from `first` to `last`, both included. The default is all of them: the writer may give any number as
-/// an entity, negative ones too.
+/// Ids from `first` to `last`, both included; by default all. The evaluation system may write any number as
+/// an entity, also negative ones.
 struct IdRange {
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
@@ -32,35 +32,35 @@ struct NewNotification {
   NotificationId id;
   EntityId entity;
 };
-/// The pending notifications with an id above `after`, by id, and how far was looked: at most `limit` rows.
-/// Ids are given before they are committed, so a lower one may come later.
+/// The pending notifications with an id above `after`, by id, among at most `limit` rows. Ids are assigned
+/// before the commit, so a lower id may appear later.
 struct NewNotifications {
   std::vector<NewNotification> pending;
-  NotificationId last;  // looked at; `after` when there was none
+  NotificationId last;  // the last id that was read; `after` if there was none
   bool more;            // the limit was reached
 };
 NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit);
 
 struct WaitingEntity {
   EntityId id;
-  std::vector<NotificationId> oldest;  // its oldest pending notifications, by id: one or more
-  bool more;                           // there may be others after those
+  std::vector<NotificationId> oldest;  // its oldest pending notifications, by id: at least one
+  bool more;                           // there may be further ones
 };
 struct WaitingEntities {
   std::vector<WaitingEntity> found;
-  std::vector<IdRange> rest;  // not searched yet
+  std::vector<IdRange> rest;  // still to search
 };
-/// The lowest entities of each range that have pending notifications: as many as rows_per_range rows tell.
-/// At most ranges_per_search ranges, without overlaps.
+/// Finds the entities with the lowest ids in each range that have pending notifications, as many as
+/// rows_per_range rows contain. Takes at most ranges_per_search ranges, without overlaps.
 WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRange>& ranges);
 inline constexpr std::size_t rows_per_range = 16;
 
 struct WaitingWebhook {
   WebhookId id;
   UtcTime first;                 // when its first pending delivery is due, by the database's clock
-  platform::Milliseconds until;  // from now until then; negative when it is past
+  platform::Milliseconds until;  // the time until then; negative when it is past
 };
-/// The lowest webhook of each range that has pending deliveries, due or not; nothing for a range without.
+/// Finds the webhook with the lowest id in each range that has pending deliveries, due or not.
 std::vector<WaitingWebhook> find_waiting_webhooks(Session& session, const std::vector<IdRange>& ranges);
 
 }  // namespace store

@@ -6,7 +6,7 @@ namespace store {
 
 namespace {
 
-constexpr unsigned latest = 100;  // deliveries whose attempts tell how long one takes
+constexpr unsigned latest = 100;  // deliveries; their attempts give the median duration
 
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT t.activa, COALESCE(x.sondeo, FALSE) AS sondeo,
@@ -17,7 +17,7 @@ constexpr std::string_view state_of_webhook = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
 
-/// Ranges of the index, each as far as a limit.
+/// Counts ranges of the index, each up to a limit.
 constexpr std::string_view counts_of_webhook = R"sql(
   SELECT
     (SELECT COUNT(*) FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)

@@ -1,4 +1,4 @@
-// How a delivery ends that is no longer to be sent, for the statements that cancel some.
+// The final state of a cancelled delivery, for the statements that cancel deliveries.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace store {
 
-/// Assignments to rows of `entregas`, whose `ultimo_error` becomes `error` (SQL). What was delivered once
-/// stays so: it is only a replay that is cancelled. A CHECK wants no error of such a one.
+/// SQL assignments to rows of `entregas`; `ultimo_error` becomes `error` (SQL). A delivery with a 2xx ends as
+/// delivered, because only its replay is cancelled, and a CHECK allows it no error.
 inline std::string ends_cancelled(std::string_view error = "ultimo_error") {
   return std::string("estado = IF(entregada_en IS NULL, 'cancelada', 'entregada'), ultimo_error = ")
       .append("IF(entregada_en IS NULL, ")

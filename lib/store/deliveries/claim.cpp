@@ -14,7 +14,7 @@ namespace store {
 
 namespace {
 
-/// Webhooks sought by one statement.
+/// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr std::string_view select = "SELECT ";
@@ -31,7 +31,8 @@ constexpr std::string_view and_state_of_receiving = R"sql(,
   WHERE w.activo AND w.plaza IS NOT NULL AND t.activa)sql";
 constexpr std::string_view receiving_webhooks = joined<select, target_columns, and_state_of_receiving>;
 
-/// What a webhook has due, oldest first, without a lock: who gets it is decided by the guarded update.
+/// The due deliveries of a webhook, oldest first, read without a lock: the guarded update decides which
+/// dispatcher gets them.
 constexpr std::string_view due_deliveries = R"sql(
   SELECT id, webhook_id, CAST(proximo_intento AS CHAR) AS vence
   FROM entregas FORCE INDEX (entregas_por_reclamar)
@@ -78,7 +79,8 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   return result;
 }
 
-/// Each webhook is looked at again from its first delivery that was put off.
+/// Sets each webhook's position back to its first delivery that was left out, so that the next claim begins
+/// there.
 void reach_back(const std::vector<ClaimRequest>& requests, const std::vector<DueDelivery>& candidates,
                 const std::set<DeliveryId>& put_off, std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, DuePosition> before;

@@ -17,9 +17,9 @@ namespace {
 using delivery::AttemptKind;
 using platform::Milliseconds;
 
-/// Webhooks sought by one statement.
+/// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
-/// Deliveries that a Retry-After forbids, passed over at a time.
+/// How many deliveries with a running Retry-After one call may skip.
 constexpr unsigned passed_over = 32;
 
 constexpr std::string_view early_webhooks = R"sql(
@@ -43,8 +43,8 @@ constexpr std::string_view waiting_deliveries = R"sql(
   FROM entregas FORCE INDEX (entregas_por_adelantar)
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
-/// Of the oldest, those that were tried early and those that were not, the one that has not been tried for
-/// longest; one that a Retry-After forbids only if it forbids them all.
+/// Finds, among the oldest deliveries with an early attempt and the oldest without one, the delivery with the
+/// earliest last attempt. Returns one with a running Retry-After only if all have one.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa
   FROM ((SELECT id, webhook_id, intentos, no_antes FROM entregas FORCE INDEX (entregas_por_adelantar)
@@ -57,7 +57,7 @@ constexpr std::string_view longest_untried = R"sql(
 
 struct Waiting {
   DeliveryId id;
-  Milliseconds asked;  // of a Retry-After that still runs
+  Milliseconds asked;  // the rest of a running Retry-After
 };
 
 std::map<WebhookId, std::vector<Waiting>> find_waiting(Session& session,
@@ -74,7 +74,7 @@ std::map<WebhookId, std::vector<Waiting>> find_waiting(Session& session,
   return result;
 }
 
-/// Takes what may be tried, as far as the request goes.
+/// Adds the deliveries that may be sent to `candidates`, up to the request's limit.
 EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& waiting,
                        std::vector<LeaseCandidate>& candidates) {
   EarlyClaim::Reach reach{request.webhook, request.after, false, false, {}};
@@ -97,10 +97,10 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 }
 
 struct Probe {
-  std::optional<LeaseCandidate> candidate;  // none: a Retry-After forbids all that waits
+  std::optional<LeaseCandidate> candidate;  // unset: a Retry-After forbids all that wait
 };
 
-/// Of those of which something waits.
+/// Returns an entry for each webhook that has waiting deliveries.
 std::map<WebhookId, Probe> find_probes(Session& session, const std::vector<EarlyWebhook>& webhooks) {
   std::vector<Seek> seeks;
   seeks.reserve(webhooks.size());
@@ -126,7 +126,7 @@ std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId 
 
 std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyChange>& changes) {
   if (changes.empty()) return {};
-  std::map<WebhookId, const EarlyChange*> wanted;  // everybody locks in the same order
+  std::map<WebhookId, const EarlyChange*> wanted;  // every session locks in the same order
   std::vector<WebhookId> ids;
   for (const auto& change : changes) wanted.emplace(change.webhook.id, &change);
   for (const auto& [id, change] : wanted) ids.push_back(id);
@@ -156,7 +156,7 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
         pick(request, found == waiting.end() ? std::vector<Waiting>{} : found->second, candidates));
   }
   auto leased = lease_candidates(session, candidates, AttemptKind::early, lease);
-  std::map<WebhookId, DeliveryId> put_off;  // the first of each: it is looked at again from there
+  std::map<WebhookId, DeliveryId> put_off;  // the first per webhook: the next call begins there
   for (const auto& candidate : candidates) {
     if (leased.put_off.contains(candidate.id)) put_off.try_emplace(candidate.webhook, candidate.id);
   }

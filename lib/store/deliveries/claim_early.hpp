@@ -1,6 +1,5 @@
-// Claiming ahead of the schedule (docs/delivery.md#recovery-and-probes): of a webhook that has answered again
-// everything that waits for a retry; of one that fails, one delivery now and then. What a webhook has due is
-// not looked at here.
+// Claims deliveries ahead of their schedule (docs/delivery.md#recovery-and-probes): for recovery, all that
+// wait for a retry; as a probe, one delivery of a failing webhook. Does not read due deliveries.
 #pragma once
 
 #include <optional>
@@ -13,48 +12,48 @@
 
 namespace store {
 
-/// A webhook of which something is to be tried ahead of its schedule, since a moment of the database's clock.
+/// A webhook that gets attempts ahead of its schedule, from `since` on, by the database's clock.
 struct EarlyWebhook {
   UtcTime since{};
   WebhookId id = 0;
-  bool failing = false;                                   // its last attempt failed: one delivery is a probe
+  bool failing = false;                                   // its last attempt failed, so it gets a probe
   auto operator<=>(const EarlyWebhook&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
-/// The next of them behind `after`, in the order of `since`; one that is past. What a call costs does not
-/// depend on how much waits for them.
+/// Finds the next webhooks after (`since`, `after`), in that order, if their time has come. The cost does not
+/// depend on their backlogs.
 std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId after, unsigned limit);
 
-/// Ends it, or begins it again after so long: for those that are still as they were found, and that nobody
-/// holds. Returns these.
+/// Ends the early attempts of a webhook, or starts them again after `again`. Skips webhooks that have changed
+/// or are locked; returns the changed ones.
 struct EarlyChange {
   EarlyWebhook webhook;
   std::optional<platform::Milliseconds> again;
 };
 std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyChange>& changes);
 
-/// The deliveries that wait for a retry, of a webhook that has answered again: oldest first.
+/// Asks for the deliveries of a recovered webhook that wait for a retry, oldest first.
 struct EarlyRequest {
   WebhookId webhook;
   unsigned limit;        // 1 or more
-  DeliveryId after = 0;  // those up to here have been looked at
+  DeliveryId after = 0;  // reads only deliveries after this id
 };
 struct EarlyClaim {
   Leased leased;
   struct Reach {
     WebhookId webhook;
-    DeliveryId last = 0;   // looked at up to here
-    bool more = false;     // there may be others behind it
-    bool skipped = false;  // somebody holds the webhook's row, or it may no longer receive
-    std::optional<platform::Milliseconds> asked;  // the shortest Retry-After that was respected
+    DeliveryId last = 0;                          // the last id that was read
+    bool more = false;                            // there may be further ones
+    bool skipped = false;                         // the webhook's row is locked, or it may not receive
+    std::optional<platform::Milliseconds> asked;  // the shortest running Retry-After that was respected
   };
   std::vector<Reach> reached;  // in the order of the requests
 };
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease);
 
-/// One delivery of each of these webhooks: of the oldest that wait for a retry the one that has not been
-/// tried for longest, and that no Retry-After forbids. Those of which one was leased, or none may be now, are
-/// due for another probe after `interval`; those of which nothing waits, no longer. Another dispatcher that
-/// asks at the same time gets none of these.
+/// Leases one delivery of each webhook as a probe: among the oldest that wait for a retry and have no running
+/// Retry-After, the one with the earliest last attempt. A webhook with waiting deliveries gets its next probe
+/// after `interval`, even if none can be leased now; one without gets no more. Another dispatcher that calls
+/// this at the same time gets none of these webhooks.
 Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
                     platform::Milliseconds interval, const Lease& lease);
 

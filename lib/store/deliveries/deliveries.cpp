@@ -11,7 +11,7 @@ namespace store {
 
 namespace {
 
-/// The newest that fit a filter, oldest first.
+/// The newest deliveries that match a filter, oldest first.
 constexpr std::string_view filtered_deliveries = R"sql(
   SELECT * FROM (
     SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
@@ -43,11 +43,12 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
-/// Without a lock, as a claim reads it: `notification cancel` looks at the deliveries again once it is done.
+/// Read without a lock, as in a claim, because `notification cancel` reads the deliveries again after its
+/// commit.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
-// Replayed: due now, its schedule from the start; held while its webhook may not receive.
+// A replay is due now and starts its schedule again; it is held while its webhook may not receive.
 
 constexpr std::string_view pending_or_held = "e.estado = IF(w.activo, 'pendiente', 'retenida'), ";
 constexpr std::string_view delivery_and_webhook =

@@ -1,4 +1,4 @@
-// Tables `entregas` and `intentos_entrega`, as the operator sees them.
+// Tables `entregas` and `intentos_entrega`, for the operator.
 #pragma once
 
 #include <optional>
@@ -26,30 +26,30 @@ struct Delivery {
 struct RecordedAttempt {
   std::int64_t number;  // from 1
   std::string kind;     // programado, sondeo, adelantado
-  /// Of a probe that failed: how many have in a row, with it. Those between the first and the last are not
-  /// kept.
+  /// For a failed probe: the number of consecutive failed probes, including it. Only the first and the last
+  /// of them are kept.
   std::optional<std::int64_t> probes;
   UtcTime started;
   std::int64_t duration_ms;
   std::optional<std::string> address;
   std::optional<std::int64_t> status;
   std::string error;                       // empty: success
-  std::optional<std::int64_t> signatures;  // how many it had; unset: made by an earlier version
+  std::optional<std::int64_t> signatures;  // how many the request carried; unset: an earlier version made it
 };
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter);
 std::optional<Delivery> find_delivery(Session& session, DeliveryId id);
 std::vector<RecordedAttempt> list_attempts(Session& session, DeliveryId id);
-/// The last `limit` of them, the oldest first.
+/// Returns the last `limit` attempts, oldest first.
 std::vector<RecordedAttempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit);
 
 enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 
-/// Any state but en_curso and retenida -> pendiente, due now (retenida while its webhook is inactive), its
-/// schedule from the start. wrong_state also when its notification was cancelled.
+/// Changes any state except en_curso and retenida to pendiente, due now (retenida while its webhook is
+/// inactive), and starts its schedule again. Returns wrong_state also when its notification is cancelled.
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
-/// The same for every `fallida` of a webhook created since then, and for what waits for a retry, in batches.
-/// The number of deliveries replayed; nullopt: no such webhook.
+/// Retries every `fallida` of a webhook created since then, and makes those that wait for a retry due, in
+/// batches. Returns the number of deliveries; nullopt when there is no such webhook.
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since);
 
 }  // namespace store

@@ -10,7 +10,7 @@ namespace store {
 namespace {
 
 constexpr unsigned looked_at = 2000;
-/// One that is replayed again and again has thousands: an answer must fit in its connection's socket.
+/// A delivery with many replays has thousands of attempts, and an answer must fit in its connection's socket.
 constexpr unsigned shown_attempts = 100;
 
 constexpr std::string_view columns = R"sql(
@@ -25,10 +25,10 @@ constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS
 constexpr std::string_view newest_first = R"sql(, e.evento, e.prueba
   FROM entregas e FORCE INDEX (entregas_de_webhook)
   WHERE e.webhook_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?)sql";
-/// The newest, whatever they are: of one table.
+/// The newest deliveries without a filter, read from one table.
 constexpr auto newest_of_log = joined<select, columns, newest_first>;
 
-/// Only of deliveries that an earlier version made is the notification looked up.
+/// Reads the notification only for deliveries of an earlier version, which do not store event and origin.
 constexpr std::string_view that_fit_within = R"sql(
     , COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba
   FROM entregas e FORCE INDEX (entregas_de_webhook)
@@ -38,14 +38,13 @@ constexpr std::string_view that_fit_within = R"sql(
     AND (? IS NULL OR COALESCE(e.evento, n.evento) = ?)
     AND (? IS NULL OR e.creada_en >= ?) AND (? IS NULL OR e.creada_en < ?)
   ORDER BY e.id DESC LIMIT ?)sql";
-/// Within the window's bounds, by id, the newest first: whatever is asked of them costs what so many rows
-/// cost.
+/// Reads the window by id, newest first, so the cost depends on the size of the window, not on the filter.
 constexpr auto page_of_log = joined<select, columns, that_fit_within>;
 constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
         WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v)sql";
-/// Whether all of it is too old, by so much that nothing after it can be newer.
+/// Whether the whole window is so much older than `desde` that no earlier delivery can be newer.
 constexpr std::string_view age_of_window = R"sql(
   SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
   WHERE webhook_id = ? AND id < ? AND id >= ?)sql";
@@ -55,7 +54,7 @@ constexpr std::string_view with_its_data = R"sql(, CAST(n.ocurrida_en AS CHAR) A
   WHERE e.id = ? AND e.webhook_id = ?)sql";
 constexpr auto evidence_of_delivery = joined<select, columns, of_notification, with_its_data>;
 
-/// What was delivered once stays so, whatever a replay comes to.
+/// A delivery with a 2xx counts as delivered, whatever the result of a replay.
 LoggedDelivery read_logged(const Row& row) {
   LoggedDelivery delivery{row.integer("id"),
                           row.text("evento"),
@@ -83,14 +82,15 @@ Rows query_between(Session& session, WebhookId webhook, const LogFilter& filter,
                        filter.event, filter.since, filter.since, filter.until, filter.until, limit + 1);
 }
 
-/// Of deliveries that an earlier version made their notifications alone have the event.
+/// Falls back to query_between for deliveries of an earlier version, which store their event only in the
+/// notification.
 Rows query_newest(Session& session, WebhookId webhook, unsigned limit, DeliveryId before) {
   auto rows = session.query(newest_of_log, webhook, before, limit + 1);
   const bool complete = std::ranges::none_of(rows, [](const Row& row) { return row.null("evento"); });
   return complete ? rows : query_between(session, webhook, {}, limit, before, rows.back().integer("id"));
 }
 
-/// Of one row more than a page has.
+/// Takes one row more than a page shows, to know whether there is a next page.
 LogPage page_of(const Rows& rows, unsigned limit) {
   LogPage page;
   page.deliveries.reserve(rows.size());
@@ -128,7 +128,7 @@ LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& fi
 LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& asked, unsigned limit,
                       std::optional<DeliveryId> before) {
   auto filter = asked;
-  // Years before those of every server's calendar: MySQL refuses to compare a DATETIME with 0000-02-29.
+  // MySQL refuses to compare a DATETIME with a date that some calendars lack, such as 0000-02-29.
   for (auto* time : {&filter.since, &filter.until})
     if (*time) *time = std::max(**time, UtcTime{});
   if (filter.state || filter.event || filter.since || filter.until)

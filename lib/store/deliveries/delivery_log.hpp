@@ -1,5 +1,4 @@
-// What an entity sees of the deliveries of its webhooks: the evidence of each. Nothing else of the API reads
-// it.
+// The deliveries of an entity's webhooks and the evidence of each, as the API shows them.
 #pragma once
 
 #include <optional>
@@ -16,39 +15,39 @@ struct LoggedDelivery {
   DeliveryId id;
   std::string event;
   bool test;
-  std::string state;  // as of Delivery; entregada from its first 2xx on, whatever a replay comes to
+  std::string state;  // as in Delivery, but entregada once it has a 2xx, also during a replay
   std::int64_t attempts;
   UtcTime created;
   std::optional<UtcTime> delivered;     // the first 2xx
-  std::optional<UtcTime> ended;         // delivered, given up or cancelled
+  std::optional<UtcTime> ended;         // when it was delivered, failed or cancelled
   std::optional<UtcTime> next_attempt;  // of a pendiente
   std::optional<std::int64_t> last_status;
   std::string last_error;
 };
 
-/// Unset fields do not narrow.
+/// Unset fields match everything.
 struct LogFilter {
   std::optional<std::string> state{};
   std::optional<std::string> event{};
-  std::optional<UtcTime> since{};  // of the creation, inclusive
+  std::optional<UtcTime> since{};  // bounds the creation time, inclusive
   std::optional<UtcTime> until{};  // exclusive
 };
 
 struct LogPage {
-  std::vector<LoggedDelivery> deliveries;  // the newest first
-  std::optional<DeliveryId> next;          // go on with what is older than this; none: there is no more
+  std::vector<LoggedDelivery> deliveries;  // newest first
+  std::optional<DeliveryId> next;          // the next page is older than this; unset: this page is the last
 };
-/// Deliveries of a webhook that are older than `before` (unset: all). It looks at 2,000 at most: where few of
-/// them fit the filter, a page has fewer than `limit`, and `next` all the same.
+/// Reads the deliveries of a webhook that are older than `before` (unset: all). Reads at most 2,000 rows, so
+/// a page may have fewer than `limit` matches and still a `next`.
 LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
                       std::optional<DeliveryId> before);
 
-/// What a page with a filter looks at, fixed before it is read: what is removed or added meanwhile moves no
-/// end of it.
+/// The ids that a page with a filter reads, fixed before the page is read, so that rows added or deleted
+/// afterwards do not move its ends.
 struct LogWindow {
   DeliveryId before;
-  std::optional<DeliveryId> oldest{};  // none: there is nothing older than `before`
-  bool full = false;                   // there may be more beyond it
+  std::optional<DeliveryId> oldest{};  // unset: nothing is older than `before`
+  bool full = false;                   // there may be older ones
 };
 LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before);
 LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
@@ -57,10 +56,10 @@ LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& fi
 struct LoggedEvidence {
   LoggedDelivery delivery;
   UtcTime occurred;
-  std::string data;                       // of the notification; of a test, sealed (webhook/sealed_data.hpp)
-  std::vector<RecordedAttempt> attempts;  // the newest 100, the oldest of them first
+  std::string data;  // of the notification; a test event's is sealed (webhook/sealed_data.hpp)
+  std::vector<RecordedAttempt> attempts;  // the newest 100, oldest first
 };
-/// nullopt: no such delivery of this webhook.
+/// Returns nullopt when the webhook has no such delivery.
 std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook, DeliveryId delivery);
 
 }  // namespace store

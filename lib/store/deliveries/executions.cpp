@@ -19,9 +19,9 @@ using delivery::DeliveryResult;
 
 namespace {
 
-/// Assignments run from left to right: the streak, and whether this is a recovery, are judged before
-/// ultimo_error, fallos_ultimo and fallos change. The streak starts again after a success and after 48 h
-/// without a failure that counts.
+/// MySQL evaluates assignments from left to right: the streak and the recovery are computed before
+/// ultimo_error, fallos_ultimo and fallos change. The streak starts again after a success, and after 48 h
+/// without a counted failure.
 constexpr std::string_view insert_executions = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo,
@@ -69,22 +69,22 @@ constexpr std::string_view deactivate_webhook = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE webhooks SET activo = FALSE, motivo = ?
   WHERE id = ? AND activo AND plaza IS NOT NULL AND (? IS NULL OR url = ?))sql";
-/// What a batch says of one webhook: its last attempt, and the failures since its last success.
+/// The results of one webhook in a batch: its last attempt, and the failures since its last success.
 struct Execution {
-  const DeliveryResult* last = nullptr;  // none: only held ones
+  const DeliveryResult* last = nullptr;  // null: the webhook has only held deliveries
   bool succeeded = false;
   unsigned failures = 0;
-  bool any_failed = false;  // whatever counts
+  bool any_failed = false;  // including failures that do not count for the streak
   platform::Milliseconds rest{};
 };
 
 std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results) {
-  std::map<WebhookId, Execution> result;  // by id: everybody writes these rows in the same order
+  std::map<WebhookId, Execution> result;  // by id: every session writes these rows in the same order
   for (const auto* delivery_result : delivery_results) {
     if (!delivery_result->counted || delivery_result->former_url) continue;
     auto& execution = result[delivery_result->webhook];
     execution.rest = std::max(execution.rest, delivery_result->rest);
-    if (!was_attempted(*delivery_result)) continue;  // nothing was executed
+    if (!was_attempted(*delivery_result)) continue;  // no attempt was made
     execution.last = delivery_result;
     const bool success = is_delivered(*delivery_result);
     execution.any_failed = execution.any_failed || !success;
@@ -98,8 +98,8 @@ std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results
   return result;
 }
 
-/// From when on what waits is tried ahead of its schedule: all of it, after a success that follows failures;
-/// one delivery, after a failure. none: not, or as before.
+/// The time until attempts ahead of the schedule may start: recovery after a success that ends a streak, a
+/// probe after a failure. nullopt: leaves the present time.
 std::optional<platform::Milliseconds> tried_ahead_in(const Execution& execution,
                                                      platform::Milliseconds probe_interval) {
   if (is_delivered(*execution.last))
@@ -144,26 +144,26 @@ void write_executions(Session& session, const std::map<WebhookId, Execution>& ex
   if (!others.empty()) session.update(note_executions, json::dump(others));
 }
 
-/// Those that have failed for longer than `disable_after`. One whose row somebody holds is judged again at
-/// its next failure.
+/// Locks the webhooks that have failed for longer than `disable_after`. A webhook with a locked row is judged
+/// again at its next failure.
 std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, Execution>& executions,
                                     platform::Milliseconds disable_after) {
   std::vector<WebhookId> failed;
   for (const auto& [webhook, execution] : executions) {
     if (execution.failures > 0) failed.push_back(webhook);
   }
-  auto failing = find_due_for_deactivation(session, failed, disable_after);  // it is nearly always none
-  std::ranges::sort(failing);  // everybody locks in the same order
+  auto failing = find_due_for_deactivation(session, failed, disable_after);  // nearly always empty
+  std::ranges::sort(failing);  // every session locks in the same order
   return lock_webhooks(session, failing);
 }
 
-/// Webhooks answered 410 by their receiver, or failing for longer than `disable_after`.
+/// Deactivates webhooks that answered 410 or have failed for longer than `disable_after`; returns them.
 std::vector<WebhookId> deactivate(Session& session, const ResultBatch& batch,
                                   const std::map<WebhookId, Execution>& executions,
                                   platform::Milliseconds disable_after) {
   struct Reason {
     std::string_view name;
-    std::optional<std::string> url{};  // while it has that one
+    std::optional<std::string> url{};  // only if the webhook still has this URL
   };
   std::map<WebhookId, Reason> reasons;
   for (const auto webhook : lock_failing(session, executions, disable_after))

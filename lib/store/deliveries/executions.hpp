@@ -1,5 +1,5 @@
-// The last execution of each webhook and its streak of failures, written with the results of a batch, and
-// what a streak leads to (docs/delivery.md#a-webhook-that-keeps-failing).
+// Writes the last execution and the failure streak of each webhook with the results of a batch, and
+// deactivates webhooks by their streak (docs/delivery.md#a-webhook-that-keeps-failing).
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace store {
 
-/// What the failures of a webhook lead to; 0: never.
+/// The consequences of a webhook's failures; 0: never.
 struct FailurePolicy {
   platform::Milliseconds disable_after{};
   platform::Milliseconds probe_interval{};
 };
 
-/// Within the transaction that records `batch`, which is in the order in which the attempts ended. The
-/// webhooks that it deactivated: answered 410 by their receiver, or failing for longer than
-/// `policy.disable_after`.
+/// Runs within the transaction that records `batch`, which must be in the order in which the attempts ended.
+/// Returns the webhooks that it deactivated: those that answered 410, and those that have failed for longer
+/// than `policy.disable_after`.
 std::vector<WebhookId> record_executions(Session& session, const ResultBatch& batch,
                                          const FailurePolicy& policy);
 

@@ -14,15 +14,15 @@ namespace store {
 
 namespace {
 
-/// Locked before the URLs are read: a change of one is then either seen here, or applied to what is written
-/// here (changes.hpp).
+/// Locks the executions before it reads the URLs: a concurrent change of a URL either is visible here, or
+/// applies to what this transaction writes (changes.hpp).
 constexpr std::string_view lock_executions =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
     " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
 constexpr std::string_view urls_by_id = "SELECT id, url FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
-/// Of the webhooks to which attempts failed, by id: where they go now.
+/// The present URLs of the webhooks with failed attempts, by id.
 std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatch& batch) {
-  std::set<WebhookId> failed;  // everybody locks in the same order
+  std::set<WebhookId> failed;  // every session locks in the same order
   for (const auto* result : batch) {
     if (!result->url.empty()) failed.insert(result->webhook);
   }

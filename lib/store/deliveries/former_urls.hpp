@@ -1,4 +1,5 @@
-// Attempts that failed at a URL that their webhook no longer has: they say nothing of the one it has now.
+// Handles failed attempts to a URL that the webhook has since replaced: they say nothing about the present
+// URL.
 #pragma once
 
 #include <deque>
@@ -9,11 +10,11 @@
 namespace store {
 
 struct JudgedUrls {
-  std::deque<delivery::DeliveryResult> former;  // what becomes of those; `batch` has them instead
-  ResultBatch batch;                            // in the same order
+  std::deque<delivery::DeliveryResult> former;  // the converted results, which `batch` points to
+  ResultBatch batch;                            // all results, in the order of the original
 };
-/// Within the transaction that records the batch. Waits for no lock: throws LockTimeout. A batch without
-/// failures costs no statement.
+/// Runs within the transaction that records the batch. Does not wait for locks: throws LockTimeout. Sends no
+/// statement for a batch without failures.
 JudgedUrls judge_urls(Session& session, const ResultBatch& batch);
 
 }  // namespace store

@@ -10,9 +10,9 @@ namespace store {
 
 namespace {
 
-/// Due again, and as long as before: so it comes before what fell due later. What was claimed was due, so a
-/// later time is that of a clock that has gone back; unless it was tried ahead of its schedule, which stays,
-/// and may be again. By key alone: a join might read, and wait for, all rows.
+/// Keeps the due time, so the delivery comes before those that fell due later. A claimed delivery was due, so
+/// a later due time comes from a clock that has gone back, and is replaced by the present. An early attempt
+/// or a probe keeps its due time. By primary key alone: a join might read, and wait for, all rows.
 constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
@@ -26,7 +26,7 @@ constexpr std::string_view leases_of = R"sql(
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
 
-/// The claim put the webhook's next probe an interval away (claim_early.hpp).
+/// The claim scheduled the webhook's next probe one interval later (claim_early.hpp).
 constexpr std::string_view next_probes = R"sql(
   SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
 constexpr std::string_view if_later_and_free = "AND adelantar_en > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
@@ -36,12 +36,12 @@ constexpr std::string_view make_probe_due = R"sql(
 
 constexpr std::string_view any_expired = R"sql(
   SELECT 1 FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3) LIMIT 1)sql";
-/// A locked row is being recorded, or recovered by another dispatcher: it is skipped, never waited for.
+/// A locked row is being recorded, or recovered by another dispatcher, so it is skipped.
 constexpr std::string_view lock_expired = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3)
   ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 
-/// Those under the lease that is theirs here, by `rows`: an id and a token each.
+/// The deliveries that still have their lease, according to `rows` of id and token.
 std::vector<LeasedDelivery> under_lease(const std::vector<LeasedDelivery>& deliveries, const Rows& rows) {
   std::map<DeliveryId, std::uint64_t> leases;
   for (const auto& row : rows) leases.emplace(row.integer("id"), row.unsigned_integer("arriendo"));
@@ -61,7 +61,7 @@ std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
   return ids;
 }
 
-/// A probe that was not made is due at once, not an interval later.
+/// Makes a probe that was not sent due at once, instead of one interval later.
 void release_probes(Session& session, const std::vector<LeasedDelivery>& deliveries) {
   std::vector<WebhookId> probed;
   for (const auto& delivery : deliveries) {
@@ -83,13 +83,14 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
     const auto ours = under_lease(deliveries, query_ids(session, leases_of, ids, if_leased_and_free));
     update_ids(session, make_due, ids_of(ours), "");
     release_probes(session, ours);
-    // Those given back are no longer under their lease.
+    // Released deliveries have no lease, so this returns the locked ones.
     return under_lease(deliveries, query_ids(session, leases_of, ids, if_leased));
   });
 }
 
 std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
-  // Nearly always there are none: one statement instead of a transaction, once a second for ever.
+  // This runs once a second and nearly always finds none, so it checks by one statement before it opens a
+  // transaction.
   if (session.query(any_expired).empty()) return 0;
   return transaction(session, [&]() -> std::uint64_t {
     std::vector<DeliveryId> expired;

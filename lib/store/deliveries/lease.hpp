@@ -1,4 +1,4 @@
-// A delivery in the hands of a dispatcher.
+// The lease of a delivery.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@
 
 namespace store {
 
-/// Who holds a delivery and for how long: guards every later change of it. The token is drawn at random for
-/// each claim, so that a stale owner, even this same process, changes nothing.
+/// The exclusive right to a delivery for a limited time; it guards every later change. Each claim draws a
+/// random token, so that an expired lease, even of the same process, changes nothing.
 struct Lease {
   std::uint64_t token = 0;
-  platform::Milliseconds duration{};  // on the database's clock, from the claim
+  platform::Milliseconds duration{};  // by the database's clock, from the claim on
 };
 
 using delivery::LeasedDelivery;
 
-/// Gives back what was claimed and not started: due again at once. Those that are no longer under the lease
-/// stay as they are. Waits for nobody: those whose row somebody holds are returned, still to be given back.
+/// Releases deliveries that were claimed and not started: due again at once. Ignores those without their
+/// lease. Does not wait for locks; returns the deliveries with locked rows, still to be released.
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
 
-/// Leases whose owner let them expire: pendiente again, the schedule where it was. At most `limit`; how many.
+/// Makes at most `limit` deliveries with an expired lease pendiente again, at the same step of the schedule.
+/// Returns their number.
 std::uint64_t recover_expired_leases(Session& session, unsigned limit);
 
 }  // namespace store

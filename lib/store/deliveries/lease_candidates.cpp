@@ -37,8 +37,8 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 constexpr std::string_view where_not_early =
     "AND estado = 'pendiente' AND NOT adelantada FOR UPDATE SKIP LOCKED";
 
-/// Without a lock: on MariaDB whoever may SELECT this table may hold its rows. `notification cancel` and a
-/// claim exclude each other by the rows of `entregas`.
+/// Read without a lock, because on MariaDB every user with SELECT on this table can lock its rows.
+/// `notification cancel` and a claim exclude each other through the rows of `entregas`.
 constexpr std::string_view notifications_by_id =
     "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " origen = 'prueba' AS prueba"
@@ -71,10 +71,10 @@ struct Receiving {
   EntityId entity;
 };
 
-/// Of the candidates' webhooks those that may receive, and whose rows nobody holds.
+/// Locks those of the candidates' webhooks that may receive; skips locked rows.
 std::map<WebhookId, Receiving> lock_receiving(Session& session,
                                               const std::vector<LeaseCandidate>& candidates) {
-  std::set<WebhookId> asked;  // everybody locks in the same order
+  std::set<WebhookId> asked;  // every session locks in the same order
   for (const auto& candidate : candidates) asked.insert(candidate.webhook);
   std::map<WebhookId, Receiving> result;
   for (const auto& row :
@@ -83,14 +83,14 @@ std::map<WebhookId, Receiving> lock_receiving(Session& session,
   return result;
 }
 
-/// A delivery whose row this session now holds.
+/// A delivery with its row locked by this session.
 struct Held {
   DeliveryId id;
   WebhookId webhook;
   NotificationId notification;
 };
 
-/// Of the candidates, in their order; others are being claimed elsewhere.
+/// Locks the candidates, in their order; skips those that another dispatcher is claiming.
 std::vector<Held> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   const std::map<WebhookId, Receiving>& receiving, AttemptKind kind) {
   std::vector<DeliveryId> ids;
@@ -116,10 +116,10 @@ enum class Fate { lease, cancel, unreadable };
 struct Judged {
   EntityId entity;
   Fate fate;
-  std::uint64_t bytes;  // of the notification's data
+  std::uint64_t bytes;  // size of the notification's data
 };
 
-/// What becomes of the deliveries of each notification.
+/// Decides, for each notification, what happens to its deliveries.
 std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<Held>& held) {
   std::vector<NotificationId> ids;
   ids.reserve(held.size());
@@ -130,7 +130,7 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
   for (const auto& row : query_ids(session, notifications_by_id, ids, "")) {
     const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
     const auto bytes = static_cast<std::uint64_t>(row.integer("octetos"));
-    // A test event's data are ours, sealed. Others that are too long were fanned out by an older version.
+    // A test event's data is sealed by us. An older version may have fanned out other data that is too long.
     const bool fetchable = bytes <= longest_data || row.boolean("prueba");
     const bool readable =
         fetchable && row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));
@@ -140,7 +140,7 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
   return fates;
 }
 
-/// Of those held, by what becomes of them.
+/// The locked deliveries, by what happens to them.
 struct Sorted {
   std::vector<DeliveryId> to_lease;
   std::vector<DeliveryId> to_cancel;
@@ -149,7 +149,7 @@ struct Sorted {
 Sorted sort_held(Session& session, const std::vector<Held>& held,
                  const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
   Sorted sorted;
-  std::set<WebhookId> full;  // of which one was put off: none overtakes it
+  std::set<WebhookId> full;  // webhooks with a delivery left out: no later one may overtake it
   std::uint64_t bytes = 0;
   const auto fates = read_fates(session, held);
   for (const auto& delivery : held) {
@@ -195,7 +195,7 @@ void change_held(Session& session, const Sorted& sorted, const std::vector<Deliv
 std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<DeliveryId>& ids,
                                         AttemptKind kind, const Lease& lease) {
   if (ids.empty()) return {};
-  // Sorted here: of what comes of JSON_TABLE MariaDB sorts even a few rows in files.
+  // Sorted here, because MariaDB sorts even a few rows of JSON_TABLE in files.
   std::map<std::pair<UtcTime, DeliveryId>, LeasedDelivery> by_due;
   for (const auto& row : session.query(leased_deliveries, json_ids(ids), lease.token)) {
     by_due.emplace(std::pair(row.time("vence"), row.integer("id")),
@@ -220,8 +220,8 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
   return result;
 }
 
-/// The targets are read before the locks are gone: how old they are does not depend on how long the database
-/// takes to answer.
+/// Reads the targets while the rows are locked, so their age does not depend on the time that the commit
+/// takes.
 LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate>& candidates,
                               AttemptKind kind, const Lease& lease) {
   LeasedCandidates result;

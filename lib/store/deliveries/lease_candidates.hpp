@@ -1,4 +1,4 @@
-// Leasing deliveries that were found without a lock: who gets them is decided here.
+// Leases deliveries that were found without a lock; this decides which dispatcher gets them.
 #pragma once
 
 #include <map>
@@ -17,25 +17,25 @@ struct LeaseCandidate {
   WebhookId webhook;
 };
 
-/// What was leased, and where it goes: as it stood when the lease was committed, and so a moment before `at`.
+/// Leased deliveries and their targets, as they were when the lease was committed, shortly before `at`.
 struct Leased {
-  std::vector<LeasedDelivery> deliveries;  // in the order they fall due
-  std::map<WebhookId, Target> targets;     // of these
+  std::vector<LeasedDelivery> deliveries;  // in the order in which they fall due
+  std::map<WebhookId, Target> targets;     // the targets of `deliveries`
   platform::MonotonicTime at{};
-  std::vector<DeliveryId> foreign{};  // cancelled: a notification of another entity than the webhook's
+  std::vector<DeliveryId> foreign{};  // cancelled: their notification is another entity's
 };
 
 struct LeasedCandidates {
   Leased leased;
-  std::set<WebhookId> skipped;   // somebody holds its row, or it may no longer receive: nothing was leased
-  std::set<DeliveryId> put_off;  // the batch is large enough without them
-  std::map<WebhookId, unsigned> unreadable;  // left pending: this version does not know their event
+  std::set<WebhookId> skipped;               // its row is locked, or it may not receive: nothing was leased
+  std::set<DeliveryId> put_off;              // left out, because the batch is large enough
+  std::map<WebhookId, unsigned> unreadable;  // left pending, because this version does not know their event
 };
 
-/// Leases the candidates for attempts of this kind, in their order and as far as bytes_per_claim goes, in one
-/// transaction; waits for no lock. What is no longer pending, or what somebody holds, is passed over; so is
-/// one that has been tried early, of AttemptKind::early. The delivery of a cancelled notification is
-/// cancelled instead. Throws Refused when the database refuses one of the rows for its content.
+/// Leases the candidates for attempts of this kind, in their order and up to bytes_per_claim, in one
+/// transaction. Waits for no lock. Skips deliveries that are not pending or are locked and, for
+/// AttemptKind::early, those that already had an early attempt. Cancels the deliveries of cancelled
+/// notifications. Throws Refused when the database refuses the content of a row.
 LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   delivery::AttemptKind kind, const Lease& lease);
 

@@ -23,7 +23,7 @@ constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 using Leases = std::map<DeliveryId, std::uint64_t>;
 using Ids = std::vector<std::int64_t>;
 
-/// In order: everybody locks in the same order.
+/// Sorted, because every session locks in the same order.
 template <class T>
 Ids ids_of(const ResultBatch& batch, T delivery::DeliveryResult::*id) {
   Ids ids;
@@ -64,7 +64,8 @@ void lock_deliveries(Session& session, const ResultBatch& batch, LockedResults& 
   }
 }
 
-/// Those of `batch` whose webhook's row, which they change, can be locked; the others are held.
+/// Locks the webhooks that a 410 of `batch` deactivates; the results of webhooks that another session has
+/// locked go to result.held.
 ResultBatch lock_gone(Session& session, const ResultBatch& batch, LockedResults& result) {
   ResultBatch gone;
   std::ranges::copy_if(batch, std::back_inserter(gone), &delivery::DeliveryResult::gone);
@@ -95,8 +96,8 @@ LockedResults lock_results(Session& session, const ResultBatch& batch, bool abse
 }
 
 ResultBatch without_execution(Session& session, const ResultBatch& batch) {
-  if (batch.empty()) return {};  // no statement for which the level would be set
-  session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // for the next statement
+  if (batch.empty()) return {};  // without a following statement, the level would apply to another one
+  session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
   const auto executions =
       read_ids(session, executions_by_id, ids_of(batch, &delivery::DeliveryResult::webhook), "");
   ResultBatch result;

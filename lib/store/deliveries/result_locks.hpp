@@ -1,6 +1,6 @@
-// The rows that recording a result writes, locked before anything is written: by primary key, in the order of
-// the ids, and waiting for nobody. A lock is only as wide as one node of a cluster; the guarded updates of
-// results.cpp and the rows that they count are what the promises rest on.
+// Locks the rows that recording a result writes, before anything is written: by primary key, in the order of
+// the ids, without waiting. In a cluster a lock covers one node only; correctness rests on the guarded
+// updates of result_rows.cpp and the number of rows that they change.
 #pragma once
 
 #include <vector>
@@ -13,24 +13,24 @@ namespace store {
 
 using ResultBatch = std::vector<const delivery::DeliveryResult*>;
 
-/// A batch, by what may become of it now. Each keeps the order of the batch.
+/// A batch, divided by what can happen to its results now. Each part keeps the order of the batch.
 struct LockedResults {
-  ResultBatch owned;  // under their lease, all their rows locked
-  ResultBatch stale;  // no longer under their lease
-  ResultBatch held;   // somebody else holds a row of them
-  ResultBatch
-      unwritten;  // no row of their webhook in webhook_ejecuciones could be locked: it is held, or absent
+  ResultBatch owned;      // with their lease, and all their rows locked
+  ResultBatch stale;      // without their lease
+  ResultBatch held;       // another session has locked one of their rows
+  ResultBatch unwritten;  // the webhook's row in webhook_ejecuciones is locked by another session, or absent
 };
 
-/// Within a transaction. `absent`: webhooks without a row in webhook_ejecuciones are known to have none, so
-/// that their results are owned, stale or held, too.
+/// Requires a transaction. `absent`: the webhooks without a row in webhook_ejecuciones are known to have
+/// none, so their results become owned, stale or held as well.
 LockedResults lock_results(Session& session, const ResultBatch& batch, bool absent);
 
-/// Of `batch` (at most 512), those whose webhooks have no row in webhook_ejecuciones, not even one that
-/// somebody has inserted and not committed. Outside of a transaction.
+/// Returns the results of `batch` (at most 512) of webhooks without a row in webhook_ejecuciones, not even an
+/// uncommitted one. Must not run in a transaction.
 ResultBatch without_execution(Session& session, const ResultBatch& batch);
 
-/// Within a transaction: the rows of these webhooks that nobody else holds, locked.
+/// Locks the rows of these webhooks that no other session has locked, and returns their ids. Requires a
+/// transaction.
 std::vector<WebhookId> lock_webhooks(Session& session, const std::vector<WebhookId>& webhooks);
 
 }  // namespace store

@@ -12,8 +12,9 @@ using delivery::DeliveryState;
 
 namespace {
 
-// Whatever is in the way, MariaDB says so at once; the least wait of MySQL, for which that is a comment, is a
-// second. Not set for the session: MariaDB's SKIP LOCKED would end with error 1180 (seen on 10.11).
+// With a wait of 0, MariaDB reports a locked row at once. MySQL treats this as a comment, and its shortest
+// wait is a second. Not set for the session, because MariaDB's SKIP LOCKED would then fail with error 1180
+// (seen on 10.11).
 
 constexpr std::string_view set_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
@@ -25,7 +26,7 @@ constexpr std::string_view set_delivered = R"sql(
     e.entregada_en = COALESCE(e.entregada_en, UTC_TIMESTAMP(3))
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
-/// A replay that fails does not undo a delivery.
+/// A delivery with a 2xx stays delivered when its replay fails.
 constexpr std::string_view set_not_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
@@ -56,7 +57,7 @@ constexpr std::string_view add_attempts = R"sql(
     status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', kind VARCHAR(10) PATH '$[7]',
     signatures INT PATH '$[8]')) j)sql";
 
-// Of probes that fail one after the other, the first and the last are kept.
+// Keeps the first and the last of consecutive failed probes.
 
 constexpr std::string_view add_failed_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
@@ -75,14 +76,14 @@ constexpr std::string_view drop_former_probes = R"sql(
   STRAIGHT_JOIN intentos_entrega i ON i.entrega_id = j.id AND i.numero = j.number - 1
   WHERE i.sondeos > 1)sql";
 
-/// Those that were held for the same reason before, and have been released to see whether it is still there.
+/// Deliveries that were held for the same reason before, and then released to check whether it still applies.
 constexpr std::string_view held_before = R"sql(
   SELECT e.id
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', error VARCHAR(500) PATH '$[1]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   WHERE e.ultimo_error = j.error COLLATE utf8mb4_bin)sql";
 
-/// One JSON array per result that `wanted` picks, of the fields that `row` gives.
+/// Returns one JSON array, made by `row`, for each result that `wanted` selects.
 template <class Wanted, class MakeRow>
 json::Array rows_of(const ResultBatch& batch, Wanted&& wanted, MakeRow&& row) {
   json::Array rows;
@@ -96,7 +97,7 @@ bool is_failed_probe(const DeliveryResult& s) {
   return was_attempted(s) && !is_delivered(s) && s.kind == delivery::AttemptKind::probe;
 }
 
-/// Most of most batches: little to say, so said in little.
+/// Most results are of this kind, so they have a shorter statement.
 std::uint64_t update_delivered(Session& session, const ResultBatch& batch) {
   const auto rows = rows_of(batch, is_delivered, [](const DeliveryResult& s) {
     return json::Array{s.id, std::to_string(s.lease), s.status};

@@ -13,11 +13,11 @@ namespace store {
 
 namespace {
 
-constexpr platform::Milliseconds long_wait{500};  // for a lock: MySQL's least is a second
+constexpr platform::Milliseconds long_wait{500};  // longer is a wait for a lock: MySQL's shortest is a second
 
 using Batch = ResultBatch;
 
-/// What has ended of replays; most batches have none.
+/// Counts replays that have ended; most batches have none.
 void note_ended_replays(Session& session, const Batch& batch) {
   std::vector<Outcome> outcomes;
   for (const auto* result : batch) {
@@ -27,15 +27,15 @@ void note_ended_replays(Session& session, const Batch& batch) {
   note_outcomes(session, outcomes);
 }
 
-/// Some of a batch were no longer under their lease, so nothing was written.
+/// Some results of a batch had lost their lease, so nothing was written.
 struct NotAllOwned {};
 
-/// What there is to say of those that were written. Throws NotAllOwned.
+/// Writes the results and returns their summary. Throws NotAllOwned.
 RecordSummary write(Session& session, const Batch& results, const FailurePolicy& policy) {
   const auto judged = judge_urls(session, results);
   const auto& batch = judged.batch;
   Batch by_id = batch;
-  std::ranges::sort(by_id, {}, &DeliveryResult::id);  // everybody locks in the same order
+  std::ranges::sort(by_id, {}, &DeliveryResult::id);  // every session locks in the same order
   RecordSummary summary{.held_again = find_held_again(session, by_id)};
   if (update_deliveries(session, by_id) != batch.size()) throw NotAllOwned();
   insert_attempts(session, by_id);
@@ -49,8 +49,8 @@ void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
   for (const auto* delivery_result : batch) keys.emplace(delivery_result->id, delivery_result->lease);
 }
 
-/// Records what nobody holds, in one transaction. What was passed over because its webhook has no row that
-/// could be locked; with `absent` none, because there is none yet.
+/// Records, in one transaction, the results without locked rows. Returns those that it left because no row of
+/// their webhook could be locked; with `absent` there are none.
 Batch record_unlocked(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   LockedResults locked;
@@ -60,7 +60,7 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
     try {
       return write(session, locked.owned, policy);
     } catch (const NotAllOwned&) {
-      // The lock is only as wide as one node of a cluster; the count is what the promise rests on.
+      // In a cluster a lock covers one node only, so the number of changed rows decides.
       throw Conflict(0, "the lease of a delivery changed while its result was being recorded");
     }
   });
@@ -73,8 +73,8 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
   return locked.unwritten;
 }
 
-/// The same. What no lock told of beforehand (a gap, a row that is inserted at this moment) is found by
-/// halves: on MariaDB that takes no time.
+/// As record_unlocked. Finds by bisection the results that meet a lock which locking first cannot show (a
+/// gap, a row being inserted); on MariaDB this does not wait.
 Batch record_isolated(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   Batch unwritten;
@@ -94,10 +94,10 @@ Batch record_isolated(Session& session, const Batch& batch, bool absent, const F
   return unwritten;
 }
 
-/// Nearly always nobody holds anything and every lease is still ours: the guarded updates alone tell so, for
-/// an eighth less time than with locks first. nullopt: nothing was recorded.
+/// Nearly always no row is locked and every lease is valid: then the guarded updates suffice, and take an
+/// eighth less time than locking first. nullopt: nothing was recorded.
 std::optional<RecordSummary> record_all(Session& session, const Batch& batch, const FailurePolicy& policy) {
-  if (!session.is_mariadb()) return std::nullopt;  // it would wait for what is held
+  if (!session.is_mariadb()) return std::nullopt;  // MySQL would wait for locked rows
   try {
     return transaction(session, [&] { return write(session, batch, policy); });
   } catch (const LockTimeout&) {

@@ -1,4 +1,4 @@
-// Recording what became of attempts, in batches, guarded by the lease.
+// Records the results of attempts in batches, guarded by the lease.
 #pragma once
 
 #include <optional>
@@ -18,18 +18,19 @@ using delivery::DeliveryState;
 
 using ResultKey = std::pair<DeliveryId, std::uint64_t>;  // a delivery and its lease
 
-/// What there is to say of a batch. For those in the first three nothing was changed.
+/// The outcome of recording a batch. The results in the first three sets changed nothing.
 struct RecordSummary {
-  std::set<ResultKey> stale{};   // no longer under their lease
-  std::set<ResultKey> held{};    // somebody holds a row of them: nobody has waited
-  std::set<ResultKey> waited{};  // the same, and it cost a wait to find that out: not to be tried again soon
-  std::set<DeliveryId> held_again{};     // retenida, as they were before they were released for a try
-  std::set<ResultKey> former_url{};      // due at once: they went to a URL that their webhook no longer has
+  std::set<ResultKey> stale{};           // without their lease
+  std::set<ResultKey> held{};            // another session has locked one of their rows; found without a wait
+  std::set<ResultKey> waited{};          // the same, but found by waiting: do not retry soon
+  std::set<DeliveryId> held_again{};     // retenida again, for the reason for which they were held before
+  std::set<ResultKey> former_url{};      // due at once, because their webhook has another URL now
   std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
 };
 
-/// Records what nobody holds a row of; in one transaction, or in a few where somebody does. Waits for nobody,
-/// and throws no LockTimeout. At most 512 results, those of one webhook in the order in which they ended.
+/// Records the results, except those with a row locked by another session: in one transaction, or in several
+/// if some are locked. Does not wait for locks, and never throws LockTimeout. Takes at most 512 results;
+/// those of one webhook must be in the order in which the attempts ended.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
                              const FailurePolicy& policy);
 

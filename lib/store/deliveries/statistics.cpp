@@ -10,10 +10,10 @@ namespace store {
 namespace {
 
 constexpr unsigned looked_at = 2000;
-constexpr unsigned most_attempts = 2000;  // of those: what was replayed again and again has many
+constexpr unsigned most_attempts = 2000;  // limit of attempts: replayed deliveries have many
 
-/// Within the newest rows by id: it costs what so many rows cost. Ids are nearly in the order of time. Only
-/// of deliveries that an earlier version made is the notification asked whether it is a test.
+/// Reads the newest rows by id, which bounds the cost; ids are nearly in the order of time. Reads the
+/// notification only for deliveries of an earlier version, to know whether they are tests.
 constexpr std::string_view count_by_state = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MIN(v.creada_en) < MAX(v.desde) - INTERVAL 1 HOUR, FALSE) AS todas,
     COALESCE(SUM(v.cuenta AND v.entregada), 0) AS entregadas,
@@ -40,7 +40,7 @@ constexpr std::string_view durations_of_received = R"sql(
         WHERE NOT COALESCE(e.prueba, n.origen = 'prueba') AND e.creada_en >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND LIMIT ?) a
   WHERE a.estado_http BETWEEN 200 AND 299)sql";
 
-/// The nearest rank; of values in ascending order.
+/// The nearest-rank percentile of values in ascending order.
 std::optional<std::int64_t> percentile(const std::vector<std::int64_t>& values, double share) {
   if (values.empty()) return std::nullopt;
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
@@ -57,12 +57,12 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
   for (const auto& attempt : session.query(durations_of_received, webhook, looked_at, seconds, most_attempts))
     durations.push_back(attempt.integer("duracion_ms"));
   std::ranges::sort(durations);
-  // Both were asked one after the other: an attempt may have ended in between.
+  // An attempt may have ended between the two statements.
   const auto attempts = row.unsigned_integer("intentos");
   const bool all_attempts = attempts <= most_attempts;
   const auto delivered = row.unsigned_integer("entregadas");
   const auto received =
-      all_attempts ? std::uint64_t{durations.size()} : delivered;  // one each, but for replays
+      all_attempts ? std::uint64_t{durations.size()} : delivered;  // one 2xx per delivery, except for replays
   return {delivered,
           row.unsigned_integer("fallidas"),
           row.unsigned_integer("pendientes"),

@@ -1,4 +1,4 @@
-// How the deliveries of a webhook have gone of late, as its entity sees it.
+// Statistics of a webhook's recent deliveries, for its entity.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,16 @@
 
 namespace store {
 
-/// Of the deliveries made within a window, test events apart.
+/// Counts deliveries created within a window, without test events.
 struct DeliveryStatistics {
-  std::uint64_t delivered = 0;  // once counts for ever, whatever a replay comes to
+  std::uint64_t delivered = 0;  // with a 2xx, whatever the result of a replay
   std::uint64_t failed = 0;
-  std::uint64_t pending = 0;  // or being sent
+  std::uint64_t pending = 0;  // pending or in flight
   std::uint64_t held = 0;
   std::uint64_t failed_attempts = 0;
-  std::optional<std::int64_t>
-      median_ms;  // of the attempts that were answered with a 2xx; none: there are none
-  std::optional<std::int64_t> percentile95_ms;  // of the same
-  bool exact = true;  // false: of the newest 2,000 deliveries of the webhook, and 2,000 attempts, alone
+  std::optional<std::int64_t> median_ms;        // duration of attempts answered 2xx; unset: there are none
+  std::optional<std::int64_t> percentile95_ms;  // of the same attempts
+  bool exact = true;  // false: counts only the webhook's newest 2,000 deliveries and 2,000 attempts
 };
 
 DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform::Milliseconds window);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT activo, motivo FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
-/// A lease of before the clock went back is none.
+/// A lease from before the clock went back does not count.
 constexpr std::string_view state_of_diagnosis = R"sql(
   SELECT estado, CAST(iniciado_en AS CHAR) AS iniciado_en, COALESCE(pruebas, '') AS pruebas,
     COALESCE(arriendo_hasta >= UTC_TIMESTAMP(3) AND iniciado_en <= UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE, FALSE)
@@ -34,7 +34,7 @@ constexpr std::string_view and_state_of_diagnosis = R"sql(, d.entidad_nombre, w.
     w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
     d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
   FROM diagnosticos d )sql";
-constexpr std::string_view by_state = "FORCE INDEX (diagnosticos_por_hacer)";  // MySQL would sort otherwise
+constexpr std::string_view by_state = "FORCE INDEX (diagnosticos_por_hacer)";  // without the hint MySQL sorts
 constexpr std::string_view target_rows = R"sql(
   STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
@@ -46,7 +46,7 @@ constexpr std::string_view waiting_targets =
 constexpr std::string_view target_of_webhook =
     joined<select, target_columns, and_state_of_diagnosis, target_rows, of_webhook>;
 
-/// The statements of a dispatcher wait for no lock: a row that another session holds is left to it.
+/// The dispatcher's statements skip a row that another session has locked.
 constexpr std::string_view lock_row = R"sql(
   SELECT webhook_id FROM diagnosticos WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view claim = R"sql(
@@ -54,7 +54,8 @@ constexpr std::string_view claim = R"sql(
   SET estado = 'en_curso', iniciado_en = UTC_TIMESTAMP(3), arriendo = ?,
     arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE webhook_id = ? AND estado = 'pendiente')sql";
-/// The row changes also within the millisecond in which it was claimed.
+/// Adds to the time so that the row changes even within the millisecond of its claim: affected rows are
+/// changed rows.
 constexpr std::string_view renew = R"sql(
   UPDATE diagnosticos
   SET arriendo_hasta =
@@ -79,10 +80,10 @@ constexpr std::string_view forget_locked = R"sql(
 
 std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.count()} * 1000; }
 
-/// It was under way, and nothing renews its lease any more.
+/// Whether the diagnosis was running and its lease has expired.
 bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
 
-/// False: its row is locked, or is not as `update` wants it.
+/// Returns false when the row is locked or does not match `update`.
 template <class... Parameters>
 bool update_if_free(Session& session, WebhookId webhook, std::string_view update,
                     const Parameters&... parameters) {
@@ -96,7 +97,8 @@ struct Turned {
   std::optional<unsigned> next_s{};
 };
 
-/// Does not throw for what is refused: a first turn that is rolled back has all who wait for it deadlock.
+/// Returns refusals instead of throwing them: the rollback of an entity's first lock would cause a deadlock
+/// of all who wait for it.
 Turned ask_in_turn(Session& session, const Author& author, std::string_view entity_name, WebhookId webhook,
                    unsigned max_per_hour) {
   take_registration_turn(session, author.entity);

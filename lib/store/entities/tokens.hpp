@@ -24,14 +24,14 @@ struct Token {
 struct NewToken {
   EntityId entity;
   crypto::Sha256 hash;
-  std::optional<platform::Milliseconds> ttl{};  // from the database's clock; unset: never expires
+  std::optional<platform::Milliseconds> ttl{};  // from now on, by the database's clock; unset: never expires
   std::string_view label{};
   bool read_only = false;
 };
-/// nullopt: no such entity.
+/// Returns nullopt when there is no such entity.
 std::optional<TokenId> issue_token(Session& session, const NewToken& token);
 std::vector<Token> list_tokens(Session& session, std::optional<EntityId> entity);
-/// False: no such token. Revoking twice keeps the first time.
+/// Returns false when there is no such token. Revoking again keeps the first time.
 bool revoke_token(Session& session, TokenId id);
 
 }  // namespace store

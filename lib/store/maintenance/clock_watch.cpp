@@ -15,22 +15,23 @@ namespace {
 using platform::Milliseconds;
 using Stage = ClockMending::Stage;
 
-constexpr Milliseconds note_interval{10000};                   // between writes, whoever makes them
-constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // on our own clock, since the first look
-constexpr Milliseconds longest_absence{std::chrono::days(3)};  // of all dispatchers
+constexpr Milliseconds note_interval{10000};                   // between writes of any dispatcher
+constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // ahead of our clock, since the first reading
+constexpr Milliseconds longest_absence{std::chrono::days(3)};  // without any dispatcher
 
 constexpr std::string_view read_clock = R"sql(
   SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms,
     CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora, salto_ms, aceptados
   FROM reloj_visto WHERE id = 1)sql";
-/// Nothing could be purged yet.
+/// With an empty table there is nothing that could be purged.
 constexpr std::string_view any_notification = "SELECT 1 FROM notificaciones_pendientes LIMIT 1";
-/// The next look writes it when somebody holds it.
+/// Skips a locked row: the next round writes it.
 constexpr std::string_view lock_clock = R"sql(
   SELECT id FROM reloj_visto FORCE INDEX (PRIMARY) WHERE id = 1 FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view note_clock_if_later = R"sql(
   UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) WHERE id = 1 AND hora < UTC_TIMESTAMP(3))sql";
-/// At the end of a jump back, by which a jump forward may be over. Assignments run from left to right.
+/// Notes the time after a jump back, which may also end a jump forward. MySQL evaluates assignments from left
+/// to right.
 constexpr std::string_view note_clock = R"sql(
   UPDATE reloj_visto
   SET salto_ms = GREATEST(0, salto_ms - GREATEST(0, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora)) DIV 1000),
@@ -67,8 +68,7 @@ constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
   FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
-/// The next of the deliveries that wait, in the order in which they fall due, behind which a shortened one
-/// goes.
+/// The next pending deliveries in the order in which they fall due; a shortened one moves back in that order.
 constexpr std::string_view lock_some_waiting = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence, paso,
     TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) AS falta_us
@@ -88,24 +88,25 @@ void note_unless_held(Session& session, std::string_view note, const Values&... 
   });
 }
 
-/// What it has gained on our own clock since the first look, or at the first one on what was seen last.
+/// How much the database's clock has gained on ours since the first reading; at the first reading, on the
+/// last time that any dispatcher noted.
 Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight>& first,
                     platform::MonotonicTime now) {
   const auto time = clock.time("ahora");
   const auto accepted = clock.integer("aceptados");
   if (first && first->accepted == accepted)
     return (time - first->time) - std::chrono::floor<Milliseconds>(now - first->at);
-  // What was accepted was so at `hora`.
+  // Acceptance sets `hora`, so later time counts from there.
   const Milliseconds unseen(-clock.integer("atraso_ms"));
   const bool doubtful =
       unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();
   const auto jumped = doubtful ? unseen : Milliseconds{};
-  // A jump that is known already is not forgotten by who begins now: it may end, and come again.
+  // Keeps a known jump in the first reading, because the clock may return and jump again.
   first = ClockSight{time - std::max(jumped, Milliseconds(clock.integer("salto_ms"))), now, accepted};
   return jumped;
 }
 
-/// A batch of what `lock` finds beyond `bounds`, through `shorten`.
+/// Shortens a batch of the rows that `lock` finds beyond `bounds`.
 template <class... Bounds>
 std::uint64_t shorten_batch(Session& session, std::string_view lock, std::string_view shorten,
                             Bounds... bounds) {
@@ -117,7 +118,7 @@ std::uint64_t shorten_batch(Session& session, std::string_view lock, std::string
   });
 }
 
-/// On to the next webhook with something pending; done when there is none.
+/// Moves to the next webhook with pending deliveries; done when there is none.
 void next_webhook(Session& session, ClockMending& mending) {
   const auto rows = session.query(next_webhook_with_pending, mending.webhook);
   if (rows.empty()) {

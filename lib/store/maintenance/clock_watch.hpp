@@ -1,10 +1,10 @@
-// The database's clock, where it cannot be believed. When it goes back: what the clock that was ahead has
-// scheduled would wait for as long as it was ahead. When it goes forward what came due is due, as after a
-// suspended machine; but what retention would remove, and a deactivation, could not be undone: that waits
-// until the clock is right again or the operator accepts it (docs/delivery.md#clocks).
+// Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, what was scheduled by
+// the earlier time would wait for the length of the jump, so it is shortened. After a jump forward, what is
+// due is sent, as after a suspension; but purges and deactivations could not be undone, so they wait until
+// the clock is right or the operator accepts it.
 //
-// Everything here can be repeated, and done by several dispatchers at once: being killed half-way loses
-// nothing, because the time that betrays the jump is only written over at the end.
+// Several dispatchers may do this at the same time, and repeat it: a kill loses nothing, because the time
+// that shows the jump is overwritten last.
 #pragma once
 
 #include <cstdint>
@@ -16,46 +16,44 @@
 
 namespace store {
 
-/// By how much the nodes of a cluster may differ without it being taken for a jump.
+/// The difference between nodes of a cluster that does not count as a jump.
 inline constexpr platform::Milliseconds clock_tolerance{10000};
 
-/// A reading of it beside our own clock: how a dispatcher knows by how much it should have advanced.
+/// A reading of the database's clock and of ours, to know how far the database's should advance.
 struct ClockSight {
   UtcTime time{};
   platform::MonotonicTime at{};
-  std::int64_t accepted = 0;  // jumps, so far
+  std::int64_t accepted = 0;  // number of accepted jumps so far
 };
 
 struct ClockLook {
-  platform::Milliseconds behind;  // zero, or by how much it has gone back: more than clock_tolerance
-  platform::Milliseconds jumped;  // zero, or by how much it has gone forward, and nobody accepted it
+  platform::Milliseconds behind;  // how far the clock went back, if more than clock_tolerance; else zero
+  platform::Milliseconds jumped;  // how far it jumped forward without acceptance; else zero
 };
-/// Notes the database's time, unless it has gone back. `first` is the dispatcher's first reading, empty
-/// before it: a clock that gains more than an hour on ours since then has jumped; so it has when no
-/// dispatcher has seen it for three days.
+/// Notes the database's time, unless it went back. `first` is the dispatcher's first reading, empty before
+/// it. A clock that has gained more than an hour on ours since then has jumped; at the first reading, one
+/// that is more than three days after the last note of any dispatcher.
 ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platform::MonotonicTime now);
 
-/// The clock is right as it is now. By how much it had jumped; 0: it was believed.
+/// Accepts the clock as it is now. Returns how far it had jumped; 0 when it had not.
 platform::Milliseconds accept_clock(Session& session);
 
-/// The longest that a delivery pending after `failures` failures that count may still have to wait: zero when
-/// it has none. What a receiver asked for with Retry-After is not in it: after a jump it is asked again, and
-/// says it again.
+/// The longest wait of a delivery that is pending after `failures` counted failures; zero without failures.
+/// Ignores Retry-After: after a jump the receiver is asked again, and repeats it.
 platform::Milliseconds longest_wait(const platform::DeliverySettings& settings, unsigned failures);
 
-/// How far the mending has got: begin with a default one, and call mend_clock until it is done.
+/// The progress of mend_clock: start with a default one, and call mend_clock until it is done.
 struct ClockMending {
   enum class Stage { leases, rests, deliveries, done };
   Stage stage = Stage::leases;
-  WebhookId webhook = 0;  // of `deliveries`: where it is
-  UtcTime due{};          // and how far into what waits of it
+  WebhookId webhook = 0;  // in stage `deliveries`: the present webhook
+  UtcTime due{};          // and the position in its pending deliveries
   DeliveryId delivery = 0;
-  std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // shortened so far
+  std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // numbers shortened so far
 };
-/// One batch: leases that end later than a new one would, rests longer than that of a 429 without
-/// Retry-After, and deliveries that wait for longer than longest_wait, are cut down to that; the deliveries
-/// at random within it, so that they do not come due together. Rows that somebody holds are skipped: they are
-/// being changed anyhow.
+/// Shortens one batch: leases that end later than a new one, rests longer than that of a 429 without
+/// Retry-After, and waits longer than longest_wait, each to that bound; waits become random below it, so that
+/// they do not fall due together. Skips locked rows, which another session is changing.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
 
 }  // namespace store

@@ -33,7 +33,7 @@ void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& wa
   }
   const auto webhook = rows.front().integer("webhook_id");
   const auto before = walk.after;
-  walk.after = webhook;  // whatever goes wrong, the next one has its turn
+  walk.after = webhook;  // set first: a failure must not stop the walk
   const auto failed = transaction(session, [&]() -> std::uint64_t {
     std::vector<DeliveryId> ids;
     for (const auto& row :

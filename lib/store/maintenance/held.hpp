@@ -1,4 +1,5 @@
-// What has been held for too long: a webhook that is never enabled again would gather deliveries for ever.
+// Ends deliveries that are held for too long: a webhook that stays inactive would collect deliveries for
+// ever.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +9,16 @@
 
 namespace store {
 
-/// A walk over the webhooks that have something held: with nothing it costs one seek. Begin with a default
-/// one, until it is done.
+/// A walk over the webhooks with held deliveries; without any it costs one seek. Start with a default one and
+/// call give_up_held until it is done.
 struct HeldWalk {
-  WebhookId after = 0;  // the last webhook that it is done with
+  WebhookId after = 0;  // the last finished webhook
   bool done = false;
-  std::uint64_t failed = 0;  // deliveries, so far
+  std::uint64_t failed = 0;  // number of deliveries so far
 };
 
-/// One step of the walk: of one webhook, a batch of what would have been due longer than `longest` ago
-/// becomes fallida, and can be replayed like any other (retention.held). Deliveries that somebody holds are
-/// skipped: maintenance waits for nobody.
+/// Takes one step of the walk: a batch of one webhook's deliveries that fell due longer than `longest` ago
+/// (retention.held) becomes fallida; it can be replayed. Skips locked deliveries.
 void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk);
 
 }  // namespace store

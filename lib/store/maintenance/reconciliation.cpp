@@ -19,9 +19,9 @@ constexpr std::string_view next_webhook_with_state = R"sql(
   SELECT webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = ? AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
 
-// Of the webhooks from one on, by id: whether it is deleted, and whether it has deliveries in the state that
-// are out of place. The LIMIT within keeps that a seek for each: without it MySQL turns the subquery into a
-// join that reads every delivery in that state.
+// Webhooks from an id on: whether each is deleted, and whether it has deliveries in this state that do not
+// fit it. The inner LIMIT keeps a seek for each webhook: without it MySQL turns the subquery into a join that
+// reads every delivery in that state.
 
 constexpr std::string_view pending_out_of_place = R"sql(
   SELECT w.id, w.plaza IS NULL AS borrado,
@@ -55,7 +55,7 @@ constexpr std::string_view release = "e.estado = 'pendiente', e.proximo_intento 
 
 std::string_view state_of(const ReconcileWalk& walk) { return walk.held ? "retenida" : "pendiente"; }
 
-/// The next webhook with something in that state.
+/// The next webhook with deliveries in the walk's state.
 std::optional<WebhookId> next_webhook(Session& session, const ReconcileWalk& walk) {
   const auto rows = session.query(next_webhook_with_state, state_of(walk), walk.after);
   return rows.empty() ? std::nullopt : std::optional(rows.front().integer("webhook_id"));
@@ -66,8 +66,8 @@ struct OutOfPlace {
   bool deleted;
 };
 
-/// The first webhook from `first` on whose deliveries are out of place; none: the walk has moved past those
-/// looked at.
+/// The first webhook from `first` on with deliveries that do not fit it; nullopt: the walk has moved past
+/// those that were read.
 std::optional<OutOfPlace> find_out_of_place(Session& session, ReconcileWalk& walk, WebhookId first) {
   for (const auto& row :
        session.query(walk.held ? held_out_of_place : pending_out_of_place, first, webhooks_at_once)) {
@@ -77,7 +77,7 @@ std::optional<OutOfPlace> find_out_of_place(Session& session, ReconcileWalk& wal
   return std::nullopt;
 }
 
-/// Up to batch_rows deliveries of a webhook in `state`, oldest first; `change`: the assignments.
+/// Changes up to batch_rows deliveries of a webhook in `state`, oldest first, by the assignments `change`.
 std::uint64_t change_batch(Session& session, WebhookId webhook, std::string_view state,
                            std::string_view change) {
   return transaction(session, [&]() -> std::uint64_t {
@@ -94,7 +94,7 @@ void put_in_place(Session& session, ReconcileWalk& walk, const OutOfPlace& found
                 : walk.held   ? walk.changed.released
                               : walk.changed.held;
   const auto before =
-      std::exchange(walk.after, found.webhook);  // whatever goes wrong, the next one has its turn
+      std::exchange(walk.after, found.webhook);  // set first: a failure must not stop the walk
   const auto changed = change_batch(session, found.webhook, state_of(walk), change);
   count += changed;
   if (changed == batch_rows) walk.after = before;  // there may be more

@@ -1,6 +1,6 @@
-// Deliveries follow their webhooks: what is pending of a deleted webhook is cancelled, of an inactive one
-// held, and what is held of one that may receive is released. In short batches that disturb neither
-// deliveries nor inserts.
+// Makes deliveries follow their webhooks: cancels those of a deleted webhook, holds pending ones of an
+// inactive webhook, and releases held ones of a webhook that may receive. The batches are short, so that they
+// disturb neither deliveries nor inserts.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,24 @@
 
 namespace store {
 
-/// A walk over the webhooks that have something pending, then over those that have something held. With
-/// nothing of the kind it costs one seek each, however many webhooks there are. Begin with a default one,
-/// until it is done.
+/// A walk over the webhooks with pending deliveries, then over those with held ones. Without any it costs one
+/// seek each, whatever the number of webhooks. Start with a default one and call reconcile_some until it is
+/// done.
 struct ReconcileWalk {
-  bool held = false;    // which of the two
-  WebhookId after = 0;  // the last webhook that it is done with
+  bool held = false;    // in the second part, over held deliveries
+  WebhookId after = 0;  // the last finished webhook
   bool done = false;
   struct Changed {
     std::uint64_t cancelled = 0, held = 0, released = 0;
-  } changed;  // deliveries, so far
+  } changed;  // number of deliveries so far
 };
 
-/// One step of the walk: looks at some webhooks more, and changes one batch of deliveries at most.
-///  * pendiente or retenida, the webhook deleted -> cancelada.
-///  * pendiente, the webhook inactive or its entity disabled -> retenida.
-///  * retenida, the webhook may receive (again) -> pendiente, due now: also what was held because the webhook
-///  was
-///    enabled at the same moment, or because its secret could not be read and the rest for it has passed.
-/// Deliveries that somebody holds are skipped: maintenance waits for nobody.
+/// Takes one step of the walk: reads some webhooks and changes at most one batch of deliveries.
+///  * pendiente or retenida, the webhook is deleted -> cancelada.
+///  * pendiente, the webhook is inactive or its entity disabled -> retenida.
+///  * retenida, the webhook may receive -> pendiente, due now. This includes deliveries held while the
+///    webhook was being enabled, and those with a secret that could not be read, once its rest has passed.
+/// Skips locked deliveries.
 void reconcile_some(Session& session, ReconcileWalk& walk);
 
 }  // namespace store

@@ -20,9 +20,9 @@ using platform::Milliseconds;
 using platform::RetentionSettings;
 using Ids = std::vector<std::int64_t>;
 
-// What the walks see of a table's rows: `id`; `clase`: 1 for the failed and rejected, 2 for tests, which have
-// a retention of their own, 0 for any other; `fin_ms`: the age of its end, NULL before it; `inicio_ms`: that
-// of its beginning, or of what is nearest to it.
+// The columns that a walk reads of each table: `id`; `clase`: 1 for failed and rejected, 2 for tests, which
+// have their own retention, 0 for the others; `fin_ms`: the age of its end, NULL before it; `inicio_ms`: the
+// age of its creation, or of the nearest time that the table has.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -34,9 +34,9 @@ constexpr std::string_view notifications_after = R"sql(
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
-/// The deleted ones alone, and of them those past their retention, in the order of their deletion: an entity
-/// that registers and deletes all day leaves many, and every sweep would read them all for a month. By that
-/// index whatever the optimiser thinks of a small table.
+/// Reads only deleted webhooks past their retention, in the order of their deletion: an entity that registers
+/// and deletes all day leaves many, and every sweep would read them all for a month. The hint forces this
+/// index, because the optimiser ignores it for a small table.
 constexpr std::string_view deleted_webhooks_after = R"sql(
   SELECT id, 0 AS clase, CAST(fecha_baja AS CHAR) AS baja,
     TIMESTAMPDIFF(MICROSECOND, fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
@@ -45,16 +45,16 @@ constexpr std::string_view deleted_webhooks_after = R"sql(
     AND (fecha_baja > ? OR id > ?)
   ORDER BY fecha_baja, id LIMIT ?)sql";
 
-/// Few, if any: always read to the last.
+/// Few rows at most, so they are always read to the end.
 constexpr std::string_view quarantined_after = R"sql(
   SELECT notificacion_id AS id, 1 AS clase,
     TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
   FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ? AND estado <> 'procesada'
   ORDER BY notificacion_id LIMIT ?)sql";
 
-// What was seen expired is judged again once it is locked: somebody may have replayed it meanwhile.
+// Expired rows are checked again after locking, because they may have been replayed in between.
 
-/// Five at most of each, and by that index though many are asked for.
+/// A notification has at most five deliveries. The hint forces this index even for many notifications.
 constexpr std::string_view deliveries_of = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
@@ -76,7 +76,7 @@ constexpr std::string_view notifications_by_id = R"sql(
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
 constexpr std::string_view lock_ended_notifications = "AND n.estado <> 'pendiente' FOR UPDATE SKIP LOCKED";
-/// The subquery is of the SELECT, not of the DELETE, which would lock the deliveries that it finds.
+/// The subquery belongs to the SELECT: in a DELETE it would lock the deliveries that it finds.
 constexpr std::string_view lock_ended_without_deliveries = R"sql(
     AND n.estado <> 'pendiente' AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.notificacion_id = n.id)
   FOR UPDATE SKIP LOCKED)sql";
@@ -128,12 +128,12 @@ constexpr std::string_view forget_removed_tests = R"sql(
   LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id
   WHERE n.id IS NULL)sql";
 
-/// A table as the walks see it.
+/// A table, for the walks.
 struct Table {
-  std::string_view rows_after;  // those after an id, by id, at most so many; webhooks: see rows_after()
-  std::string_view removed_by;  // the column that `remove` is given
-  Milliseconds usual;           // retention
-  Milliseconds other;           // of the failed, the rejected
+  std::string_view rows_after;  // at most so many rows after an id, by id; webhooks: see rows_after()
+  std::string_view removed_by;  // the column with the ids for `remove`
+  Milliseconds usual;           // its retention
+  Milliseconds other;           // retention of failed and rejected rows
   Milliseconds tests;
   std::uint64_t (*remove)(Session&, const RetentionSettings&, const Ids&);
 
@@ -144,18 +144,19 @@ struct Table {
   }
 };
 
-constexpr std::size_t webhooks_table = 2;  // of PurgeWalk::table
+constexpr std::size_t webhooks_table = 2;  // value of PurgeWalk::table
 
-/// A beginning further ahead than this is that of a clock that was wrong: it must not stop a walk for ever.
+/// A creation time further in the future comes from a wrong clock, and must not stop a walk for ever.
 constexpr Milliseconds wrong_clock = std::chrono::days(1);
 
-/// Neither it nor what follows can be expired.
+/// Whether neither this row nor a later one can have expired.
 bool young(const Row& row, Milliseconds limit) {
   const auto age = row.optional_integer("inicio_ms");
   return age && *age <= limit.count() && *age > -wrong_clock.count();
 }
 
-/// Moves the walk past the rows that it is done with; true when what follows is too young, or nothing.
+/// Moves the walk past the rows that it has finished; returns true when the following rows are too young, or
+/// there are none.
 bool advance(const Rows& rows, const Table& table, PurgeWalk& walk, unsigned window) {
   auto& after = walk.after.at(walk.table);
   if (walk.sweep) {
@@ -196,7 +197,7 @@ std::uint64_t remove_notifications(Session& session, const RetentionSettings& re
   return session.update(delete_notifications, json_ids(ids));
 }
 
-using Groups = std::map<std::int64_t, Ids>;  // deliveries by notification
+using Groups = std::map<std::int64_t, Ids>;  // ids of deliveries, by notification
 
 Groups expired_groups(const Table& table, const Rows& rows) {
   Groups groups;
@@ -210,7 +211,7 @@ Groups expired_groups(const Table& table, const Rows& rows) {
   return groups;
 }
 
-/// Of `seen`, those whose notification and whose every delivery nobody else holds, locked.
+/// Locks and returns those of `seen` with no row (notification or delivery) locked by another session.
 Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   Ids notifications;
   for (const auto& [notification, ids] : seen) notifications.push_back(notification);
@@ -223,12 +224,12 @@ Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   return groups;
 }
 
-/// Of these notifications, with all of their deliveries, those of which none must be kept: what is left of
-/// others would tell of fewer webhooks than there were.
+/// Deletes those of these notifications with only expired deliveries, and their deliveries: the remaining
+/// deliveries of others would show fewer webhooks than there were.
 std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
   const std::set<std::int64_t> notifications(of.begin(),
-                                             of.end());  // once each, though several of their own are due
+                                             of.end());  // once each, although several deliveries may be due
   const auto seen = expired_groups(
       table, query_ids(session, deliveries_of, {notifications.begin(), notifications.end()}, {}));
   Ids theirs;
@@ -244,8 +245,8 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
   return removed + session.update(delete_notifications, json_ids(theirs));
 }
 
-/// Takes out those of which another session holds the row; the others' rows are locked. One webhook has one
-/// at most, and none is made of a deleted one.
+/// Removes a webhook from `ids` if another session has locked its row in that table, and locks the other
+/// rows. A webhook has at most one row there, and a deleted one gets no new row.
 void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
   if (ids.empty()) return;
   const auto theirs = ids_of(query_ids(session, rows_by_id, ids, {}));
@@ -267,7 +268,7 @@ std::uint64_t remove_webhooks(Session& session, const RetentionSettings& retenti
   return session.update(delete_webhooks, text);
 }
 
-/// With their notifications, unless those are pendiente no longer. What somebody holds stays.
+/// Deletes quarantine entries, and their notifications if those are still pendiente. Skips locked rows.
 std::uint64_t remove_quarantined(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto ids =
       expired_ids(quarantined(retention), query_ids(session, quarantined_by_id, seen, lock_quarantined));
@@ -299,7 +300,7 @@ Table quarantined(const RetentionSettings& retention) {
   return {quarantined_after, "id", retention.rejected, retention.rejected, {}, remove_quarantined};
 }
 
-/// Those that are still sent, held or locked stay, for another sweep.
+/// Tests that are in flight, held or locked stay until another sweep.
 std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto removed = remove_deliveries(session, retention, seen);
   removed += remove_notifications(session, retention, seen);
@@ -332,7 +333,7 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   if (walk.done()) walk.restart();
   const auto table = table_of(walk, retention);
   const auto rows = rows_after(session, table, walk, window);
-  // Moved on before anything can fail: what cannot be removed is the next sweep's.
+  // The walk moves on before the deletion may fail; the next sweep finds the rows that remain.
   if (advance(rows, table, walk, window)) ++walk.table;
   if (!walk.sweep && walk.table == webhooks_table) walk.table = walk.after.size();
   const auto expired = expired_ids(table, rows);

@@ -1,15 +1,13 @@
-// Finished rows past their retention, removed in batches by primary key, so short that they disturb neither
-// deliveries nor inserts.
+// Deletes finished rows past their retention in batches by primary key, short enough not to disturb
+// deliveries and inserts.
 //
-// Ids are nearly in the order of time, so two walks find everything without reading much:
-//  * the follower goes up to the first row that is younger than `retention.delivered`, and stays there:
-//  behind it,
-//    nearly everything has gone, ahead of it nothing is expired. It reads each row about once.
-//  * the sweep, now and then, goes over what the follower has left behind (failed ones, held ones, those that
-//  took
-//    days): it begins at the first row and ends where everything is younger than the shortest retention.
-//    Test notifications, which have a shorter one, it finds in a table of their own (`pruebas_por_borrar`).
-// A walk is a value in memory: one that is lost begins again and finds less to do.
+// Ids are nearly in the order of time, so two walks find all expired rows with few reads:
+//  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there,
+//    so it reads each row about once. Nearly all rows before it are deleted, and no row after it has expired.
+//  * The sweep runs now and then over the rows that the follower has left (failed, held, or delivered after
+//    days). It starts at the first row and ends where all rows are younger than the shortest retention. It
+//    finds test notifications, which have a shorter one, in a table of their own (`pruebas_por_borrar`).
+// A walk is a value in memory: a lost one starts again and finds less to do.
 #pragma once
 
 #include <array>
@@ -23,20 +21,19 @@ namespace store {
 struct PurgeWalk {
   bool sweep = false;
   std::size_t table =
-      0;  // where it is: deliveries, notifications, webhooks, quarantine, tests; 5: at the end
-  std::array<std::int64_t, 5> after{};  // of each table, the last id that it is done with
-  UtcTime deleted_after{};              // of webhooks, which go in the order of their deletion: when
+      0;  // the present one: deliveries, notifications, webhooks, quarantine, tests; 5: at the end
+  std::array<std::int64_t, 5> after{};  // for each table, the last finished id
+  UtcTime deleted_after{};  // for webhooks, which are read in the order of deletion: the last time
   bool done() const { return table == after.size(); }
-  /// To the start again; the follower goes on where it was.
+  /// Restarts the sweep; the follower continues where it was.
   void restart() { *this = sweep ? PurgeWalk{true} : PurgeWalk{false, 0, after}; }
 };
 
-/// Looks at the next `window` rows, and removes those that are past their retention: notifications with all
-/// of their deliveries and attempts, once none of the deliveries must be kept; finished notifications without
-/// deliveries; (only the sweep) deleted webhooks without deliveries, notifications in quarantine, and tests.
-/// The rows removed, attempts not counted. What is locked at this moment, to be replayed say, is skipped.
-/// A walk that is done begins again. When the database refuses to remove rows, the walk is past them all the
-/// same: they are the next sweep's.
+/// Reads the next `window` rows and deletes those past their retention: notifications with all their
+/// deliveries and attempts, once every delivery has expired; finished notifications without deliveries; and,
+/// only in the sweep, deleted webhooks without deliveries, quarantine entries, and tests. Returns the number
+/// of rows, without attempts. Skips locked rows. Restarts a walk that is done. When the database refuses a
+/// deletion, the walk is already past those rows, and the next sweep finds them.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 

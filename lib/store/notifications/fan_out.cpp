@@ -20,13 +20,13 @@ namespace store {
 
 namespace {
 
-/// Sought by one statement.
+/// The number of entities in one statement.
 constexpr std::size_t entities_per_statement = 32;
 
-/// Found without a lock, locked by key: a locking read that comes to the end of an entity's rows goes on to
-/// the next live entry of the index, and locks every dead one between; past those that a backup's snapshot
-/// keeps, for seconds. Data come with the row when they are small: most are, and need no other statement.
-/// What is in quarantine is found too: to seek past it is to read all of it each time.
+/// Read without a lock and then locked by key: at the end of an entity's rows, a locking read goes on to the
+/// next live index entry and locks every dead entry between, which takes seconds when a backup's snapshot
+/// keeps many. Small data comes with the row, which saves a statement for most rows. Also finds quarantined
+/// notifications: skipping them would read the whole quarantine each time.
 constexpr std::string_view oldest_pending = R"sql(
   SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,
     IF(LENGTH(datos) <= 1024, datos, NULL) AS datos,
@@ -48,16 +48,16 @@ constexpr std::string_view pending_among =
 constexpr std::string_view lock_notifications =
     "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
-/// MySQL's locking read of a whole table may lock the entries of this index alone, and the rows seem free:
-/// the change of `estado`, which moves the entry, would wait a second for each. MariaDB tells of that at
-/// once.
+/// On MySQL, another session's locking read of the whole table may lock only the entries of this index, so
+/// the rows seem free, and the change of `estado`, which moves the entry, would wait a second for each.
+/// MariaDB reports such a lock at once.
 constexpr std::string_view lock_through_index =
     "SELECT n.id FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)"
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE OF n SKIP LOCKED";
 
-/// Nearly always there is none, and then nothing more is asked.
+/// Nearly always there is none, which saves the next statement.
 constexpr std::string_view any_quarantined =
     "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
 constexpr std::string_view quarantined_among =
@@ -70,7 +70,7 @@ constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view in_share_mode = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// A range of slots for each entity: the deleted ones, which have none, are not read.
+/// Reads a range of slots for each entity, and so no deleted webhooks, which have no slot.
 constexpr std::string_view webhooks_of_entities =
     "SELECT id, entidad_id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
 constexpr std::string_view and_slot = "AND plaza";
@@ -86,10 +86,10 @@ constexpr std::string_view lock_webhooks = joined<select, target_columns, and_ev
 constexpr std::string_view for_share =
     "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Without a lock: rows that are written with results. Whether any delivery is due is asked of its first one,
-/// in the index's order: asked whether any is due, MariaDB reads all that wait for tomorrow. ORDER BY names
-/// the webhook too: MySQL takes it for no constant within a subquery, and would sort the whole backlog by the
-/// rest.
+/// Read without a lock, because results write these rows. Whether a delivery is due is read from the first
+/// one in the index's order: asked whether any is due, MariaDB reads all that wait for tomorrow. ORDER BY
+/// also names the webhook: in a subquery MySQL does not treat it as a constant, and would sort the whole
+/// backlog.
 constexpr std::string_view state_of_webhooks = R"sql(
   SELECT j.id, COALESCE(x.sondeo, FALSE) AS sondeo,
     COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
@@ -99,15 +99,16 @@ constexpr std::string_view state_of_webhooks = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = j.id)sql";
 
-/// Of one table: a join with JSON_TABLE notes its rows in a temporary table before it updates them.
+/// Updates one table: a join with JSON_TABLE writes its rows to a temporary table first.
 constexpr std::string_view process_notifications =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ UPDATE notificaciones_pendientes FORCE INDEX "
     "(PRIMARY)"
     " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id IN";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
-/// In the order given, which is that of the notifications: ids, and so claims, follow it. Both servers read
-/// JSON_TABLE in the order of its array; to sort it costs MariaDB two temporary files each time.
+/// Inserts in the given order, which is that of the notifications, so that ids and claims follow it. Both
+/// servers read JSON_TABLE in the order of its array; sorting would cost MariaDB two temporary files each
+/// time.
 constexpr std::string_view create_deliveries = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO entregas
@@ -131,8 +132,8 @@ constexpr std::string_view unlist_processed =
     "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
 
 constexpr std::string_view first_created = "SELECT LAST_INSERT_ID() AS id";
-/// By a range of ids, which begins with the first that the INSERT made: with the limit, as many rows are read
-/// as it made, and what others inserted in between.
+/// Reads ids from the first one that the INSERT made. The limit bounds the rows to those inserted here and by
+/// other sessions in between.
 constexpr std::string_view created_leased = R"sql(
   SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
   FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";
@@ -162,7 +163,7 @@ void mark_quarantined(Session& session, std::vector<PendingNotification>& notifi
   }
 }
 
-/// Those that `which` picks; both keep their order.
+/// Removes and returns the notifications that `which` selects; both parts keep their order.
 template <class Which>
 std::vector<PendingNotification> take_out(std::vector<PendingNotification>& notifications, Which&& which) {
   const auto first = std::stable_partition(notifications.begin(), notifications.end(), std::not_fn(which));
@@ -219,7 +220,8 @@ std::vector<CreatedDelivery> insert_deliveries(Session& session, const std::vect
   return result;
 }
 
-/// Locks the webhooks of those entities that are not deleted: those whose row somebody holds are missing.
+/// Locks the entities' webhooks that are not deleted. An entity with a webhook that another session has
+/// locked is marked as locked.
 void lock_webhooks_of(Session& session, const std::vector<EntityId>& entities,
                       std::map<EntityId, Recipient>& recipients, std::map<WebhookId, Subscriber*>& locked) {
   std::vector<WebhookId> ids;
@@ -244,7 +246,7 @@ void lock_webhooks_of(Session& session, const std::vector<EntityId>& entities,
   for (const auto& [id, entity] : missing) recipients[entity].locked = true;
 }
 
-/// One whose row somebody holds is not taken for one that does not exist.
+/// Distinguishes an entity with a locked row from one that does not exist.
 void lock_entities(Session& session, const std::vector<EntityId>& entities,
                    std::map<EntityId, Recipient>& recipients) {
   std::set<EntityId> missing(entities.begin(), entities.end());
@@ -355,7 +357,7 @@ std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const Fa
   json::Array ids;
   for (const auto id : listed) ids.emplace_back(id);
   session.update(list_as_processed, APIENTIDADES_VERSION, json::dump(ids));
-  // A cancellation that comes later finds it listed.
+  // A later cancellation finds the notification listed.
   if (query_ids(session, pending_among, {listed.begin(), listed.end()}, if_pending).size() != listed.size())
     throw Refused(0, "a notification was taken or cancelled since it was read");
   return insert_deliveries(session, fan_out.deliveries, lease);
@@ -372,7 +374,7 @@ std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
   });
   std::set<NotificationId> left;
   for (const auto& row : query_ids(session, pending_among, ids, if_pending)) left.insert(row.integer("id"));
-  std::vector<NotificationId> over;  // cancelled, say
+  std::vector<NotificationId> over;  // no longer pending, for example cancelled
   std::ranges::set_difference(std::set<NotificationId>(ids.begin(), ids.end()), left,
                               std::back_inserter(over));
   if (!over.empty()) update_ids(session, unlist_processed, over, "");

@@ -1,5 +1,4 @@
-// From notifications to deliveries: what the dispatcher's fan-out reads, without a lock, and then writes in
-// one transaction.
+// The statements of the fan-out: reads without a lock, then one transaction of writes.
 #pragma once
 
 #include <cstdint>
@@ -18,62 +17,64 @@
 
 namespace store {
 
-/// More than this is refused at the INSERT (docs/table.md); what is there all the same is never fetched.
+/// The INSERT refuses more than this (docs/table.md); longer data that exists nevertheless is never read.
 inline constexpr std::uint64_t longest_data = 65'536;
 
-/// Its columns may be anything: MariaDB lets any session write past the CHECKs (SET check_constraint_checks).
+/// Columns may hold anything, because MariaDB lets any session disable the CHECKs (SET
+/// check_constraint_checks).
 struct PendingNotification {
   NotificationId id;
   EntityId entity;
-  std::optional<webhook::Event> event;  // none: not one of the catalogue
+  std::optional<webhook::Event> event;  // unset: not in the catalogue
   std::optional<UtcTime>
-      occurred;         // none: not a day of the calendar, which some modes of the writer's session let in
-  std::uint64_t bytes;  // of its data
-  std::optional<std::string> data;  // small ones come with the row, the others by read_data
+      occurred;  // unset: not a day of the calendar, which some sql_modes of the writer's session allow
+  std::uint64_t bytes;              // size of its data
+  std::optional<std::string> data;  // small data comes with the row; read_data reads the rest
   bool valid_key = true;
-  bool quarantined = false;  // by this version, put away by the operator, or fanned out
-  bool fanned_out = false;   // past a lock on its row, which is still pendiente
+  bool quarantined = false;  // quarantined by this version or by the operator, or already fanned out
+  bool fanned_out = false;   // fanned out although its row is locked and still pendiente
 };
 
 struct TakeRequest {
   EntityId entity;
-  NotificationId after;  // only what has a higher id: past what is known to be done
+  NotificationId after;  // reads only higher ids, past notifications that are done
   unsigned limit;        // 1 or more
 };
-/// The oldest pending notifications of each entity, by entity in the order given and by id. Without a lock,
-/// as the next two: what is written about a notification does not change but for its state.
+/// Reads the oldest pending notifications of each entity, by entity in the given order and by id. This and
+/// the next two functions need no lock, because only the state of a notification changes.
 std::vector<PendingNotification> find_oldest_pending(Session& session,
                                                      const std::vector<TakeRequest>& requests);
-/// Those of `ids` that are pending, in their order.
+/// Reads those of `ids` that are pending, in their order.
 std::vector<PendingNotification> read_pending(Session& session, const std::vector<NotificationId>& ids);
-/// Fetches the data that did not come with the rows, unless it is longer than `longest_data`.
+/// Reads the data that did not come with the rows, except data longer than `longest_data`.
 void read_data(Session& session, std::vector<PendingNotification>& notifications);
 
-/// Takes out, and returns, those in quarantine.
+/// Removes and returns the quarantined notifications.
 std::vector<PendingNotification> leave_quarantined(std::vector<PendingNotification>& notifications);
-/// Takes out, and returns, those of events that this version does not know, while a newer one has brought the
-/// schema further: they are left to it.
+/// Removes and returns notifications with unknown events if a newer version has migrated the schema: that
+/// version handles them.
 std::vector<PendingNotification> leave_to_newer(Session& session,
                                                 std::vector<PendingNotification>& notifications);
 
-/// Locks those that are still pending and that nobody else holds, by key: which they are. In a transaction.
+/// Locks, by key, the notifications that are pending and that no other session has locked; returns them.
+/// Requires a transaction.
 std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids);
 
 struct Subscriber {
   Target target;
   webhook::EventSet events;
-  bool active;   // false: its deliveries are created retenida
-  bool probing;  // the last attempt failed in transport or with 429/503: one in flight
-  bool resting;  // a 429 asked for a pause that has not passed
-  bool backlog;  // older deliveries are due and wait: a new one must not overtake them
+  bool active;   // false: its deliveries are created held
+  bool probing;  // its last attempt failed in transport or with 429 or 503, so it has one slot
+  bool resting;  // it rests because of a 429
+  bool backlog;  // older deliveries are due, and a new one must not overtake them
 };
 struct Recipient {
   bool active = false;
   std::vector<Subscriber> webhooks;
-  bool locked = false;  // somebody holds its row, or a webhook's: nothing can be fanned out to it yet
+  bool locked = false;  // its row or a webhook's is locked, so the fan-out must wait
 };
-/// The entities that exist, with their webhooks, locked for share until the transaction ends: none is
-/// deleted, disabled or enabled meanwhile. Waits for no lock.
+/// Reads the existing entities and their webhooks, and locks them for share until the transaction ends, so
+/// that none is deleted, disabled or enabled before. Waits for no lock.
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
 
 struct NewDelivery {
@@ -98,18 +99,17 @@ struct CreatedDelivery {
   WebhookId webhook;
   UtcTime created;
 };
-/// Writes the plan; returns the deliveries that were created leased, by id. Throws Conflict when a
-/// notification is no longer pending, Refused when the database refuses one of the rows for its content.
+/// Writes the fan-out. Returns the deliveries that were created leased, by id. Throws Conflict when a
+/// notification is not pending, Refused when the database refuses the content of a row.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
-/// The same for notifications whose rows another session keeps locked
-/// (docs/delivery.md#locked-notifications): their rows stay pendiente, and a list says that they are
-/// procesada. What has no deliveries is left. Throws Refused when one of them has been fanned
-/// out, or is no longer pendiente.
+/// Writes the fan-out of notifications that another session keeps locked
+/// (docs/delivery.md#locked-notifications): their rows stay pendiente, and a list marks them as procesada.
+/// Ignores notifications without deliveries. Throws Refused when one has been fanned out or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks those of them procesada in their own rows whose lock is gone, in a transaction of its own; returns
-/// the others that are pendiente.
+/// Marks as procesada, in a transaction of its own, those of these notifications that are no longer locked.
+/// Returns the others that are still pendiente.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

@@ -13,7 +13,7 @@ namespace store {
 
 namespace {
 
-/// The newest that fit a filter, oldest first.
+/// The newest notifications that match a filter, oldest first.
 constexpr std::string_view filtered_notifications = R"sql(
   SELECT * FROM (
     SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
@@ -25,7 +25,7 @@ constexpr std::string_view filtered_notifications = R"sql(
       AND (? IS NULL OR n.id IN (SELECT notificacion_id FROM entregas WHERE webhook_id = ?))
     ORDER BY n.id DESC LIMIT ?) newest
   ORDER BY id)sql";
-/// Data that are longer than a writer may make them are of any length: never fetched.
+/// Does not read data beyond the limit for writers, which may have any length.
 constexpr std::string_view notification_with_data = R"sql(
   SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
     COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en,
@@ -39,8 +39,8 @@ constexpr std::string_view lock_notification = R"sql(
   FROM notificaciones_pendientes n
   LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
   WHERE n.id = ? FOR UPDATE)sql";
-// The row may have been written past a CHECK, which MariaDB lets any session do: it checks every change of it
-// again. (To MySQL, where an enforced CHECK holds for everybody, these are comments.)
+// The row may violate a CHECK, which any session can disable on MariaDB, and MariaDB checks the whole row at
+// every change. (MySQL cannot disable its CHECKs for a session, and treats this as a comment.)
 constexpr std::string_view retry_rejected = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
   UPDATE notificaciones_pendientes SET estado = 'pendiente', error = NULL, terminada_en = NULL
@@ -58,22 +58,22 @@ constexpr std::string_view cancel_processed = R"sql(
   UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 
-/// Locked for share, so that none of them is deleted or disabled between the choice and the answer.
+/// Locked for share, so that no webhook is deleted or disabled between the choice and the commit.
 constexpr std::string_view webhooks_of_entity = R"sql(
   SELECT id, url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
   WHERE entidad_id = ? AND plaza)sql";
 constexpr std::string_view lock_if_subscribed = R"sql(AND activo AND FIND_IN_SET(?, eventos)
   ORDER BY id LOCK IN SHARE MODE)sql";
 constexpr auto lock_subscribed_webhooks = joined<webhooks_of_entity, slot_by_slot, lock_if_subscribed>;
-// Whoever the evaluation system lets lock ranges of this table (MariaDB asks for no right but SELECT) holds
-// no thread of the pool for long.
+// A short lock wait, because on MariaDB every user with SELECT can lock ranges of this table, and must not
+// block the pool's threads for long.
 constexpr std::string_view insert_test_event = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 1 FOR */
   INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)
   VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3)))sql";
 constexpr std::string_view keep_for_tests_retention =
     "INSERT INTO pruebas_por_borrar (notificacion_id) VALUES (?)";
-constexpr std::size_t bytes_of_delivery = 1024;  // with its attempts, about
+constexpr std::size_t bytes_of_delivery = 1024;  // about, with its attempts
 constexpr std::string_view insert_test_deliveries = R"sql(
   INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en)
   SELECT ?, j.id, ?, TRUE, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)
@@ -92,12 +92,12 @@ Notification read_notification(const Row& row) {
 }
 
 struct Locked {
-  std::string state;                  // as it is shown
-  bool quarantined;                   // pendiente in its table
-  std::optional<std::string> reason;  // of the quarantine
+  std::string state;                  // as shown to the operator
+  bool quarantined;                   // its own row is pendiente
+  std::optional<std::string> reason;  // of a quarantined one
 };
 
-/// With the row locked until the transaction ends; nullopt: no such row.
+/// Locks the row until the transaction ends; nullopt when there is no such row.
 std::optional<Locked> lock_state(Session& session, NotificationId id) {
   const auto rows = session.query(lock_notification, id);
   if (rows.empty()) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<Locked> lock_state(Session& session, NotificationId id) {
   return Locked{listed.value_or(row.text("estado")), listed.has_value(), row.optional_text("error")};
 }
 
-/// `update` for those that are rechazada in their table, `quarantined` for the others.
+/// Runs `update` for a notification with estado rechazada, and `quarantined` for a quarantined one.
 template <class Quarantined>
 NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update,
                                    Quarantined&& quarantined) {
@@ -127,14 +127,14 @@ std::uint64_t cancel_deliveries(Session& session, NotificationId id) {
   return session.update("UPDATE entregas SET " + ends_cancelled().append(waiting_of_notification), id);
 }
 
-/// pendiente or procesada -> cancelada, with its deliveries.
+/// Changes pendiente or procesada to cancelada, and cancels the deliveries.
 CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending) {
   CancelResult result{NotificationChange::done};
   result.cancelled_deliveries = cancel_deliveries(session, id);
   result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
   if (!pending && result.cancelled_deliveries + result.in_flight == 0)
     return {NotificationChange::wrong_state};
-  // An attempt in flight that fails finds the notification cancelled when it would be claimed again.
+  // An attempt in flight may fail; the next claim then finds the notification cancelled.
   if (pending) {
     cancel_pending(session, id, std::nullopt);
   } else {
@@ -185,8 +185,8 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
     return cancel_unfinished(session, id, found->state == "pendiente");
   });
   if (result.change != NotificationChange::done) return result;
-  // A claim reads the notification without a lock: one whose attempt failed while this was being committed
-  // may be pending again, or claimed. From now on every claim finds the notification cancelled.
+  // A claim reads the notification without a lock, so an attempt that failed during the commit may have made
+  // its delivery pending again, or claimed. From now on every claim finds the notification cancelled.
   result.cancelled_deliveries += cancel_deliveries(session, id);
   result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
   return result;
@@ -207,8 +207,7 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
     std::vector<Webhook> chosen;
     if (rows.empty()) return chosen;
     too_many = rows.size() > room;
-    if (too_many)
-      return chosen;  // committed: an entity's first turn, rolled back, has all who wait for it deadlock
+    if (too_many) return chosen;  // committed: rolling back an entity's first lock causes deadlocks
     if (bytes_per_day > 0) {
       const auto bytes = sealed_data.size() + rows.size() * bytes_of_delivery;
       bytes_pass_in_s = count_test_bytes(session, entity, bytes, bytes_per_day);

@@ -1,4 +1,4 @@
-// Table `notificaciones_pendientes`, as the operator and the API see it.
+// Table `notificaciones_pendientes`, for the operator and the API.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct Notification {
   std::string origin;  // evaluacion, prueba
   std::optional<std::string> error;
   std::optional<std::string> key;
-  std::optional<UtcTime> occurred;  // none: it is not a day of the calendar
-  std::optional<std::string> data;  // none: in lists, and when it is too long to be fetched
+  std::optional<UtcTime> occurred;  // unset: not a day of the calendar
+  std::optional<std::string> data;  // unset: in lists, and when it is too long
 };
 
 std::vector<Notification> list_notifications(Session& session, const ListFilter& filter);
@@ -28,11 +28,11 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
 
 enum class NotificationChange { done, not_found, wrong_state };
 
-// These change also rows that violate a CHECK.
+// The functions below also change rows that violate a CHECK.
 
-/// rechazada -> pendiente. Throws DuplicateKey when its `clave` has been used again meanwhile.
+/// Changes rechazada to pendiente. Throws DuplicateKey when another notification has taken its `clave`.
 NotificationChange retry_notification(Session& session, NotificationId id);
-/// rechazada -> cancelada: the operator has seen it and nothing will be sent.
+/// Changes rechazada to cancelada: the operator has seen it and sends nothing.
 NotificationChange discard_notification(Session& session, NotificationId id);
 
 struct CancelResult {
@@ -40,15 +40,15 @@ struct CancelResult {
   std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida -> cancelada
   std::uint64_t in_flight = 0;             // en_curso: they may still arrive
 };
-/// What has not been sent is not sent. One in quarantine is discarded.
+/// Cancels the deliveries that have not been sent. A quarantined notification is discarded.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
-/// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each
-/// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
-/// nothing was written). `sealed_data`: what webhook::seal_test_data gives. With `max_pending` (0: any
-/// number) the entity never has more test deliveries that have not ended, however many requests come at once:
-/// throws TooManyPendingTests, and nothing was written. With `bytes_per_day` (0: any number) its test events
-/// never store more than that in a day, deliveries included: throws TooManyTestBytes.
+/// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for
+/// each active webhook of the entity that is subscribed to the event. Returns these webhooks by id; if there
+/// are none, writes nothing. `sealed_data`: from webhook::seal_test_data. `max_pending` (0: no limit) bounds
+/// the entity's unfinished test deliveries, also for concurrent requests: throws TooManyPendingTests.
+/// `bytes_per_day` (0: no limit) bounds what its test events store in a day, deliveries included: throws
+/// TooManyTestBytes. Writes nothing when it throws.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending = 0,
                                       std::uint64_t bytes_per_day = 0);

@@ -11,9 +11,9 @@ constexpr std::size_t longest_reason = 500;
 constexpr std::string_view lock_pending = R"sql(
   SELECT id FROM notificaciones_pendientes WHERE id = ? AND estado = 'pendiente' FOR UPDATE SKIP LOCKED)sql";
 
-// Rows are changed although they violate a CHECK, which on MariaDB any writer can bring about (`SET
-// check_constraint_checks = 0`) and which each later UPDATE would be refused for. MySQL takes it for a
-// comment: there are such rows only where the site has made a CHECK NOT ENFORCED, and then it passes.
+// The statements change rows that violate a CHECK, which any writer can disable on MariaDB (`SET
+// check_constraint_checks = 0`) and which would make every later UPDATE fail. MySQL treats this as a comment:
+// there such rows exist only where the site has made a CHECK NOT ENFORCED, and then the UPDATE passes.
 
 constexpr std::string_view reject = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0, innodb_lock_wait_timeout = 0 FOR */
@@ -32,7 +32,7 @@ constexpr std::string_view add_to_list = R"sql(
 constexpr std::string_view remove_from_list = R"sql(
   DELETE FROM notificaciones_apartadas WHERE notificacion_id = ?)sql";
 
-/// At most so many bytes of it, whole characters.
+/// Cuts the text to at most `most` bytes, between characters.
 std::string cut(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
@@ -60,7 +60,7 @@ PutAside put_aside(Session& session, NotificationId id, std::string_view reason)
       reject_notification(session, id, reason);
       end_quarantine(session, id);
       return PutAside::rejected;
-    } catch (const Refused&) {  // the statement alone: the transaction goes on
+    } catch (const Refused&) {  // only the statement failed: the transaction continues
       session.update(add_to_list, id, "rechazada", reason, APIENTIDADES_VERSION);
       return PutAside::quarantined;
     }

@@ -1,5 +1,5 @@
-// Notifications that the database refuses for their content, put aside (docs/delivery.md#bad-rows). Table
-// `notificaciones_apartadas`: those of which it refuses even that.
+// Rejects notifications that the database refuses for their content, and quarantines those of which it
+// refuses even the rejection (docs/delivery.md#bad-rows). Table `notificaciones_apartadas` is the quarantine.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,26 @@
 
 namespace store {
 
-/// For `error`: in Spanish, at most 500 bytes.
+/// The text for `error`, in Spanish, at most 500 bytes.
 std::string refusal_text(const Refused& refusal);
 
-/// pendiente -> rechazada, whether or not the row violates a CHECK. False: it is not pendiente.
+/// Changes pendiente to rechazada, even if the row violates a CHECK. Returns false when it is not pendiente.
 bool reject_notification(Session& session, NotificationId id, std::string_view reason);
 
 enum class PutAside {
   rejected,     // the row is rechazada
-  quarantined,  // it could not be changed: it is in the list
-  no,           // it is not pendiente, or somebody holds it
+  quarantined,  // the row could not be changed, so it is in the quarantine
+  no,           // the row is not pendiente, or is locked
 };
-/// A transaction of its own. What is in the list is left by take_pending, and counts and shows as rechazada.
-/// Waits for no lock on the notification.
+/// Rejects the notification, or else quarantines it, in a transaction of its own. The fan-out skips
+/// quarantined notifications, and they count and show as rechazada. Waits for no lock on the notification.
 PutAside put_aside(Session& session, NotificationId id, std::string_view reason);
 
-/// For the operator, within a transaction that has locked the notification, which is pendiente in its table.
-/// -> cancelada: its row, with the reason if there is one, or where that is refused in the list.
+/// Cancels a notification for the operator, within a transaction that has locked its pendiente row: sets the
+/// row to cancelada, with the reason if there is one, or, if the database refuses that, lists it as cancelada
+/// in the quarantine.
 void cancel_pending(Session& session, NotificationId id, const std::optional<std::string>& reason);
-/// Takes it out of the list: it is tried again.
+/// Removes the notification from the quarantine, so that the fan-out tries it again.
 void end_quarantine(Session& session, NotificationId id);
 
 }  // namespace store

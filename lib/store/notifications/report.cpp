@@ -12,8 +12,8 @@ namespace {
 
 constexpr unsigned page_size = 1000;
 
-// Two seeks in the index of events, whatever the optimiser thinks: a broadcast has many rows of one instant,
-// and a page that began at its first would pass over all of them again.
+// Two seeks, by a hint, in the index of events: many rows of a broadcast share an instant, and a page that
+// began at the first of them would read all again.
 
 constexpr std::string_view of_the_same_instant = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
@@ -46,7 +46,7 @@ ReportedNotification read_reported(const Row& row) {
           row.optional_text("ultimo_error").value_or("")};
 }
 
-/// Ids and times of the next ones.
+/// Reads the ids and times of the next page.
 Rows read_page(Session& session, const ReportPage& page) {
   const bool begun = page.after >= page.since;
   const auto instant = begun ? page.after : page.since;
@@ -63,7 +63,7 @@ Rows read_page(Session& session, const ReportPage& page) {
 
 std::vector<ReportedNotification> read_report(Session& session, ReportPage& page) {
   std::vector<ReportedNotification> result;
-  while (result.empty()) {  // a page all of which has been purged meanwhile is not the end
+  while (result.empty()) {  // a page may be empty because its rows were purged; that is not the end
     const auto rows = read_page(session, page);
     if (rows.empty()) break;
     page.after = rows.back().time("ocurrida_en");

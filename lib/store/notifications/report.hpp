@@ -1,4 +1,4 @@
-// What became of an event's notifications, for who answers for them.
+// Reports the outcome of an event's notifications to the operator.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace store {
 
-/// A row of notificaciones_resultado, with the entity's name. The counts are of its deliveries.
+/// A row of notificaciones_resultado with the entity's name. The counts are numbers of deliveries.
 struct ReportedNotification {
   NotificationId id = 0;
   EntityId entity = 0;
-  std::optional<std::string> name{};  // unset: there is no such entity
+  std::optional<std::string> name{};  // unset: the entity does not exist
   UtcTime occurred{};
   std::string state{};  // pendiente, procesada, rechazada, cancelada
   std::int64_t webhooks = 0;
@@ -23,17 +23,18 @@ struct ReportedNotification {
   std::int64_t failed = 0;
   std::int64_t held = 0;
   std::int64_t cancelled = 0;
-  std::string reason{};  // the last failure, or that of the rejection
+  std::string reason{};  // the last failure, or the reason of the rejection
 };
 
 struct ReportPage {
   std::string event;
   UtcTime since;
   std::optional<UtcTime> until{};  // exclusive
-  UtcTime after{};                 // the occurrence, and the id, of the last one read
+  UtcTime after{};                 // time and id of the last notification read
   NotificationId after_id = 0;
 };
-/// The next 1,000 at most, in the order in which they occurred, test events apart; `page` is moved past them.
+/// Reads at most the next 1,000 notifications in the order in which they occurred, without test events, and
+/// moves `page` past them.
 std::vector<ReportedNotification> read_report(Session& session, ReportPage& page);
 
 }  // namespace store

@@ -47,7 +47,7 @@ void take_test_turn(Session& session, EntityId entity) { session.update(take_tur
 std::optional<unsigned> count_test_bytes(Session& session, EntityId entity, std::uint64_t bytes,
                                          std::uint64_t per_day) {
   const double share = static_cast<double>(bytes) / static_cast<double>(per_day);
-  constexpr double most = 2;  // days: more than one is as good as full
+  constexpr double most = 2;  // days; any value above one means more than the quota
   const auto share_us = static_cast<std::int64_t>(std::min(share, most) * static_cast<double>(day_us));
   if (session.update(count_bytes, share_us, entity, share_us) == 1) return std::nullopt;
   const auto wait_s = session.query(until_they_pass, share_us, entity).at(0).integer("falta_s");

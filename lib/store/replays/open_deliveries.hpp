@@ -1,5 +1,5 @@
-// Table `reenvios_entregas`: what replays have handed over, until what became of it has been counted. While a
-// delivery has not ended, `por_intentar` is its webhook.
+// Table `reenvios_entregas`: the deliveries of replays, until their results have been counted. While a
+// delivery is unfinished, `por_intentar` is its webhook.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,25 @@
 
 namespace store {
 
-/// Of a webhook's replays what has not ended.
+/// The unfinished deliveries of a webhook's replays.
 struct OpenDeliveries {
   std::size_t untried = 0;
-  std::size_t waiting = 0;  // for a retry, or because it is held
+  std::size_t waiting = 0;  // tried, and waiting for a retry or held
 };
-/// Counts up to 300. What has ended without an attempt (cancelled, held for too long, purged) is noted.
+/// Counts at most 300. Notes deliveries that ended without an attempt (cancelled, held for too long, purged).
 OpenDeliveries read_open(Session& session, WebhookId webhook);
 
-/// What has ended of a replay, whose row the caller holds, is from now on a number of its row.
+/// Adds the finished deliveries of a replay to the counts in its row, which the caller has locked, and
+/// deletes their rows here.
 void count_ended(Session& session, std::int64_t replay);
 
-/// How the attempts of a delivery came to an end.
+/// The final result of a delivery's attempts.
 struct Outcome {
   DeliveryId delivery;
   bool delivered;
 };
-/// For the replays that have handed these over. Waits for no lock on MariaDB: LockTimeout.
+/// Notes the results for the replays of these deliveries. On MariaDB it waits for no lock: throws
+/// LockTimeout.
 void note_outcomes(Session& session, std::span<const Outcome> outcomes);
 
 }  // namespace store

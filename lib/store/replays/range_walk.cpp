@@ -9,10 +9,10 @@ namespace store {
 
 namespace {
 
-constexpr std::size_t looked_at = 2000;  // at a time, at most
+constexpr std::size_t looked_at = 2000;  // rows per page at most
 constexpr std::size_t first_look = 32;
-constexpr std::size_t growth = 4;         // of each further look of a page
-constexpr DeliveryId near_enough = 1000;  // ids: as many are looked through soon
+constexpr std::size_t growth = 4;         // of the number of rows in each further read of a page
+constexpr DeliveryId near_enough = 1000;  // ids; so few are read quickly
 
 constexpr std::string_view ends_of_webhook = R"sql(
   SELECT COALESCE(MIN(id), 1) AS primera, COALESCE(MAX(id), 0) AS ultima
@@ -30,7 +30,7 @@ constexpr std::string_view in_page = R"sql( AS encaja
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
   ORDER BY e.id)sql";
 
-/// Goes through `rows`; false: no further look is needed.
+/// Chooses matching rows; returns false when the page needs no further read.
 bool choose(const Rows& rows, std::size_t room, ReplayPage& page) {
   for (const auto& row : rows) {
     if (row.boolean("joven")) {

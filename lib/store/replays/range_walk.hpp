@@ -1,5 +1,5 @@
-// The deliveries of a webhook that a replay of a range is of, in the order of their ids, which is nearly that
-// of time: no more than a day apart.
+// Walks over the deliveries of a webhook that match a replay's range, in the order of their ids. That order
+// is the order of time to within a day.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,22 @@
 
 namespace store {
 
-/// Within the calendar that every server has.
+/// Limits the range to the calendar of every server.
 ReplayRange bounded(ReplayRange range);
 
-/// An id up to which all of the webhook's were created before `since`, found by halves: some twenty rows.
+/// Finds, by bisection over some twenty rows, an id up to which all the webhook's deliveries were created
+/// before `since`.
 DeliveryId find_start(Session& session, WebhookId webhook, UtcTime since);
 
-/// The next ones that fit.
+/// The next matching deliveries.
 struct ReplayPage {
   std::vector<DeliveryId> chosen;
   DeliveryId looked_up_to = 0;
-  bool last = false;  // behind it there is none
+  bool last = false;  // none follows
 };
 
-/// Up to `room` (1 or more) of those after `after`. Where nearly all fit it reads few others, and never more
-/// than 2,000 in all.
+/// Reads up to `room` (1 or more) matches after `after`. Reads at most 2,000 rows, and hardly more than the
+/// matches where nearly all rows match.
 ReplayPage read_page(Session& session, WebhookId webhook, const ReplayRange& range, DeliveryId after,
                      std::size_t room);
 

@@ -17,13 +17,13 @@ namespace store {
 
 namespace {
 
-constexpr std::size_t most_retrying = 100;  // of a webhook's replays; beyond it nothing more is made due
-constexpr unsigned failing_after = 10;      // failures in a row, whatever they are
+constexpr std::size_t most_retrying = 100;  // replayed deliveries waiting for a retry, per webhook
+constexpr unsigned failing_after = 10;      // consecutive failures of any kind
 
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
   WHERE en_marcha_de > ? ORDER BY en_marcha_de LIMIT 1)sql";
-/// `falla`: not when it has refused some notifications alone (4xx), 429 apart.
+/// `falla` is false if the webhook has only refused notifications with a 4xx other than 429.
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT w.plaza IS NOT NULL AS existe, w.entidad_id, w.activo AND t.activa AND COALESCE(x.descansa_hasta <= UTC_TIMESTAMP(3), TRUE) AS recibe,
     COALESCE(x.ultimo_error <> ''
@@ -33,7 +33,7 @@ constexpr std::string_view state_of_webhook = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ?)sql";
 
-/// Not one that is being attempted, or is due for the first time: it is known soon what becomes of it.
+/// Skips a delivery that is in flight or due for the first time: its result is known soon.
 constexpr std::string_view first_single = R"sql(
   SELECT r.id
   FROM (SELECT id, entrega_id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
@@ -82,7 +82,7 @@ constexpr std::string_view note_replayed = R"sql(
   INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, por_intentar)
   SELECT ?, j.id, j.attempts, ?
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', attempts INT PATH '$[1]')) j)sql";
-/// Assignments run from left to right.
+/// MySQL evaluates assignments from left to right.
 constexpr std::string_view note_progress = R"sql(
   UPDATE reenvios SET avance = ?, reenviadas = reenviadas + ?, candidatas = GREATEST(candidatas, reenviadas + ?),
     estado = IF(?, 'terminado', 'en_curso'), terminado_en = IF(estado = 'terminado', UTC_TIMESTAMP(3), NULL)
@@ -99,8 +99,8 @@ struct Fed {
   std::uint64_t finished = 0;
 };
 
-/// Hands over what of the page nobody holds, up to the first that somebody does: that has its turn next time.
-/// `beyond`: candidates after it, which are not replayed.
+/// Makes the page's deliveries due, up to the first locked one, which the next call takes. `beyond`: matches
+/// after the page that are not replayed.
 Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPage page,
               std::size_t beyond = 0) {
   std::map<DeliveryId, std::int64_t> attempts;
@@ -125,7 +125,7 @@ Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPa
   return {replayed.size(), page.last ? 1U : 0U};
 }
 
-/// Whether it is to be sent again, or waited for.
+/// What to do with the replay of one delivery.
 enum class Single { send, wait, gone, received };
 
 Single judge_single(Session& session, WebhookId webhook, const Row& replay) {
@@ -164,7 +164,7 @@ Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::si
   if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});
   auto after = replay.integer("avance");
   if (after == 0) after = find_start(session, webhook, range.since);
-  // One that was not counted to the end may be of more than the entity's quota lets it be replayed.
+  // A replay without an exact count may have more matches than its entity's quota allows.
   const std::size_t beyond = replay.unsigned_integer("tope") > replay.unsigned_integer("candidatas") ? 1 : 0;
   auto page = read_page(session, webhook, range, after, left <= room ? left + beyond : room);
   const bool cut = page.chosen.size() > left;
@@ -182,7 +182,7 @@ std::optional<Row> lock_first(Session& session, WebhookId webhook) {
   return std::move(locked.front());
 }
 
-/// Those that nobody holds.
+/// Cancels the webhook's replays, except locked ones.
 Fed cancel_all(Session& session, WebhookId webhook) {
   std::vector<std::int64_t> ids;
   for (const auto& row : session.query(lock_all_of_webhook, webhook, batch_rows))
@@ -196,17 +196,18 @@ std::uint64_t cancel_unless_refused(Session& session, std::int64_t replay) try {
   return 0;
 }
 
-/// `at`: the replay that has its turn.
+/// `at`: set to the replay that this call works on.
 Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<std::int64_t>& at) {
   const auto states = session.query(state_of_webhook, failing_after, webhook);
   if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
-  const auto replay = lock_first(session, webhook);  // another dispatcher is at it: it has the rest, too
+  const auto replay = lock_first(session, webhook);  // nothing: another dispatcher has it, and takes the rest
   if (!replay) return {};
   const auto id = replay->integer("id");
   at = id;
-  // Whoever writes the request is not believed (docs/security.md).
+  // The entity of the request is checked, because the API's database user could have written any
+  // (docs/security.md).
   if (replay->integer("entidad_id") != state.integer("entidad_id"))
     return {.finished = session.update(cancel_replays, json_ids({id}))};
   const bool single = replay->integer("entrega_id") != 0;
@@ -228,7 +229,7 @@ void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
     return;
   }
   const auto webhook = rows.front().integer("en_marcha_de");
-  walk.after = webhook;  // whatever goes wrong, the next one has its turn
+  walk.after = webhook;  // set first: a failure must not stop the walk
   ++walk.webhooks;
   std::optional<std::int64_t> at;
   const auto give_up = [&](const std::exception& error) {
@@ -247,7 +248,7 @@ void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
     give_up(error);
   } catch (const DatabaseError&) {
     throw;
-  } catch (const std::exception& error) {  // a row that its reader does not expect
+  } catch (const std::exception& error) {  // a row with unexpected content
     give_up(error);
   }
 }

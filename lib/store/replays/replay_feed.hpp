@@ -1,6 +1,6 @@
-// How the dispatcher carries replays out: it hands their deliveries to the schedule, oldest first, as many at
-// a time as half of the webhook's slots, and the next ones once those have been tried. From then on they are
-// deliveries like any other, behind those that fell due before (docs/delivery.md#replays).
+// Carries out replays for the dispatcher (docs/delivery.md#replays): makes their deliveries due, oldest
+// first, half of the webhook's slots at a time, and further ones when those have been tried. A delivery that
+// is due again is like any other, after those that fell due before.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace store {
 
-/// One that the database or its reader refuses: it is cancelled.
+/// A replay that the database or its reader refuses, and that is therefore cancelled.
 struct UnreadableReplay {
   std::int64_t id;
   std::string error;
 };
 
-/// A walk over the webhooks with a replay that is not over.
+/// A walk over the webhooks with unfinished replays.
 struct ReplayWalk {
   WebhookId after = 0;
   std::uint64_t webhooks = 0;
@@ -28,14 +28,15 @@ struct ReplayWalk {
   bool done = false;
 };
 
-/// For the next webhook: what has room of its first replay, single deliveries before ranges. At most
-/// `most_untried` of a webhook are due and not yet tried; while it fails, one alone, and none of a range as
-/// long as anything else of it waits for a retry; none while it rests or receives nothing, nor while a
-/// hundred that were replayed wait for a retry. Waits for no lock; killed on any line, another one goes on
-/// where it was.
+/// Takes the next webhook and makes deliveries of its first replay due, single deliveries before ranges. At
+/// most `most_untried` of a webhook are due and untried. While the webhook fails, it is one, and none of a
+/// range while any of its deliveries waits for a retry; none while it rests or is inactive, or while 100
+/// replayed deliveries wait for a retry. Waits for no lock. After a kill at any point, the next call
+/// continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
-/// Forgets one replay that has been over for so long, or a batch of its deliveries; false: there is none.
+/// Deletes one replay that ended longer than `kept` ago, or a batch of its deliveries. Returns false when
+/// there is none.
 bool forget_old_replay(Session& session, platform::Milliseconds kept);
 
 }  // namespace store

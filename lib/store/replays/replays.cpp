@@ -15,11 +15,11 @@ namespace store {
 
 namespace {
 
-constexpr unsigned looked_at = 2000;                                           // as a page of the log
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // of the column
+constexpr unsigned looked_at = 2000;  // as in a page of the delivery log
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // the column's maximum
 
-/// Within so many rows, whatever is asked of them: of those that failed, found among themselves in the order
-/// in which they were due last, or of all from the range's beginning on.
+/// Reads a bounded number of rows for any range: failed deliveries in the order in which they were last due,
+/// or all deliveries from the start of the range.
 constexpr std::string_view count_within = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MAX(e.creada_en) >= ? + INTERVAL 1 DAY, FALSE) AS pasada,
     COALESCE(SUM()sql";
@@ -42,7 +42,8 @@ constexpr std::string_view state_of_delivery = R"sql(
   WHERE e.id = ? AND e.webhook_id = ?)sql";
 constexpr std::string_view running_replay = R"sql(
   SELECT id, estado FROM reenvios WHERE en_marcha_de = ? AND entrega_id = ?)sql";
-/// What runs counts with all that it may still replay, what is over with what it has, each as one at least.
+/// An unfinished replay counts with all that it may still replay, a finished one with what it replayed; each
+/// counts as one at least.
 constexpr std::string_view used_by_running = R"sql(
   SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
           FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
@@ -54,7 +55,7 @@ constexpr std::string_view used_by_ended = R"sql()
   FROM reenvios r FORCE INDEX (reenvios_terminados_de_entidad)
   WHERE r.entidad_id = ? AND r.terminado_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY)sql";
 constexpr auto used_in_a_day = joined<used_by_running, slot_by_slot, used_by_ended>;
-/// Not beyond now: there is nothing to come that a replay could be of.
+/// Bounds `hasta` by the present: later deliveries are never part of a replay.
 constexpr std::string_view insert_replay = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
     candidatas, tope)
@@ -62,7 +63,8 @@ constexpr std::string_view insert_replay = R"sql(
     IF(?, LEAST(COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND),
       UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), NULL), ?, ?, ?, ?, ?))sql";
 
-/// What is counted in its row, and what is not yet. Without an attempt one fails that was held for too long.
+/// Adds the results in its row and those not yet counted. A delivery that ended without an attempt failed
+/// because it was held for too long.
 constexpr std::string_view progress_of_replay = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
     CAST(v.pedido_en AS CHAR) AS pedido_en,
@@ -78,7 +80,7 @@ constexpr std::string_view cancel = R"sql(
   UPDATE reenvios SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3)
   WHERE id = ? AND webhook_id = ? AND estado IN ('pendiente', 'en_curso'))sql";
 
-/// The newest that fit a filter, oldest first.
+/// The newest replays that match a filter, oldest first.
 constexpr std::string_view filtered_replays = R"sql(
   SELECT * FROM (
     SELECT id, entidad_id, webhook_id, entrega_id, estado, candidatas, reenviadas,
@@ -140,36 +142,38 @@ std::optional<Replay> find_running(Session& session, WebhookId webhook, Delivery
 constexpr unsigned day_s = 86400;
 constexpr unsigned hour_s = 3600;
 
-/// What the entity may still have replayed.
+/// The rest of the entity's quota.
 struct Quota {
   std::uint64_t left = no_limit;
   unsigned retry_after_s = day_s;
 };
 
-/// In a turn of the entity.
+/// Requires the entity's lock.
 Quota read_quota(Session& session, EntityId entity, unsigned max_per_day) {
   if (max_per_day == 0) return {};
   const auto rows = session.query(used_in_a_day, entity, entity);
   const auto used = rows.at(0).unsigned_integer("usadas");
-  // Without one that is over, what runs has it all; when that ends is not known.
+  // Without a finished replay, unfinished ones use the whole quota, and their end is unknown.
   const auto first = rows.at(0).optional_integer("falta_s").value_or(hour_s);
   return {max_per_day - std::min<std::uint64_t>(used, max_per_day),
           static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s))};
 }
 
-/// Keeps the entity's other requests waiting until the transaction ends.
+/// Takes the entity's lock, until the transaction ends.
 Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
   if (max_per_day > 0) take_registration_turn(session, entity);
   return read_quota(session, entity, max_per_day);
 }
 
-/// Whether so many are too many; what would not fit into a day's either is no less so in a while.
+/// The quota if the number of deliveries exceeds it; otherwise nullopt. A number beyond a whole day's quota
+/// stays refused for a day.
 std::optional<Quota> exceeded(const Quota& quota, std::uint64_t candidates, unsigned max_per_day) {
   if (max_per_day == 0 || std::max<std::uint64_t>(candidates, 1) <= quota.left) return std::nullopt;
   return Quota{quota.left, candidates > max_per_day ? day_s : quota.retry_after_s};
 }
 
-/// Neither throws within the transaction: a first turn that is rolled back has all who wait for it deadlock.
+/// Refusals are returned, because the rollback of an entity's first lock would cause a deadlock of all who
+/// wait for it.
 struct Turned {
   AskedReplay asked;
   std::optional<Quota> exceeded{};
@@ -193,7 +197,7 @@ Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, De
   return {{done, insert(session, author, webhook, {.delivery = delivery})}};
 }
 
-/// Why there can be no replay of a range; nullopt: there can.
+/// Why a range cannot be replayed now; nullopt if it can.
 std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   using enum ReplayAsked;
   const auto webhooks = session.query(webhook_receives, webhook);
@@ -203,7 +207,7 @@ std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   return std::nullopt;
 }
 
-/// Whatever is refused is so before deliveries are looked at.
+/// Checks everything else before it reads deliveries.
 Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                    unsigned max_per_day, unsigned requests_per_hour) {
   if (max_per_day > 0 || requests_per_hour > 0) take_registration_turn(session, author.entity);
@@ -222,7 +226,7 @@ Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, co
                                       .most = candidates.exact ? candidates.count : quota.left})}};
 }
 
-/// Two that ask for the same at once: the second one finds the first's.
+/// If two ask for the same replay at the same time, the second finds that of the first.
 template <class F>
 AskedReplay once_again_if_duplicate(Session& session, F&& ask) {
   const auto in_transaction = [&] {
@@ -262,7 +266,7 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
                       range.since, range.until, events, events, webhook, where..., most);
     const auto& row = rows.at(0);
     const bool all_seen = row.integer("miradas") < most ||
-                          (sizeof...(where) > 0 && row.boolean("pasada"));  // these are in the order of time
+                          (sizeof...(where) > 0 && row.boolean("pasada"));  // rows in the order of time
     return {row.unsigned_integer("candidatas"), all_seen};
   };
   if (range.delivered) return count(of_range, looked_at, find_start(session, webhook, range.since));

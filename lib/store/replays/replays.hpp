@@ -1,5 +1,5 @@
-// Tables `reenvios` and `reenvios_entregas`: replays as entities and the operator ask for them and see them.
-// The dispatcher carries them out (replay_feed.hpp).
+// Tables `reenvios` and `reenvios_entregas`: entities and the operator ask for replays and see them. The
+// dispatcher carries them out (replay_feed.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,26 @@ namespace store {
 
 using ReplayId = std::int64_t;
 
-/// Which deliveries of a webhook: never test events.
+/// The deliveries of a webhook to replay; never test events.
 struct ReplayRange {
-  UtcTime since;                              // of their creation, inclusive
-  std::optional<UtcTime> until{};             // exclusive; unset: now, this millisecond included
+  UtcTime since;                              // bounds the creation time, inclusive
+  std::optional<UtcTime> until{};             // exclusive; unset: up to and including this millisecond
   std::optional<webhook::EventSet> events{};  // unset: all
   bool failed = true;
   bool delivered = false;
 };
 
-/// Deliveries that a range fits now, of the 2,000 at most that are looked at.
+/// The number of deliveries that match a range now, among at most 2,000 that are read.
 struct ReplayCount {
   std::uint64_t count = 0;
-  bool exact = true;  // false: at least so many
+  bool exact = true;  // false: there are at least `count`
 };
 ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
-/// The same for an entity that asks; with `requests_per_hour` (0: no limit) throws TooManyReplayRequests.
+/// As count_candidates, for an entity: with `requests_per_hour` (0: no limit) throws TooManyReplayRequests.
 ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
                             unsigned requests_per_hour);
 
-/// limits.replayed: the entity has asked for too many in 24 h; `left` more would be accepted now.
+/// The request exceeds the entity's quota limits.replayed for 24 h; `left` deliveries would be accepted now.
 struct TooManyReplays : std::runtime_error {
   TooManyReplays(std::uint64_t left_, unsigned retry_after_s_)
       : std::runtime_error("too many replays"), left(left_), retry_after_s(retry_after_s_) {}
@@ -52,24 +52,27 @@ struct Replay {
 
 enum class ReplayAsked {
   done,
-  not_found,  // no such delivery of this webhook
-  inactive,   // the webhook
-  held,       // the delivery, of a webhook that is active: its secret cannot be read, or it is about to go on
-  cancelled,  // the delivery, or its notification
-  in_flight,  // the delivery
-  running,    // another replay of the webhook, which `replay` is
+  not_found,  // the webhook has no such delivery
+  inactive,   // the webhook is inactive
+  held,  // the delivery is held although its webhook is active: the secret is unreadable, or it is about to
+         // be released
+  cancelled,  // the delivery or its notification is cancelled
+  in_flight,  // the delivery is in flight
+  running,    // the webhook has another unfinished replay, which `replay` names
 };
 struct AskedReplay {
   ReplayAsked result;
   Replay replay{};
 };
 
-/// Of one delivery: the same while it is pending. With `max_per_day` (0: no limit) throws TooManyReplays.
+/// Asks for the replay of one delivery. While one is pending, returns the same replay. With `max_per_day` (0:
+/// no limit) throws TooManyReplays.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
-/// A replay of all that fit now, one at a time of each webhook; where they are not counted to the end, as
-/// many as `max_per_day` leaves, which the dispatcher counts as it walks. Throws as the two above; what is
-/// refused for another reason is so before it is counted in the hour, and before any delivery is looked at.
+/// Asks for the replay of all deliveries that match now; a webhook has one unfinished replay of a range. If
+/// the count is not exact, the replay covers as many as `max_per_day` leaves, and the dispatcher counts as it
+/// walks. Throws TooManyReplays and TooManyReplayRequests. Every other refusal precedes the count of requests
+/// and any read of deliveries.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
 
@@ -77,21 +80,23 @@ struct ReplayProgress {
   Replay replay;
   EntityId entity;
   WebhookId webhook;
-  std::optional<DeliveryId> delivery;  // that one alone
+  std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
-  std::uint64_t candidates;  // when it was asked for, as far as counted; more once more have been replayed
-  std::uint64_t replayed;    // handed to the schedule
-  std::uint64_t delivered;   // of them: answered with a 2xx since
-  std::uint64_t failed;      // of them: has exhausted its schedule
+  std::uint64_t candidates;  // matches counted when it was asked for; grows if more are replayed
+  std::uint64_t replayed;    // made due so far
+  std::uint64_t delivered;   // of those, answered with a 2xx
+  std::uint64_t failed;      // of those, failed at the end of the schedule
 };
-/// nullopt: none of this webhook.
+/// Returns nullopt when the webhook has no such replay.
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id);
-/// Stops it: nothing more is replayed; what has been, goes on. False: none of this webhook's, or over.
+/// Stops a replay: no further delivery is replayed, and those already due continue. Returns false when the
+/// webhook has no such unfinished replay.
 bool cancel_replay(Session& session, const std::optional<Author>& author, WebhookId webhook, ReplayId id);
 
-/// For the operator: of `filter` entity, webhook, state, since and limit. Without `delivered` and `failed`.
+/// Lists replays for the operator by entity, webhook, state, since and limit of `filter`. Leaves `delivered`
+/// and `failed` 0.
 std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& filter);
-/// Of any webhook; nullopt: there is none.
+/// The webhook of a replay; nullopt when there is no such replay.
 std::optional<WebhookId> webhook_of_replay(Session& session, ReplayId id);
 
 }  // namespace store

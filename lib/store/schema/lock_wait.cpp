@@ -8,8 +8,8 @@ namespace store {
 
 namespace {
 
-/// Neither server tells a lock's holder without a plugin or a right of its own, but a transaction that was
-/// open for the whole wait is one that may hold it. A transaction's start is in the server's own time zone.
+/// No server shows the holder of a lock without a plugin or a further right, but a transaction that was open
+/// during the whole wait may be the holder. A transaction's start is in the server's own time zone.
 constexpr std::string_view open_for_long = R"sql(
   SELECT p.id, p.user, p.host, p.command,
          DATE_FORMAT(CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'), '%Y-%m-%dT%H:%i:%sZ') AS since
@@ -20,12 +20,12 @@ constexpr std::string_view open_for_long = R"sql(
   ORDER BY t.trx_started
   LIMIT 3)sql";
 
-/// For the database's root to paste.
+/// A statement that the database's root can paste.
 constexpr std::string_view for_root =
     "SELECT p.id, p.user, p.host, p.command, t.trx_started FROM information_schema.innodb_trx t JOIN "
     "information_schema.processlist p ON p.id = t.trx_mysql_thread_id ORDER BY t.trx_started;";
 
-constexpr int no_right_to_see = 1227;  // PROCESS
+constexpr int no_right_to_see = 1227;  // the right PROCESS is missing
 
 std::string described(const Row& row) {
   const auto id = row.text("id");
@@ -33,7 +33,7 @@ std::string described(const Row& row) {
          row.text("host") + " (" + row.text("command") + "); to end it: KILL " + id;
 }
 
-/// Lines, each with its line feed before it.
+/// One line per transaction, each after a line feed.
 std::string holders(Session& session, const Patience& patience) try {
   std::string text;
   for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);

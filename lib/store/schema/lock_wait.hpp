@@ -1,5 +1,6 @@
-// A statement that changes a table in use. While it waits for a transaction that has read the table, every
-// later statement on that table waits behind it: so it waits briefly, and makes way between its tries.
+// Executes a statement that changes a table in use. While it waits for a transaction that has read the table,
+// every later statement on the table waits behind it; so each try waits briefly, and pauses let the others
+// pass.
 #pragma once
 
 #include <functional>
@@ -10,18 +11,18 @@
 
 namespace store {
 
-/// How long a migration waits for a table that others use.
+/// How long a migration waits for a table that other sessions use.
 struct Patience {
   int wait_s = 3;  // each try
   int tries = 12;
-  platform::Milliseconds pause = std::chrono::seconds(10);  // between two of them
+  platform::Milliseconds pause = std::chrono::seconds(10);  // between two tries
 };
 
-/// The session's statements wait no longer than one try for the lock of a table.
+/// Limits the session's wait for the lock of a table to one try.
 void limit_lock_wait(Session& session, const Patience& patience);
 
-/// Executes it as often as `patience` says; before each pause `progress` is told who may hold the lock.
-/// Throws LockTimeout once it has given up: the statement has changed nothing then.
+/// Executes the statement with the tries of `patience`; before each pause tells `progress` which sessions may
+/// hold the lock. Throws LockTimeout after the last try; then the statement has changed nothing.
 void execute_in_tries(Session& session, std::string_view statement, const Patience& patience,
                       const std::function<void(const std::string&)>& progress);
 

@@ -31,7 +31,7 @@ MigrationGuard::~MigrationGuard() {
   }
   try {
     session_.update(release_guard, owner_);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): it lapses by itself
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the guard expires
   }
 }
 
@@ -48,7 +48,7 @@ void MigrationGuard::renew_until(const std::stop_token& stop) {
   while (!stopped_.wait_for(lock, stop, silence_ / 5, [&] { return stop.stop_requested(); })) {
     try {
       session_.update(renew_guard, microseconds(silence_), owner_);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): tried again, until it has lapsed
+    } catch (...) {  // NOLINT(bugprone-empty-catch): tries again until the guard expires
     }
   }
 }

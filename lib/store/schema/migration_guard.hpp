@@ -1,4 +1,4 @@
-// Who may change the schema: one program at a time.
+// Ensures that one program at a time changes the schema.
 #pragma once
 
 #include <condition_variable>
@@ -10,21 +10,22 @@
 
 namespace store {
 
-/// A row of `migracion_guardia`, taken by a guarded UPDATE and no GET_LOCK, so that it also holds on a
-/// cluster. It lapses when it has not been renewed for a while: whoever took it was killed. A thread renews
-/// it, with a session that nobody else uses meanwhile: a statement that changes a big table takes hours.
+/// A row of `migracion_guardia`, taken by a guarded UPDATE instead of GET_LOCK, so that it also works on a
+/// cluster. It expires without renewal, as after a kill. A thread renews it with a session of its own,
+/// because a statement that changes a big table takes hours.
 class MigrationGuard {
  public:
-  /// `session` outlives it.
+  /// `session` must outlive this object, and nothing else may use it after take().
   MigrationGuard(Session& session, platform::Milliseconds silence);
-  /// Gives it back.
+  /// Releases the guard.
   ~MigrationGuard();
   MigrationGuard(const MigrationGuard&) = delete;
   MigrationGuard& operator=(const MigrationGuard&) = delete;
 
-  /// False: somebody else has it. Throws DatabaseError. Not again once it is taken.
+  /// Returns false when another program has the guard. Throws DatabaseError. Do not call it again after it
+  /// has returned true.
   bool take();
-  /// Whether it is still this one's, by another session than its own.
+  /// Whether this object still has the guard; `session` must be another one than its own.
   bool held(Session& session) const;
 
  private:
@@ -32,7 +33,7 @@ class MigrationGuard {
 
   Session& session_;
   platform::Milliseconds silence_;
-  std::string owner_;  // at random
+  std::string owner_;  // random
   std::mutex mutex_;
   std::condition_variable_any stopped_;
   std::jthread thread_;

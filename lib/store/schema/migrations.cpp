@@ -26,7 +26,7 @@ constexpr std::string_view create_tables[] = {
     " hasta DATETIME(3) NULL) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
     "INSERT IGNORE INTO migracion_guardia (id) VALUES (1)"};
 
-/// Not part of the fingerprint: a figure that was measured later is no other migration.
+/// This line is not part of the fingerprint, so a new measurement does not change the migration.
 constexpr std::string_view duration_line = "-- Takes: ";
 
 std::string fingerprint(const Migration& migration) {
@@ -47,7 +47,7 @@ bool table_exists(Session& session) {
               .empty();
 }
 
-/// Whether it is recorded; a file that differs from what was applied is an error.
+/// Whether the migration is recorded as applied. Throws when the file differs from what was applied.
 bool is_applied(Session& session, const Migration& migration) {
   const auto rows = session.query("SELECT huella FROM migraciones WHERE numero = ?", migration.number);
   if (rows.empty()) return false;
@@ -64,13 +64,13 @@ void require_held(Session& session, const MigrationGuard& guard) {
     throw MigrationError("another migration took over: this one was silent for too long");
 }
 
-/// A file's statements prepare the one that changes a table.
+/// Whether a statement may change a table; the others only prepare one that does.
 bool may_change(std::string_view statement) {
   return !statement.starts_with("SET ") && !statement.starts_with("PREPARE ") &&
          !statement.starts_with("DEALLOCATE ");
 }
 
-/// Applies migrations on one session, and knows what it has changed when it has to give up.
+/// Applies migrations on one session, and knows whether it has changed anything when it gives up.
 class Runner {
  public:
   using Progress = std::function<void(const std::string&)>;
@@ -80,7 +80,7 @@ class Runner {
     limit_lock_wait(session_, patience_);
   }
 
-  /// `what` names it.
+  /// `what` names the statement in errors.
   void execute(std::string_view statement, const std::string& what) try {
     execute_in_tries(session_, statement, patience_, progress_);
     changed_ = changed_ || may_change(statement);
@@ -102,7 +102,7 @@ class Runner {
                     migration.name, fingerprint(migration));
   }
 
-  /// The tables of the migrations themselves are no change that anybody sees.
+  /// Creating the migrations' own tables does not count as a change.
   void prepare() {
     for (const auto statement : create_tables) execute(statement, "The first migration");
     changed_ = false;

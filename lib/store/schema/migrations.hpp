@@ -18,12 +18,12 @@ struct Migration {
   std::string sql;
 };
 
-/// A file is missing, misnamed, repeated, or differs from what was applied. One line.
+/// A file is missing, misnamed or repeated, or differs from what was applied. what() is one line.
 struct MigrationError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The files of a folder, by number, without gaps from 1. Throws MigrationError.
+/// Reads the files of a folder, by number, without gaps from 1. Throws MigrationError.
 std::vector<Migration> read_migrations(const std::string& folder);
 
 struct MigrationState {
@@ -34,21 +34,21 @@ struct MigrationState {
 std::vector<MigrationState> migration_status(Session& session, const std::vector<Migration>& migrations);
 
 struct MigrationTimes {
-  platform::Milliseconds silence = std::chrono::minutes(5);  // of one that was killed, for which others wait
+  platform::Milliseconds silence = std::chrono::minutes(5);  // how long others wait for a killed migration
   Patience patience = {};
 };
 
-/// Applies what is missing, in order, telling `progress` the name of each; the names applied. Safe when
-/// several run at once: one works, the others wait for it (MigrationGuard, kept with `guard_session`) and
-/// find nothing to do. Each statement can be run again, so a migration cut short is repeated. From then on
-/// the session's statements wait but briefly for a table. Throws MigrationError, also when others keep a
-/// table locked; DatabaseError.
+/// Applies the missing migrations in order, and tells `progress` the name of each; returns their names.
+/// Several programs may call it at the same time: one works (MigrationGuard, kept with `guard_session`), the
+/// others wait and then find nothing to do. Every statement can run again, so an interrupted migration is
+/// repeated. Afterwards the session's statements wait only briefly for a table's lock. Throws MigrationError,
+/// also when other sessions keep a table locked, and DatabaseError.
 std::vector<std::string> migrate(Session& session, Session& guard_session,
                                  const std::vector<Migration>& migrations,
                                  const std::function<void(const std::string&)>& progress,
                                  const MigrationTimes& times = {});
 
-/// The statements of a file: split at `;` outside quotes and comments. Pure, for tests.
+/// Splits a file at `;` outside quotes and comments. Exposed for tests.
 std::vector<std::string> split_statements(std::string_view sql);
 
 }  // namespace store

@@ -1,13 +1,13 @@
-// How far the schema is, beside what this program knows.
+// Compares the schema's version with this program's.
 #pragma once
 
 #include "lib/store/session/session.hpp"
 
 namespace store {
 
-/// Whether the database has a migration that this version of the program does not know: a newer version works
-/// beside it, or did (docs/operations.md#upgrade). Without the right to look it is taken for newer: who
-/// cannot tell must not reject what a newer version understands.
+/// Whether the database has a migration that this program does not know: a newer version runs or ran beside
+/// it (docs/operations.md#upgrade). Returns true without the right to read the migrations, so that this
+/// version does not reject what a newer one may understand.
 bool schema_is_newer(Session& session);
 
 }  // namespace store

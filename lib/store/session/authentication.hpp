@@ -1,17 +1,17 @@
-// What a server may ask for at the login.
+// Restricts how a server may ask for the password.
 #pragma once
 
 #include <string>
 
 namespace store {
 
-/// The client plugins that a session accepts, as libmariadb's option `restricted-auth`. None of them sends
-/// the password as it is, as mysql_clear_password and dialog do for any server that asks. Two encrypt it
-/// under a key that the server itself gives: only where `confidential`, over verified TLS or the socket.
+/// Returns the client plugins that a session accepts, for libmariadb's option `restricted-auth`. None of them
+/// sends the password in clear text, as mysql_clear_password and dialog do for any server that asks. Two
+/// encrypt it under a key that the server sends, so they need `confidential`: verified TLS or the socket.
 std::string accepted_authentication(bool confidential);
 
-/// An option file of the client library that is on no disk: the connector passes `restricted-auth` on in no
-/// other way. There while the object is. Throws std::runtime_error when there can be none.
+/// An option file of the client library in memory, not on a disk: the connector has no other way to set
+/// `restricted-auth`. Exists as long as the object. Throws std::runtime_error when it cannot be made.
 class OptionFile {
  public:
   explicit OptionFile(const std::string& text);

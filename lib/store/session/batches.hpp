@@ -1,4 +1,4 @@
-// Long changes in short transactions.
+// Makes long changes in short transactions.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace store {
 
-/// Rows changed by one statement of a long change: short enough to disturb nobody.
+/// Rows per transaction of a long change, few enough not to disturb other sessions.
 inline constexpr unsigned batch_rows = 500;
 
-/// Repeats a change limited to batch_rows, in a transaction each time, until it finds less than that to do.
-/// The rows changed in all.
+/// Repeats a change limited to batch_rows, each time in a transaction, until it changes fewer rows. Returns
+/// the total of changed rows.
 template <class F>
 std::uint64_t in_batches(Session& session, F&& change) {
   std::uint64_t total = 0;

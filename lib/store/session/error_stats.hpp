@@ -1,4 +1,4 @@
-// What goes wrong with the database, for those who watch a program: how often, and what last.
+// Counts database errors and keeps the last one, for metrics and health checks.
 #pragma once
 
 #include <array>
@@ -13,24 +13,24 @@
 namespace store {
 
 enum class ErrorKind {
-  unavailable,  // no connection
-  conflict,     // deadlock, lock wait, certification: what was tried did not happen, and is tried again
+  unavailable,  // no usable connection
+  conflict,     // deadlock, lock wait, certification: the transaction did not happen, and is retried
   refused,      // anything else
 };
 inline constexpr std::array<std::string_view, 3> error_kinds{"unavailable", "conflict", "refused"};
 ErrorKind kind_of(const DatabaseError& error);
 
-/// Shared by threads. It outlives the sessions that it observes.
+/// Thread-safe. Must outlive the sessions that it observes.
 class ErrorStats {
  public:
-  /// `count` is called for each error, by any thread. Must not throw.
+  /// Calls `count` for each error, from any thread. `count` must not throw.
   explicit ErrorStats(std::function<void(ErrorKind)> count) : count_(std::move(count)) {}
 
-  /// Options of a session whose errors are noted, and that tells the log of servers that cannot be used.
+  /// Returns options for a session that notes its errors here, and logs servers that it cannot use.
   SessionOptions observed(SessionOptions options, const platform::Log& log);
 
   void note(const DatabaseError& error);
-  /// Time and text of the last one, conflicts apart: they are part of the work. Empty: there was none.
+  /// Time and text of the last error, without conflicts, which are normal; empty if there was none.
   std::string last() const;
 
  private:

@@ -7,32 +7,34 @@ namespace store {
 
 namespace {
 
-/// The connection is gone, or no more of them are to be had. 1820, 1862: a password that has expired.
+/// The connection is lost, or the server refuses further ones. 1820, 1862: the password has expired.
 constexpr std::array connection_codes = {1040, 1053, 1129, 1158, 1159, 1160, 1161, 1184,
                                          1203, 1226, 1820, 1862, 1927, 2002, 2003, 2005,
                                          2006, 2013, 2014, 2026, 2055, 3168, 3169, 4031};
-/// 1047: a node that has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
-/// 3798, 3799: the same of Group Replication.
+/// 1047: the node has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
+/// 3798, 3799: the same for Group Replication.
 constexpr std::array cluster_codes = {1047, 1180, 3032, 3100, 3796, 3797, 3798, 3799};
-/// The server takes no writes: read-only (1290, 1792, 1836, 1874), a full disk (1021, 1026, 1030, 1114,
-/// 3675), no memory or threads left (1037, 1038, 1041, 1135, 1206, 1637), a binary log that cannot hold the
+/// The server accepts no writes: read-only (1290, 1792, 1836, 1874), a full disk (1021, 1026, 1030, 1114,
+/// 3675), no memory or threads (1037, 1038, 1041, 1135, 1206, 1637), a binary log that cannot hold the
 /// statement (1197, 1534, 1598, 1665).
 constexpr std::array no_write_codes = {1021, 1026, 1030, 1037, 1038, 1041, 1114, 1135, 1197, 1206,
                                        1290, 1534, 1598, 1637, 1665, 1792, 1836, 1874, 3675};
-/// The queue's conflicts, and certification failures of clusters (1213 at any statement, COMMIT included;
-/// 3101): the whole transaction may be run again.
+/// Conflicts of rows, and certification failures of clusters (1213 at any statement, COMMIT included; 3101):
+/// the whole transaction may run again.
 constexpr std::array conflict_codes = {1020, 1213, 3101};
-/// 1180 again: Group Replication's node let a transaction of another node go first, and did not leave.
+/// 1180 with this text is different: Group Replication preferred another node's transaction, and the node did
+/// not leave.
 constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
-/// KILL QUERY, and statements that took longer than the operator lets them.
+/// KILL QUERY, and statements beyond the operator's time limit.
 constexpr std::array interrupted_codes = {1317, 1969, 3024};
 constexpr int duplicate_key_code = 1062;
-/// Of a row's content, though their SQLSTATE (HY000, 01000) says nothing: 3819 is MySQL's of a CHECK.
+/// Errors of a row's content with a SQLSTATE (HY000, 01000) that does not say so; 3819 is MySQL's for a
+/// CHECK.
 constexpr std::array content_codes = {1265, 1366, 3819};
 constexpr std::array<std::string_view, 5> content_classes = {"21", "22", "23", "44", "45"};
 
-/// What the operator can do about an error that is not the program's fault.
+/// The operator's remedy for an error that is not the program's fault.
 std::string_view remedy(int code) {
   switch (code) {
     case 1044:

@@ -4,7 +4,7 @@ namespace store {
 
 namespace {
 
-/// "host", "host:port", "[v6]:port" as the connector's tcp:// address.
+/// Converts "host", "host:port" or "[v6]:port" to the connector's tcp:// address.
 std::string tcp_address(const std::string& host, std::uint16_t default_port) {
   const bool has_port =
       host.find(':') != std::string::npos &&

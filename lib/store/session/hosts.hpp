@@ -1,4 +1,4 @@
-// The servers of database.hosts in turn, and what a session asks of one before it relies on it. Pure.
+// The servers of database.hosts, and what a session checks before it relies on one. Pure.
 #pragma once
 
 #include <map>
@@ -9,17 +9,17 @@
 
 namespace store {
 
-/// Begins with the first. One that works is stayed with, also when an earlier one is back: connections that
-/// move only when they must do not flap, and the programs of one configuration meet on one node.
+/// Begins with the first server. Stays with a server that works, even when an earlier one is back: so
+/// connections do not flap, and the programs of one configuration meet on one node.
 class Hosts {
  public:
-  /// database.hosts, or database.socket when there are none.
+  /// Takes database.hosts or, if empty, database.socket.
   explicit Hosts(const platform::DatabaseSettings& settings);
 
   std::size_t size() const { return addresses_.size(); }
   bool several() const { return addresses_.size() > 1; }
   const std::string& current() const { return addresses_[current_]; }  ///< as the connector's address
-  /// The current one is away: the one after it is next, and it comes last.
+  /// Moves on from the current server, which is unusable: it becomes the last to be tried.
   void pass_on() { current_ = (current_ + 1) % addresses_.size(); }
 
  private:
@@ -27,18 +27,18 @@ class Hosts {
   std::size_t current_ = 0;
 };
 
-/// Variables of a server by name, as SHOW VARIABLES gives those of `node_variables`.
+/// Variables of a server by name, from the statement `node_variables`.
 using ServerVariables = std::map<std::string, std::string>;
 inline constexpr const char* node_variables =
     "SHOW VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on', 'group_replication_consistency')";
 
-/// Whether it takes no writes from programs: a replica, or a node of Group Replication that is not a primary.
+/// Whether the server accepts no writes from programs: a replica, or a secondary of Group Replication.
 bool is_read_only(const ServerVariables& variables);
 
-/// The statement after which every read of a session sees what was committed before it, on whatever node of
-/// its cluster: what a token's revocation, a listing after a registration, and results recorded after a
-/// fail-over rely on. A node that is not part of its cluster's majority refuses such a read. Empty: the
-/// server is no node of a cluster.
+/// Returns the statement after which a session's reads see everything committed before on any node of its
+/// cluster. A token's revocation, a listing after a registration, and results recorded after a fail-over
+/// depend on it. A node outside its cluster's majority refuses such reads. Empty: the server is not a node of
+/// a cluster.
 std::string causal_reads(const ServerVariables& variables);
 
 }  // namespace store

@@ -1,4 +1,4 @@
-// One bad row among many: a batch that the database does not take as a whole is divided until it is found.
+// Finds one bad row among many: divides a batch that the database refuses until the row stands alone.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace store {
 
-/// A row's content, which the database refuses however often it is asked.
+/// The database refuses a row's content, and would refuse it again.
 inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const Refused*>(&error) != nullptr; }
-/// A lock on one of the rows, or on what lies between them.
+/// Another session has locked one of the rows or the gap between them.
 inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }
 
-/// Calls `work` with a batch, a transaction; when that throws an error that `concerns_one`, with each half of
-/// it in turn, down to the one to blame, which `blame` is told with the error. So one bad row among n costs
-/// the others about 2 log2(n) transactions, and nothing else. Any other error ends it: it concerns the
+/// Calls `work`, a transaction, with a batch. If it throws an error that `concerns_one`, calls it with each
+/// half in turn, down to the single element that fails, and calls `blame` with that and the error. One bad
+/// row among n costs about 2 log2(n) further transactions. Any other error is rethrown: it concerns the
 /// session or the server.
 template <class T, class Work, class Blame, class ConcernsOne>
 void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame, ConcernsOne&& concerns_one) {

@@ -1,4 +1,4 @@
-// A duration as an SQL INTERVAL takes it.
+// Converts a duration for an SQL INTERVAL.
 #pragma once
 
 #include <cstdint>

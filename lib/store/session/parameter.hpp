@@ -1,4 +1,4 @@
-// What a prepared statement is given.
+// The parameters of prepared statements.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace store {
 
 using platform::UtcTime;
 
-/// A parameter of a prepared statement. Binary values travel as hex (`UNHEX(?)`), where connection charsets
-/// cannot touch them; columns of a binary type come back as they are.
+/// A parameter. Pass binary values as hex (`UNHEX(?)`), so that no connection charset changes them; binary
+/// columns are returned unchanged.
 class Parameter {
  public:
   enum class Kind { null, integer, unsigned_integer, text };
@@ -34,7 +34,7 @@ class Parameter {
   }
 
   Kind kind = Kind::null;
-  std::uint64_t number = 0;  // of both integer kinds, as its bits
+  std::uint64_t number = 0;  // the bits of either integer kind
   std::string text;
 };
 

@@ -10,7 +10,7 @@ namespace store {
 
 namespace {
 
-constexpr int oldest_mariadb = 1006;  // 10.6: JSON_TABLE, SKIP LOCKED
+constexpr int oldest_mariadb = 1006;  // 10.6, which has JSON_TABLE and SKIP LOCKED
 constexpr int oldest_mysql = 800;     // 8.0
 constexpr std::int64_t least_packet = std::int64_t{1} << 20;
 constexpr platform::Milliseconds clock_tolerance{1000};
@@ -25,7 +25,7 @@ bool is_on(const ServerVariables& variables, const std::string& name) {
   return value == "ON" || value == "1";
 }
 
-/// 1011 of "10.11.9-MariaDB"; 0 of what is no version.
+/// Returns 1011 for "10.11.9-MariaDB"; 0 for text that is not a version.
 int version_number(const std::string& version) {
   int major = 0;
   int minor = 0;
@@ -52,7 +52,7 @@ std::string isolation_of(const ServerVariables& variables) {
   return old_name.empty() ? value_of(variables, "transaction_isolation") : old_name;
 }
 
-/// How far the server's clock is from the time that it was read in; nothing when it cannot be told.
+/// The difference of the server's clock from the interval in which it was read; zero when it is unknown.
 platform::Milliseconds clock_difference(const ServerVariables& variables, const Asked& asked) {
   const double seconds = std::strtod(value_of(variables, "timestamp").c_str(), nullptr);
   if (seconds <= 0) return {};
@@ -93,7 +93,7 @@ void check_writes(Problems& problems, const ServerVariables& variables) {
                    "max_allowed_packet = 16M in the server's option file");
 }
 
-/// What a session sets for itself: something between it and the server, a proxy, may change it.
+/// Checks settings that each session makes, because a proxy may change them.
 void check_session(Problems& problems, const ServerVariables& variables) {
   const std::string remedy =
       ", although the session has set it: connect to the server itself, not through a proxy that shares "
@@ -129,7 +129,7 @@ std::vector<ServerProblem> server_problems(const ServerVariables& variables, con
 }
 
 std::vector<ServerProblem> look_at_server(Session& session) {
-  session.connect();  // not part of the time that the clocks are compared over
+  session.connect();  // connecting must not widen the interval in which the clocks are compared
   const auto from = platform::utc_now();
   const auto rows = session.query(required_variables);
   const auto until = platform::utc_now();

@@ -17,7 +17,7 @@ namespace {
 
 bool is_null(const Result::Cell& cell) { return std::holds_alternative<std::monostate>(cell); }
 
-/// Not of NULL.
+/// The cell must not be NULL.
 std::string text_of(const Result::Cell& cell) {
   const auto* number = std::get_if<std::int64_t>(&cell);
   return number != nullptr ? std::to_string(*number) : std::string(std::get<std::string_view>(cell));

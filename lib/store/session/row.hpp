@@ -1,4 +1,4 @@
-// What a query finds.
+// The results of a query.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace store {
 
 using platform::UtcTime;
 
-/// Everything that a query found, copied out, cell by cell and row by row. The cells share one string: a page
-/// of rows costs a few allocations, not one for each cell.
+/// A copy of all rows that a query found. The cells share one string, so a page of rows needs few
+/// allocations.
 class Result {
  public:
-  /// The columns, as the SELECT calls them, in order.
+  /// `columns`: the names that the SELECT gives, in order.
   explicit Result(std::vector<std::string> columns) : columns_(std::move(columns)) {}
 
   void reserve(std::size_t rows) { cells_.reserve(rows * columns_.size()); }
-  // The next cell: NULL, a number, or a text.
+  // Appends the next cell: NULL, a number, or a text.
   void append(std::nullopt_t) { cells_.emplace_back(); }
   void append(std::int64_t number) { cells_.emplace_back(number); }
   void append(std::string_view text);
@@ -44,9 +44,9 @@ class Result {
   std::vector<std::variant<std::monostate, std::int64_t, Place>> cells_;
 };
 
-/// A row of a result, which it keeps. All throw std::runtime_error for a name that the result does not have,
-/// and those that give a value for NULL: a statement that does not match its reader. Of columns of one name
-/// any is read.
+/// A row, which keeps its result alive. All accessors throw std::runtime_error for a name that the result
+/// lacks, and those for values throw it for NULL: the statement does not match its reader. If several columns
+/// have one name, any may be read.
 class Row {
  public:
   Row(std::shared_ptr<const Result> result, std::size_t number)
@@ -57,14 +57,14 @@ class Row {
   std::int64_t integer(std::string_view column) const;
   std::uint64_t unsigned_integer(std::string_view column) const;
   bool boolean(std::string_view column) const { return integer(column) != 0; }
-  /// Of a DATETIME(3) selected with CAST(… AS CHAR).
+  /// Reads a DATETIME(3) selected with CAST(… AS CHAR).
   UtcTime time(std::string_view column) const;
-  /// Of one selected with TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', …), which costs less:
-  /// for statements with many.
+  /// Reads one selected with TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', …), which is cheaper
+  /// for statements with many rows.
   UtcTime unix_time(std::string_view column) const;
   std::optional<std::string> optional_text(std::string_view column) const;
   std::optional<std::int64_t> optional_integer(std::string_view column) const;
-  /// None also of a date that is not in the calendar.
+  /// Returns nullopt also for a date that is not in the calendar.
   std::optional<UtcTime> optional_time(std::string_view column) const;
   std::optional<UtcTime> optional_unix_time(std::string_view column) const;
 
@@ -72,9 +72,9 @@ class Row {
   Result::Cell cell(std::string_view column) const;
   Result::Cell value(std::string_view column) const;
 
-  std::shared_ptr<const Result> result_;  // of all its rows
+  std::shared_ptr<const Result> result_;  // shared by its rows
   std::size_t number_;
-  mutable std::size_t expected_ = 0;  // the column behind the last one read: mostly the next to be asked for
+  mutable std::size_t expected_ = 0;  // the column after the last one read, usually the next to be read
 };
 using Rows = std::vector<Row>;
 

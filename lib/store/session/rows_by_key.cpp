@@ -32,7 +32,7 @@ std::string list_sql(std::string_view before, std::string_view item, std::size_t
   return sql;
 }
 
-/// For each chunk of `values`, what `run` makes of its statement and parameters.
+/// Calls `run` with the statement and the parameters of each chunk of `values`.
 template <class Run>
 void for_each_chunk(std::string_view before, std::string_view item, std::span<const Parameter> values,
                     std::string_view after, Run&& run) {

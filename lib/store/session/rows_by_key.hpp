@@ -1,5 +1,5 @@
-// Many rows by key, in one statement. Where rows are locked, not through JSON_TABLE: MySQL refuses to lock a
-// join with it (error 3569, seen on 9.7).
+// Reads or changes many rows by key in one statement. Use this, not JSON_TABLE, where rows are locked: MySQL
+// refuses to lock a join with it (error 3569, seen on 9.7).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace store {
 
-/// The rows of `before (item, item, …) after` for all of `values`, in chunks of at most 512; `item` is SQL
-/// text with one `?`. Lists are padded to a power of two, so that few statements are ever prepared and each
-/// is a seek by key.
+/// Returns the rows of `before (item, item, …) after` for all `values`, in chunks of at most 512; `item` is
+/// SQL text with one `?`. Lists are padded to a power of two, so that few statements are prepared and each is
+/// a seek by key.
 Rows query_list(Session& session, std::string_view before, std::string_view item,
                 std::span<const Parameter> values, std::string_view after);
 
-/// The same for ids, each a `?`; the second changes rows, and counts those that it changed.
+/// As query_list, for ids with `?` as the item; update_ids changes rows and returns how many it changed.
 Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
                std::string_view after);
 std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,

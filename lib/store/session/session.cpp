@@ -24,10 +24,10 @@ namespace store {
 
 namespace {
 
-constexpr int connect_timeout_s = 3;  // the connector's own default is none
+constexpr int connect_timeout_s = 3;  // the connector's default is no time-out
 
 sql::Driver& driver() {
-  // The first call initialises the client library, which is not thread-safe; a local static is.
+  // The first call initialises the client library and is not thread-safe; a local static makes it so.
   static sql::Driver& instance = *sql::mysql::get_driver_instance();
   return instance;
 }
@@ -36,8 +36,8 @@ std::string password_of(const platform::DatabaseSettings& settings) {
   return settings.password_file.empty() ? std::string() : platform::read_secret_file(settings.password_file);
 }
 
-/// Where an installation keeps a program's password: systemd's credential, or a file that its user can read.
-/// Empty: nowhere.
+/// The file of a program's password in an installation: systemd's credential, or a file that its user can
+/// read. Empty: there is none.
 std::string default_password_file(const std::string& program_user) {
   if (const auto path = platform::credential_path("database-password")) return *path;
   const std::string path =
@@ -58,7 +58,7 @@ void set_parameter(sql::PreparedStatement& statement, unsigned index, const Para
   }
 }
 
-/// Read again of each result: what a statement was prepared for may have been altered since.
+/// Read for every result, because DDL may have changed the columns since the statement was prepared.
 std::vector<std::string> read_columns(sql::ResultSet& result) {
   auto& meta = *result.getMetaData();
   std::vector<std::string> columns(meta.getColumnCount());
@@ -66,8 +66,8 @@ std::vector<std::string> read_columns(sql::ResultSet& result) {
   return columns;
 }
 
-/// Which are fetched as numbers: the connector's text of one costs a printf. Not BIGINT UNSIGNED, of which
-/// an int64 does not hold all.
+/// The columns that are fetched as numbers, because the connector's text of a number costs a printf. Excludes
+/// BIGINT UNSIGNED, which does not fit in an int64.
 std::vector<bool> read_which_are_integers(sql::ResultSet& result) {
   auto& meta = *result.getMetaData();
   std::vector<bool> integers(meta.getColumnCount());
@@ -125,7 +125,7 @@ struct Session::Impl {
   SessionOptions options;
   Hosts hosts;
   platform::MonotonicTime last_used{};
-  // The statements belong to the connection: destroyed before it (members are destroyed in reverse order).
+  // Declared before `statements`, which must be destroyed first (members are destroyed in reverse order).
   std::unique_ptr<sql::Connection> connection;
   std::map<std::string, std::unique_ptr<sql::PreparedStatement>, std::less<>> statements;
 
@@ -139,7 +139,7 @@ struct Session::Impl {
   void disconnect() noexcept;
   void lose() noexcept;
 
-  /// Runs one call of the connector with its errors translated; a lost connection is dropped.
+  /// Runs one call of the connector, translates its errors, and drops a lost connection.
   template <class F>
   auto guarded(F&& call) -> decltype(call()) {
     try {
@@ -152,8 +152,8 @@ struct Session::Impl {
     }
   }
 
-  /// A session that waits less long for rows has met the lock of a whole table: no other statement on it will
-  /// pass either.
+  /// Whether a lock time-out concerns a whole table: the wait was longer than the session waits for rows, and
+  /// no other statement on the table would succeed.
   bool is_table_lock(int code) const {
     const auto waited = platform::monotonic_now() - last_used;
     return code == lock_timeout_code && options.lock_wait_s < table_lock_wait_s &&
@@ -183,13 +183,13 @@ void Session::Impl::disconnect() noexcept {
   connection.reset();
 }
 
-/// The server is away: another one is tried first.
+/// Drops an unusable server; the next connect tries the next one first.
 void Session::Impl::lose() noexcept {
   disconnect();
   hosts.pass_on();
 }
 
-/// With a server to turn to, one that is silent is not waited for as long as if it were the only one.
+/// The time-out is shorter when there are other servers.
 int Session::Impl::read_timeout_s() const {
   return hosts.several() ? std::min(options.read_timeout_s, options.failover_s)
                          : options.read_timeout_s;  // 0: none
@@ -209,7 +209,7 @@ void Session::Impl::require_tls() {
   }
 }
 
-/// Of several: one that takes writes, is part of its cluster's majority and has caught up with it.
+/// With several servers, requires one that accepts writes, is in its cluster's majority and has caught up.
 void Session::Impl::require_member() {
   try {
     const std::unique_ptr<sql::Statement> statement(connection->createStatement());
@@ -220,7 +220,8 @@ void Session::Impl::require_member() {
     const std::string causal = causal_reads(variables);
     if (causal.empty()) return;
     execute(causal);
-    execute("START TRANSACTION");  // waits until it has caught up; Group Replication lets a SELECT 1 pass
+    execute("START TRANSACTION");  // waits until the node has caught up (a SELECT 1 does not on Group
+                                   // Replication)
     execute("COMMIT");
   } catch (const sql::SQLException& error) {
     throw Unavailable(error.getErrorCode(),
@@ -244,17 +245,17 @@ void Session::Impl::connect_to(const std::string& address) {
   const OptionFile options_of_library(
       "[client]\nrestricted-auth = " + accepted_authentication(tls || settings.hosts.empty()) + "\n");
   map["readDefaultFile"] = sql::SQLString(options_of_library.path());
-  map["OPT_LOCAL_INFILE"] = 0;  // a server is given no file of this host
+  map["OPT_LOCAL_INFILE"] = 0;  // no server may read files of this host
   if (tls) {
     map["sslCA"] = sql::SQLString(settings.tls_ca);
     map["sslEnforce"] = true;
     map["sslVerify"] = true;
   }
-  // Before the connector's own statements, which a server's limits would refuse.
+  // These run before the connector's own statements, which a server's limits could refuse.
   map["preInit"] = sql::SQLString(session_settings(options.lock_wait_s));
   connection.reset(driver().connect(map));
-  // The connector asks for REPEATABLE READ on every connect, whose gap locks would block the evaluation
-  // system's inserts.
+  // The connector sets REPEATABLE READ at every connect; its gap locks would block the evaluation system's
+  // inserts.
   execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   if (options.read_only) execute("SET SESSION TRANSACTION READ ONLY");
   if (tls) require_tls();
@@ -271,7 +272,7 @@ void Session::Impl::connect() {
     } catch (const sql::SQLException& error) {
       lose();
       const auto text = text_of(error) + " (" + address + ")";
-      // Whatever the server has against it, nothing is wrong with what was asked for.
+      // A failed connect is Unavailable whatever its code, because the statement is not at fault.
       if (left == 1) throw Unavailable(error.getErrorCode(), described_error(error.getErrorCode(), text));
       if (options.on_skipped) options.on_skipped(text);
     } catch (const Unavailable& error) {
@@ -296,7 +297,7 @@ sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
 
 Session::Session(platform::DatabaseSettings settings, SessionOptions options) {
   if (settings.password_file.empty()) settings.password_file = default_password_file(options.program_user);
-  password_of(settings);  // read anew at every connect, but a file that is missing is told at once
+  password_of(settings);  // read at every connect; read here to report a missing file at once
   impl_ = std::make_unique<Impl>(std::move(settings), std::move(options));
 }
 Session::~Session() = default;
@@ -344,11 +345,11 @@ void Session::disconnect() noexcept { impl_->disconnect(); }
 namespace detail {
 
 void rollback(Session& session) noexcept {
-  if (!session.connected()) return;  // lost, and the transaction with it
+  if (!session.connected()) return;  // the transaction ended with the connection
   try {
     session.execute("ROLLBACK");
   } catch (...) {
-    session.disconnect();  // whatever is open on it must not leak into the next transaction
+    session.disconnect();  // an open transaction must not become part of the next one
   }
 }
 

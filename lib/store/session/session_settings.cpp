@@ -4,28 +4,28 @@ namespace store {
 
 namespace {
 
-/// A variable to a line. `/*M! … */` is read by MariaDB alone, `/*!80000 … */` by MySQL alone; DEFAULT would
-/// be the server's own setting.
+/// One variable per line. MariaDB alone reads `/*M! … */`, only MySQL `/*!80000 … */`. No DEFAULT, which
+/// would be the server's own setting.
 constexpr const char* settings =
     "SET SESSION"
-    // What a statement means.
+    // The meaning of a statement.
     " sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
     "NO_ENGINE_SUBSTITUTION'"
     ", time_zone = '+00:00'"
     ", character_set_client = utf8mb4"
     ", character_set_results = utf8mb4"
     ", collation_connection = utf8mb4_general_ci"
-    ", lc_messages = 'en_US'"  // errors.cpp reads texts
+    ", lc_messages = 'en_US'"  // errors.cpp matches texts
     ", sql_auto_is_null = 0"
     ", div_precision_increment = 4"
     ", max_sort_length = 1024"
     ", default_storage_engine = InnoDB"
-    // How a transaction begins and ends; its isolation is set after the connector has set another.
+    // Transactions; their isolation is set later, because the connector sets another one.
     ", autocommit = 1"
     ", completion_type = 0"
     "/*M! , tx_read_only = 0 */"
     "/*!80000 , transaction_read_only = 0 */"
-    // What is checked, and not refused.
+    // Checks.
     ", foreign_key_checks = 1"
     ", unique_checks = 1"
     "/*M! , check_constraint_checks = 1 */"
@@ -33,15 +33,15 @@ constexpr const char* settings =
     ", sql_select_limit = 18446744073709551615"
     ", max_join_size = 18446744073709551615"
     ", sql_big_selects = 1"
-    // How long a statement and an idle connection may last.
+    // Time limits of statements and idle connections.
     "/*M! , max_statement_time = 0 */"
     "/*!80000 , max_execution_time = 0 */"
     ", wait_timeout = 28800"
     ", net_read_timeout = 30"
     ", net_write_timeout = 60"
-    // A host that goes in the middle of a transaction, without a word, leaves its rows locked until the
-    // server notices: by TCP's keepalive after two hours. Less than lock_wait_s, so that who waits for them
-    // gets them. MySQL has no such variable.
+    // A host that disappears during a transaction leaves its rows locked until the server notices, by TCP's
+    // keepalive after two hours. This is less than lock_wait_s, so that a session waiting for the rows gets
+    // them. MySQL has no such variable.
     "/*M! , idle_transaction_timeout = 4, idle_write_transaction_timeout = 0,"
     " idle_readonly_transaction_timeout = 0 */";
 

@@ -1,5 +1,4 @@
-// Statements made of parts that several of them share: joined at compile time, so that each is still one
-// text, prepared once.
+// Joins statements from shared parts at compile time, so that each is one text, prepared once.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ struct JoinedText {
 };
 }  // namespace detail
 
-/// The parts, one after the other.
+/// The parts, concatenated.
 template <const std::string_view&... parts>
 inline constexpr std::string_view joined{detail::JoinedText<parts...>::characters.data(),
                                          detail::JoinedText<parts...>::characters.size()};

@@ -1,4 +1,4 @@
-// The body of store::transaction.
+// The implementation of store::transaction.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 namespace store {
 
 namespace detail {
-/// While it lives, transactions of the session are parts of this one.
+/// While it exists, transactions of the session are parts of this one.
 class OpenTransaction {
  public:
   explicit OpenTransaction(Session& session) : session_(session) { session_.in_transaction_ = true; }
@@ -23,7 +23,8 @@ class OpenTransaction {
 };
 
 void rollback(Session& session) noexcept;
-/// Waits a little, longer and at random each time, so that those in conflict do not meet again.
+/// Waits for a short random time that grows with each attempt, so that conflicting transactions do not
+/// collide again.
 void back_off(unsigned attempt);
 inline constexpr unsigned max_attempts = 5;
 

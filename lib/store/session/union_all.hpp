@@ -1,4 +1,4 @@
-// Many seeks in one round trip.
+// Makes many seeks in one round trip.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,15 @@
 
 namespace store {
 
-/// `(one) UNION ALL (one) …`.
+/// Returns `(one) UNION ALL (one) …`.
 std::string union_all(std::string_view one, std::size_t times);
 
 /// The parameters of one seek.
 using Seek = std::vector<Parameter>;
 
-/// The rows of `one` for each of `seeks`, in their order; at most `most`, a power of two, in a statement. It
-/// is padded to a power of two with `none`, which finds nothing, so that few statements are ever prepared.
+/// Returns the rows of `one` for each of `seeks`, in their order; at most `most`, a power of two, in a
+/// statement. Statements are padded to a power of two with `none`, which finds nothing, so that few are
+/// prepared.
 Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
                  std::size_t most);
 

@@ -1,4 +1,4 @@
-// The database at the start of a program: waited for, whatever is missing.
+// Waits for the database when a program starts.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@ namespace store {
 
 class Session;
 
-/// Part of a `check`: throws Unavailable when the server is not as the programs need it (requirements.hpp);
-/// what stops nothing is said in the log.
+/// For a `check`: throws Unavailable when the server does not meet the requirements (requirements.hpp), and
+/// logs problems that do not stop the programs.
 void warn_of_server(Session& session, const platform::Log& log);
 
-/// Tries `check` again and again, half a second apart at first, then up to 5 s, until it throws no
-/// DatabaseError: the server may be away, the user or the tables not yet made. What is wrong is said in the
-/// log, once for each reason, and in the service manager's status. `between` is called at every try. False
-/// when the signal came first. What else `check` throws passes through.
+/// Calls `check`, half a second apart at first, then up to 5 s, until it throws no DatabaseError: the server
+/// may be unreachable, or its user or tables missing. Logs each reason once, and reports it in the service
+/// manager's status. Calls `between` at every try. Returns false when the stop signal came first. Rethrows
+/// other exceptions of `check`.
 bool wait_for_database(const std::function<void()>& check, const std::function<void()>& between,
                        const platform::StopSignal& stop, const platform::Log& log);
 

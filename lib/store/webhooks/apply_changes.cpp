@@ -1,4 +1,4 @@
-// What the dispatcher makes of a change (changes.hpp).
+// Applies changes of webhooks in the dispatcher (changes.hpp).
 #include <string_view>
 #include <vector>
 
@@ -16,17 +16,18 @@ namespace {
 constexpr std::string_view lock_next_change = R"sql(
   SELECT webhook_id, adelantar, avance FROM cambios_webhook FORCE INDEX (PRIMARY)
   WHERE webhook_id > ? ORDER BY webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED)sql";
-/// Nobody is waited for: who holds a row keeps his own webhook's change waiting.
+/// Skips a locked row: only this webhook's change is delayed.
 constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-/// What waits after a failure is probed at once: what was to be tried ahead may not be due for hours.
+/// Probes what waits after a failure at once: the scheduled probe may be hours away.
 constexpr std::string_view forget_failures = R"sql(
   UPDATE webhook_ejecuciones
   SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
     adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL)
   WHERE webhook_id = ?)sql";
-/// Two ranges of the index, each in the order of the ids: however long its history, what waits alone is read.
+/// Two ranges of the index, each in the order of the ids, so that only waiting deliveries are read, however
+/// long the history.
 constexpr std::string_view some_waiting = R"sql(
   SELECT id FROM (
     (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)
@@ -44,7 +45,7 @@ constexpr std::string_view hasten = joined<update_by_id, due_anew>;
 constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
 constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
 
-/// False: somebody holds its row.
+/// Returns false when the row is locked.
 bool end_streak(Session& session, WebhookId webhook) {
   if (session.query(lock_execution, webhook).empty()) return session.query(has_execution, webhook).empty();
   session.update(forget_failures, webhook);
@@ -61,7 +62,7 @@ std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, Delive
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting) {
   if (waiting.empty()) return 0;
-  std::vector<DeliveryId> locked;  // whoever holds another has claimed it: it is sent anyway
+  std::vector<DeliveryId> locked;  // the others are locked because they are claimed: they are sent anyway
   for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
     locked.push_back(row.integer("id"));
   return locked.empty() ? 0 : session.update(hasten, json_ids(locked));
@@ -73,7 +74,7 @@ struct Applied {
   bool held = false;
 };
 
-/// The next batch of a change.
+/// Applies the next batch of a change.
 Applied apply(Session& session, const Row& change) {
   const auto webhook = change.integer("webhook_id");
   const auto progress = change.integer("avance");
@@ -95,7 +96,7 @@ void apply_changes(Session& session, ChangeWalk& walk) {
   const auto applied = transaction(session, [&]() -> std::optional<Applied> {
     const auto rows = session.query(lock_next_change, from);
     if (rows.empty()) return std::nullopt;
-    walk.after = rows.front().integer("webhook_id");  // whatever goes wrong, the next one has its turn
+    walk.after = rows.front().integer("webhook_id");  // set first: a failure must not stop the walk
     return apply(session, rows.front());
   });
   if (!applied) {

@@ -32,7 +32,7 @@ constexpr std::string_view ask_dispatcher = R"sql(
   INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, ?)
   ON DUPLICATE KEY UPDATE adelantar = adelantar OR VALUES(adelantar), avance = 0)sql";
 
-/// The webhook as it will be.
+/// The webhook after the change.
 Webhook changed(Webhook webhook, const WebhookChange& change) {
   if (change.url) webhook.url = *change.url;
   if (change.events) webhook.events = *change.events;
@@ -43,7 +43,7 @@ Webhook changed(Webhook webhook, const WebhookChange& change) {
   return webhook;
 }
 
-/// For the audit: what differs, before and after. `ended`: a streak of failures.
+/// The changed fields for the audit, before and after. `ended`: the failure streak that the change ends.
 json::Object difference(const Webhook& before, const Webhook& after,
                         const std::optional<FailureStreak>& ended) {
   json::Object result;
@@ -61,7 +61,7 @@ json::Object difference(const Webhook& before, const Webhook& after,
 void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after,
                   const json::Object& difference, bool ends_streak) {
   const bool another_url = after.url != before.url;
-  // Its version is its configuration's: that a streak is over leaves it as it is.
+  // The end of a streak alone does not change the configuration, and so not the version.
   if (difference.size() > (ends_streak ? 1U : 0U))
     session.update(update_webhook, after.url, after.events.joined(), after.active, after.inactive_reason,
                    after.id);
@@ -70,9 +70,10 @@ void write_change(Session& session, const Author& author, const Webhook& before,
   note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
 }
 
-/// Whether it would start sending to a URL that the operator has disabled. What goes on to where it went may.
+/// Whether the change would start sending to a URL that the operator has disabled. A webhook that already
+/// sends there may continue.
 bool leads_to_disabled_url(Session& session, const Webhook& before, const WebhookChange& change) {
-  if (before.inactive_reason == disabled_by_operator) return false;  // and it stays so
+  if (before.inactive_reason == disabled_by_operator) return false;  // and stays disabled
   const bool moves =
       change.url && webhook::comparable_url(*change.url) != webhook::comparable_url(before.url);
   const bool activates = change.active.value_or(false) && !before.active;
@@ -93,7 +94,7 @@ ChangedWebhook as_it_is(Session& session, EntityId entity, WebhookId id,
 
 Turned change_in_turn(Session& session, const Author& author, WebhookId id, const WebhookChange& change,
                       const Expected& expected, const ChangePolicy& policy) {
-  // Before anything else is locked (registration_quota.hpp).
+  // Comes before any other lock (registration_quota.hpp).
   const bool limited = !change.empty() && policy.max_per_hour > 0;
   if (limited) take_registration_turn(session, author.entity);
   session.query(lock_webhook, id, author.entity);
@@ -130,7 +131,8 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
 std::string version_of(const WebhookDetail& detail) {
   const auto& webhook = detail.webhook;
   constexpr std::size_t digits = 32;
-  // Neither a URL nor the names have a line's end. Two changes may share a millisecond.
+  // A line end separates the fields, because neither a URL nor the names have one. The secret's version is
+  // included, because two changes may share a millisecond.
   const std::string configuration =
       std::to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +
       (webhook.active ? "activo" : webhook.inactive_reason.value_or("")) + '\n' +

@@ -1,4 +1,4 @@
-// What an entity changes of its webhook, and what the dispatcher makes of it.
+// Changes of a webhook by its entity, and their application by the dispatcher.
 #pragma once
 
 #include <functional>
@@ -12,24 +12,25 @@
 
 namespace store {
 
-/// A webhook and what only its own page shows.
+/// A webhook and the fields that only GET /webhooks/{id} shows.
 struct WebhookDetail {
   Webhook webhook;
   bool has_secret;
-  std::optional<UtcTime> modified;        // by its entity
-  std::optional<UtcTime> previous_until;  // the grace of the secret before the current one, while it runs
-  std::optional<std::string> secret_version{};  // another one with another secret, whichever key seals it
+  std::optional<UtcTime> modified;              // last change by its entity
+  std::optional<UtcTime> previous_until;        // end of the previous secret's grace, while it runs
+  std::optional<std::string> secret_version{};  // changes with the secret, not with the key that seals it
 };
-/// Of the entity's, not deleted; else nullopt.
+/// Finds a webhook of the entity that is not deleted; otherwise nullopt.
 std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, WebhookId id);
 
-/// Of its configuration, its secret's version included: deliveries do not change it. 32 hexadecimal digits.
+/// The version of the webhook's configuration, including its secret's version, as 32 hexadecimal digits.
+/// Deliveries do not change it.
 std::string version_of(const WebhookDetail& detail);
 
-/// Asked of the webhook as it is, locked.
+/// Decides whether the present webhook, which is locked, is the expected one.
 using Expected = std::function<bool(const WebhookDetail&)>;
 
-/// Unset fields stay as they are.
+/// Unset fields keep their values.
 struct WebhookChange {
   std::optional<std::string> url{};
   std::optional<webhook::EventSet> events{};
@@ -38,48 +39,47 @@ struct WebhookChange {
 };
 
 enum class WebhookChanged {
-  done,               // or nothing to do
-  not_found,          // not the entity's, or deleted
-  unexpected,         // `expected` said no
+  done,               // also when nothing had to change
+  not_found,          // not a webhook of the entity, or deleted
+  unexpected,         // `expected` returned false
   operator_disabled,  // only the operator may enable it
-  url_disabled,       // likewise the URL that it would be sent to
+  url_disabled,       // the operator has disabled the URL
 };
 
 struct ChangedWebhook {
   WebhookChanged result;
-  std::optional<WebhookDetail> now{};     // when done: read before it was committed, so nobody else's
-  std::optional<FailureStreak> streak{};  // likewise
+  std::optional<WebhookDetail> now{};     // when done: the state after this change, read before the commit
+  std::optional<FailureStreak> streak{};  // when done: its failure streak
 };
 
 struct ChangePolicy {
   unsigned max_per_hour = 0;               // 0: no limit
-  platform::Milliseconds disable_after{};  // as of find_failure_streak
+  platform::Milliseconds disable_after{};  // as in find_failure_streak
 };
 
-/// Changes it as a whole or not at all, one change after the other. What the change means for its deliveries
-/// is left to the dispatcher (apply_changes). To activate one that is active ends its streak of failures. A
-/// change counts as a registration, or nobody could be kept from filling the audit: throws
-/// TooManyRegistrations.
+/// Makes the whole change or none of it, and serialises changes. The dispatcher applies the change to the
+/// webhook's deliveries (apply_changes). Activating an active webhook ends its failure streak. A change
+/// counts as a registration, which bounds the rows in the audit: throws TooManyRegistrations.
 ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
                               const WebhookChange& change, const Expected& expected,
                               const ChangePolicy& policy = {});
 
-/// delete_webhook, of the version that is expected: done, not_found or unexpected.
+/// As delete_webhook, if the webhook is the expected one. Returns done, not_found or unexpected.
 WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,
                                        const Expected& expected);
 
-/// A walk over the changes; what it leaves unfinished the next one goes on with.
+/// A walk over the changes; the next walk continues what it leaves unfinished.
 struct ChangeWalk {
   WebhookId after = 0;
-  std::uint64_t hastened = 0;  // deliveries that wait no longer
+  std::uint64_t hastened = 0;  // deliveries made due
   std::uint64_t applied = 0;   // webhooks
   std::uint64_t unfinished = 0;
-  std::uint64_t held = 0;  // somebody holds their row
+  std::uint64_t held = 0;  // webhooks with a locked row
   bool done = false;
 };
-/// What changes have left to do, for the next webhook, a batch of its deliveries: its streak of failures and
-/// its rest end; when its URL is another one, what waits for a retry is due, its schedule from the start.
-/// Waits for no lock; killed on any line, another one goes on where it was.
+/// Applies the change of the next webhook to a batch of its deliveries: ends its failure streak and its rest;
+/// after a change of URL, makes those that wait for a retry due, and starts their schedule again. Waits for
+/// no lock. After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store

@@ -1,5 +1,5 @@
-// Table `urls_desactivadas`: what the operator has disabled stays so for its entity when the webhook is
-// deleted.
+// Table `urls_desactivadas`: URLs that the operator has disabled for an entity. They stay disabled when the
+// webhook is deleted.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ namespace store {
 struct DisabledUrl {
   EntityId entity;
   std::string url;
-  WebhookId webhook;  // that was disabled; it may be gone, or go elsewhere by now
+  WebhookId webhook;  // the disabled webhook; it may be deleted, or have another URL now
   UtcTime since;
 };
-/// Reads entity, webhook, since and limit of `filter`; the newest, oldest first.
+/// Lists by entity, webhook, since and limit of `filter`: the newest, oldest first.
 std::vector<DisabledUrl> list_disabled_urls(Session& session, const ListFilter& filter);
 
-/// Whether one of `disabled` is another spelling of the same target.
+/// Whether one of `disabled` spells the same target.
 bool is_disabled(const std::vector<std::string>& disabled, std::string_view url);
 bool is_disabled_url(Session& session, EntityId entity, std::string_view url);
 
-/// Within the transaction that disables the webhook.
+/// Notes the webhook's URL as disabled, within the transaction that disables the webhook.
 void note_disabled_url(Session& session, WebhookId webhook);
-/// However it is spelt; how many.
+/// Enables the URL in all its spellings. Returns the number of rows deleted.
 std::uint64_t lift_disabled_url(Session& session, EntityId entity, std::string_view url);
 
 }  // namespace store

@@ -14,13 +14,13 @@ using platform::Milliseconds;
 
 constexpr unsigned min_failures_to_disable = 10;
 
-// A streak of which 48 h have passed without a failure is over, although its row says so only once there is
-// another attempt (note_executions); one of before a change of the webhook, once that is applied
-// (changes.hpp).
+// A streak ends after 48 h without a failure, although its row shows that only at the next attempt
+// (note_executions). A change of the webhook also ends it, although the row shows that only when the change
+// is applied (changes.hpp).
 
 constexpr std::string_view fails_now_and = R"sql( x.fallos > 0 AND w.plaza IS NOT NULL
     AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL AND )sql";
-/// `cuenta`: what find_due_for_deactivation asks for, time apart.
+/// `cuenta`: the conditions of find_due_for_deactivation, except the time.
 constexpr std::string_view streak_columns = R"sql(
   CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
   w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta)sql";
@@ -32,7 +32,7 @@ constexpr std::string_view from_webhook = R"sql(
 constexpr std::string_view streak_of_webhook =
     joined<select_columns, streak_columns, from_webhook, fails_now_and, streak_goes_on>;
 
-// STRAIGHT_JOIN: of the webhooks, deleted ones among them, only those that fail are looked up.
+// STRAIGHT_JOIN reads only failing webhooks, not the deleted ones.
 
 constexpr std::string_view select_webhook_and_columns = R"sql(
   SELECT w.id, w.entidad_id, w.url, x.ultimo_estado, x.ultimo_error, )sql";
@@ -54,8 +54,9 @@ constexpr std::string_view failing_since =
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT salto_ms = 0 AS creido FROM reloj_visto WHERE id = 1)sql";
 
-/// Without a lock: it is nearly always none of them. A clock that nobody has seen for an hour may have
-/// jumped, which watch_clock is about to note (clock_watch.hpp).
+/// Read without a lock, because nearly always there is none. Requires that a dispatcher noted the clock
+/// within the last hour: otherwise it may have jumped, and watch_clock is about to note that
+/// (clock_watch.hpp).
 constexpr std::string_view select_those_failed = R"sql(
   SELECT w.id, CAST(x.fallos_desde AS CHAR) AS fallos_desde
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -68,12 +69,12 @@ constexpr std::string_view due_for_deactivation = joined<select_those_failed, fa
 
 std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
-/// What was an outage of our own is not held against them.
+/// Outages of our own do not count.
 UtcTime deactivation_time(UtcTime since, Milliseconds disable_after, const OutageTimes& outages) {
   return since + disable_after + outages.since(since);
 }
 
-/// Enough for all of these rows.
+/// The outages since the earliest of these streaks began.
 OutageTimes outages_of(Session& session, const Rows& streaks) {
   auto first = UtcTime::max();
   for (const auto& row : streaks) first = std::min(first, row.time("fallos_desde"));

@@ -1,10 +1,9 @@
-// Webhooks that fail now, and when they are deactivated for it
+// Webhooks with a failure streak, and the time of their deactivation
 // (docs/delivery.md#a-webhook-that-keeps-failing).
 //
-// A streak of failures: attempts of the schedule or ahead of it, since the last success. Test events and
-// probes are no part of it, nor is what an outage of our own or this host's fault made fail. It is over after
-// a success, an enabling, and 48 h without a failure. `disable_after`: delivery.disable_after; 0: nobody is
-// deactivated.
+// A failure streak consists of the failed attempts since the last success, scheduled or early. Test events,
+// probes, and failures because of our own outage or this host do not count. A success, activation, or 48 h
+// without a failure ends it. `disable_after`: delivery.disable_after; 0: no webhook is deactivated.
 #pragma once
 
 #include <optional>
@@ -17,18 +16,19 @@
 
 namespace store {
 
-/// SQL: whether the streak of a row of webhook_ejecuciones goes on, if it fails now; else it is over.
+/// SQL condition on a row of webhook_ejecuciones: its streak is not over, provided that the webhook fails
+/// now.
 inline constexpr std::string_view streak_goes_on =
     "COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR";
 
 struct FailureStreak {
   UtcTime since;  // its first failure
   std::int64_t failures;
-  /// From then on its next failure deactivates the webhook; it may be past. With `disable_after` 0, for an
-  /// inactive one, before the tenth failure, and while the database's clock is not believed: none.
+  /// The next failure after this time, which may be past, deactivates the webhook. Unset if `disable_after`
+  /// is 0, for an inactive webhook, before the tenth failure, and while the database's clock is in doubt.
   std::optional<UtcTime> deactivation;
 };
-/// nullopt: it does not fail now, or there is no such webhook.
+/// Returns nullopt when the webhook does not fail now, or does not exist.
 std::optional<FailureStreak> find_failure_streak(Session& session, WebhookId id,
                                                  platform::Milliseconds disable_after);
 
@@ -37,26 +37,25 @@ struct FailingWebhook {
   EntityId entity;
   std::string url;
   FailureStreak streak;
-  std::optional<std::int64_t> last_status;  // of its last attempt, a probe or a test event perhaps
+  std::optional<std::int64_t> last_status;  // of its last attempt, which may be a probe or a test event
   std::string last_error;
 };
-/// The active ones that fail now, the longest first: in the order in which `disable_after` ends for them. Of
-/// the filter `entity`, `webhook` and `limit` are used. Reads webhook_ejecuciones, and of webhooks those that
-/// fail.
+/// Lists the active webhooks that fail now, the longest streak first, by entity, webhook and limit of the
+/// filter. Reads webhook_ejecuciones, and only the failing webhooks.
 std::vector<FailingWebhook> list_failing_webhooks(Session& session, const ListFilter& filter,
                                                   platform::Milliseconds disable_after);
 
-/// How many active webhooks have failed for so much of `disable_after`, or more, outages of our own apart;
-/// those before their tenth failure count, too.
+/// The number of active webhooks that have failed for at least this part of `disable_after`, without outages
+/// of our own; includes those before their tenth failure.
 struct NearDeactivation {
   std::int64_t half;
   std::int64_t nine_tenths;
 };
-/// nullopt: the database's clock is not believed. Costs the same as the list.
+/// Returns nullopt while the database's clock is in doubt. Costs as much as the list.
 std::optional<NearDeactivation> count_near_deactivation(Session& session,
                                                         platform::Milliseconds disable_after);
 
-/// Those of `failed`, whose failure has just been recorded, that are to be deactivated for it.
+/// Returns those of `failed`, the webhooks with a failure just recorded, that must be deactivated.
 std::vector<WebhookId> find_due_for_deactivation(Session& session, const std::vector<WebhookId>& failed,
                                                  platform::Milliseconds disable_after);
 

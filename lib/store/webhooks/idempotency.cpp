@@ -22,7 +22,8 @@ constexpr std::string_view forget_some = R"sql(
   DELETE FROM claves_idempotencia WHERE creada_en <= UTC_TIMESTAMP(3) - INTERVAL 24 HOUR
   ORDER BY creada_en LIMIT ?)sql";
 
-/// Not of the body alone: equal bodies are not seen to be equal. The key has no blank.
+/// Covers entity and key as well as the body, so that equal bodies do not have equal codes. The key has no
+/// blank.
 std::string authenticated(const IdempotentRequest& request) {
   return std::to_string(request.entity) + ' ' + std::string(request.key) + ' ' + std::string(request.body);
 }
@@ -41,7 +42,7 @@ std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentReq
                                            const webhook::KeyRing& keys) {
   const auto rows = session.query(earlier_request, request.entity, request.key);
   if (rows.empty()) return std::nullopt;
-  if (rows.front().boolean("antigua")) {  // maintenance has not come by yet
+  if (rows.front().boolean("antigua")) {  // maintenance has not deleted it yet
     session.update(forget_one, request.entity, request.key);
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// Table `claves_idempotencia`: registrations that had an Idempotency-Key
-// (web/docs/webhooks.md#repetir-un-registro), for 24 h. Only what was registered is in it, so
+// Table `claves_idempotencia`: registrations with an Idempotency-Key
+// (web/docs/webhooks.md#repetir-un-registro) of the last 24 h. It has a row per registration only, so
 // limits.registrations bounds it.
 #pragma once
 
@@ -14,34 +14,34 @@
 
 namespace store {
 
-/// A request that may be a repetition. The views outlive what it is given to.
+/// A request that may be a repetition. The views must stay valid during the call.
 struct IdempotentRequest {
   EntityId entity;
   std::string_view key;   // 1 to 64 visible ASCII characters
-  std::string_view body;  // as it came: of it a keyed HMAC is kept, since it holds a secret
+  std::string_view body;  // as received; stored only as a keyed HMAC, because it holds a secret
 };
 
 enum class EarlierResult {
   same,             // the same request
-  another_body,     // its key was used for another one
-  webhook_deleted,  // what it registered is there no longer
-  cannot_tell,      // the key of the HMAC is no longer in secrets.key_file
+  another_body,     // the key belongs to a request with another body
+  webhook_deleted,  // the registered webhook has been deleted
+  cannot_tell,      // secrets.key_file lacks the key of the HMAC
 };
 struct EarlierRequest {
   EarlierResult result;
-  std::string answer;  // with `same`: the body of its 201
+  std::string answer;  // for `same`: the body of its 201
 };
 
-/// Both are for the transaction that registers, in the entity's registration turn (registration_quota.hpp):
-/// who comes at the same time waits for it.
+/// find_earlier and remember_request belong in the transaction that registers, under the entity's lock
+/// (registration_quota.hpp), so a concurrent request waits.
 
-/// nullopt: none with that key in the last 24 h.
+/// Finds an earlier request with this key in the last 24 h; nullopt when there is none.
 std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentRequest& request,
                                            const webhook::KeyRing& keys);
 void remember_request(Session& session, const IdempotentRequest& request, const webhook::KeyRing& keys,
                       WebhookId registered, std::string_view answer);
 
-/// Forgets a batch of those that are older than 24 h; how many.
+/// Deletes a batch of requests older than 24 h. Returns their number.
 std::uint64_t forget_old_requests(Session& session);
 
 }  // namespace store

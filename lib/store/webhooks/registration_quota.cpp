@@ -9,15 +9,16 @@ namespace {
 
 constexpr std::int64_t hour_us = 3'600'000'000;
 
-/// Within an hour from now: a time further ahead is that of a clock that has gone back since. The row changes
-/// in any case: of two nodes of a cluster that take it at once, one takes it again.
+/// Bounds the times to an hour from now: a later one comes from a clock that has since gone back. Changes the
+/// row in any case, so that of two cluster nodes that take the lock at the same time one must repeat.
 constexpr std::string_view take_turn = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE saldadas_hasta =
     LEAST(GREATEST(saldadas_hasta, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
     reenvios_saldados_hasta = LEAST(reenvios_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
     diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR), turnos = turnos + 1)sql";
-/// Of as many shares as fit into the hour: 3600 s in parts of 1/7 leave a rest.
+/// Counts one share of the hour. Rounding down keeps N shares within it: 3600 s divided by 7 leaves a
+/// remainder.
 constexpr std::string_view count_one = R"sql(
   UPDATE altas_webhook SET saldadas_hasta = saldadas_hasta + INTERVAL ? MICROSECOND
   WHERE entidad_id = ? AND saldadas_hasta + INTERVAL ? MICROSECOND <= UTC_TIMESTAMP(6) + INTERVAL 1 HOUR)sql";

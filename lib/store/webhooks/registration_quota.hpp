@@ -1,5 +1,5 @@
-// Table `altas_webhook`: how many webhooks an entity may still register. A bucket of N registrations that
-// fills again in an hour, kept as one time: that at which it will be full. Deleting gives nothing back.
+// Table `altas_webhook`: the quota of an entity's registrations. A bucket of N that fills again in an hour,
+// stored as the time at which it is full. Deleting a webhook returns nothing.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace store {
 
-/// The entity has registered as many webhooks as it may; the next one passes in so many seconds.
+/// The entity has used up its quota; the next registration is allowed after `retry_after_s` seconds.
 struct TooManyRegistrations : std::runtime_error {
   explicit TooManyRegistrations(unsigned retry_after_s_)
       : std::runtime_error("too many registrations"), retry_after_s(retry_after_s_) {}
   unsigned retry_after_s;
 };
 
-/// Both are for a transaction that registers or changes a webhook or asks about a replay, the first one
-/// before anything else is locked: it keeps the entity's other ones waiting until the transaction ends.
+/// Takes the entity's lock until the transaction ends. For a transaction that registers or changes a webhook
+/// or asks for a replay or a diagnosis, before any other lock.
 void take_registration_turn(Session& session, EntityId entity);
-/// In a turn that was taken. nullopt: it is counted; otherwise the whole seconds, at least 1, until one more
-/// passes. `max_per_hour`: at least 1.
+/// Requires the entity's lock. Counts a registration and returns nullopt, or returns the whole seconds, at
+/// least 1, until one is allowed. `max_per_hour`: at least 1.
 std::optional<unsigned> count_registration(Session& session, EntityId entity, unsigned max_per_hour);
 
 }  // namespace store

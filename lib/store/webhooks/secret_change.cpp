@@ -34,7 +34,7 @@ constexpr std::string_view end_grace_now = R"sql(
 constexpr std::string_view grace_of = R"sql(
   SELECT CAST(secreto_anterior_hasta AS CHAR) AS hasta FROM webhooks WHERE id = ?)sql";
 
-/// Of deleted ones, too: an earlier version's deletion knows of one secret alone.
+/// Includes deleted webhooks, because an earlier version deletes only one secret.
 constexpr std::string_view ended_graces = R"sql(
   SELECT id FROM webhooks FORCE INDEX (webhooks_secreto_anterior)
   WHERE secreto_anterior_hasta IS NOT NULL AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL)
@@ -42,8 +42,8 @@ constexpr std::string_view ended_graces = R"sql(
 constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_have_ended =
     "AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL) FOR UPDATE SKIP LOCKED";
-/// The current one comes to be in `a`, which is all that an earlier version reads: it would send unsigned.
-/// Assignments run from left to right: `b` is read before it is erased.
+/// Moves the current secret to `a`, the only column that an earlier version reads: without it, that version
+/// would send unsigned. MySQL evaluates assignments from left to right, so `b` is read before it is erased.
 constexpr std::string_view keep_current_in_a = R"sql(
   UPDATE webhooks FORCE INDEX (PRIMARY)
   SET secreto_clave = IF(plaza IS NULL, NULL, IF(secreto_vigente = 'b', COALESCE(secreto_b_clave, secreto_clave), secreto_clave)),
@@ -92,7 +92,7 @@ struct Turned {
 
 Turned change_in_turn(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                       const webhook::KeyRing& keys, unsigned max_per_hour) {
-  // Before anything else is locked (registration_quota.hpp).
+  // Comes before any other lock (registration_quota.hpp).
   if (max_per_hour > 0) take_registration_turn(session, author.entity);
   const auto rows = session.query(lock_secrets, id, author.entity);
   if (rows.empty()) return {{SecretChanged::not_found, {}}};

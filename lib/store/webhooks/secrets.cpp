@@ -14,10 +14,10 @@ namespace {
 using crypto::from_hex;
 using crypto::to_hex;
 
-// Rows are looked at a hundred at a time: what is read of them is at most 100 KiB each.
+// A statement reads 100 rows, of at most 100 KiB each.
 
-/// The next ones, by id, that another key than the current one seals, or (of webhooks from before there were
-/// any) without a fingerprint: each webhook has room for two.
+/// The next secrets, by id, that another key than the current one seals, or that have no fingerprint
+/// (webhooks of an earlier version). Each webhook has room for two secrets.
 constexpr std::string_view outdated_secrets = R"sql(
   SELECT id, secreto_clave AS clave, HEX(secreto_sellado) AS sellado FROM webhooks
   WHERE id > ? AND secreto_clave IS NOT NULL
@@ -31,8 +31,9 @@ constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
-// Guarded by what was read. The fingerprint is the current secret's: its key goes away with the other's. What
-// the ETag says of that secret stays as it was. Assignments run from left to right.
+// Updates only what has not changed since it was read. The fingerprint is that of the current secret, because
+// the key of the old one will be removed. The secret's part of the ETag stays the same. MySQL evaluates
+// assignments from left to right.
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,
@@ -59,7 +60,7 @@ constexpr std::string_view test_events_by_key = R"sql(
   SELECT JSON_VALUE(datos, '$.clave') AS clave, COUNT(*) AS total FROM notificaciones_pendientes
   WHERE origen = 'prueba' GROUP BY 1 HAVING clave IS NOT NULL)sql";
 
-/// False: it cannot be opened.
+/// Returns false when the secret cannot be opened.
 template <const std::string_view& replace>
 bool reseal_secret(Session& session, const Row& row, const webhook::KeyRing& keys, ReencryptResult& result) {
   const WebhookId id = row.integer("id");

@@ -1,5 +1,6 @@
-// Slots: column `plaza` of `webhooks`, 1 to max_webhooks_per_entity, none of one that is deleted. The index
-// on entity and slot is how the webhooks of an entity are found without those that it has deleted.
+// A webhook's place among those of its entity: column `plaza` of `webhooks`, 1 to max_webhooks_per_entity,
+// NULL once it is deleted. The index on entity and `plaza` finds the webhooks of an entity without its
+// deleted ones.
 #pragma once
 
 #include <string_view>
@@ -8,15 +9,15 @@
 
 namespace store {
 
-// Who changes the limit changes these, and the CHECK of the schema.
+// A change of the limit must change these texts, and the CHECK of the schema.
 static_assert(webhook::max_webhooks_per_entity == 5);
 
-/// Of reads: one range of the index.
+/// For reads: one range of the index.
 inline constexpr std::string_view slot_in_range = " BETWEEN 1 AND 5 ";
-/// Of locking reads, slot by slot: at the end of a range they would wait for who has locked the next
-/// entity's.
+/// For locking reads, one `plaza` at a time: at the end of a range they would wait for a lock on the next
+/// entity's row.
 inline constexpr std::string_view slot_by_slot = " IN (1, 2, 3, 4, 5) ";
-/// To seek from each row of another table: column `plaza`, a row for each.
+/// For a seek per row of another table: one row for each value of `plaza`.
 inline constexpr std::string_view every_slot =
     " JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) ";
 

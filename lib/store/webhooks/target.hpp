@@ -1,4 +1,4 @@
-// Where a webhook's deliveries go.
+// The URL and the secrets for a webhook's deliveries.
 #pragma once
 
 #include <optional>

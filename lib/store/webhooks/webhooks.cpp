@@ -20,11 +20,10 @@ namespace store {
 
 namespace {
 
-// Deleted webhooks stay for weeks, and there may be any number of them. What an entity has is found by slot:
-// as a range of slots, or within a join, where a condition on `plaza` is no part of the seek, each slot by
-// itself.
+// Deleted webhooks stay for weeks, in any number. An entity's webhooks are found through `plaza`: by a range,
+// or value by value in a join, where MySQL does not use a condition on `plaza` for the seek.
 
-/// STRAIGHT_JOIN and the index: by hash, however small the tables.
+/// The hints force a seek by hash, even in small tables.
 constexpr std::string_view select_callers = R"sql(
   SELECT STRAIGHT_JOIN t.hash, t.id AS token_id, t.solo_lectura, e.id AS entidad_id, e.nombre)sql";
 constexpr std::string_view and_webhooks = R"sql(, w.id, w.url, w.eventos, w.activo, w.motivo,
@@ -43,11 +42,11 @@ constexpr std::string_view of_tokens = R"sql(
   WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa
     AND t.hash IN)sql";
 constexpr auto callers_alone = joined<select_callers, from_tokens, of_tokens>;
-/// A row for each webhook, or one without.
+/// Returns a row for each webhook, or one row without webhook.
 constexpr auto callers_with_webhooks =
     joined<select_callers, and_webhooks, from_tokens, left_join, every_slot, join_webhooks, of_tokens>;
 
-// The newest that fit a filter, oldest first.
+// The newest webhooks that match a filter, oldest first.
 
 constexpr std::string_view filtered_webhooks = R"sql(
   SELECT * FROM (
@@ -79,7 +78,7 @@ constexpr std::string_view webhook_just_inserted = R"sql(
     NULL AS ultima_ejecucion, NULL AS ultimo_estado, NULL AS ultimo_error
   FROM webhooks WHERE id = LAST_INSERT_ID())sql";
 
-/// And which URLs its operator has disabled, in the same round trip.
+/// Also returns the URLs that the operator has disabled, which saves a round trip.
 constexpr std::string_view slots_of_entity = R"sql(
   SELECT plaza, NULL AS url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
   WHERE entidad_id = ? AND plaza)sql";
@@ -113,14 +112,14 @@ constexpr std::string_view forget_failures = R"sql(
 constexpr std::string_view release_some_held = R"sql(
   UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)
   WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
-/// One state at a time, in the order of its index: both at once would be sorted, and locked, to the last for
-/// each batch.
+/// One state at a time, in the order of its index: a statement for both would sort and lock all rows for each
+/// batch.
 constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
 struct Room {
-  std::optional<int> slot;                 // the lowest that is free
-  std::vector<std::string> disabled_urls;  // of the entity, by the operator
+  std::optional<int> slot;                 // the lowest free value of `plaza`
+  std::vector<std::string> disabled_urls;  // disabled by the operator for the entity
 };
 Room find_room(Session& session, EntityId entity) {
   Room room;
@@ -136,7 +135,7 @@ Room find_room(Session& session, EntityId entity) {
   return room;
 }
 
-/// Inactive from the start where the operator has disabled its URL.
+/// The new webhook is inactive if the operator has disabled its URL.
 Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room& room,
                          const webhook::KeyRing& keys) {
   session.update(insert_webhook, webhook.entity, room.slot.value(), webhook.url, webhook.events.joined());
@@ -144,7 +143,7 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
     session.update(disable, disabled_by_operator, session.last_insert_id(), disabled_by_operator);
   auto made = read_webhook(session.query(webhook_just_inserted).at(0));
   if (webhook.secret) {
-    // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
+    // Sealed after the INSERT, in the same transaction, because the seal is bound to the id.
     const auto sealed = keys.seal(made.id, *webhook.secret);
     session.update(set_secret, sealed.key_id, crypto::to_hex(sealed.ciphertext),
                    secret_fingerprint(keys, made.id, *webhook.secret), made.id);
@@ -156,25 +155,26 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
   return made;
 }
 
-/// What a registration came to; neither: the entity has five.
+/// The result of a registration; with both unset, the entity has the maximum of webhooks.
 struct Registered {
   std::optional<Webhook> webhook;
-  std::optional<unsigned> retry_after_s;  // it has registered as many as it may
+  std::optional<unsigned> retry_after_s;  // it has used up its quota
 };
 
-/// With a limit, in a turn that was taken.
+/// With a quota, requires the entity's lock.
 Registered register_in_turn(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                             unsigned max_per_hour) {
   const auto room = find_room(session, webhook.entity);
   if (!room.slot) return {};
   if (max_per_hour > 0) {
-    // Committed: a first turn that is rolled back has all who wait for it deadlock.
+    // Committed, because the rollback of an entity's first lock would cause a deadlock of all who wait for
+    // it.
     if (const auto wait = count_registration(session, webhook.entity, max_per_hour)) return {{}, wait};
   }
   return {insert_into_room(session, webhook, room, keys), {}};
 }
 
-/// What the transaction `work` returns; it says `retry_after_s` where the limit is reached.
+/// Returns the result of the transaction `work`, which sets `retry_after_s` when the quota is used up.
 template <class F>
 auto register_in_transaction(Session& session, F&& work) {
   for (;;) {
@@ -183,7 +183,7 @@ auto register_in_transaction(Session& session, F&& work) {
       if (registered.retry_after_s) throw TooManyRegistrations(*registered.retry_after_s);
       return registered;
     } catch (const DuplicateKey&) {
-      // Another request took the slot meanwhile. It ends: with all of them taken there is none to try for.
+      // A concurrent request took the same `plaza`. The loop ends, because with all taken none is inserted.
     }
   }
 }
@@ -211,7 +211,7 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
   for (const auto& hash : hashes) keys.emplace_back(crypto::to_hex(hash));
   const auto rows =
       query_list(session, and_webhooks_too ? callers_with_webhooks : callers_alone, "UNHEX(?)", keys, "");
-  std::map<std::string, Caller> found;  // by the hash's bytes
+  std::map<std::string, Caller> found;  // by the bytes of the hash
   for (const auto& row : rows) {
     Caller& caller = found
                          .try_emplace(row.text("hash"), Caller{row.integer("entidad_id"),
@@ -253,7 +253,8 @@ RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, 
     std::optional<unsigned> retry_after_s{};
   };
   const auto work = [&]() -> Turned {
-    // Without a limit, too: the first one could commit between our looks at its key and at the slots.
+    // Also needed without a quota: otherwise a concurrent request could commit between the read of its key
+    // and the search for a free `plaza`.
     take_registration_turn(session, webhook.entity);
     if (auto earlier = find_earlier(session, request, keys)) return {{std::move(earlier), {}}};
     const auto made = register_in_turn(session, webhook, keys, max_per_hour);
@@ -308,7 +309,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
     const auto statement = "UPDATE entregas SET " + ends_cancelled().append(some_waiting);
     return in_batches(session, [&] { return session.update(statement, state, id, batch_rows); });
   };
-  // Before it is enabled, or the dispatcher could claim them first.
+  // Comes before the webhook is enabled, because the dispatcher could claim them then.
   if (discard) result.cancelled = cancel("retenida") + cancel("pendiente");
   transaction(session, [&] {
     session.update(enable, id);

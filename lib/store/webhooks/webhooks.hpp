@@ -29,28 +29,28 @@ struct Webhook {
   std::optional<std::int64_t> last_status;
   std::string last_error;
 };
-/// From the columns that have their names, and those of webhook_ejecuciones.
+/// Reads the columns of the same names, and those of webhook_ejecuciones.
 Webhook read_webhook(const Row& row);
 
-/// Who calls the API: everything that a request needs to know, in one round trip.
+/// The caller of the API: everything that a request needs, from one round trip.
 struct Caller {
   EntityId id;
   std::string name;
-  std::vector<Webhook> webhooks;  // if they were asked for; five at most, ordered by id
-  TokenId token = 0;              // that it calls with
-  bool read_only = false;         // that token
+  std::vector<Webhook> webhooks;  // if asked for: at most max_webhooks_per_entity, by id
+  TokenId token = 0;              // the token of the request
+  bool read_only = false;         // whether that token is read-only
 };
 
 using TokenHash = crypto::Sha256;
 
-/// What is read of a caller besides who it is. Its webhooks are half of a look-up's cost.
+/// What find_callers reads besides the entity. The webhooks cost half of a look-up.
 enum class CallerWith { webhooks, nothing_else };
 
-/// For each hash, in order, who has that token; nullopt: no such token, or it or its entity is expired,
-/// revoked or disabled.
+/// Returns the caller of each hash, in order; nullopt when there is no such token, or when it or its entity
+/// is expired, revoked or disabled.
 std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes,
                                                 CallerWith with = CallerWith::webhooks);
-/// The same for one.
+/// As find_callers, for one hash.
 std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash,
                                   CallerWith with = CallerWith::webhooks);
 
@@ -59,50 +59,52 @@ struct NewWebhook {
   std::string url;
   webhook::EventSet events;
   std::optional<std::string> secret;  // sealed before it is stored
-  std::optional<TokenId> token{};     // by which it is registered, for the audit
+  std::optional<TokenId> token{};     // the token that registers it, for the audit
 };
-/// nullopt: the entity has five. Inactive where the operator has disabled its URL (disabled_urls.hpp). With
-/// `max_per_hour` (0: no limit) throws TooManyRegistrations (registration_quota.hpp).
+/// Registers a webhook; returns nullopt when the entity has the maximum. The webhook is inactive if the
+/// operator has disabled its URL (disabled_urls.hpp). With `max_per_hour` (0: no limit) throws
+/// TooManyRegistrations (registration_quota.hpp).
 std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
                                       const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
-/// Of a request that may be a repetition: what it is answered is remembered with the webhook, in one
-/// transaction.
+/// The result of a registration with an Idempotency-Key, which stores the answer in the same transaction.
+/// With both unset, the entity has the maximum of webhooks.
 struct RegisteredOnce {
-  std::optional<EarlierRequest> earlier;  // it is one: nothing was registered, and nothing counted
-  std::optional<std::string> answer;  // what `answer` made of the new webhook; neither: the entity has five
+  std::optional<EarlierRequest> earlier;  // set for a repetition: nothing was registered or counted
+  std::optional<std::string> answer;      // what `answer` returned for the new webhook
 };
-/// As create_webhook. One with the same key that is under way is waited for.
+/// As create_webhook. Waits for a concurrent request with the same key.
 RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                                    unsigned max_per_hour, const IdempotentRequest& request,
                                    const std::function<std::string(const Webhook&)>& answer);
 
-/// Frees the slot and forgets the secret, in constant time; maintenance cancels what was pending. Once it has
-/// returned, nothing of this webhook is claimed. False: not the entity's, or no longer there.
+/// Frees the webhook's `plaza` and erases its secret, in constant time; maintenance cancels its pending
+/// deliveries. After it returns, no delivery of this webhook is claimed. Returns false when it is not a
+/// webhook of the entity, or already deleted.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
-/// The same within a transaction.
+/// As delete_webhook, within a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
 
-/// For the operator: those not deleted. `filter.state` is not used.
+/// Lists webhooks that are not deleted, for the operator. Ignores `filter.state`.
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter);
 std::optional<Webhook> find_webhook(Session& session, WebhookId id);
 
-/// Reasons of `webhooks.motivo`.
+/// The values of `webhooks.motivo`.
 inline constexpr std::string_view disabled_by_operator = "operador";
 inline constexpr std::string_view disabled_by_gone = "http_410";
 inline constexpr std::string_view disabled_by_failures = "fallos";
 inline constexpr std::string_view disabled_by_entity = "entidad";
 
-/// False: no such webhook. A disabled one keeps its reason, unless the operator disables it, too: then its
-/// URL is disabled for the entity (disabled_urls.hpp).
+/// Disables a webhook; returns false when there is no such webhook. A disabled one keeps its reason, except
+/// that the operator's replaces it; the operator also disables the URL for the entity (disabled_urls.hpp).
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason);
 
 struct EnableResult {
   std::uint64_t released = 0;   // deliveries retenida -> pendiente
-  std::uint64_t cancelled = 0;  // with discard: retenida or pendiente -> cancelada
+  std::uint64_t cancelled = 0;  // with `discard`: retenida or pendiente -> cancelada
 };
-/// Enables it and its URL, starts the failure streak again, and releases (or, with `discard`, cancels) what
-/// was held, in batches. nullopt: no such webhook.
+/// Enables the webhook and its URL, ends its failure streak, and releases its held deliveries (with
+/// `discard`, cancels held and pending ones), in batches. Returns nullopt when there is no such webhook.
 std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard);
 
 }  // namespace store
