@@ -18,7 +18,7 @@ namespace {
 // once, unless the queue is paused: then they are counted, without their age.) Quarantined notifications
 // count as rechazada.
 
-// Each count has its rows and its name; all of them are counted, or as far as a limit.
+// Counts, of all rows or up to a limit: each is made of its rows and its name.
 
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view all_of = "(SELECT COUNT(*) ";

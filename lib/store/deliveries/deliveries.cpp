@@ -56,7 +56,7 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// A subquery, because an UPDATE of a join takes no LIMIT.
+/// A subquery, because an UPDATE of a join accepts no LIMIT.
 constexpr std::string_view some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id
@@ -66,7 +66,7 @@ constexpr std::string_view some_failed = R"sql(
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_some_failed =
     joined<some_failed, pending_or_held, due_as_replay, if_failed>;
-/// Those that wait for a retry need not wait any longer.
+/// Makes deliveries that wait for a retry due now.
 constexpr std::string_view update_deliveries = "UPDATE entregas e SET ";
 constexpr std::string_view of_some_retries = R"sql(
   WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0

@@ -19,8 +19,8 @@ namespace {
 
 using delivery::AttemptKind;
 
-/// Locked for share, with their entities: once a DELETE, or the command that disables one, has answered,
-/// nothing more is claimed. Each server has its own words for it, and takes those of the other for a comment.
+/// Locks the webhooks and their entities for share, so that no claim follows the answer of a DELETE or of a
+/// disabling command. Each server treats the other's syntax for this lock as a comment.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view from_webhooks_by_id =
     " FROM webhooks w FORCE INDEX (PRIMARY)"

@@ -27,7 +27,7 @@ constexpr std::string_view ask_again = R"sql(
 constexpr std::string_view ask_first = R"sql(
   INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
 
-// Whether it may be diagnosed is judged here: an inactive one may, unless the operator says no.
+// Decides here whether the webhook may be diagnosed: an inactive one may, unless the operator disabled it.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_state_of_diagnosis = R"sql(, d.entidad_nombre, w.eventos,
     COALESCE(x.sondeo, FALSE) AS sondeo,

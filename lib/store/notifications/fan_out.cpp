@@ -77,8 +77,8 @@ constexpr std::string_view and_slot = "AND plaza";
 constexpr std::string_view by_id = "ORDER BY id";
 constexpr auto not_deleted = joined<and_slot, slot_in_range, by_id>;
 
-/// By primary key, as a DELETE does: through the index on the entity the two would lock in opposite orders.
-/// Each server has its own words for a lock for share, and takes those of the other for a comment.
+/// Locks by primary key, as a DELETE does: through the index on the entity the two would lock in opposite
+/// orders. Each server treats the other's syntax for this lock as a comment.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_events_by_id =
     ", w.eventos, w.activo FROM webhooks w FORCE INDEX (PRIMARY) WHERE w.id IN";
@@ -118,7 +118,7 @@ constexpr std::string_view create_deliveries = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
     v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
 
-/// MariaDB says at once what it made; MySQL is asked.
+/// MariaDB returns the rows that it inserted; MySQL has no RETURNING.
 constexpr std::string_view and_return =
     " RETURNING id, notificacion_id, webhook_id, estado, CAST(creada_en AS CHAR) AS creada";
 constexpr std::string_view create_and_return = joined<create_deliveries, and_return>;
@@ -198,7 +198,7 @@ std::vector<CreatedDelivery> read_leased(Session& session, std::int64_t leased, 
   return result;
 }
 
-/// Those that were created leased.
+/// Returns the deliveries that were created leased.
 std::vector<CreatedDelivery> insert_deliveries(Session& session, const std::vector<NewDelivery>& deliveries,
                                                const Lease& lease) {
   if (deliveries.empty()) return {};

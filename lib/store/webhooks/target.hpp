@@ -18,7 +18,8 @@ struct Target {
   std::optional<webhook::SealedSecret> previous_secret{};  // while its grace runs
 };
 
-/// SQL: the columns that read_target needs, and entidad_id, of `webhooks w`.
+/// SQL: the columns of `webhooks w` that read_target reads, and entidad_id. The sealed texts are in
+/// hexadecimal; en_gracia says whether the other secret also signs.
 inline constexpr std::string_view target_columns =
     "w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,"
     " w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado, w.secreto_vigente,"
