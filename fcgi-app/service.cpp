@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fcgi-app/errors.hpp"
+#include "fcgi-app/over_quota.hpp"
 #include "fcgi-app/response.hpp"
 #include "lib/store/session/repeat_if_lost.hpp"
 #include "lib/store/session/requirements.hpp"
@@ -147,6 +148,8 @@ std::optional<Response> Service::answer(AccessLogEntry& entry) {
     return error_response(e);
   } catch (const webhook::InvalidRequest& e) {
     return error_response(BadRequest(e.what()));
+  } catch (const store::OverQuota& e) {
+    return error_response(over_quota(e, shared_.limits));
   } catch (const store::Unavailable& e) {
     log_failure(log_, "database unavailable", entry.request, e);
     return error_response(ServiceUnavailable());

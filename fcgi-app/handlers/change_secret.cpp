@@ -1,7 +1,6 @@
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
-#include "fcgi-app/handlers/registration_limit.hpp"
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/query.hpp"
 #include "fcgi-app/response.hpp"
@@ -25,10 +24,9 @@ Response change_secret(const Call& call) {
   const Query no_parameters(call.query, {});
   const auto wanted = webhook::parse_new_secret(call.body);
   const auto id = own_webhook(call).id;
-  const auto changed = within_change_limit(call, [&](unsigned limit) {
-    return store::change_secret(call.session, {call.caller.id, call.caller.token}, id,
-                                {wanted.secret, wanted.grace}, call.keys, limit);
-  });
+  const auto changed =
+      store::change_secret(call.session, {call.caller.id, call.caller.token}, id,
+                           {wanted.secret, wanted.grace}, call.keys, call.limits.registrations);
   if (changed.result == store::SecretChanged::not_found) throw no_such_webhook();
   if (changed.result == store::SecretChanged::grace_running) throw grace_running(changed.previous_until);
   return json_response(

@@ -1,7 +1,6 @@
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
-#include "fcgi-app/handlers/registration_limit.hpp"
 #include "fcgi-app/handlers/webhook_detail.hpp"
 #include "fcgi-app/query.hpp"
 #include "lib/webhook/request_bodies.hpp"
@@ -13,11 +12,9 @@ store::ChangedWebhook change(const Call& call, store::WebhookId id, webhook::Web
   const auto expected = [&](const store::WebhookDetail& now) {
     return hold(call.preconditions, etag_of(now));
   };
-  return within_change_limit(call, [&](unsigned limit) {
-    return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
-                                 {std::move(patch.url), patch.events, patch.active}, expected,
-                                 {limit, call.disable_after});
-  });
+  return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
+                               {std::move(patch.url), patch.events, patch.active}, expected,
+                               {call.limits.registrations, call.disable_after});
 }
 
 }  // namespace

@@ -8,27 +8,13 @@
 #include "lib/store/diagnoses/diagnoses.hpp"
 
 namespace api {
-namespace {
 
 using json::Object;
 
-store::AskedDiagnosis ask(const Call& call, store::WebhookId webhook) {
-  const auto limit = call.limits.diagnostics;
-  try {
-    return store::ask_diagnosis(call.session, {call.caller.id, call.caller.token}, call.caller.name, webhook,
-                                limit);
-  } catch (const store::TooManyDiagnoses& refused) {
-    throw TooManyRequests("La entidad ha pedido demasiados diagnósticos: el máximo es " +
-                              std::to_string(limit) + " por hora; vuelva a intentarlo más tarde",
-                          refused.retry_after_s);
-  }
-}
-
-}  // namespace
-
 Response ask_diagnosis(const Call& call) {
   const Query no_parameters(call.query, {});
-  const auto asked = ask(call, own_webhook(call).id);
+  const auto asked = store::ask_diagnosis(call.session, {call.caller.id, call.caller.token}, call.caller.name,
+                                          own_webhook(call).id, call.limits.diagnostics);
   if (asked.result == store::DiagnosisAsked::not_found) throw no_such_webhook();
   if (asked.result == store::DiagnosisAsked::disabled)
     throw Conflict("El operador ha desactivado el webhook: póngase en contacto con él para diagnosticarlo");

@@ -3,7 +3,6 @@
 
 #include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
-#include "fcgi-app/handlers/registration_limit.hpp"
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/response.hpp"
 #include "lib/webhook/request_bodies.hpp"
@@ -21,8 +20,6 @@ void require_key(std::string_view key) {
         "Idempotency-Key: debe enviarse una sola vez y tener de 1 a 64 caracteres ASCII visibles, sin "
         "espacios");
 }
-
-BadRequest too_many() { return BadRequest(std::string(webhook::too_many_webhooks_message)); }
 
 std::string answer_of(const store::Webhook& created) { return json::dump(created_webhook(created)); }
 
@@ -47,23 +44,6 @@ std::string answer_again(store::EarlierRequest&& earlier) {
   return std::move(earlier.answer);
 }
 
-std::string create(const Call& call, const store::NewWebhook& wanted) {
-  const auto created = within_registration_limit(
-      call, [&](unsigned limit) { return store::create_webhook(call.session, wanted, call.keys, limit); });
-  if (!created) throw too_many();
-  return answer_of(*created);
-}
-
-std::string create_once(const Call& call, const store::NewWebhook& wanted, std::string_view key) {
-  auto once = within_registration_limit(call, [&](unsigned limit) {
-    return store::create_webhook_once(call.session, wanted, call.keys, limit,
-                                      {call.caller.id, key, call.body}, answer_of);
-  });
-  if (once.earlier) return answer_again(std::move(*once.earlier));
-  if (!once.answer) throw too_many();
-  return std::move(*once.answer);
-}
-
 }  // namespace
 
 Response register_webhook(const Call& call) {
@@ -72,7 +52,12 @@ Response register_webhook(const Call& call) {
   auto registration = webhook::parse_registration(call.body, call.overrides);
   const store::NewWebhook wanted{call.caller.id, std::move(registration.url), registration.events,
                                  std::move(registration.secret), call.caller.token};
-  return {201, key ? create_once(call, wanted, *key) : create(call, wanted)};
+  std::optional<store::IdempotentRequest> request;
+  if (key) request = {call.caller.id, *key, call.body, answer_of};
+  auto made = store::create_webhook(call.session, wanted, call.keys, call.limits.registrations, request);
+  if (made.earlier) return {201, answer_again(std::move(*made.earlier))};
+  if (!made.webhook) throw BadRequest(std::string(webhook::too_many_webhooks_message));
+  return {201, answer_of(*made.webhook)};
 }
 
 }  // namespace api

@@ -35,32 +35,7 @@ Response simulated(const store::ReplayCount& candidates) {
       200, Object{{"candidatas", static_cast<std::int64_t>(candidates.count)}, {"exacto", candidates.exact}});
 }
 
-std::string too_many(unsigned limit, std::uint64_t left) {
-  const auto before = "La entidad puede reenviar " + std::to_string(limit);
-  if (left == 0)
-    return before + " entregas en 24 horas y ahora no le queda ninguna: vuelva a intentarlo más tarde";
-  return before + " entregas en 24 horas y ahora le quedan " + std::to_string(left) +
-         ": acote las fechas, o vuelva a intentarlo más tarde";
-}
-
-/// Returns what `work` returns for the quotas limits.replayed and limits.replay_requests. Throws
-/// TooManyRequests.
-template <class F>
-auto within_replay_limits(const Call& call, F&& work) {
-  const auto& limits = call.limits;
-  try {
-    return work(limits.replayed, limits.replay_requests);
-  } catch (const store::TooManyReplays& refused) {
-    throw TooManyRequests(too_many(limits.replayed, refused.left), refused.retry_after_s);
-  } catch (const store::TooManyReplayRequests& refused) {
-    throw TooManyRequests("La entidad ha pedido demasiados reenvíos y simulaciones: el máximo es " +
-                              std::to_string(limits.replay_requests) +
-                              " por hora; vuelva a intentarlo más tarde",
-                          refused.retry_after_s);
-  }
-}
-
-/// Returns 202, or throws the reason for a refusal.
+/// 202, or the reason why not.
 Response replay_response(const store::AskedReplay& asked) {
   using enum store::ReplayAsked;
   switch (asked.result) {
@@ -91,9 +66,8 @@ Response replay_delivery(const Call& call) {
   const Query no_parameters(call.query, {});
   const auto webhook = own_webhook(call).id;
   const auto delivery = parse_id(call.parameters[1]).value_or(0);
-  return replay_response(within_replay_limits(call, [&](unsigned replayed, unsigned) {
-    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, delivery, replayed);
-  }));
+  return replay_response(store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook,
+                                           delivery, call.limits.replayed));
 }
 
 Response replay_deliveries(const Call& call) {
@@ -102,14 +76,12 @@ Response replay_deliveries(const Call& call) {
   const auto webhook = own_webhook(call).id;
   const store::ReplayRange range{request.since, request.until, request.events, request.failed,
                                  request.delivered};
+  const auto& limits = call.limits;
   if (request.simulate)
-    return simulated(within_replay_limits(call, [&](unsigned, unsigned requests) {
-      return store::simulate_replay(call.session, call.caller.id, webhook, range, requests);
-    }));
-  return replay_response(within_replay_limits(call, [&](unsigned replayed, unsigned requests) {
-    return store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, range, replayed,
-                             requests);
-  }));
+    return simulated(
+        store::simulate_replay(call.session, call.caller.id, webhook, range, limits.replay_requests));
+  return replay_response(store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, range,
+                                           limits.replayed, limits.replay_requests));
 }
 
 Response show_replay(const Call& call) {

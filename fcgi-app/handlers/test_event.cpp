@@ -4,7 +4,6 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/response.hpp"
 #include "lib/store/notifications/notifications.hpp"
-#include "lib/store/notifications/test_quota.hpp"
 #include "lib/webhook/notification_body.hpp"
 #include "lib/webhook/request_bodies.hpp"
 #include "lib/webhook/sealed_data.hpp"
@@ -30,36 +29,6 @@ Array recipients(const std::vector<store::Webhook>& webhooks) {
   return list;
 }
 
-TooManyRequests too_many_pending(std::uint64_t limit) {
-  constexpr unsigned retry_after_s = 30;  // by then a receiver that answers has done so
-  return {
-      "La entidad tendría más de " + std::to_string(limit) +
-          " envíos de prueba pendientes; espere a que terminen los que hay, o elimine los webhooks que no "
-          "responden, y vuelva a intentarlo",
-      retry_after_s};
-}
-
-TooManyRequests too_many_bytes(std::uint64_t limit, unsigned retry_after_s) {
-  constexpr std::uint64_t mib = 1 << 20;
-  const auto most =
-      limit % mib == 0 ? std::to_string(limit / mib) + " MiB" : std::to_string(limit) + " bytes";
-  return {"Las pruebas de la entidad ocupan demasiado: el máximo es " + most +
-              " al día, sea cual sea el token; reduzca datosExtra, o vuelva a intentarlo más tarde",
-          retry_after_s};
-}
-
-std::vector<store::Webhook> queue(const Call& call, webhook::Event event, const std::string& data) {
-  const auto& limits = call.limits;
-  try {
-    return store::queue_test_event(call.session, call.caller.id, event, data, limits.pending_test_deliveries,
-                                   limits.test_bytes);
-  } catch (const store::TooManyPendingTests&) {
-    throw too_many_pending(limits.pending_test_deliveries);
-  } catch (const store::TooManyTestBytes& refused) {
-    throw too_many_bytes(limits.test_bytes, refused.retry_after_s);
-  }
-}
-
 }  // namespace
 
 Response test_event(const Call& call) {
@@ -67,8 +36,10 @@ Response test_event(const Call& call) {
   if (!has_subscriber(call.caller, event))
     throw nobody_subscribed(event);  // saves the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
-  // datosExtra may hold a credential of the entity, so it is sealed in the database like a secret.
-  const auto queued = queue(call, event, webhook::seal_test_data(call.keys, call.caller.id, event, data));
+  // datosExtra is the entity's own: it waits in the database as its secrets do.
+  const auto sealed = webhook::seal_test_data(call.keys, call.caller.id, event, data);
+  const auto queued = store::queue_test_event(call.session, call.caller.id, event, sealed,
+                                              call.limits.pending_test_deliveries, call.limits.test_bytes);
   if (queued.empty()) throw nobody_subscribed(event);
   const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +
                               std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks");

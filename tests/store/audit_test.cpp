@@ -2,9 +2,9 @@
 #include "lib/store/audit/audit.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <thread>
 
 #include "tests/store/database.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -81,14 +81,11 @@ BOOST_AUTO_TEST_CASE(one_that_went_on_is_listed_since_its_last_time) {
 }
 
 BOOST_AUTO_TEST_CASE(sessions_at_once_lose_no_count) {
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 8; ++i)
-      threads.emplace_back([&] {
-        Session own = database.connect();
-        for (int n = 0; n < 25; ++n) note(own, {1, 7}, replayed, 3, "{}", "range");
-      });
-  }
+  run_at_once(8, [&](int) {
+    Session own = database.connect();
+    for (int n = 0; n < 25; ++n)
+      despite_lock_timeouts([&] { note(own, {1, 7}, replayed, 3, "{}", "range"); });
+  });
   BOOST_CHECK_EQUAL(times(), 200);
   BOOST_TEST(all().size() <= 2U);
 }

@@ -5,9 +5,9 @@
 
 #include "lib/store/deliveries/claim_early.hpp"
 #include "lib/store/webhooks/failing.hpp"
-#include "lib/store/webhooks/registration_quota.hpp"
 #include "lib/store/webhooks/secret_change.hpp"
 #include "tests/store/delivery_support.hpp"
+#include "tests/store/quota_support.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -183,9 +183,9 @@ BOOST_AUTO_TEST_CASE(a_change_counts_as_a_registration) {
   change_limited("https://a.example.org/");
   change_limited("https://b.example.org/");
   BOOST_CHECK(change_limited("https://b.example.org/") == WebhookChanged::done);  // the same
-  BOOST_CHECK_THROW(change_limited("https://c.example.org/"), TooManyRegistrations);
-  BOOST_CHECK_THROW(change_webhook(session, {1}, webhook.id, {.active = false}, any, {.max_per_hour = 2}),
-                    TooManyRegistrations);
+  BOOST_CHECK_EXCEPTION(change_limited("https://c.example.org/"), OverQuota, is_of(Quota::changes));
+  BOOST_CHECK_EXCEPTION(change_webhook(session, {1}, webhook.id, {.active = false}, any, {.max_per_hour = 2}),
+                        OverQuota, is_of(Quota::changes));
   BOOST_CHECK_EQUAL(now().webhook.url, "https://b.example.org/");
 }
 

@@ -80,7 +80,7 @@ Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string
   for (const auto event : webhook::all_events()) events.insert(event);
   return create_webhook(session, {entity, "https://receptor.example.org/ruta", events, std::move(secret)},
                         keys())
-      .value();
+      .webhook.value();
 }
 
 NotificationId insert_notification(Session& session, EntityId entity, std::string_view event,

@@ -66,10 +66,12 @@ void authenticate(Fixture& f) {
 
 void register_and_delete(Fixture& f) {
   const auto made = create_webhook(f.session, registration(1), keys(), 1000);
-  BOOST_TEST(delete_webhook(f.session, {1}, made.value().id));
+  BOOST_TEST(delete_webhook(f.session, {1}, made.webhook.value().id));
 }
 
-void register_sixth(Fixture& f) { BOOST_TEST(!create_webhook(f.session, registration(3), keys(), 1000)); }
+void register_sixth(Fixture& f) {
+  BOOST_TEST(!create_webhook(f.session, registration(3), keys(), 1000).webhook);
+}
 
 void send_test_event(Fixture& f) {
   BOOST_TEST(queue_test_event(f.session, 1, event, "{}", 50).size() == 1U);

@@ -3,11 +3,12 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <thread>
 
 #include "lib/store/audit/audit.hpp"
 #include "lib/store/session/errors.hpp"
 #include "tests/store/maintenance_support.hpp"
+#include "tests/store/quota_support.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -34,7 +35,7 @@ struct Fixture : MaintenanceFixture {
       BOOST_CHECK(ask(limit).result == done);
       end();
       return 0;
-    } catch (const TooManyDiagnoses& error) {
+    } catch (const OverQuota& error) {
       return error.retry_after_s;
     }
   }
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(of_a_webhook_there_is_one_at_a_time_which_counts_once) {
   BOOST_TEST(count("diagnosticos") == 1);
   BOOST_TEST(list_audit(session, {}, "diagnostico").size() == 1U);
   BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
-  BOOST_CHECK_THROW(ask(1), TooManyDiagnoses);
+  BOOST_CHECK_EXCEPTION(ask(1), OverQuota, is_of(Quota::diagnostics));
   BOOST_TEST(state() == "terminado");  // what is refused leaves the last one
   BOOST_TEST(ask(0).state == "pendiente");
   BOOST_TEST(find_diagnosis(session, webhook.id)->findings.empty());
@@ -105,13 +106,10 @@ BOOST_AUTO_TEST_CASE(so_many_at_once_and_then_one_whenever_its_share_of_the_hour
 
 BOOST_AUTO_TEST_CASE(asked_for_by_many_at_once_it_is_one) {
   std::atomic<int> accepted = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i)
-    threads.emplace_back([&] {
-      auto other = database.connect();
-      if (ask(other, webhook.id, 6).result == done) ++accepted;
-    });
-  for (auto& thread : threads) thread.join();
+  run_at_once(8, [&](int) {
+    auto other = database.connect();
+    if (despite_lock_timeouts([&] { return ask(other, webhook.id, 6); }).result == done) ++accepted;
+  });
   BOOST_TEST((accepted == 8 && count("diagnosticos") == 1));
   BOOST_TEST(number("SELECT SUM(veces) FROM auditoria WHERE accion = 'diagnostico'") == 1);
   end();

@@ -27,7 +27,7 @@ struct Disabled {
   Disabled() { BOOST_REQUIRE(disable_webhook(session, webhook.id, disabled_by_operator)); }
 
   Webhook register_again(std::string url, EntityId entity = 1) {
-    return create_webhook(session, {entity, std::move(url), webhook.events, {}}, keys()).value();
+    return create_webhook(session, {entity, std::move(url), webhook.events, {}}, keys()).webhook.value();
   }
   WebhookChanged change(WebhookId id, const WebhookChange& what) {
     return change_webhook(session, {1}, id, what, [](const WebhookDetail&) { return true; }).result;

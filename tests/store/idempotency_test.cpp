@@ -4,10 +4,10 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <set>
-#include <thread>
 
-#include "lib/store/webhooks/registration_quota.hpp"
 #include "tests/store/maintenance_support.hpp"
+#include "tests/store/quota_support.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -22,10 +22,15 @@ NewWebhook registration(EntityId entity) {
   return {entity, "https://receptor.example.org/", events, "s"};
 }
 
-RegisteredOnce register_once(Session& session, EntityId entity, std::string_view key, std::string_view body,
-                             const webhook::KeyRing& ring = keys(), unsigned max = limit) {
-  return create_webhook_once(session, registration(entity), ring, max, {entity, key, body},
-                             [](const Webhook& made) { return "webhook " + std::to_string(made.id); });
+std::string answer_of(const Webhook& made) { return "webhook " + std::to_string(made.id); }
+
+Registered register_once(Session& session, EntityId entity, std::string_view key, std::string_view body,
+                         const webhook::KeyRing& ring = keys(), unsigned max = limit) {
+  return create_webhook(session, registration(entity), ring, max,
+                        IdempotentRequest{entity, key, body, answer_of});
+}
+std::string answer_of(const Registered& once) {
+  return once.earlier ? once.earlier->answer : answer_of(once.webhook.value());
 }
 
 struct Fixture : MaintenanceFixture {
@@ -35,8 +40,7 @@ struct Fixture : MaintenanceFixture {
   }
   /// The body of the 201; the first one's or again.
   std::string answer(std::string_view key, std::string_view body, EntityId entity = 1) {
-    const auto once = register_once(session, entity, key, body);
-    return once.earlier ? once.earlier->answer : once.answer.value();
+    return answer_of(register_once(session, entity, key, body));
   }
   EarlierResult earlier(std::string_view key, std::string_view body, const webhook::KeyRing& ring = keys()) {
     return register_once(session, 1, key, body, ring).earlier.value().result;
@@ -77,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_repetition_comes_before_the_five_and_the_limit) {
   const auto first = answer("k1", "cuerpo");
   for (const auto* key : {"k2", "k3", "k4", "k5"}) answer(key, "cuerpo");
   const auto sixth = register_once(session, 1, "k6", "cuerpo");
-  BOOST_TEST((!sixth.answer && !sixth.earlier));
+  BOOST_TEST((!sixth.webhook && !sixth.earlier));
   BOOST_TEST(count("claves_idempotencia") == 5);  // what was not registered is not remembered
   BOOST_TEST(answer("k1", "cuerpo") == first);
   delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
@@ -85,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_repetition_comes_before_the_five_and_the_limit) {
   answer("k6", "cuerpo");
   answer("k7", "cuerpo");
   delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
-  BOOST_CHECK_THROW(register_once(session, 1, "k8", "cuerpo"), TooManyRegistrations);
+  BOOST_CHECK_EXCEPTION(register_once(session, 1, "k8", "cuerpo"), OverQuota, is_of(Quota::registrations));
   BOOST_TEST(count("claves_idempotencia") == 7);
   BOOST_TEST(answer("k1", "cuerpo") == first);
 }
@@ -131,18 +135,11 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
   for (const unsigned max : {0U, limit}) {  // with a limit, and without
     const auto key = std::to_string(max);
     std::vector<std::string> answers(8);
-    {
-      std::vector<std::jthread> threads;
-      threads.reserve(answers.size());
-      for (auto& text : answers) {
-        threads.emplace_back([&] {
-          Session one(server(database.name),
-                      {.program_user = "root", .on_error = [&](const DatabaseError&) { ++conflicts; }});
-          const auto once = register_once(one, 1, key, "cuerpo", keys(), max);
-          text = once.earlier ? once.earlier->answer : once.answer.value();
-        });
-      }
-    }
+    run_at_once(8, [&](int i) {
+      auto one = connect_counting(database, conflicts);
+      answers.at(static_cast<std::size_t>(i)) =
+          answer_of(despite_lock_timeouts([&] { return register_once(one, 1, key, "cuerpo", keys(), max); }));
+    });
     BOOST_TEST(std::set<std::string>(answers.begin(), answers.end()).size() == 1U);
     BOOST_TEST(answers[0].starts_with("webhook "));
   }
@@ -154,11 +151,12 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
 BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
   Session other = database.connect();
   session.execute("START TRANSACTION");
-  take_registration_turn(session, 1);
+  lock_quotas(session, 1);
   std::string text;
   std::atomic<bool> done = false;
-  std::jthread second([&] {
-    text = register_once(other, 1, "k", "cuerpo", keys(), 0).answer.value();
+  ThreadedWork second([&] {
+    text =
+        answer_of(despite_lock_timeouts([&] { return register_once(other, 1, "k", "cuerpo", keys(), 0); }));
     done = true;
   });
   Session look = database.connect();

@@ -11,10 +11,9 @@
 #include "lib/store/diagnoses/diagnoses.hpp"
 #include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/notifications/report.hpp"
-#include "lib/store/notifications/test_quota.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/replays/replay_feed.hpp"
 #include "lib/store/replays/replays.hpp"
-#include "lib/store/replays/request_quota.hpp"
 #include "lib/store/webhooks/changes.hpp"
 #include "lib/store/webhooks/disabled_urls.hpp"
 #include "lib/store/webhooks/failing.hpp"
@@ -133,8 +132,9 @@ void serve_once(Session& session, EntityId entity) {
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
   const auto once = [&](std::string_view key) {
-    create_webhook_once(session, {entity, "https://receptor.example.org/", events, {}}, keys(), 60,
-                        {entity, key, "{}"}, [](const Webhook&) { return "answer"; });
+    create_webhook(
+        session, {entity, "https://receptor.example.org/", events, {}}, keys(), 60,
+        IdempotentRequest{entity, key, "{}", [](const Webhook&) { return std::string("answer"); }});
   };
   for (const auto* key : {"k", "k", "l"}) once(key);
   session.execute("UPDATE claves_idempotencia SET creada_en = '2026-01-01' WHERE entidad_id = 2");
@@ -155,7 +155,7 @@ void serve(Session& session, EntityId entity) {
   const auto newest = read_log_page(session, own, {.state = "fallida", .since = UtcTime{}}, 50, {});
   read_log_page(session, own, {}, 50, newest.next);
   find_evidence(session, own, session.query("SELECT MIN(id) AS id FROM entregas").at(0).integer("id"));
-  delete_webhook(session, {entity}, made.value().id);
+  delete_webhook(session, {entity}, made.webhook.value().id);
 }
 
 /// What an entity changes of a webhook that has much behind it, and what the dispatcher makes of it.
@@ -174,7 +174,8 @@ void change(Session& session, EntityId entity, WebhookId id) {
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, {}}, keys());
-  delete_expected_webhook(session, author, made.value().id, any);  // what is deleted has no plan afterwards
+  delete_expected_webhook(session, author, made.webhook.value().id,
+                          any);  // what is deleted has no plan afterwards
 }
 
 /// Replays of a webhook, of one delivery and of ranges, as they are asked for, carried out and looked at.
@@ -251,11 +252,13 @@ void fill_quotas(Session& session) {
 
 /// What is counted of an entity, granted and refused, and noted of it.
 void count_and_note(Session& session, EntityId entity, NotificationId notification) {
-  take_test_turn(session, entity);
-  BOOST_TEST(room_for_tests(session, entity, 1000) > 0U);
-  for (unsigned i = 0; i < 2; ++i) count_test_bytes(session, entity, 10, 10);
-  count_test_deliveries(session, entity, notification);
-  for (unsigned i = 0; i < 2; ++i) count_replay_request(session, entity, 1);
+  lock_test_quotas(session, entity);
+  BOOST_TEST(pending_tests_left(session, entity, 1000).left > 0U);
+  use_quota(session, Quota::test_bytes, entity, 10, 10);
+  BOOST_CHECK_THROW(use_quota(session, Quota::test_bytes, entity, 10, 10), OverQuota);
+  count_pending_tests(session, entity, notification);
+  use_quota(session, Quota::replay_requests, entity, 1);
+  BOOST_CHECK_THROW(use_quota(session, Quota::replay_requests, entity, 1), OverQuota);
   for (unsigned i = 0; i < 2; ++i)
     note_change(session, {entity}, AuditedAction::replayed, entity, "{}", "replay");
   note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, entity, "{}"});

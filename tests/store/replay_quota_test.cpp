@@ -1,6 +1,7 @@
 // limits.replayed: what an entity may have replayed in a day.
 #include <boost/test/unit_test.hpp>
 
+#include "tests/store/quota_support.hpp"
 #include "tests/store/replay_support.hpp"
 
 using namespace store;
@@ -15,11 +16,12 @@ constexpr unsigned hour_s = 3600, day_s = 86400;
 struct Fixture : ReplayFixture {
   /// none: accepted.
   template <class What>
-  std::optional<TooManyReplays> refused(const What& what, unsigned limit) {
+  std::optional<OverQuota> refused(const What& what, unsigned limit) {
     try {
       BOOST_CHECK(ask_replay(session, author, webhook.id, what, limit).result == done);
       return std::nullopt;
-    } catch (const TooManyReplays& error) {
+    } catch (const OverQuota& error) {
+      BOOST_CHECK(error.quota == Quota::replayed);
       return error;
     }
   }
@@ -138,8 +140,11 @@ BOOST_AUTO_TEST_CASE(what_is_refused_looks_at_no_delivery) {
   BOOST_CHECK(ask_with(5000, 1).result == done);
   BOOST_CHECK_LE(cost([&] { BOOST_CHECK(ask_with(5000, 1).result == running); }), 40);
   session.update("UPDATE reenvios SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3)");
-  BOOST_CHECK_LE(cost([&] { BOOST_CHECK_THROW(ask_with(5000, 1), TooManyReplayRequests); }), 60);
-  BOOST_CHECK_LE(cost([&] { BOOST_CHECK_THROW(ask_with(1, 60), TooManyReplays); }), 60);
+  const auto refuse = [&](unsigned per_day, unsigned per_hour, Quota quota) {
+    BOOST_CHECK_EXCEPTION(ask_with(per_day, per_hour), OverQuota, is_of(quota));
+  };
+  BOOST_CHECK_LE(cost([&] { refuse(5000, 1, Quota::replay_requests); }), 60);
+  BOOST_CHECK_LE(cost([&] { refuse(1, 60, Quota::replayed); }), 60);
   session.update("UPDATE webhooks SET activo = FALSE, motivo = 'entidad'");
   BOOST_CHECK_LE(cost([&] { BOOST_CHECK(ask_with(5000, 1).result == inactive); }), 40);
 }
@@ -154,7 +159,7 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
   try {
     simulate(3);
     BOOST_ERROR("it is not refused");
-  } catch (const TooManyReplayRequests& refused) {
+  } catch (const OverQuota& refused) {
     BOOST_CHECK(refused.retry_after_s > 1100 && refused.retry_after_s <= 1200);
   }
   BOOST_CHECK_EQUAL(simulate_replay(session, 2, webhook.id, failed, 3).count, 0U);
@@ -162,14 +167,14 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
   session.update(
       "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta - INTERVAL 20 MINUTE");
   simulate(3);
-  BOOST_CHECK_THROW(simulate(3), TooManyReplayRequests);
+  BOOST_CHECK_EXCEPTION(simulate(3), OverQuota, is_of(Quota::replay_requests));
   // As after a clock that has gone back.
   session.update(
       "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta + INTERVAL 5 HOUR");
   try {
     simulate(3);
     BOOST_ERROR("it is not refused");
-  } catch (const TooManyReplayRequests& refused) {
+  } catch (const OverQuota& refused) {
     BOOST_CHECK_LE(refused.retry_after_s, 1200U);
   }
 }

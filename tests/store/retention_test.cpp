@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/store/maintenance_support.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -345,7 +346,7 @@ struct PurgeHalfWay {
     holder.query(
         "SELECT * FROM intentos_entrega WHERE entrega_id = (SELECT MAX(id) FROM entregas) FOR UPDATE");
     const auto connection = purging.query("SELECT CONNECTION_ID() AS id").at(0).integer("id");
-    thread = std::jthread([this] {
+    thread.emplace([this] {
       PurgeWalk walk{true};
       try {
         removed = purge(purging, retention, walk).rows;
@@ -362,13 +363,13 @@ struct PurgeHalfWay {
   }
   void finish() {
     holder.execute("ROLLBACK");
-    thread.join();
+    thread->join();
   }
   Session holder, purging;
   std::int64_t id = 0;
   std::uint64_t removed = 0;
   bool killed = false;
-  std::jthread thread;
+  std::optional<ThreadedWork> thread;
 };
 
 BOOST_AUTO_TEST_CASE(an_insert_is_never_blocked_by_a_purge) {

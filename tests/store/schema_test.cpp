@@ -3,9 +3,9 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "tests/store/database.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   // Forget them all: as if each had been cut short at its last line. Two repair it at once.
   database.session.execute("DELETE FROM migraciones");
   std::vector<std::string> first;
-  std::jthread other([&] {
+  ThreadedWork other([&] {
     Session session = database.connect();
     Session other_guard = database.connect();
     first = migrate(session, other_guard, migrations, nothing);
@@ -158,23 +158,12 @@ BOOST_AUTO_TEST_CASE(a_statement_that_takes_longer_than_the_guard_lasts_keeps_it
   auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
   migrations.push_back({static_cast<int>(migrations.size()) + 1, "larga.sql", "DO SLEEP(3);"});
   std::array<std::size_t, 2> applied{};
-  std::array<std::string, 2> errors;
-  const auto run = [&](std::size_t i) {
+  run_at_once(2, [&](int i) {
     Session session = database.connect();
     Session guard = database.connect();
-    try {
-      applied.at(i) =
-          migrate(session, guard, migrations, [](const std::string&) {}, {platform::Milliseconds(500)})
-              .size();
-    } catch (const std::exception& error) {
-      errors.at(i) = error.what();
-    }
-  };
-  std::jthread first(run, 0);
-  std::jthread second(run, 1);
-  first.join();
-  second.join();
-  BOOST_CHECK_EQUAL(errors[0] + errors[1], "");
+    applied.at(static_cast<std::size_t>(i)) =
+        migrate(session, guard, migrations, [](const std::string&) {}, {platform::Milliseconds(500)}).size();
+  });
   BOOST_CHECK_EQUAL(applied[0] + applied[1], 1U);
 }
 

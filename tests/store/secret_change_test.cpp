@@ -6,9 +6,9 @@
 
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/webhooks/changes.hpp"
-#include "lib/store/webhooks/registration_quota.hpp"
 #include "lib/store/webhooks/secrets.hpp"
 #include "tests/store/delivery_support.hpp"
+#include "tests/store/quota_support.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(many_in_an_hour_are_too_many) {
   set_limited("dos");
   set_limited("tres");
   BOOST_CHECK(set_limited("tres").result == SecretChanged::done);  // the same
-  BOOST_CHECK_THROW(set_limited("cuatro"), TooManyRegistrations);
+  BOOST_CHECK_EXCEPTION(set_limited("cuatro"), OverQuota, is_of(Quota::changes));
   BOOST_CHECK(in_force() == Texts{"tres"});
 }
 
@@ -249,11 +249,10 @@ BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
 BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   reencrypt(session, newer_keys());
   const auto before = version(session, webhook.id);
-  const auto sealed = keys().seal(webhook.id, "dos");
+  const auto stored = stored_secret(keys(), webhook.id, "dos");
   session.update(
       "UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_huella = ? WHERE id = ?",
-      sealed.key_id, crypto::to_hex(sealed.ciphertext), secret_fingerprint(keys(), webhook.id, "dos"),
-      webhook.id);
+      stored.key_id, stored.sealed, stored.fingerprint, webhook.id);
   BOOST_CHECK(version(session, webhook.id) != before);
 }
 

@@ -1,10 +1,10 @@
 // What is sealed, and sealed again under another key while others work.
 #include <boost/test/unit_test.hpp>
-#include <thread>
 
 #include "lib/crypto/crypto.hpp"
 #include "lib/webhook/sealed_data.hpp"
 #include "tests/store/database.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
       " secreto_sellado = NULL WHERE id = ?",
       deleted.id);
   bool waited = false;
-  std::jthread committer([&] {
+  ThreadedWork committer([&] {
     // Once the other one waits for the row: it has read what is about to be no longer so.
     waited = wait_for_row_lock(other, std::chrono::seconds(10));
     other.execute("COMMIT");

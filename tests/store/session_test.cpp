@@ -172,6 +172,29 @@ BOOST_AUTO_TEST_CASE(a_deadlock_runs_the_whole_transaction_again) {
   BOOST_CHECK_EQUAL(list_entities(database.session).at(0).name, "una!");
 }
 
+BOOST_AUTO_TEST_CASE(a_refusal_is_committed_before_it_is_thrown) {
+  Database database;
+  auto& session = database.session;
+  add_entity(session, 1, "una");
+  int runs = 0;
+  const auto rename_and_refuse = [&] {
+    session.update("UPDATE entidades SET nombre = CONCAT(nombre, '!') WHERE id = 1");
+    if (++runs == 1) throw Conflict(1213, "deadlock");
+    throw CommittedRefusal("no");
+  };
+  BOOST_CHECK_THROW(transaction(session, [&] { transaction(session, rename_and_refuse); }), CommittedRefusal);
+  session.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(runs, 2);
+  BOOST_CHECK_EQUAL(list_entities(session).at(0).name, "una!");
+  Session other = database.connect();
+  const auto lose_and_refuse = [&] {
+    session.execute("KILL " + std::to_string(connection_id(other)));
+    throw CommittedRefusal("no");
+  };
+  // What cannot be committed is not refused either.
+  BOOST_CHECK_THROW(transaction(other, lose_and_refuse), Unavailable);
+}
+
 BOOST_AUTO_TEST_CASE(a_transaction_that_a_cluster_refused_is_told_from_a_node_that_has_left_it) {
   Database database;
   const auto fail = [&](int code, const std::string& text) {

@@ -1,10 +1,9 @@
 // The limit of pending test deliveries, under concurrency and over time.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <thread>
 
-#include "lib/store/notifications/test_quota.hpp"
-#include "tests/store/database.hpp"
+#include "tests/store/quota_support.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -16,11 +15,10 @@ constexpr auto event = webhook::Event::incidencia_cerrada;
 /// Whether the event was accepted.
 bool send(Session& session, EntityId entity, std::uint64_t limit) {
   try {
-    return !queue_test_event(session, entity, event, "{}", limit).empty();
-  } catch (const TooManyPendingTests&) {
+    return despite_lock_timeouts(
+        [&] { return !queue_test_event(session, entity, event, "{}", limit).empty(); });
+  } catch (const OverQuota&) {
     return false;
-  } catch (const LockTimeout&) {  // a loaded machine makes the last in the line wait too long
-    return send(session, entity, limit);
   }
 }
 
@@ -41,16 +39,10 @@ BOOST_AUTO_TEST_CASE(sessions_at_once_never_exceed_it) {
   add_webhook(database.session, 1);
   add_webhook(database.session, 1);
   std::atomic<int> accepted = 0;
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(8);
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&] {
-        Session session = database.connect();
-        for (int n = 0; n < 4; ++n) accepted += send(session, 1, 9) ? 1 : 0;
-      });
-    }
-  }
+  run_at_once(8, [&](int) {
+    Session session = database.connect();
+    for (int n = 0; n < 4; ++n) accepted += send(session, 1, 9) ? 1 : 0;
+  });
   BOOST_CHECK_EQUAL(accepted, 4);
   BOOST_CHECK_EQUAL(count(database.session, "entregas"), 8);
   BOOST_CHECK_EQUAL(count(database.session, "notificaciones_pendientes"), 4);
@@ -65,24 +57,18 @@ BOOST_AUTO_TEST_CASE(so_many_bytes_in_a_day_of_an_entity_however_many_sessions_a
   constexpr std::uint64_t per_day = 50000;  // four, with their deliveries
   std::atomic<int> accepted = 0;
   const auto store = [&](Session& session, EntityId entity) {
-    for (;;) {
-      try {
-        accepted += queue_test_event(session, entity, event, data, 0, per_day).empty() ? 0 : 1;
-        return 0U;
-      } catch (const TooManyTestBytes& refused) {
-        return refused.retry_after_s;
-      } catch (const LockTimeout&) {
-      }
+    try {
+      accepted += despite_lock_timeouts(
+          [&] { return queue_test_event(session, entity, event, data, 0, per_day).empty() ? 0 : 1; });
+      return 0U;
+    } catch (const OverQuota& refused) {
+      return refused.retry_after_s;
     }
   };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 8; ++i)
-      threads.emplace_back([&] {
-        Session session = database.connect();
-        for (int n = 0; n < 3; ++n) store(session, 1);
-      });
-  }
+  run_at_once(8, [&](int) {
+    Session session = database.connect();
+    for (int n = 0; n < 3; ++n) store(session, 1);
+  });
   BOOST_CHECK_EQUAL(accepted, 4);
   BOOST_CHECK_EQUAL(count(own, "notificaciones_pendientes"), 4);
   BOOST_CHECK_EQUAL(count(own, "pruebas_por_borrar"), 4);
@@ -105,7 +91,8 @@ BOOST_AUTO_TEST_CASE(what_one_request_may_hold_passes_once_nothing_else_counts) 
   try {
     send_much();
     BOOST_ERROR("it is not refused");
-  } catch (const TooManyTestBytes& refused) {
+  } catch (const OverQuota& refused) {
+    BOOST_CHECK(refused.quota == Quota::test_bytes);
     BOOST_CHECK(refused.retry_after_s > 86000 && refused.retry_after_s <= 86400);
   }
   own.update("UPDATE turnos_prueba SET bytes_saldados_hasta = UTC_TIMESTAMP(6)");
@@ -158,24 +145,10 @@ BOOST_AUTO_TEST_CASE(sessions_that_are_all_refused_are_in_no_conflict) {
   for (int i = 0; i < 2; ++i) add_webhook(database.session, 1);
   std::atomic<int> refused = 0;
   std::atomic<int> conflicts = 0;
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(8);
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&] {
-        Session session(server(database.name),
-                        {.program_user = "root", .on_error = [&](const DatabaseError&) { ++conflicts; }});
-        for (int n = 0; n < 4; ++n) {
-          try {
-            queue_test_event(session, 1, event, "{}", 1);
-          } catch (const TooManyPendingTests&) {
-            ++refused;
-          } catch (const Conflict&) {
-          }
-        }
-      });
-    }
-  }
+  run_at_once(8, [&](int) {
+    auto session = connect_counting(database, conflicts);
+    for (int n = 0; n < 4; ++n) refused += send(session, 1, 1) ? 0 : 1;
+  });
   BOOST_CHECK_EQUAL(refused, 32);
   BOOST_CHECK_EQUAL(conflicts, 0);
 }
@@ -184,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_refused_event_writes_nothing) {
   Database database;
   auto& session = database.session;
   for (int i = 0; i < 3; ++i) add_webhook(session, 1);
-  BOOST_CHECK_THROW(queue_test_event(session, 1, event, "{}", 2), TooManyPendingTests);
+  BOOST_CHECK_EXCEPTION(queue_test_event(session, 1, event, "{}", 2), OverQuota, is_of(Quota::pending_tests));
   BOOST_CHECK_EQUAL(count(session, "notificaciones_pendientes"), 0);
   BOOST_CHECK_EQUAL(count(session, "pruebas_pendientes"), 0);
   BOOST_CHECK(queue_test_event(session, 3, event, "{}", 2).empty());

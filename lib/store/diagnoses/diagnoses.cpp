@@ -1,11 +1,9 @@
 #include "lib/store/diagnoses/diagnoses.hpp"
 
-#include "lib/store/replays/request_quota.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/sql_text.hpp"
-#include "lib/store/webhooks/registration_quota.hpp"
-#include "lib/store/webhooks/target.hpp"
 
 namespace store {
 
@@ -92,34 +90,27 @@ bool update_if_free(Session& session, WebhookId webhook, std::string_view update
   });
 }
 
-struct Turned {
-  AskedDiagnosis asked;
-  std::optional<unsigned> next_s{};
-};
-
-/// Returns refusals instead of throwing them: the rollback of an entity's first lock would cause a deadlock
-/// of all who wait for it.
-Turned ask_in_turn(Session& session, const Author& author, std::string_view entity_name, WebhookId webhook,
-                   unsigned max_per_hour) {
-  take_registration_turn(session, author.entity);
+/// In a transaction.
+AskedDiagnosis ask_locked(Session& session, const Author& author, std::string_view entity_name,
+                          WebhookId webhook, unsigned max_per_hour) {
+  lock_quotas(session, author.entity);
   const auto webhooks = session.query(state_of_webhook, webhook);
-  if (webhooks.empty()) return {{DiagnosisAsked::not_found}};
+  if (webhooks.empty()) return {DiagnosisAsked::not_found};
   if (!webhooks.front().boolean("activo") && webhooks.front().optional_text("motivo") == "operador")
-    return {{DiagnosisAsked::disabled}};
+    return {DiagnosisAsked::disabled};
   const auto last = session.query(state_of_diagnosis, webhook);
   if (!last.empty()) {
     auto state = last.front().text("estado");
     if (state == "pendiente" || (state == "en_curso" && !is_lost(last.front())))
-      return {{DiagnosisAsked::done, std::move(state)}};
+      return {DiagnosisAsked::done, std::move(state)};
   }
-  if (max_per_hour > 0)
-    if (const auto wait_s = count_diagnosis(session, author.entity, max_per_hour)) return {{}, wait_s};
+  use_quota(session, Quota::diagnostics, author.entity, max_per_hour);
   if (last.empty())
     session.update(ask_first, webhook, author.entity, entity_name);
   else
     session.update(ask_again, entity_name, webhook);
   note_change(session, author, AuditedAction::diagnosed, webhook, "{}", "diagnosis");
-  return {{DiagnosisAsked::done, "pendiente"}};
+  return {DiagnosisAsked::done, "pendiente"};
 }
 
 DiagnosisTarget read(const Row& row) {
@@ -134,10 +125,8 @@ DiagnosisTarget read(const Row& row) {
 
 AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
                              WebhookId webhook, unsigned max_per_hour) {
-  const auto turned =
-      transaction(session, [&] { return ask_in_turn(session, author, entity_name, webhook, max_per_hour); });
-  if (turned.next_s) throw TooManyDiagnoses(*turned.next_s);
-  return turned.asked;
+  return transaction(session,
+                     [&] { return ask_locked(session, author, entity_name, webhook, max_per_hour); });
 }
 
 std::optional<Diagnosis> find_diagnosis(Session& session, WebhookId webhook) {

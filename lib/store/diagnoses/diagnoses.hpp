@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,22 +16,13 @@
 
 namespace store {
 
-/// The entity has used up the quota limits.diagnostics; the next diagnosis is allowed after `retry_after_s`
-/// seconds.
-struct TooManyDiagnoses : std::runtime_error {
-  explicit TooManyDiagnoses(unsigned retry_after_s_)
-      : std::runtime_error("too many diagnoses"), retry_after_s(retry_after_s_) {}
-  unsigned retry_after_s;
-};
-
 enum class DiagnosisAsked { done, not_found, disabled };
 struct AskedDiagnosis {
   DiagnosisAsked result = DiagnosisAsked::done;
   std::string state{};  // of `done`: pendiente or en_curso
 };
-/// Asks for a diagnosis, which replaces the webhook's last one, and notes it in the audit. If one is pending
-/// or running, returns its state and counts nothing. `disabled`: the operator disabled the webhook.
-/// `max_per_hour` 0: no quota. Throws TooManyDiagnoses.
+/// In place of the webhook's last one, with an entry in the audit; one that is not over stays, and nothing
+/// counts. `disabled`: by the operator. `max_per_hour` 0: no limit. Throws OverQuota.
 AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
                              WebhookId webhook, unsigned max_per_hour);
 

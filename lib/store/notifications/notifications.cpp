@@ -1,10 +1,8 @@
 #include "lib/store/notifications/notifications.hpp"
 
-#include <limits>
-
 #include "lib/store/deliveries/cancelled.hpp"
 #include "lib/store/notifications/quarantine.hpp"
-#include "lib/store/notifications/test_quota.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/slots.hpp"
@@ -195,24 +193,15 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending,
                                       std::uint64_t bytes_per_day) {
-  bool too_many = false;
-  std::optional<unsigned> bytes_pass_in_s;
-  auto queued = transaction(session, [&] {
-    too_many = false;
-    bytes_pass_in_s.reset();
-    if (max_pending > 0 || bytes_per_day > 0) take_test_turn(session, entity);
-    const auto room = max_pending == 0 ? std::numeric_limits<std::uint64_t>::max()
-                                       : room_for_tests(session, entity, max_pending);
+  return transaction(session, [&] {
+    if (max_pending > 0 || bytes_per_day > 0) lock_test_quotas(session, entity);
+    const auto pending = pending_tests_left(session, entity, max_pending);
     const auto rows = session.query(lock_subscribed_webhooks, entity, webhook::name(event));
     std::vector<Webhook> chosen;
     if (rows.empty()) return chosen;
-    too_many = rows.size() > room;
-    if (too_many) return chosen;  // committed: rolling back an entity's first lock causes deadlocks
-    if (bytes_per_day > 0) {
-      const auto bytes = sealed_data.size() + rows.size() * bytes_of_delivery;
-      bytes_pass_in_s = count_test_bytes(session, entity, bytes, bytes_per_day);
-      if (bytes_pass_in_s) return chosen;
-    }
+    pending.require(rows.size());
+    use_quota(session, Quota::test_bytes, entity, bytes_per_day,
+              sealed_data.size() + rows.size() * bytes_of_delivery);
     session.update(insert_test_event, entity, webhook::name(event), sealed_data);
     const NotificationId notification = session.last_insert_id();
     std::vector<WebhookId> ids;
@@ -231,12 +220,9 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
     }
     session.update(insert_test_deliveries, notification, webhook::name(event), json_ids(ids));
     session.update(keep_for_tests_retention, notification);
-    if (max_pending > 0) count_test_deliveries(session, entity, notification);
+    if (max_pending > 0) count_pending_tests(session, entity, notification);
     return chosen;
   });
-  if (too_many) throw TooManyPendingTests();
-  if (bytes_pass_in_s) throw TooManyTestBytes(*bytes_pass_in_s);
-  return queued;
 }
 
 }  // namespace store

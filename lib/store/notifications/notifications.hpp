@@ -43,12 +43,12 @@ struct CancelResult {
 /// Cancels the deliveries that have not been sent. A quarantined notification is discarded.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
-/// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for
-/// each active webhook of the entity that is subscribed to the event. Returns these webhooks by id; if there
-/// are none, writes nothing. `sealed_data`: from webhook::seal_test_data. `max_pending` (0: no limit) bounds
-/// the entity's unfinished test deliveries, also for concurrent requests: throws TooManyPendingTests.
-/// `bytes_per_day` (0: no limit) bounds what its test events store in a day, deliveries included: throws
-/// TooManyTestBytes. Writes nothing when it throws.
+/// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each
+/// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
+/// nothing was written). `sealed_data`: what webhook::seal_test_data gives. With `max_pending` (0: any
+/// number) the entity never has more test deliveries that have not ended, however many requests come at once.
+/// With `bytes_per_day` (0: any number) its test events never store more than that in a day, deliveries
+/// included. Throws OverQuota, and nothing was written.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending = 0,
                                       std::uint64_t bytes_per_day = 0);

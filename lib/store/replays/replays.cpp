@@ -1,22 +1,17 @@
 #include "lib/store/replays/replays.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <string_view>
 
 #include "lib/json/json.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/replays/candidates.hpp"
 #include "lib/store/replays/range_walk.hpp"
-#include "lib/store/session/sql_text.hpp"
-#include "lib/store/webhooks/registration_quota.hpp"
-#include "lib/store/webhooks/slots.hpp"
 
 namespace store {
 
 namespace {
 
-constexpr unsigned looked_at = 2000;  // as in a page of the delivery log
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // the column's maximum
+constexpr unsigned looked_at = 2000;  // as a page of the log
 
 /// Reads a bounded number of rows for any range: failed deliveries in the order in which they were last due,
 /// or all deliveries from the start of the range.
@@ -42,20 +37,7 @@ constexpr std::string_view state_of_delivery = R"sql(
   WHERE e.id = ? AND e.webhook_id = ?)sql";
 constexpr std::string_view running_replay = R"sql(
   SELECT id, estado FROM reenvios WHERE en_marcha_de = ? AND entrega_id = ?)sql";
-/// An unfinished replay counts with all that it may still replay, a finished one with what it replayed; each
-/// counts as one at least.
-constexpr std::string_view used_by_running = R"sql(
-  SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
-          FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
-          STRAIGHT_JOIN reenvios v FORCE INDEX (reenvios_uno_en_marcha) ON v.en_marcha_de = w.id
-          WHERE w.entidad_id = ? AND w.plaza)sql";
-constexpr std::string_view used_by_ended = R"sql()
-      + COALESCE(SUM(GREATEST(r.reenviadas, 1)), 0) AS usadas,
-    TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MIN(r.terminado_en) + INTERVAL 1 DAY) AS falta_s
-  FROM reenvios r FORCE INDEX (reenvios_terminados_de_entidad)
-  WHERE r.entidad_id = ? AND r.terminado_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY)sql";
-constexpr auto used_in_a_day = joined<used_by_running, slot_by_slot, used_by_ended>;
-/// Bounds `hasta` by the present: later deliveries are never part of a replay.
+/// Not beyond now: there is nothing to come that a replay could be of.
 constexpr std::string_view insert_replay = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
     candidatas, tope)
@@ -139,62 +121,23 @@ std::optional<Replay> find_running(Session& session, WebhookId webhook, Delivery
   return Replay{rows.front().integer("id"), rows.front().text("estado")};
 }
 
-constexpr unsigned day_s = 86400;
-constexpr unsigned hour_s = 3600;
-
-/// The rest of the entity's quota.
-struct Quota {
-  std::uint64_t left = no_limit;
-  unsigned retry_after_s = day_s;
-};
-
-/// Requires the entity's lock.
-Quota read_quota(Session& session, EntityId entity, unsigned max_per_day) {
-  if (max_per_day == 0) return {};
-  const auto rows = session.query(used_in_a_day, entity, entity);
-  const auto used = rows.at(0).unsigned_integer("usadas");
-  // Without a finished replay, unfinished ones use the whole quota, and their end is unknown.
-  const auto first = rows.at(0).optional_integer("falta_s").value_or(hour_s);
-  return {max_per_day - std::min<std::uint64_t>(used, max_per_day),
-          static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s))};
-}
-
-/// Takes the entity's lock, until the transaction ends.
-Quota take_turn(Session& session, EntityId entity, unsigned max_per_day) {
-  if (max_per_day > 0) take_registration_turn(session, entity);
-  return read_quota(session, entity, max_per_day);
-}
-
-/// The quota if the number of deliveries exceeds it; otherwise nullopt. A number beyond a whole day's quota
-/// stays refused for a day.
-std::optional<Quota> exceeded(const Quota& quota, std::uint64_t candidates, unsigned max_per_day) {
-  if (max_per_day == 0 || std::max<std::uint64_t>(candidates, 1) <= quota.left) return std::nullopt;
-  return Quota{quota.left, candidates > max_per_day ? day_s : quota.retry_after_s};
-}
-
-/// Refusals are returned, because the rollback of an entity's first lock would cause a deadlock of all who
-/// wait for it.
-struct Turned {
-  AskedReplay asked;
-  std::optional<Quota> exceeded{};
-  std::optional<unsigned> next_request_s{};
-};
-
-Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
-                   unsigned max_per_day) {
+/// In a transaction.
+AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
+                       unsigned max_per_day) {
   using enum ReplayAsked;
-  const auto quota = take_turn(session, author.entity, max_per_day);
+  if (max_per_day > 0) lock_quotas(session, author.entity);
+  const auto quota = replays_left(session, author.entity, max_per_day);
   const auto deliveries = session.query(state_of_delivery, delivery, webhook);
   const auto webhooks = session.query(webhook_receives, webhook);
-  if (deliveries.empty() || webhooks.empty()) return {{not_found}};
+  if (deliveries.empty() || webhooks.empty()) return {not_found};
   const auto& row = deliveries.front();
-  if (row.boolean("cancelada")) return {{cancelled}};
-  if (!webhooks.front().boolean("activo")) return {{inactive}};
-  if (row.text("estado") == "retenida") return {{held}};
-  if (const auto asked = find_running(session, webhook, delivery)) return {{done, *asked}};
-  if (row.text("estado") == "en_curso") return {{in_flight}};
-  if (const auto refused = exceeded(quota, 1, max_per_day)) return {{done}, refused};
-  return {{done, insert(session, author, webhook, {.delivery = delivery})}};
+  if (row.boolean("cancelada")) return {cancelled};
+  if (!webhooks.front().boolean("activo")) return {inactive};
+  if (row.text("estado") == "retenida") return {held};
+  if (const auto asked = find_running(session, webhook, delivery)) return {done, *asked};
+  if (row.text("estado") == "en_curso") return {in_flight};
+  quota.require(1);
+  return {done, insert(session, author, webhook, {.delivery = delivery})};
 }
 
 /// Why a range cannot be replayed now; nullopt if it can.
@@ -207,38 +150,29 @@ std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   return std::nullopt;
 }
 
-/// Checks everything else before it reads deliveries.
-Turned ask_in_turn(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
-                   unsigned max_per_day, unsigned requests_per_hour) {
-  if (max_per_day > 0 || requests_per_hour > 0) take_registration_turn(session, author.entity);
-  if (auto obstacle = find_obstacle(session, webhook)) return {std::move(*obstacle)};
-  const auto quota = read_quota(session, author.entity, max_per_day);
-  if (const auto refused = exceeded(quota, 1, max_per_day)) return {{ReplayAsked::done}, refused};
-  if (requests_per_hour > 0)
-    if (const auto wait_s = count_replay_request(session, author.entity, requests_per_hour))
-      return {{ReplayAsked::done}, {}, wait_s};
+/// In a transaction. What is refused is so before deliveries are looked at.
+AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
+                       unsigned max_per_day, unsigned requests_per_hour) {
+  if (max_per_day > 0 || requests_per_hour > 0) lock_quotas(session, author.entity);
+  if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
+  const auto quota = replays_left(session, author.entity, max_per_day);
+  quota.require(1);
+  use_quota(session, Quota::replay_requests, author.entity, requests_per_hour);
   const auto candidates = count_candidates(session, webhook, range);
-  if (const auto refused = exceeded(quota, candidates.count, max_per_day))
-    return {{ReplayAsked::done}, refused};
-  return {{ReplayAsked::done, insert(session, author, webhook,
-                                     {.range = range,
-                                      .candidates = candidates.count,
-                                      .most = candidates.exact ? candidates.count : quota.left})}};
+  quota.require(candidates.count);
+  return {ReplayAsked::done, insert(session, author, webhook,
+                                    {.range = range,
+                                     .candidates = candidates.count,
+                                     .most = candidates.exact ? candidates.count : quota.left})};
 }
 
 /// If two ask for the same replay at the same time, the second finds that of the first.
 template <class F>
 AskedReplay once_again_if_duplicate(Session& session, F&& ask) {
-  const auto in_transaction = [&] {
-    const auto turned = transaction(session, ask);
-    if (turned.exceeded) throw TooManyReplays(turned.exceeded->left, turned.exceeded->retry_after_s);
-    if (turned.next_request_s) throw TooManyReplayRequests(*turned.next_request_s);
-    return turned.asked;
-  };
   try {
-    return in_transaction();
+    return transaction(session, ask);
   } catch (const DuplicateKey&) {
-    return in_transaction();
+    return transaction(session, ask);
   }
 }
 
@@ -276,29 +210,27 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
   return oldest.exact || oldest.count > failed.count ? oldest : failed;
 }
 
-ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
-                            unsigned requests_per_hour) {
-  if (requests_per_hour > 0) {
-    const auto wait_s = transaction(session, [&] {
-      take_registration_turn(session, entity);
-      return count_replay_request(session, entity, requests_per_hour);
+Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+                           unsigned requests_per_hour) {
+  if (requests_per_hour > 0)
+    transaction(session, [&] {
+      lock_quotas(session, entity);
+      use_quota(session, Quota::replay_requests, entity, requests_per_hour);
     });
-    if (wait_s) throw TooManyReplayRequests(*wait_s);
-  }
   return count_candidates(session, webhook, range);
 }
 
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day) {
-  return once_again_if_duplicate(
-      session, [&] { return ask_in_turn(session, author, webhook, delivery, max_per_day); });
+  return once_again_if_duplicate(session,
+                                 [&] { return ask_locked(session, author, webhook, delivery, max_per_day); });
 }
 
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour) {
   if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
   return once_again_if_duplicate(
-      session, [&] { return ask_in_turn(session, author, webhook, range, max_per_day, requests_per_hour); });
+      session, [&] { return ask_locked(session, author, webhook, range, max_per_day, requests_per_hour); });
 }
 
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id) {

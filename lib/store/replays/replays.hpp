@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "lib/store/audit/audit.hpp"
-#include "lib/store/replays/request_quota.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 #include "lib/webhook/event.hpp"
@@ -32,18 +30,10 @@ struct ReplayCount {
   std::uint64_t count = 0;
   bool exact = true;  // false: there are at least `count`
 };
-ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
-/// As count_candidates, for an entity: with `requests_per_hour` (0: no limit) throws TooManyReplayRequests.
-ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
-                            unsigned requests_per_hour);
-
-/// The request exceeds the entity's quota limits.replayed for 24 h; `left` deliveries would be accepted now.
-struct TooManyReplays : std::runtime_error {
-  TooManyReplays(std::uint64_t left_, unsigned retry_after_s_)
-      : std::runtime_error("too many replays"), left(left_), retry_after_s(retry_after_s_) {}
-  std::uint64_t left;
-  unsigned retry_after_s;
-};
+Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
+/// The same for an entity that asks; with `requests_per_hour` (0: no limit) throws OverQuota.
+Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+                           unsigned requests_per_hour);
 
 struct Replay {
   ReplayId id;
@@ -65,8 +55,7 @@ struct AskedReplay {
   Replay replay{};
 };
 
-/// Asks for the replay of one delivery. While one is pending, returns the same replay. With `max_per_day` (0:
-/// no limit) throws TooManyReplays.
+/// Of one delivery: the same while it is pending. With `max_per_day` (0: no limit) throws OverQuota.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
 /// Asks for the replay of all deliveries that match now; a webhook has one unfinished replay of a range. If

@@ -44,7 +44,12 @@ struct DuplicateKey : Refused {
   using Refused::Refused;
 };
 
-/// The client library's error for missing TLS or a wrong certificate.
+/// No error of the database: what a transaction has done so far is committed, and then this is thrown.
+struct CommittedRefusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The client library's: no TLS, or a certificate that is not the server's.
 inline constexpr int tls_code = 2026;
 
 /// The client library's error when the server asks for the password in a way that would reveal it

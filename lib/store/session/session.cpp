@@ -353,6 +353,15 @@ void rollback(Session& session) noexcept {
   }
 }
 
+void commit_or_roll_back(Session& session) {
+  try {
+    session.execute("COMMIT");
+  } catch (...) {
+    rollback(session);
+    throw;
+  }
+}
+
 void back_off(unsigned attempt) {
   thread_local std::minstd_rand random(std::random_device{}());
   std::this_thread::sleep_for(std::chrono::milliseconds(random() % (5U << attempt) + 1));

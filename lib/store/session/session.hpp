@@ -86,9 +86,9 @@ class Session {
   bool in_transaction_ = false;
 };
 
-/// Runs `body` in a transaction. After a Conflict that is neither LockTimeout nor Interrupted it runs the
-/// whole again, up to 5 times in all. Any other exception rolls back. Inside another transaction it is part
-/// of that one, which commits or repeats the whole. COMMIT is sent as a statement, because
+/// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times, but for a LockTimeout
+/// or an Interrupted. A CommittedRefusal commits before it goes on; any other exception rolls back. Within
+/// another one it is a part of that, which commits or repeats the whole. COMMIT is a statement:
 /// Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);

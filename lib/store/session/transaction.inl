@@ -23,8 +23,8 @@ class OpenTransaction {
 };
 
 void rollback(Session& session) noexcept;
-/// Waits for a short random time that grows with each attempt, so that conflicting transactions do not
-/// collide again.
+void commit_or_roll_back(Session& session);
+/// Waits a little, longer and at random each time, so that those in conflict do not meet again.
 void back_off(unsigned attempt);
 inline constexpr unsigned max_attempts = 5;
 
@@ -41,6 +41,9 @@ auto attempt_transaction(Session& session, F& body) {
       session.execute("COMMIT");
       return result;
     }
+  } catch (const CommittedRefusal&) {
+    commit_or_roll_back(session);
+    throw;
   } catch (...) {
     rollback(session);
     throw;

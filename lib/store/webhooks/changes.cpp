@@ -5,8 +5,8 @@
 
 #include "lib/crypto/crypto.hpp"
 #include "lib/json/json.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/webhooks/disabled_urls.hpp"
-#include "lib/store/webhooks/registration_quota.hpp"
 #include "lib/webhook/event_names.hpp"
 #include "lib/webhook/target_url.hpp"
 
@@ -80,11 +80,6 @@ bool leads_to_disabled_url(Session& session, const Webhook& before, const Webhoo
   return (moves || activates) && is_disabled_url(session, before.entity, change.url.value_or(before.url));
 }
 
-struct Turned {
-  ChangedWebhook changed;
-  std::optional<unsigned> retry_after_s{};
-};
-
 ChangedWebhook as_it_is(Session& session, EntityId entity, WebhookId id,
                         platform::Milliseconds disable_after) {
   auto now = find_detail(session, entity, id);
@@ -92,29 +87,28 @@ ChangedWebhook as_it_is(Session& session, EntityId entity, WebhookId id,
   return {WebhookChanged::done, std::move(now), find_failure_streak(session, id, disable_after)};
 }
 
-Turned change_in_turn(Session& session, const Author& author, WebhookId id, const WebhookChange& change,
-                      const Expected& expected, const ChangePolicy& policy) {
-  // Comes before any other lock (registration_quota.hpp).
-  const bool limited = !change.empty() && policy.max_per_hour > 0;
-  if (limited) take_registration_turn(session, author.entity);
+/// In a transaction.
+ChangedWebhook change_locked(Session& session, const Author& author, WebhookId id,
+                             const WebhookChange& change, const Expected& expected,
+                             const ChangePolicy& policy) {
+  if (!change.empty() && policy.max_per_hour > 0) lock_quotas(session, author.entity);
   session.query(lock_webhook, id, author.entity);
   const auto found = find_detail(session, author.entity, id);
-  if (!found) return {{WebhookChanged::not_found}};
+  if (!found) return {WebhookChanged::not_found};
   const auto& before = found->webhook;
   if (change.active.value_or(false) && before.inactive_reason == disabled_by_operator)
-    return {{WebhookChanged::operator_disabled}};
-  if (leads_to_disabled_url(session, before, change)) return {{WebhookChanged::url_disabled}};
-  if (!expected(*found)) return {{WebhookChanged::unexpected}};
+    return {WebhookChanged::operator_disabled};
+  if (leads_to_disabled_url(session, before, change)) return {WebhookChanged::url_disabled};
+  if (!expected(*found)) return {WebhookChanged::unexpected};
   const auto after = changed(before, change);
   const auto ended =
       change.active.value_or(false) && before.active ? find_failure_streak(session, id, {}) : std::nullopt;
   const auto difference_ = difference(before, after, ended);
-  if (limited && !difference_.empty()) {
-    if (const auto wait = count_registration(session, author.entity, policy.max_per_hour))
-      return {{WebhookChanged::done}, wait};
+  if (!difference_.empty()) {
+    use_quota(session, Quota::changes, author.entity, policy.max_per_hour);
+    write_change(session, author, before, after, difference_, ended.has_value());
   }
-  if (!difference_.empty()) write_change(session, author, before, after, difference_, ended.has_value());
-  return {as_it_is(session, author.entity, id, policy.disable_after)};
+  return as_it_is(session, author.entity, id, policy.disable_after);
 }
 
 }  // namespace
@@ -144,10 +138,7 @@ std::string version_of(const WebhookDetail& detail) {
 ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
                               const WebhookChange& change, const Expected& expected,
                               const ChangePolicy& policy) {
-  auto turned =
-      transaction(session, [&] { return change_in_turn(session, author, id, change, expected, policy); });
-  if (turned.retry_after_s) throw TooManyRegistrations(*turned.retry_after_s);
-  return std::move(turned.changed);
+  return transaction(session, [&] { return change_locked(session, author, id, change, expected, policy); });
 }
 
 WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,

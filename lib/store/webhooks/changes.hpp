@@ -57,9 +57,9 @@ struct ChangePolicy {
   platform::Milliseconds disable_after{};  // as in find_failure_streak
 };
 
-/// Makes the whole change or none of it, and serialises changes. The dispatcher applies the change to the
-/// webhook's deliveries (apply_changes). Activating an active webhook ends its failure streak. A change
-/// counts as a registration, which bounds the rows in the audit: throws TooManyRegistrations.
+/// Changes it as a whole or not at all, one change after the other. What the change means for its deliveries
+/// is left to the dispatcher (apply_changes). To activate one that is active ends its streak of failures. A
+/// change counts as a registration, or an entity could fill the audit: throws OverQuota.
 ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
                               const WebhookChange& change, const Expected& expected,
                               const ChangePolicy& policy = {});

@@ -3,7 +3,6 @@
 // limits.registrations bounds it.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,11 +13,14 @@
 
 namespace store {
 
-/// A request that may be a repetition. The views must stay valid during the call.
+struct Webhook;
+
+/// A request that may be a repetition. The views outlive what it is given to.
 struct IdempotentRequest {
   EntityId entity;
-  std::string_view key;   // 1 to 64 visible ASCII characters
-  std::string_view body;  // as received; stored only as a keyed HMAC, because it holds a secret
+  std::string_view key;                   // 1 to 64 visible ASCII characters
+  std::string_view body;                  // as it came: of it a keyed HMAC is kept, since it holds a secret
+  std::string (*answer)(const Webhook&);  // the body of its 201
 };
 
 enum class EarlierResult {
@@ -32,8 +34,8 @@ struct EarlierRequest {
   std::string answer;  // for `same`: the body of its 201
 };
 
-/// find_earlier and remember_request belong in the transaction that registers, under the entity's lock
-/// (registration_quota.hpp), so a concurrent request waits.
+/// Both are for the transaction that registers, which has locked the entity's quotas: one with the same key
+/// that comes at the same time waits for it.
 
 /// Finds an earlier request with this key in the last 24 h; nullopt when there is none.
 std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentRequest& request,

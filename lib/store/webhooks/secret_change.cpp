@@ -4,9 +4,9 @@
 
 #include "lib/crypto/crypto.hpp"
 #include "lib/json/json.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/rows_by_key.hpp"
-#include "lib/store/webhooks/registration_quota.hpp"
 
 namespace store {
 
@@ -77,53 +77,43 @@ SecretChange set_another(Session& session, WebhookId id, const Row& now, const N
                          const webhook::KeyRing& keys) {
   const bool keeps = now.boolean("tiene") && wanted.grace.count() > 0;
   const bool into_b = keeps && now.boolean("en_a");
-  const auto sealed = keys.seal(id, wanted.secret);
-  session.update(into_b ? set_b : set_a, sealed.key_id, crypto::to_hex(sealed.ciphertext),
-                 secret_fingerprint(keys, id, wanted.secret),
+  const auto stored = stored_secret(keys, id, wanted.secret);
+  session.update(into_b ? set_b : set_a, stored.key_id, stored.sealed, stored.fingerprint,
                  keeps ? std::optional(std::int64_t{wanted.grace.count()}) : std::nullopt, id);
   if (!keeps) session.update(erase_b, id);
   return {SecretChanged::done, session.query(grace_of, id).at(0).optional_time("hasta")};
 }
 
-struct Turned {
-  SecretChange change;
-  std::optional<unsigned> retry_after_s{};
-};
-
-Turned change_in_turn(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
-                      const webhook::KeyRing& keys, unsigned max_per_hour) {
-  // Comes before any other lock (registration_quota.hpp).
-  if (max_per_hour > 0) take_registration_turn(session, author.entity);
+/// In a transaction.
+SecretChange change_locked(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
+                           const webhook::KeyRing& keys, unsigned max_per_hour) {
+  if (max_per_hour > 0) lock_quotas(session, author.entity);
   const auto rows = session.query(lock_secrets, id, author.entity);
-  if (rows.empty()) return {{SecretChanged::not_found, {}}};
+  if (rows.empty()) return {SecretChanged::not_found, {}};
   const auto& now = rows.front();
   const bool at_once = wanted.grace.count() == 0;
   const auto fingerprint = now.optional_text("secreto_huella").value_or("");
   if (keys.is_authentic(purpose, fingerprinted(id, wanted.secret), fingerprint))
-    return {set_again(session, author, id, now, at_once)};
+    return set_again(session, author, id, now, at_once);
   if (!now.null("anterior_hasta") && !at_once)
-    return {{SecretChanged::grace_running, now.optional_time("anterior_hasta")}};
-  if (max_per_hour > 0) {
-    if (const auto wait = count_registration(session, author.entity, max_per_hour))
-      return {{SecretChanged::done, {}}, wait};
-  }
+    return {SecretChanged::grace_running, now.optional_time("anterior_hasta")};
+  use_quota(session, Quota::changes, author.entity, max_per_hour);
   const auto changed = set_another(session, id, now, wanted, keys);
   note(session, author, id, wanted.grace.count());
-  return {changed};
+  return changed;
 }
 
 }  // namespace
 
-std::string secret_fingerprint(const webhook::KeyRing& keys, WebhookId id, const std::string& secret) {
-  return keys.authenticate(purpose, fingerprinted(id, secret));
+StoredSecret stored_secret(const webhook::KeyRing& keys, WebhookId id, const std::string& secret) {
+  const auto sealed = keys.seal(id, secret);
+  return {sealed.key_id, crypto::to_hex(sealed.ciphertext),
+          keys.authenticate(purpose, fingerprinted(id, secret))};
 }
 
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour) {
-  const auto turned =
-      transaction(session, [&] { return change_in_turn(session, author, id, wanted, keys, max_per_hour); });
-  if (turned.retry_after_s) throw TooManyRegistrations(*turned.retry_after_s);
-  return turned.change;
+  return transaction(session, [&] { return change_locked(session, author, id, wanted, keys, max_per_hour); });
 }
 
 bool end_grace(Session& session, const Author& author, WebhookId id) {

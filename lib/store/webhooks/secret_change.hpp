@@ -29,9 +29,9 @@ struct NewSecret {
   std::chrono::seconds grace;
 };
 
-/// Makes `secret` the current one; the previous one also signs for `grace`. With a grace of 0 every old
-/// secret ends at once, even during a grace. The same secret again changes nothing else. A different one
-/// counts as a registration: with `max_per_hour` (0: no limit) throws TooManyRegistrations.
+/// `secret` is the current one from then on. The one before signs too for `grace`; with 0 every old one ends
+/// at once, also while a grace runs. The same secret again changes nothing else. Another one counts as a
+/// registration: with `max_per_hour` (0: no limit) throws OverQuota.
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
@@ -43,8 +43,13 @@ bool end_grace(Session& session, const Author& author, WebhookId id);
 /// webhooks. Waits for no lock.
 std::uint64_t erase_ended_secrets(Session& session);
 
-/// The value of `webhooks.secreto_huella`, which recognises the same secret. Only a holder of the key can
-/// compute it.
-std::string secret_fingerprint(const webhook::KeyRing& keys, WebhookId id, const std::string& secret);
+/// A secret of a webhook, as its row holds it. By the fingerprint the same secret is known again; it cannot
+/// be made without a key.
+struct StoredSecret {
+  std::string key_id;
+  std::string sealed;  // hexadecimal
+  std::string fingerprint;
+};
+StoredSecret stored_secret(const webhook::KeyRing& keys, WebhookId id, const std::string& secret);
 
 }  // namespace store

@@ -12,7 +12,6 @@ namespace store {
 namespace {
 
 using crypto::from_hex;
-using crypto::to_hex;
 
 // A statement reads 100 rows, of at most 100 KiB each.
 
@@ -67,10 +66,9 @@ bool reseal_secret(Session& session, const Row& row, const webhook::KeyRing& key
   const auto& sealed = row.text("sellado");
   const auto secret = keys.open(id, {row.text("clave"), from_hex(sealed).value()});
   if (!secret) return false;
-  const auto resealed = keys.seal(id, *secret);
+  const auto resealed = stored_secret(keys, id, *secret);
   result.secrets += transaction(session, [&] {
-    return session.update(replace, resealed.key_id, to_hex(resealed.ciphertext),
-                          secret_fingerprint(keys, id, *secret), id, sealed);
+    return session.update(replace, resealed.key_id, resealed.sealed, resealed.fingerprint, id, sealed);
   });
   return true;
 }

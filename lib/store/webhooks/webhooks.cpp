@@ -7,11 +7,11 @@
 
 #include "lib/json/json.hpp"
 #include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/disabled_urls.hpp"
-#include "lib/store/webhooks/registration_quota.hpp"
 #include "lib/store/webhooks/secret_change.hpp"
 #include "lib/store/webhooks/slots.hpp"
 #include "lib/webhook/event_names.hpp"
@@ -118,20 +118,22 @@ constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
 struct Room {
-  std::optional<int> slot;                 // the lowest free value of `plaza`
-  std::vector<std::string> disabled_urls;  // disabled by the operator for the entity
+  std::optional<int> slot;    // the lowest of the five that is free
+  bool url_disabled = false;  // for the entity, by the operator
 };
-Room find_room(Session& session, EntityId entity) {
+Room find_room(Session& session, EntityId entity, std::string_view url) {
   Room room;
-  std::array<bool, webhook::max_webhooks_per_entity> taken{};
+  std::vector<std::string> disabled;
+  std::array<bool, 5> taken{};
   for (const auto& row : session.query(taken_slots, entity, entity)) {
     if (const auto slot = row.optional_integer("plaza"))
       taken.at(static_cast<std::size_t>(*slot - 1)) = true;
     else
-      room.disabled_urls.push_back(row.text("url"));
+      disabled.push_back(row.text("url"));
   }
   const auto free = std::ranges::find(taken, false);
   if (free != taken.end()) room.slot = static_cast<int>(free - taken.begin()) + 1;
+  room.url_disabled = is_disabled(disabled, url);
   return room;
 }
 
@@ -139,14 +141,13 @@ Room find_room(Session& session, EntityId entity) {
 Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room& room,
                          const webhook::KeyRing& keys) {
   session.update(insert_webhook, webhook.entity, room.slot.value(), webhook.url, webhook.events.joined());
-  if (is_disabled(room.disabled_urls, webhook.url))
+  if (room.url_disabled)
     session.update(disable, disabled_by_operator, session.last_insert_id(), disabled_by_operator);
   auto made = read_webhook(session.query(webhook_just_inserted).at(0));
   if (webhook.secret) {
-    // Sealed after the INSERT, in the same transaction, because the seal is bound to the id.
-    const auto sealed = keys.seal(made.id, *webhook.secret);
-    session.update(set_secret, sealed.key_id, crypto::to_hex(sealed.ciphertext),
-                   secret_fingerprint(keys, made.id, *webhook.secret), made.id);
+    // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
+    const auto stored = stored_secret(keys, made.id, *webhook.secret);
+    session.update(set_secret, stored.key_id, stored.sealed, stored.fingerprint, made.id);
   }
   json::Object detail{{"url", made.url}, {"eventos", webhook::event_names(made.events)}};
   if (!made.active) detail.emplace_back("motivo", made.inactive_reason);
@@ -155,37 +156,19 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
   return made;
 }
 
-/// The result of a registration; with both unset, the entity has the maximum of webhooks.
-struct Registered {
-  std::optional<Webhook> webhook;
-  std::optional<unsigned> retry_after_s;  // it has used up its quota
-};
-
-/// With a quota, requires the entity's lock.
-Registered register_in_turn(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
-                            unsigned max_per_hour) {
-  const auto room = find_room(session, webhook.entity);
+/// In a transaction.
+Registered register_locked(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
+                           unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
+  // Without a limit, too: the first one could commit between our looks at its key and at the slots.
+  if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
+  if (request)
+    if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
+  const auto room = find_room(session, webhook.entity, webhook.url);
   if (!room.slot) return {};
-  if (max_per_hour > 0) {
-    // Committed, because the rollback of an entity's first lock would cause a deadlock of all who wait for
-    // it.
-    if (const auto wait = count_registration(session, webhook.entity, max_per_hour)) return {{}, wait};
-  }
-  return {insert_into_room(session, webhook, room, keys), {}};
-}
-
-/// Returns the result of the transaction `work`, which sets `retry_after_s` when the quota is used up.
-template <class F>
-auto register_in_transaction(Session& session, F&& work) {
-  for (;;) {
-    try {
-      auto registered = transaction(session, work);
-      if (registered.retry_after_s) throw TooManyRegistrations(*registered.retry_after_s);
-      return registered;
-    } catch (const DuplicateKey&) {
-      // A concurrent request took the same `plaza`. The loop ends, because with all taken none is inserted.
-    }
-  }
+  use_quota(session, Quota::registrations, webhook.entity, max_per_hour);
+  auto made = insert_into_room(session, webhook, room, keys);
+  if (request) remember_request(session, *request, keys, made.id, request->answer(made));
+  return {std::move(made), {}};
 }
 
 }  // namespace
@@ -236,34 +219,16 @@ std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash,
   return std::move(find_callers(session, std::span(&token_hash, 1), with).front());
 }
 
-std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
-                                      const webhook::KeyRing& keys, unsigned max_per_hour) {
-  const auto work = [&] {
-    if (max_per_hour > 0) take_registration_turn(session, webhook.entity);
-    return register_in_turn(session, webhook, keys, max_per_hour);
-  };
-  return register_in_transaction(session, work).webhook;
-}
-
-RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
-                                   unsigned max_per_hour, const IdempotentRequest& request,
-                                   const std::function<std::string(const Webhook&)>& answer) {
-  struct Turned {
-    RegisteredOnce once;
-    std::optional<unsigned> retry_after_s{};
-  };
-  const auto work = [&]() -> Turned {
-    // Also needed without a quota: otherwise a concurrent request could commit between the read of its key
-    // and the search for a free `plaza`.
-    take_registration_turn(session, webhook.entity);
-    if (auto earlier = find_earlier(session, request, keys)) return {{std::move(earlier), {}}};
-    const auto made = register_in_turn(session, webhook, keys, max_per_hour);
-    if (!made.webhook) return {{}, made.retry_after_s};
-    auto text = answer(*made.webhook);
-    remember_request(session, request, keys, made.webhook->id, text);
-    return {{{}, std::move(text)}};
-  };
-  return register_in_transaction(session, work).once;
+Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
+                          unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
+  for (;;) {
+    try {
+      return transaction(session,
+                         [&] { return register_locked(session, webhook, keys, max_per_hour, request); });
+    } catch (const DuplicateKey&) {
+      // Another request took the slot meanwhile. It ends: with five of them taken there is none to try for.
+    }
+  }
 }
 
 bool delete_webhook(Session& session, const Author& author, WebhookId id) {

@@ -1,7 +1,6 @@
 // Tables `webhooks` and `webhook_ejecuciones`.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,22 +60,15 @@ struct NewWebhook {
   std::optional<std::string> secret;  // sealed before it is stored
   std::optional<TokenId> token{};     // the token that registers it, for the audit
 };
-/// Registers a webhook; returns nullopt when the entity has the maximum. The webhook is inactive if the
-/// operator has disabled its URL (disabled_urls.hpp). With `max_per_hour` (0: no limit) throws
-/// TooManyRegistrations (registration_quota.hpp).
-std::optional<Webhook> create_webhook(Session& session, const NewWebhook& webhook,
-                                      const webhook::KeyRing& keys, unsigned max_per_hour = 0);
-
-/// The result of a registration with an Idempotency-Key, which stores the answer in the same transaction.
-/// With both unset, the entity has the maximum of webhooks.
-struct RegisteredOnce {
-  std::optional<EarlierRequest> earlier;  // set for a repetition: nothing was registered or counted
-  std::optional<std::string> answer;      // what `answer` returned for the new webhook
+/// With neither: the entity has five.
+struct Registered {
+  std::optional<Webhook> webhook;         // inactive where the operator has disabled its URL
+  std::optional<EarlierRequest> earlier;  // of a repetition: nothing was registered, and nothing counted
 };
-/// As create_webhook. Waits for a concurrent request with the same key.
-RegisteredOnce create_webhook_once(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
-                                   unsigned max_per_hour, const IdempotentRequest& request,
-                                   const std::function<std::string(const Webhook&)>& answer);
+/// With `max_per_hour` (0: no limit) throws OverQuota. A `request` is remembered with its webhook, in one
+/// transaction; one with the same key that is under way is waited for.
+Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
+                          unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
 /// Frees the webhook's `plaza` and erases its secret, in constant time; maintenance cancels its pending
 /// deliveries. After it returns, no delivery of this webhook is claimed. Returns false when it is not a

@@ -1,0 +1,12 @@
+// What an entity is told that has used one of its quotas (web/docs/limites.md).
+#pragma once
+
+#include "fcgi-app/errors.hpp"
+#include "lib/platform/config.hpp"
+#include "lib/store/quotas/quotas.hpp"
+
+namespace api {
+
+TooManyRequests over_quota(const store::OverQuota& refused, const platform::LimitSettings& limits);
+
+}  // namespace api

@@ -1,0 +1,157 @@
+#include "lib/store/quotas/quotas.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/store/session/json_rows.hpp"
+
+namespace store {
+
+namespace {
+
+// A time further ahead than the window was written before the clock went back. The row changes in any case: a
+// cluster then refuses one of two nodes that lock it at once, which repeats its transaction.
+constexpr std::string_view lock_row = R"sql(
+  INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
+  ON DUPLICATE KEY UPDATE turnos = turnos + 1,
+    saldadas_hasta = LEAST(saldadas_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
+    reenvios_saldados_hasta = LEAST(reenvios_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
+    diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR))sql";
+constexpr std::string_view lock_test_row = R"sql(
+  INSERT INTO turnos_prueba (entidad_id, turno) VALUES (?, 1) ON DUPLICATE KEY UPDATE turno = turno + 1,
+    bytes_saldados_hasta = LEAST(bytes_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 DAY))sql";
+
+struct Bucket {
+  std::string_view table;
+  std::string_view full_at;
+  std::string_view window;
+};
+
+// These two serve every bucket: its names replace {table}, {full_at} and {window}.
+
+/// Shares that fit into the window pass, even where they leave a rest of it.
+constexpr std::string_view take_share = R"sql(
+  UPDATE {table}
+  SET {full_at} = GREATEST(COALESCE({full_at}, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) + INTERVAL ? MICROSECOND
+  WHERE entidad_id = ?
+    AND (COALESCE({full_at}, UTC_TIMESTAMP(6)) <= UTC_TIMESTAMP(6)
+      OR {full_at} + INTERVAL ? MICROSECOND <= UTC_TIMESTAMP(6) + INTERVAL {window}))sql";
+constexpr std::string_view until_it_passes = R"sql(
+  SELECT CEILING(LEAST(
+      TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL {window}, {full_at} + INTERVAL ? MICROSECOND),
+      TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {full_at})) / 1000000) AS falta_s
+  FROM {table} WHERE entidad_id = ?)sql";
+
+/// A replay that runs counts with all that it may still replay, one that is over with what it has replayed,
+/// and each as one at least.
+constexpr std::string_view replayed_in_a_day = R"sql(
+  SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
+          FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
+          STRAIGHT_JOIN reenvios v FORCE INDEX (reenvios_uno_en_marcha) ON v.en_marcha_de = w.id
+          WHERE w.entidad_id = ? AND w.plaza IN (1, 2, 3, 4, 5))
+      + COALESCE(SUM(GREATEST(r.reenviadas, 1)), 0) AS usadas,
+    TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MIN(r.terminado_en) + INTERVAL 1 DAY) AS falta_s
+  FROM reenvios r FORCE INDEX (reenvios_terminados_de_entidad)
+  WHERE r.entidad_id = ? AND r.terminado_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY)sql";
+
+constexpr std::string_view counted_tests = R"sql(
+  SELECT p.entrega_id, e.id IS NOT NULL AND e.terminada_en IS NULL AS pendiente
+  FROM pruebas_pendientes p LEFT JOIN entregas e ON e.id = p.entrega_id
+  WHERE p.entidad_id = ?)sql";
+constexpr std::string_view forget_ended = R"sql(
+  DELETE p FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN pruebas_pendientes p FORCE INDEX (PRIMARY) ON p.entidad_id = ? AND p.entrega_id = j.id)sql";
+constexpr std::string_view count_tests = R"sql(
+  INSERT INTO pruebas_pendientes (entidad_id, entrega_id)
+  SELECT ?, id FROM entregas WHERE notificacion_id = ?)sql";
+
+constexpr unsigned hour_s = 3600;
+constexpr unsigned day_s = 86400;
+constexpr unsigned tests_retry_s = 30;  // a receiver that answers has done so by then
+
+Bucket bucket_of(Quota quota) {
+  switch (quota) {
+    case Quota::replay_requests:
+      return {"altas_webhook", "reenvios_saldados_hasta", "1 HOUR"};
+    case Quota::diagnostics:
+      return {"altas_webhook", "diagnosticos_saldados_hasta", "1 HOUR"};
+    case Quota::test_bytes:
+      return {"turnos_prueba", "bytes_saldados_hasta", "1 DAY"};
+    default:
+      return {"altas_webhook", "saldadas_hasta", "1 HOUR"};
+  }
+}
+
+std::string statement_of(const Bucket& bucket, std::string_view text) {
+  std::string statement(text);
+  const auto name = [&](std::string_view placeholder, std::string_view by) {
+    for (auto at = statement.find(placeholder); at != std::string::npos; at = statement.find(placeholder, at))
+      statement.replace(at, placeholder.size(), by);
+  };
+  name("{table}", bucket.table);
+  name("{full_at}", bucket.full_at);
+  name("{window}", bucket.window);
+  return statement;
+}
+
+/// The time in which `amount` of `limit` comes back.
+std::int64_t share_us(Quota quota, std::uint64_t limit, std::uint64_t amount) {
+  const double window_us = (quota == Quota::test_bytes ? day_s : hour_s) * 1e6;
+  const auto share = window_us * static_cast<double>(amount) / static_cast<double>(limit);
+  return static_cast<std::int64_t>(std::min(share, 2 * window_us));  // a longer time needs a full bucket, too
+}
+
+}  // namespace
+
+void lock_quotas(Session& session, EntityId entity) { session.update(lock_row, entity); }
+
+void lock_test_quotas(Session& session, EntityId entity) { session.update(lock_test_row, entity); }
+
+void use_quota(Session& session, Quota quota, EntityId entity, std::uint64_t limit, std::uint64_t amount) {
+  if (limit == 0) return;
+  const auto bucket = bucket_of(quota);
+  const auto share = share_us(quota, limit, amount);
+  if (session.update(statement_of(bucket, take_share), share, entity, share) == 1) return;
+  const auto wait_s =
+      session.query(statement_of(bucket, until_it_passes), share, entity).at(0).integer("falta_s");
+  throw OverQuota(quota, static_cast<unsigned>(std::max(std::int64_t{1}, wait_s)));
+}
+
+void QuotaLeft::require(std::uint64_t amount) const {
+  if (limit == 0 || std::max<std::uint64_t>(amount, 1) <= left) return;
+  throw OverQuota(quota, amount > limit ? retry_beyond_s : retry_after_s, left);
+}
+
+QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit) {
+  constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // of `reenvios.tope`
+  if (limit == 0) return {Quota::replayed, 0, no_limit, day_s, day_s};
+  const auto rows = session.query(replayed_in_a_day, entity, entity);
+  const auto used = rows.at(0).unsigned_integer("usadas");
+  // Without one that is over, those that run have it all, and when they end is not known.
+  const auto first = rows.at(0).optional_integer("falta_s").value_or(hour_s);
+  return {Quota::replayed, limit, limit - std::min<std::uint64_t>(used, limit),
+          static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s)), day_s};
+}
+
+QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit) {
+  QuotaLeft result{Quota::pending_tests, limit, limit, tests_retry_s, tests_retry_s};
+  if (limit == 0) return result;
+  std::vector<DeliveryId> ended;
+  for (const auto& row : session.query(counted_tests, entity)) {
+    if (!row.boolean("pendiente"))
+      ended.push_back(row.integer("entrega_id"));
+    else if (result.left > 0)
+      --result.left;
+  }
+  if (!ended.empty()) session.update(forget_ended, json_ids(ended), entity);
+  return result;
+}
+
+void count_pending_tests(Session& session, EntityId entity, NotificationId notification) {
+  session.update(count_tests, entity, notification);
+}
+
+}  // namespace store

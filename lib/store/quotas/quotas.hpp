@@ -1,0 +1,61 @@
+// What limits.* lets an entity do, or have stored, in a while. Most of it is counted in buckets (tables
+// `altas_webhook` and `turnos_prueba`): one that holds N fills again in an hour or a day, and is kept as one
+// time, at which it will be full. The rest is what other tables hold of the entity.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
+
+namespace store {
+
+enum class Quota {
+  registrations,    // limits.registrations, an hour: a registration; to delete webhooks gives nothing back
+  changes,          // the same bucket: another change of a webhook, or another secret
+  replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
+  diagnostics,      // limits.diagnostics, an hour
+  test_bytes,       // limits.test_bytes, a day
+  replayed,       // limits.replayed, 24 h: what has been replayed, and what running replays may still replay
+  pending_tests,  // limits.pending_test_deliveries: test deliveries that have not ended
+};
+
+/// The entity has used its quota. The transaction that throws it is committed: were the first lock of an
+/// entity rolled back, all sessions that wait for it would deadlock.
+struct OverQuota : CommittedRefusal {
+  OverQuota(Quota quota_, unsigned retry_after_s_, std::uint64_t left_ = 0)
+      : CommittedRefusal("over a quota"), quota(quota_), retry_after_s(retry_after_s_), left(left_) {}
+  Quota quota;
+  unsigned retry_after_s;  // at least 1
+  std::uint64_t left;      // of `replayed`: so many would be accepted now
+};
+
+// All that follows is for a transaction that has locked the entity's quotas before it locked anything else:
+// the entity's other transactions that do so wait until it ends.
+
+void lock_quotas(Session& session, EntityId entity);
+/// For `test_bytes` and `pending_tests`: test events and registrations do not wait for each other.
+void lock_test_quotas(Session& session, EntityId entity);
+
+/// Takes `amount` out of the entity's bucket, which holds `limit` (0: nothing is counted). Throws OverQuota.
+/// More than a bucket holds passes when it is full.
+void use_quota(Session& session, Quota quota, EntityId entity, std::uint64_t limit, std::uint64_t amount = 1);
+
+/// What the entity may still have of a quota that is no bucket.
+struct QuotaLeft {
+  Quota quota;
+  std::uint64_t limit;  // 0: none
+  std::uint64_t left;
+  unsigned retry_after_s;   // when more than `left` is asked for
+  unsigned retry_beyond_s;  // when more than `limit` is
+
+  /// Throws OverQuota unless so many more, at least one, are within it.
+  void require(std::uint64_t amount) const;
+};
+QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit);
+/// Those that have not ended are pendiente, en_curso or retenida.
+QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
+/// Counts the deliveries of a notification among the pending ones, until they end.
+void count_pending_tests(Session& session, EntityId entity, NotificationId notification);
+
+}  // namespace store

@@ -1,0 +1,45 @@
+// What the tests of several sessions at once share.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "tests/store/database.hpp"
+
+namespace store::testing {
+
+/// Work in a thread of its own. What it throws fails the test when it is joined, at the latest at its end.
+class ThreadedWork {
+ public:
+  explicit ThreadedWork(std::function<void()> work);
+  ~ThreadedWork();
+  ThreadedWork(const ThreadedWork&) = delete;
+  ThreadedWork& operator=(const ThreadedWork&) = delete;
+  void join();
+
+ private:
+  std::string error_;
+  std::jthread thread_;
+};
+
+/// Runs `work` with 0, 1, … in so many threads at once, and joins them.
+void run_at_once(int threads, const std::function<void(int)>& work);
+
+/// What `work` returns, run again after each lock time-out, as a client of the API would: on a loaded machine
+/// the last of those that wait for a lock may wait for too long.
+template <class F>
+auto despite_lock_timeouts(F&& work) {
+  for (;;) {
+    try {
+      return work();
+    } catch (const LockTimeout&) {
+    }
+  }
+}
+
+/// A session that counts its errors, but for duplicate keys and lock time-outs.
+Session connect_counting(const Database& database, std::atomic<int>& errors);
+
+}  // namespace store::testing
