@@ -15,7 +15,6 @@ namespace dispatcher {
 namespace {
 
 using namespace std::chrono_literals;
-using OutageJudge;
 using delivery::Silence;
 using Verdict = OutageJudge::Verdict;
 

@@ -210,7 +210,7 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
   return oldest.exact || oldest.count > failed.count ? oldest : failed;
 }
 
-Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
                            unsigned requests_per_hour) {
   if (requests_per_hour > 0)
     transaction(session, [&] {

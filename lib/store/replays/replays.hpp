@@ -30,9 +30,9 @@ struct ReplayCount {
   std::uint64_t count = 0;
   bool exact = true;  // false: there are at least `count`
 };
-Candidates count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
+ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
 /// The same for an entity that asks; with `requests_per_hour` (0: no limit) throws OverQuota.
-Candidates simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
+ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
                            unsigned requests_per_hour);
 
 struct Replay {
