@@ -24,7 +24,7 @@ std::vector<Labels> series(const std::string& name, const std::vector<std::strin
   return result;
 }
 
-/// From a kept connection nearby to the longest time-out.
+/// From a near receiver on a kept connection to the longest time-out.
 const std::vector<std::chrono::microseconds> attempt_bounds{5ms, 10ms,   25ms, 50ms, 100ms, 250ms, 500ms,
                                                             1s,  2500ms, 5s,   10s,  15s,   30s,   60s};
 
@@ -209,7 +209,7 @@ std::vector<metrics::Counter> Metrics::counters_of(const metrics::Table& table, 
 void Metrics::count_attempt(const delivery::Attempt& attempt) const {
   const auto outcome = outcome_class(attempt);
   attempts_[static_cast<std::size_t>(outcome)].add();
-  if (outcome == OutcomeClass::local) return;  // it was not made
+  if (outcome == OutcomeClass::local) return;  // it was not sent
   durations_.at(outcome == OutcomeClass::delivered ? 0 : 1).observe(attempt.duration);
 }
 
