@@ -1,4 +1,4 @@
-"""What the evaluation system, and the commissioner, see of what became of their rows."""
+"""What the evaluation system, and the commissioner, read about the result of their rows."""
 import csv
 import io
 import json

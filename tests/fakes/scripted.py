@@ -1,4 +1,4 @@
-"""A TLS receiver whose every byte is scripted: what goes out on which connection, for which request, and when, also while no
+"""A TLS receiver with every byte scripted: what it sends on which connection, for which request, and when, even while no
 request is outstanding. A thread for each connection; nothing is timed, the test says when."""
 from __future__ import annotations
 

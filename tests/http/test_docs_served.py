@@ -1,4 +1,4 @@
-"""The documentation for entities as nginx serves it: to anybody, to be kept by browsers, and with nothing that runs."""
+"""The documentation for entities as nginx serves it: public, cacheable, and without scripts."""
 import gzip
 import http.client
 import ssl

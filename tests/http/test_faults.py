@@ -1,4 +1,4 @@
-"""The database away, the pool stopped: what clients see, and that all is well afterwards without help."""
+"""Without the database, or with the pool stopped: what clients see, and that everything recovers by itself."""
 import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Bodies that are no JSON, or JSON that two readers might read differently: 400, told what is wrong, at once; nothing done."""
+"""Bodies that are no JSON, or that two readers might read differently: 400 with the reason, at once, and no effect."""
 import json
 import time
 
@@ -11,7 +11,7 @@ GOOD = b'"url": "https://example.com/", "eventos": ["evaluacion.abierta"], "even
 
 
 def around(value: bytes) -> bytes:
-    """A body that either operation would take, if it were not for this value inside of it."""
+    """A body that both operations would accept, but for this value in it."""
     return b'{"datosExtra": {"x": ' + value + b"}, " + GOOD + b"}"
 
 

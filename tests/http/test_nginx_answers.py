@@ -1,4 +1,4 @@
-"""What nginx answers itself, and what it must leave as it is."""
+"""Answers that nginx gives itself, and answers that it must not change."""
 import re
 
 import pytest

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(of_a_webhook_there_is_one_at_a_time_which_counts_once) {
   BOOST_TEST(list_audit(session, {}, "diagnostico").size() == 1U);
   BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
   BOOST_CHECK_THROW(ask(1), TooManyDiagnoses);
-  BOOST_TEST(state() == "terminado");  // what is refused leaves the last one
+  BOOST_TEST(state() == "terminado");  // a refusal leaves the last diagnosis
   BOOST_TEST(ask(0).state == "pendiente");
   BOOST_TEST(find_diagnosis(session, webhook.id)->findings.empty());
 }

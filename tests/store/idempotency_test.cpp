@@ -1,4 +1,5 @@
-// Registrations with an Idempotency-Key: repeated, at once, too late, and after what they depend on has gone.
+// Registrations with an Idempotency-Key: repeated, concurrent, too late, and after rows that they depend on
+// are gone.
 #include "lib/store/webhooks/idempotency.hpp"
 
 #include <atomic>
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_repetition_comes_before_the_five_and_the_limit) {
   for (const auto* key : {"k2", "k3", "k4", "k5"}) answer(key, "cuerpo");
   const auto sixth = register_once(session, 1, "k6", "cuerpo");
   BOOST_TEST((!sixth.answer && !sixth.earlier));
-  BOOST_TEST(count("claves_idempotencia") == 5);  // what was not registered is not remembered
+  BOOST_TEST(count("claves_idempotencia") == 5);  // a refused registration is not remembered
   BOOST_TEST(answer("k1", "cuerpo") == first);
   delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
   delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks WHERE plaza IS NOT NULL"));
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
   BOOST_TEST(conflicts == 0);
 }
 
-// Else it could find neither the key, nor, a moment later, a slot: 400 for what was registered.
+// Otherwise it could find neither the key nor, a moment later, a free place: 400 for a registered webhook.
 BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
   Session other = database.connect();
   session.execute("START TRANSACTION");
