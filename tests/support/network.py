@@ -28,7 +28,7 @@ exec cat
 
 
 def why_not() -> str:
-    """Why there can be none here; empty when there can."""
+    """Returns why no namespace can be made here; empty if one can."""
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     if not shutil.which("ip"):

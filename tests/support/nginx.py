@@ -28,7 +28,7 @@ http {{
 
 @contextlib.contextmanager
 def own_nginx(http: str):
-    """The port that it listens on. In `http`, PORT and FOLDER (its root: the file `ok` is there) are replaced."""
+    """Yields the port that it listens on. In `http`, PORT and FOLDER (its root, which has the file `ok`) are replaced."""
     with tempfile.TemporaryDirectory(prefix="apie-nginx-") as name:
         folder, port = Path(name), free_port()
         folder.joinpath("ok").write_text("ok")
