@@ -19,9 +19,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 CLAUSES = {"Depends": "required", "Recommends": "optional", "Suggests": "optional"}
-# Only constants of the kernel are compiled in: what is wrong with a kernel, and a scanner would report, is not in them.
+# Only constants of the kernel are compiled in, so none of its bugs that a scanner would report is in them.
 NO_CODE = "linux-libc-dev"
-# What decides the bytes besides the compiler, by the program that is run.
+# Tools that affect the bytes besides the compiler, by the program that runs.
 BUILD_TOOLS = ("as", "cmake", "dpkg-deb", "gzip", "ld")
 SERIAL_NUMBERS = uuid.uuid5(uuid.NAMESPACE_URL, "https://cyclonedx.org/schema/bom-1.5.schema.json")
 
@@ -85,7 +85,7 @@ def distribution() -> str:
     return re.search("^VERSION_CODENAME=(.*)$", Path("/etc/os-release").read_text(), re.M).group(1)
 
 
-# What the programs are made of
+# The components of the programs
 
 def programs_of(tree: Path) -> list[Path]:
     files = [file for file in sorted(tree.rglob("*")) if file.is_file() and not file.is_symlink()]
