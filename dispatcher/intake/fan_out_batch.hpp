@@ -24,7 +24,7 @@ struct FanOutBatch {
   std::set<delivery::EntityId> with_left, with_large, without_room;
   std::vector<JudgedNotification> judged;  // what is to be fanned out
 
-  // What became of them. In `locked`, `stopped` has the entities for which only a write met the lock.
+  // The results of the batch. In `locked`, `stopped` has the entities for which only a write met the lock.
   std::set<delivery::NotificationId> passed;  // done, left, refused, or taken by another dispatcher
   std::set<delivery::EntityId> busy, locked, put_off, refused;
   std::set<delivery::EntityId> stopped;

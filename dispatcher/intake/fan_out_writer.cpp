@@ -45,7 +45,7 @@ bool concerns_one(const store::DatabaseError& error) {
 
 }  // namespace
 
-/// What a transaction read, planned and created, for use after its COMMIT.
+/// Keeps what a transaction read, planned and created, for use after its COMMIT.
 struct FanOutWriter::Written {
   std::set<delivery::NotificationId> held;
   std::map<delivery::EntityId, store::Recipient> recipients;

@@ -1,4 +1,4 @@
-// What a claim or a fan-out has leased, and where to send it.
+// The deliveries that a claim or a fan-out has leased, and where to send them.
 #pragma once
 
 #include <map>

@@ -29,7 +29,7 @@ class Observation {
   Observation& operator=(const Observation&) = delete;
 
   const Metrics& metrics() const { return metrics_; }
-  /// To be given to each session that shall count its errors here.
+  /// Counts the errors of the sessions that are given it.
   store::ErrorStats& errors() { return errors_; }
 
   /// Starts the thread that looks at the queue and reports. `stop` outlives this.
@@ -51,7 +51,7 @@ class Observation {
   store::ErrorStats errors_;
   store::Session session_;
   std::unique_ptr<metrics::Endpoint> endpoint_;
-  bool told_ = false;                        // that it cannot listen, once
+  bool told_ = false;                        // it has logged that it cannot listen
   std::optional<store::QueueStatus> queue_;  // none: not known
   std::jthread thread_;                      // last: it uses the members above
 };

@@ -69,7 +69,8 @@ class FairSlots {
   bool take_new(const Destination& destination);
   /// A taken delivery was not leased.
   void give_back(delivery::WebhookId webhook);
-  /// What was taken is for a diagnosis: no delivery follows on its slot until it has ended as `diagnosed`.
+  /// The slot just taken is for a diagnosis: no delivery follows on it until the diagnosis has ended as
+  /// `diagnosed`.
   void diagnoses(delivery::WebhookId webhook);
   /// A delivery that is held instead of sent has a result to be recorded, so it counts for its webhook's
   /// limit.

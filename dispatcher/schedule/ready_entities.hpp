@@ -25,7 +25,7 @@ class ReadyEntities {
   /// The first round begins after the entity `cursor`.
   explicit ReadyEntities(delivery::EntityId cursor = 0);
 
-  // What was found. False: it was already known to wait, or this told nothing new.
+  // These calls report what was found. False: it was already known to wait, or this told nothing new.
 
   /// The search found its oldest pending notifications.
   bool found(const store::WaitingEntity& entity);
@@ -44,7 +44,7 @@ class ReadyEntities {
   /// The line will soon be empty.
   bool runs_short() const { return line_.size() < longest_line / 2 && entities_.size() < most_entities; }
 
-  // Which entity is next.
+  // These calls choose what is next.
 
   /// Returns the first ones in line, at most `limit`.
   std::vector<store::NewNotification> line(std::size_t limit) const;
@@ -62,7 +62,7 @@ class ReadyEntities {
   /// The round ended before this entity: the next one begins with it.
   void resume_at(Pick pick, delivery::EntityId entity);
 
-  // What became of them.
+  // These calls report the results of a batch.
 
   /// Its notifications up to `last` are done.
   void advance(delivery::EntityId entity, delivery::NotificationId last);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Prepares what the receivers of examples/ need, each language's in its own folder under build/examples, pinned by the
-# files there. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. As root, the user
-# nobody fetches and compiles.
+# files there. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. As root, everything is
+# fetched and compiled as `nobody`.
 
 EXAMPLES=$ROOT/build/examples
 EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)

@@ -75,7 +75,7 @@ def purl(name: str, version: str, qualifiers: dict[str, str]) -> str:
 
 
 def licence_of(file: Path) -> str:
-    """As a copyright file of Debian's machine-readable format names it for `Files: *`, else empty."""
+    """The licence that a copyright file in Debian's machine-readable format has for `Files: *`, otherwise empty."""
     text = file.read_text(errors="replace") if file.exists() else ""
     whole = re.search(r"^Files: *\*[ \t]*\n(?:\S.*\n|[ \t].*\n)*?License: *(\S.*)$", text, re.M)
     return whole.group(1).strip() if whole and text.startswith("Format:") else ""

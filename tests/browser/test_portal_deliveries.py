@@ -16,7 +16,7 @@ def rows(page):
 
 
 def old_deliveries(stack, entity, webhook, count: int, state: str = "entregada") -> None:
-    """As many deliveries of the hours before now, the newest last."""
+    """Makes one delivery for each of the last `count` hours, the newest last."""
     before = stack.value("SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes")
     delivered, error = ("at", "''") if state == "entregada" else ("NULL", "'El receptor respondió 500: se espera un 2xx'")
     stack.sql(f"""INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, ocurrida_en, terminada_en)

@@ -152,7 +152,7 @@ class InCourse:
             one.lock.close()
 
     def check(self) -> None:
-        """Those at the host that was cut off got an error, in time; the others are registered; none is so twice."""
+        """Requests at the host that was cut off got an error, in time; the others registered; none registered twice."""
         for one in self._held:
             one.join()
         statuses = sorted(one.status for one in self._held)

@@ -136,7 +136,7 @@ def fill(entity, receiver, event, hook, count=25):
 
 
 def fail_twice(entity, receiver, root, event, hook, count=30):
-    """So many deliveries wait for the long step of the schedule."""
+    """Makes so many deliveries wait for the long step of the schedule."""
     receiver.behave(hook.path, Behaviour(status=500))
     for _ in range(count):
         entity.notify(event)
@@ -146,7 +146,7 @@ def fail_twice(entity, receiver, root, event, hook, count=30):
 
 @pytest.mark.parametrize("ahead", [HOUR, DAY])
 def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stack, root, hooks, ahead):
-    """As after a suspended machine: everything that waited is due and every lease seems expired."""
+    """The situation after a suspended machine: everything that waited is due and every lease seems expired."""
     (waits, waiting), (fills, busy), *_ = hooks
     failed = fail_twice(entity, receiver, root, waits, waiting)
     receiver.behave(waiting.path, Behaviour(delay=0.1))

@@ -289,7 +289,7 @@ def test_nine_failures_do_not_deactivate_and_the_tenth_does(stack, receiver):
     assert entity.listed(hook)["activo"] is False and len(receiver.requests(hook.path)) == 10
 
 
-# What must not remain.
+# Resources that must not remain in use.
 
 QUICK = ("closes", "resets", "half of the headers", "not HTTP", "HTTP/0.9", "switches protocols", "headers without end",
          "a header without end", "1xx without end", "a body without end", "chunks without end", "too much", "too little",

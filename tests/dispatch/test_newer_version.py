@@ -59,7 +59,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
 
 
 def test_an_unknown_event_is_rejected_where_the_schema_is_our_own(entity, stack):
-    """As a writer that has switched off the CHECKs of its session."""
+    """Only a writer that has switched off the CHECKs of its session can write it."""
     try:
         allow_events(stack, [*EVENTS, NEW])
         rejected = stack.wait_notification(stack.notify(entity.id, NEW, "{}"), "rechazada")

@@ -13,7 +13,7 @@ from support.wait import holds_for, wait_until
 
 @pytest.fixture
 def logged(stack):
-    """What the dispatcher has logged since the test began."""
+    """Returns what the dispatcher has logged since the test began."""
     def text() -> str:
         return stack.dev("logs", "dispatcher").stdout
 

@@ -12,7 +12,7 @@ from support.wait import wait_until
 
 OLD = 6_000
 LEFT = "SELECT COUNT(*) FROM entregas WHERE terminada_en < UTC_TIMESTAMP(3) - INTERVAL 30 DAY"
-# As many attempts as counted, for every delivery.
+# Counts deliveries with another number of rows of attempts than they record.
 WITHOUT_EVIDENCE = ("SELECT COUNT(*) FROM entregas e WHERE intentos <> (SELECT COUNT(*) FROM intentos_entrega i"
                     " WHERE i.entrega_id = e.id)")
 

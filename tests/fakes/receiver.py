@@ -34,7 +34,7 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What happens to one request. The default is a plain 200."""
+    """The reaction to one request. The default is a plain 200."""
 
     status: int = 200
     headers: dict = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Receiver:
         self._thread.start()
         self.port = self._call(self._listen(addresses, port))
 
-    # What tests say and ask; safe from any thread.
+    # The calls of tests, from any thread.
 
     def behave(self, path: str, *behaviours: Behaviour) -> None:
         """Sets one behaviour per request of that path, from now on; the last one stays."""

@@ -85,7 +85,7 @@ class ScriptedReceiver:
             return [fields for connection in self.connections for fields in connection.requests if fields[":path"] == path]
 
     def connections_of(self, path: str) -> list[Connection]:
-        """Those on which a request of that path came, in the order in which they were made."""
+        """Connections with a request of that path, in the order in which they were made."""
         with self._changed:
             return [c for c in self.connections if any(fields[":path"] == path for fields in c.requests)]
 

@@ -93,7 +93,7 @@ def test_an_ambiguous_path_is_refused(stack):
 
 
 def test_an_operators_page_takes_the_place_of_ours(stack):
-    """As docs/nginx.md says."""
+    """docs/nginx.md says so."""
     site = site_of(stack).replace(f"alias {ROOT}/build/site/;", f"""alias {ROOT}/build/site/;
         location = {DOCS}accesibilidad.html {{ alias FOLDER/ok; default_type text/html; types {{ }} }}""")
     with own_nginx(site) as port:

@@ -1,4 +1,4 @@
-"""What a request costs the database: counted in the server's own general log."""
+"""The cost of a request for the database, counted in the server's general log."""
 import os
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor

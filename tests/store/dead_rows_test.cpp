@@ -32,7 +32,7 @@ struct Fixture : MaintenanceFixture {
     for (int i = 0; i < 5; ++i) add_webhook(session, 3);
   }
 
-  /// So many of each kind, all of the first entity.
+  /// Adds so many of each kind, all of the first entity.
   void add_dead(int rows) {
     const auto seq = numbers(rows);
     session.update(

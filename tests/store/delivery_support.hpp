@@ -27,7 +27,7 @@ struct DeliveryFixture {
     return waiting.empty() || waiting.front().until.count() > 0;
   }
   Delivery only() { return list_deliveries(session, {}).at(0); }
-  /// So many deliveries in a state, made `ago` days ago, as the ids go.
+  /// Adds so many deliveries in a state, made `ago` days ago, in the order of their ids.
   void add_deliveries(unsigned count, std::string_view state, int ago) {
     const bool ended = state == "entregada" || state == "fallida" || state == "cancelada";
     for (unsigned done = 0; done < count; done += 500) {

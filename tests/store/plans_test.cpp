@@ -142,7 +142,7 @@ void serve_once(Session& session, EntityId entity) {
   forget_old_requests(session);
 }
 
-/// What the API does for an entity.
+/// The API's work for an entity.
 void serve(Session& session, EntityId entity) {
   find_caller(session, crypto::sha256("token"));
   find_caller(session, crypto::sha256("token"), CallerWith::nothing_else);

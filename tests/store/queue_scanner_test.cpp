@@ -37,7 +37,7 @@ void finish(Session& session, QueueScanner& scanner, std::size_t count) {
 
 }  // namespace
 
-// As many arrive as are finished, so that the line stays full.
+// Inserts as many as were finished, so that the line stays full.
 BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arrive) {
   QueueScanner scanner({}, 0);
   const auto look = [&] {

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
       "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta - INTERVAL 20 MINUTE");
   simulate(3);
   BOOST_CHECK_THROW(simulate(3), TooManyReplayRequests);
-  // As after the clock has gone back.
+  // The situation after the clock has gone back.
   session.update(
       "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta + INTERVAL 5 HOUR");
   try {

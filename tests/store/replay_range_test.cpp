@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_yet_to_be_made_is_no_part_of_it) {
   BOOST_CHECK(rows.at(0).boolean("ahora"));
 }
 
-// As an earlier version left it.
+// A row as an earlier version left it.
 BOOST_AUTO_TEST_CASE(one_that_reaches_to_the_end_of_time_is_carried_out) {
   add_deliveries(3, "fallida", 0);
   ask(failed);

@@ -156,7 +156,7 @@ class Installation:
         return self.systemctl("show", "--value", "-p", name, unit)
 
     def pid(self, unit: str) -> int:
-        """As the machine counts."""
+        """The process id on the machine."""
         return int(self.property(unit, "MainPID"))
 
     def status(self, unit: str) -> str:

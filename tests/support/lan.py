@@ -73,7 +73,7 @@ class Box:
             ip("-n", HUB, "link", "set", self.cables[lan], "up")
 
     def drop(self) -> None:
-        """As a firewall does: the links are up, and nothing passes."""
+        """Drops packets like a firewall: the links are up, and nothing passes."""
         for cable in self.cables.values():
             ip("-n", HUB, "link", "set", cable, "nomaster")
 

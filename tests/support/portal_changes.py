@@ -58,7 +58,7 @@ def count_requests(page, method: str, path: str) -> list:
 
 
 def hide(page, hidden: bool) -> None:
-    """As if another tab were shown."""
+    """Hides the page, as if another tab were shown."""
     page.evaluate("""hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
         document.dispatchEvent(new Event('visibilitychange')); }""", hidden)
 

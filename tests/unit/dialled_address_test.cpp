@@ -49,8 +49,8 @@ bool is_literal(const std::string& host) {
   return host.starts_with('[') || IpAddress::parse(host).has_value();
 }
 
-/// What a resolver would answer: getaddrinfo also reads every old notation of IPv4; a private name leads to
-/// this machine.
+/// Answers like a resolver: getaddrinfo also reads every old notation of IPv4; a private name leads to this
+/// machine.
 std::string resolved(std::string name) {
   if (name.ends_with('.')) name.pop_back();
   name = text::lower(name);

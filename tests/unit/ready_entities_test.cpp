@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at
   BOOST_TEST(ready.next(Pick::ready, 9, 5, now).at(0).limit == 5U);
 }
 
-// What the database refuses.
+// Notifications that the database refuses.
 
 BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
   ReadyEntities ready;
