@@ -30,7 +30,7 @@ std::uint16_t port_of(const sockaddr* address) {
   return ntohs(v6.sin6_port);
 }
 
-/// Stops the transfer. libcurl would try the next address later, the later the more addresses there are.
+/// Stops the transfer. Otherwise libcurl would first try all further addresses.
 curl_socket_t interrupt(Progress& progress) {
   if (!std::exchange(progress.interrupted, true))
     progress.connections->interrupted.push_back(progress.handle);

@@ -26,7 +26,7 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
-constexpr auto slice = 10ms;  // of a round, for beginning and for advancing: no delivery waits
+constexpr auto slice = 10ms;  // of a round, for beginning and for advancing each
 constexpr auto paused_wait = 1s;
 constexpr unsigned most_handed_back = 30;  // a second each, for a request that waits for its host
 

@@ -19,7 +19,7 @@ constexpr std::size_t webhooks_at_once = 64;
 constexpr auto error_wait = 1s;
 constexpr auto longest_rest = 60s;  // before a resting webhook is looked at again
 
-/// Returns webhooks to the ready set if an exception leaves the claim.
+/// Makes the webhooks due again, a second later, if an exception leaves the claim.
 class Asked {
  public:
   Asked(EarlyWebhooks& early, std::vector<store::EarlyWebhook> webhooks)
