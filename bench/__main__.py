@@ -1,4 +1,4 @@
-"""`./dev bench`: runs the benchmarks that are named, prints each one's table and writes its JSON."""
+"""`./dev bench`: runs the named benchmarks, prints a table of each and writes its JSON."""
 from __future__ import annotations
 
 import argparse
@@ -99,7 +99,7 @@ def parse() -> argparse.Namespace:
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains as the rest of ./dev does: in one line, with status 2."""
+    """Reports an error like the rest of ./dev: in one line, with status 2."""
 
     def error(self, message: str):
         self.exit(2, f"dev: bench: {message} (./dev bench --help)\n")
@@ -127,7 +127,7 @@ def listing(texts: dict[str, str]) -> str:
 
 
 class Stopped(BaseException):
-    """By a signal or by the time: everything that was started is ended on the way out."""
+    """Ended by a signal or a time-out: everything that was started is ended before the exit."""
 
 
 def stop_on_signals(timeout: int) -> None:
@@ -135,7 +135,7 @@ def stop_on_signals(timeout: int) -> None:
 
     def stop(received, _frame):
         for other in reasons:
-            signal.signal(other, signal.SIG_IGN)  # the cleaning up is not interrupted
+            signal.signal(other, signal.SIG_IGN)  # the cleanup is not interrupted
         raise Stopped(reasons[received])
 
     for known in reasons:

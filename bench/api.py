@@ -1,5 +1,6 @@
-"""Requests of the entities through TLS, endpoint by endpoint; beside the reads a FastCGI program that says hello behind
-the same nginx, beside the writes the database's own durable commits. And what a handler process holds in memory."""
+"""Measures the entities' requests through TLS, by endpoint. The control of the reads is a FastCGI program that says
+hello behind the same nginx; the control of the writes is the database's own durable commits. Also measures the memory
+of a handler process."""
 from __future__ import annotations
 
 import json
@@ -89,17 +90,17 @@ class Bench:
                         "us": {"database": used["database"] / found["requests"] * 1e6}}
 
     def _forget(self) -> None:
-        """What the writes left; the next round finds what this one found."""
+        """Removes what the writes left, so that the next round begins like this one."""
         self.service.sql(f"""
             SET FOREIGN_KEY_CHECKS = 0; TRUNCATE entregas; TRUNCATE notificaciones_pendientes; TRUNCATE bench_commits;
             SET FOREIGN_KEY_CHECKS = 1; DELETE FROM webhooks WHERE entidad_id > {READERS}""")
 
     def resident(self) -> float:
-        """MiB of the handler process that has most."""
+        """MiB of the largest handler process."""
         return max(machine.memory_kib(pid) for pid in self.service.stack.pids("fcgi")) / 1024
 
     def endure(self, requests: int) -> list[tuple[int, float]]:
-        """GET /webhooks, so many times: how many had been answered, and resident() then."""
+        """Sends GET /webhooks so many times; returns how many were answered, and resident() then."""
         done, samples = 0, []
         while done < requests:
             done += self._load("list", {})["requests"]
@@ -116,7 +117,7 @@ def control_of(name: str) -> str:
 
 
 def row(name: str, found: list[dict], controls: list[dict]) -> dict:
-    """Medians of the rounds; the ratios are of a round's own two."""
+    """Medians of the rounds; a ratio compares the two values of its round."""
     def median(value) -> float:
         return statistics.median(map(value, found))
 
@@ -143,7 +144,7 @@ def cost(found: dict) -> float:
 def judge(report: Report, fresh: float, samples: list[tuple[int, float]]) -> None:
     listing = next(row for row in report.rows if row["request"] == LIST)
     total, last = samples[-1]
-    settled = next(resident for done, resident in samples if done >= total / 10)  # every thread has had its turn
+    settled = next(resident for done, resident in samples if done >= total / 10)  # every thread has served a request
     report.facts["resident_mib"] = {"fresh": fresh, "after": samples}
     report.targets = [
         Target(f"{LIST}, five webhooks, of the control's rate", listing["of control"], "at least", 0.5),

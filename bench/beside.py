@@ -1,4 +1,4 @@
-"""What those who behave feel of something else: a steady flow of their rows, by itself and beside it."""
+"""Measures a steady flow of rows of well-behaved entities, alone and with something else at the same time."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,22 +9,22 @@ from bench.flow import Flow, spread
 from bench.receiver import Receiver
 from bench.service import Service
 
-Others = Callable[[], AbstractContextManager]  # what else is there, for as long as it is entered
+Others = Callable[[], AbstractContextManager]  # what else happens while this is entered
 
 
 @dataclass(frozen=True)
 class Healthy:
-    """Entities with a webhook each at a receiver that logs, and how many rows a second they get together."""
+    """Entities with a webhook each at a receiver that logs, and how many rows a second they get in all."""
     service: Service
     receiver: Receiver
     entities: list[int]
     rate: float
     seconds: float
-    patience: float = 60  # for the rows that have not arrived when the last one has been written
+    patience: float = 60  # for the rows that have not arrived after the last one is written
 
     def flow(self, others: Others = nullcontext, **settings: str) -> tuple[dict, int]:
-        """p50 to max of their rows, and how many did not arrive, at a dispatcher that starts with these settings and knows of
-        nobody but them yet."""
+        """p50 to max of their rows, and how many did not arrive, with a dispatcher that starts with these settings and has
+        seen no other entity yet."""
         self.service.clear()
         self.service.start_dispatcher(**settings)
         try:
@@ -35,7 +35,7 @@ class Healthy:
                 flow = Flow(self.service, self.rate, self.entities, self.seconds).run()
                 found, missing = flow.latencies_within(self.receiver, self.patience)
         finally:
-            self.service.kill_dispatcher()  # what others hold is not waited for
+            self.service.kill_dispatcher()  # does not wait for locked rows
         return spread([one.from_commit for one in found]), missing
 
 

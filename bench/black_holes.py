@@ -1,4 +1,4 @@
-"""Receivers that swallow what is sent to them, each in its own way, for as long as this is entered."""
+"""Receivers that do not answer, each in another way, while this is entered."""
 from __future__ import annotations
 
 import socket
@@ -22,13 +22,13 @@ def deaf_port(stack: ExitStack) -> int:
 
 
 def mute_port(stack: ExitStack, certificate: str, key: str) -> int:
-    """TLS is fine, the whole request is read, and the answer never comes."""
+    """TLS works, it reads the whole request, and never answers."""
     behind = f"proxy_pass http://127.0.0.1:{stack.enter_context(silent_port())}; proxy_read_timeout 1h;"
     return stack.enter_context(Receiver(certificate, key, workers=1, answer=behind)).port
 
 
 @contextmanager
 def ports(certificate: str, key: str):
-    """One of each kind. At the silent one the TLS handshake stalls."""
+    """One of each kind. At the silent one, the TLS handshake stalls."""
     with ExitStack() as stack:
         yield [stack.enter_context(silent_port()), deaf_port(stack), mute_port(stack, certificate, key)]

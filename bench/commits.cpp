@@ -1,5 +1,5 @@
-// The control of what the API writes: how many durable commits a second the database itself does, one row
-// each, over as many connections, with nothing else to do. It prints one JSON object.
+// The control for the API's writes: the number of durable commits a second of the database itself, one row
+// each, over as many connections, without other load. Prints one JSON object.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>
@@ -35,7 +35,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// How long each commit took.
+/// The time that each commit took.
 Milliseconds commit_until(Clock::time_point end, store::Session& session) {
   const std::string text(200, 'x');
   Milliseconds taken;

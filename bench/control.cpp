@@ -1,5 +1,7 @@
-// The control of the benchmarks: what the machine, libcurl and the receiver can do when there is nothing else
-// to do.
+// The control for the benchmarks: what the machine, libcurl and the receiver can do without the service. It
+// is a bare libcurl multi loop on one thread. It makes a body, headers and signatures like the service's for
+// every message, and sends them with the same options (dispatcher/http/transfer.cpp) to the same host names
+// over as many connections; no database, no policy, no evidence. Prints one JSON object.
 //
 // A bare libcurl multi loop on one thread. It makes the same bodies, headers and signatures as the service,
 // one for every message, and sends them with the same options (dispatcher/http/transfer.cpp) to the same host
@@ -81,7 +83,7 @@ std::string host_name(std::uint64_t index) {
   return "h" + digits + ".receptor.test";
 }
 
-/// One message at a time on one easy handle. What libcurl only points to lives here.
+/// Sends one message at a time on one easy handle. It owns the data to which libcurl only points.
 class Slot {
  public:
   explicit Slot(const Options& options) : options_(options), handle_(curl_easy_init()) {
@@ -91,20 +93,20 @@ class Slot {
     set(handle(), CURLOPT_PROXY, "");
     set(handle(), CURLOPT_NOSIGNAL, 1L);
     set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    // Else every address known so far is looked at for each message; prepare takes out what it put in.
+    // Otherwise libcurl reads all known addresses for each message; prepare removes what it added.
     set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     set(handle(), CURLOPT_TIMEOUT, static_cast<long>(options.timeout));
     set(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     set(handle(), CURLOPT_CAINFO, options.ca_file.c_str());
     set(handle(), CURLOPT_CAPATH,
-        static_cast<char*>(nullptr));  // else the bundle is read at every connection
+        static_cast<char*>(nullptr));  // otherwise the bundle is read at every connection
     set(handle(), CURLOPT_HEADERFUNCTION, &ignore);
     set(handle(), CURLOPT_WRITEFUNCTION, &ignore);
     set(handle(), CURLOPT_POST, 1L);
     set(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   }
 
-  /// The message is made here, as the service makes it; its webhook-id is returned.
+  /// Makes the message like the service, and returns its webhook-id.
   std::string prepare(std::uint64_t index) {
     const auto event = webhook::Event::evaluacion_abierta;
     const auto now = platform::utc_now();
@@ -121,7 +123,7 @@ class Slot {
     const auto host = host_name(index % options_.hosts);
     const auto place = host + ":" + port;
     resolve_.reset();
-    // With fewer hosts than connections, another message may still be about to connect to it.
+    // With fewer hosts than connections, another message may be connecting to it.
     if (options_.hosts > options_.connections && !last_place_.empty()) append(resolve_, "-" + last_place_);
     append(resolve_, place + ":127.0.0.1");
     last_place_ = place;
@@ -159,8 +161,8 @@ class Slot {
   std::string body_;
 };
 
-/// When the next message is due: at once, or at the random moments of a Poisson process, whatever the answers
-/// do.
+/// When the next message is due: at once, or at the random times of a Poisson process, independent of the
+/// answers.
 class Pace {
  public:
   explicit Pace(double rate)
@@ -177,7 +179,7 @@ class Pace {
     std::exponential_distribution<double> gap(rate_);
     next_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(gap(random_)));
   }
-  /// Readable when the next message is due: libcurl's own time-outs count whole milliseconds.
+  /// Readable when the next message is due, because libcurl's own time-outs are whole milliseconds.
   curl_waitfd arm() {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(next_.time_since_epoch()).count();
     itimerspec when{};
@@ -228,7 +230,7 @@ class Loop {
   std::uint64_t connects() const { return connects_; }
 
  private:
-  /// True when there is something left to start, later.
+  /// True: something is left to start later.
   bool start_due() {
     while (started_ < options_.messages && !idle_.empty() && pace_.due()) {
       Slot* slot = idle_.back();
@@ -251,7 +253,7 @@ class Loop {
     stamps_ << id << ' ' << text.data() << '\n';
   }
 
-  /// True when something ended.
+  /// True: something ended.
   bool finish_done() {
     bool any = false;
     int left = 0;

@@ -1,4 +1,4 @@
-"""The control program, bench/control.cpp: a bare libcurl multi loop that sends what the service would."""
+"""The control program, bench/control.cpp: a bare libcurl multi loop that sends the same as the service."""
 from __future__ import annotations
 
 import json
@@ -16,7 +16,7 @@ SEAL = PROGRAM.with_name("bench_seal")
 
 @contextmanager
 def running(**options):
-    """running(hosts=10, ca_file=…): the process, ended on leaving. The options are those of control.cpp."""
+    """running(hosts=10, ca_file=…) yields the process and ends it. The options are those of control.cpp."""
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     process = subprocess.Popen([PROGRAM, *arguments, f"--secret={SECRET}"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -29,7 +29,7 @@ def running(**options):
 
 
 def run(**options) -> dict:
-    """What it printed: sent, failed, connects, seconds, rate, cpu_seconds, max_rss_kib, libcurl."""
+    """Its output: sent, failed, connects, seconds, rate, cpu_seconds, max_rss_kib, libcurl."""
     with running(**options) as process:
         output = process.stdout.read()
         status = process.wait()

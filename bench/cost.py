@@ -1,7 +1,6 @@
-"""What a delivery costs, counted rather than timed, so that commits can be compared on a noisy machine: what its statements read, write
-and send, and the dispatcher's instructions.
-
-Each figure is the difference between a backlog of N and one of 3 N, over 2 N: what a start costs falls out.
+"""Measures the cost of a delivery in counts instead of times, so that commits can be compared on a noisy machine: what its statements
+read, write and send, and the dispatcher's instructions. Each figure is the difference between a backlog of N and one of 3 N, over 2 N,
+so the cost of a start cancels out.
 """
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def run(options) -> Report:
 
 
 def documented() -> dict[str, float]:
-    """The most that docs/benchmarks.md lets each be: what needs more changes that page too."""
+    """The limits of docs/benchmarks.md: a change that needs more changes that page, too."""
     names = [*COUNTED, REDO, STORED, INSTRUCTIONS]
     rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| ([\d.,]+) \|", PAGE.read_text(), re.M)
     found = {name: float(value.replace(",", "")) for name, value in rows if name in names}
@@ -93,7 +92,7 @@ def count_instructions(service: Service, command, count: int, timeout: float) ->
 
 @contextlib.contextmanager
 def under_callgrind(arguments: list[str], environment: dict):
-    """Yields what tells, once it has ended, how many instructions it executed."""
+    """Yields a function that returns, after the end of the process, how many instructions it executed."""
     with tempfile.TemporaryDirectory(prefix="apie-cost-", dir="/tmp") as folder:
         log = Path(folder, "log")
         with log.open("wb") as output:

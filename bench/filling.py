@@ -1,4 +1,4 @@
-"""Rows that are not what is measured: work that was done long ago, and work that is not due yet."""
+"""Rows beside the measured ones: finished long ago, or not due yet."""
 from __future__ import annotations
 
 from bench.report import progress
@@ -9,7 +9,7 @@ SHARE_RESTING = 0.5  # of the pending ones; the others wait for a retry
 
 
 def finished(service: Service, count: int, webhooks: int) -> None:
-    """Delivered at the first attempt an hour ago, with the evidence, evenly over the webhooks."""
+    """Rows delivered at the first attempt an hour ago, with evidence, evenly over the webhooks."""
     _notifications(service, count, 1, webhooks)
     _deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.ocurrida_en, 204", "TRUE")
     _in_chunks(service, "entregas", f"""
@@ -18,8 +18,8 @@ def finished(service: Service, count: int, webhooks: int) -> None:
 
 
 def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
-    """One part waits for its second attempt tomorrow, over `webhooks`; the other is due, of `resting` webhooks after
-    those that their receivers have told to rest (429) until tomorrow."""
+    """Pending rows: one part waits for its second attempt tomorrow, over `webhooks`; the other is due, of `resting`
+    webhooks that must rest until tomorrow after a 429."""
     due = int(count * SHARE_RESTING)
     _notifications(service, count - due, 1, webhooks)
     _notifications(service, due, webhooks + 1, resting)
@@ -33,7 +33,7 @@ def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
 
 
 def _notifications(service: Service, count: int, first: int, entities: int) -> None:
-    """Processed an hour ago, those of one entity together, which is the quickest to load."""
+    """Notifications processed an hour ago, grouped by entity, which loads fastest."""
     progress(f"writing {count:,} other notifications")
     for start in range(0, count, CHUNK):
         service.sql(f"""
@@ -45,7 +45,8 @@ def _notifications(service: Service, count: int, first: int, entities: int) -> N
 
 
 def _deliveries(service: Service, values: str, condition: str) -> None:
-    """One of each notification's webhook; `values` are estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado."""
+    """One delivery for each notification's webhook; `values` are estado, intentos, paso, proximo_intento, terminada_en,
+    ultimo_estado."""
     _in_chunks(service, "notificaciones_pendientes", f"""
         INSERT INTO entregas (notificacion_id, webhook_id, creada_en, evento, prueba,
                               estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado)

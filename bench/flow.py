@@ -1,4 +1,4 @@
-"""A steady flow of rows, each committed by itself at a random moment, and how long each took to reach the receiver."""
+"""A steady flow of rows, each committed alone at a random time, and the time until each reaches the receiver."""
 from __future__ import annotations
 
 import contextlib
@@ -15,12 +15,12 @@ from bench.service import EVENT, Service
 from support.sql import SqlSession
 from support.wait import wait_until
 
-ROWS_PER_WRITER = 100  # a second: more than that is waited for by one more writer, each commit being an fsync
+ROWS_PER_WRITER = 100  # a second: another writer waits for more, because each commit is an fsync
 
 
 @dataclass(frozen=True)
 class Written:
-    """One row: seconds of the wall clock when it was due, when its INSERT was sent and when its commit was known."""
+    """One row: the times (wall clock, seconds) when it was due, when its INSERT was sent and when its commit was known."""
     number: int
     due: float
     sent: float
@@ -35,13 +35,14 @@ class Latency:
 
 
 class Flow:
-    """Open loop: the moments are a Poisson process and do not wait for answers. Written with the evaluation system's rights."""
+    """An open loop: the times are a Poisson process, independent of the answers. Written with the evaluation system's
+    rights."""
 
     def __init__(self, service: Service, rate: float, entities: list[int], seconds: float = math.inf,
                  rows: float = math.inf):
         """Ends after `seconds` or after `rows`."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
-        self.after = service.last("notificaciones_pendientes")  # here: another thread may be the one that runs it
+        self.after = service.last("notificaciones_pendientes")  # here, because another thread may run it
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 
@@ -59,15 +60,15 @@ class Flow:
         return self
 
     def latencies(self, receiver: Receiver, timeout: float = 60) -> list[Latency]:
-        """Of every row, once all have arrived at a receiver that logs."""
+        """For every row, once all have arrived at a receiver that logs."""
         found, missing = self.latencies_within(receiver, timeout)
         if missing:
             raise AssertionError(f"{missing:,} of {len(found):,} rows have not arrived after {timeout} s")
         return found
 
     def latencies_within(self, receiver: Receiver, patience: float) -> tuple[list[Latency], int]:
-        """The same, with how many have not arrived when `patience` is over: those count with what they have waited
-        by then, which is less than they will take."""
+        """The same, and how many have not arrived after `patience`: these count with the time waited so far, which is
+        less than their real time."""
         wanted: dict[int, int] = {}
         arrived: dict[int, float] = {}
 
@@ -96,7 +97,7 @@ class Flow:
 
     @property
     def latest_start_ms(self) -> float:
-        """How late the latest row was written: the benchmark's own trouble, when it is much."""
+        """How late the latest row was written. A large value is the benchmark's own delay."""
         return max(row.sent - row.due for row in self.written) * 1e3
 
     def _write(self, index: int, writers: int, begin: float) -> None:
@@ -109,7 +110,7 @@ class Flow:
                 time.sleep(max(0.0, due - time.time()))
                 self.written.append(self._insert(session, number, due))
                 number, due = number + writers, due + random.expovariate(self.rate / writers)
-        except Exception as error:  # told to whoever waits
+        except Exception as error:  # reported to the waiting thread
             self._failures.append(error)
         finally:
             session.close()

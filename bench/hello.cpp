@@ -1,4 +1,6 @@
-// The control of the API's benchmark: what nginx, FastCGI and the machine can do when there is nothing to do.
+// The control for the API's benchmark: what nginx, FastCGI and the machine can do without the service. It is
+// the accept loop of libfcgi's examples in as many threads as the service has, on the socket that it
+// inherits; no database, no log, only one constant JSON text. It serves until it is killed.
 //
 // The accept loop of libfcgi's own examples in as many threads as the service has, on the socket that it
 // inherits; no database, no log, no JSON but one constant. It serves until it is killed.
@@ -33,7 +35,7 @@ int main(int argc, char** argv) {
     if (argc != 2)
       throw std::invalid_argument("usage: bench_hello THREADS, with a listening socket as descriptor 0");
     if (FCGX_Init() != 0) throw std::runtime_error("libfcgi cannot start");
-    std::signal(SIGTERM, SIG_DFL);  // libfcgi takes it for its own ends
+    std::signal(SIGTERM, SIG_DFL);  // libfcgi uses it itself
     std::vector<std::jthread> threads(boost::lexical_cast<unsigned>(argv[1]));
     for (std::jthread& thread : threads) thread = std::jthread(serve);
   } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-"""The control of the API: bench/hello.cpp behind the service's nginx, with the same server block on another port."""
+"""The control for the API: bench/hello.cpp behind the service's nginx, with the same server block on another port."""
 from __future__ import annotations
 
 import http.client
@@ -18,7 +18,7 @@ PART = ROOT / "scripts" / "dev" / "part.py"
 
 
 class Hello:
-    """As many processes and threads as the stack's pool has, on a unix socket made as the pool's is."""
+    """Runs as many processes and threads as the stack's pool, on a unix socket made like the pool's."""
 
     def __init__(self, stack: Stack, threads: int):
         self.stack, self.threads, self.port = stack, threads, free_port()
@@ -34,7 +34,7 @@ class Hello:
             old_workers = self.stack.pids("nginx")[1:]
             self._add_to_nginx()
             wait_until(self._answers, 15, "the control to answer")
-            # Their processor time is counted: one that ends meanwhile cannot be read.
+            # Their processor time is counted; a process that has ended cannot be read.
             wait_until(lambda: not set(old_workers) & set(self.stack.pids("nginx")), 15, "nginx's old workers to end")
         except BaseException:
             self.__exit__()
@@ -52,7 +52,7 @@ class Hello:
                               text=True, check=True).stdout
 
     def _add_to_nginx(self) -> None:
-        """Everything of the service's server but the port, and whom it asks."""
+        """The service's server block with another port and another pool."""
         folder = Path(self.stack.folder, "nginx")
         site = folder.joinpath("apientidades.conf").read_text()
         server = site[site.index("\nserver {"):].replace("/fcgi.sock;", "/hello.sock;")

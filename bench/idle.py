@@ -1,4 +1,5 @@
-"""What doing nothing costs: processor time of the dispatcher and the database, beside the database without dispatcher."""
+"""Measures the cost of idleness: processor time of the dispatcher and the database, and of the database without a
+dispatcher."""
 from __future__ import annotations
 
 import time
@@ -17,7 +18,7 @@ def run(options) -> Report:
         with Receiver(service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]) as receiver:
             progress(f"registering {options.webhooks:,} webhooks")
             service.register([receiver.port] * options.webhooks)
-            service.write(options.webhooks, service.entities)  # each has been delivered to, as in a service that is used
+            service.write(options.webhooks, service.entities)  # each has had a delivery, as in a service in use
             service.wait_recorded(60)
         report.facts = service.facts()
         for number in range(1, options.rounds + 1):
@@ -41,7 +42,7 @@ def measure(name: str, service: Service, dispatcher: int | None, seconds: int) -
 
 
 def wait_quiet(database: int, limit: float = 30) -> None:
-    """Until what was done before is over (pages to write, history to purge): at most 2 % of a core, or `limit` seconds."""
+    """Waits until earlier work is over (pages to write, history to purge): at most 2 % of a core, or `limit` seconds."""
     window = 0.5
     deadline = machine.now() + limit
     while machine.now() < deadline:
@@ -53,7 +54,7 @@ def wait_quiet(database: int, limit: float = 30) -> None:
 
 def judge(report: Report) -> None:
     def least(kind: str) -> float:
-        """Of the rounds: what else happens on the machine can only add."""
+        """The minimum of the rounds, because other work of the machine can only add."""
         return min(row["together %"] for row in report.rows if row["round"].startswith(kind))
 
     report.targets = [Target("of a core above the database's own idle", least("service") - least("database alone"),

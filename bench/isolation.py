@@ -1,4 +1,4 @@
-"""One receiver in ten swallows everything and holds a large backlog: what do the others feel? And one entity with a
+"""One receiver in ten never answers and has a large backlog: how much does that delay the others? And one entity has a
 backlog of a million rows: how long does a row of another wait?"""
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bench.service import Service
 from support.wait import wait_until
 
 DEFAULTS = {"webhooks": 100, "rounds": 5, "seconds": 15, "backlog": 1_000_000}
-RATE = 200  # rows a second of those who behave
+RATE = 200  # rows a second of the well-behaved
 ONE_IN = 10
-HELD_SHARE = 100  # each black hole has this part of --backlog waiting
+HELD_SHARE = 100  # part of --backlog of each black hole
 FAIR_ROWS, FAIR_RATE = 10, 2
 ARMS = ("baseline", "baseline again", "black holes")
 
@@ -41,7 +41,7 @@ def run(options) -> Report:
 
 
 def register(service: Service, receiver: Receiver, swallowing: list[int], webhooks: int) -> tuple[list[int], list[int]]:
-    """Entities with a webhook each: those who behave, and the black holes."""
+    """Entities with a webhook each: well-behaved ones, and black holes."""
     progress(f"registering {webhooks:,} webhooks")
     holes = [number for number in range(1, webhooks + 1) if number % ONE_IN == 0]
     others = [number for number in range(1, webhooks + 1) if number % ONE_IN]
@@ -52,13 +52,13 @@ def register(service: Service, receiver: Receiver, swallowing: list[int], webhoo
 
 @contextmanager
 def held_by(service: Service, holes: list[int], rows: int):
-    """A backlog of the black holes, written at once."""
+    """Writes a backlog of the black holes at once."""
     service.write(rows, holes)
     yield
 
 
 def arm_of(name: str, number: int, healthy: Healthy, backlog: Others, options) -> tuple[str, dict]:
-    """A dispatcher that knows nothing yet meets the backlog and the flow at the same moment."""
+    """A dispatcher without any knowledge meets the backlog and the flow at the same time."""
     found, missing = healthy.flow(backlog if name == "black holes" else nullcontext)
     if missing:
         raise AssertionError(f"{name}: {missing:,} rows have not arrived {healthy.patience} s after the last one was written")
@@ -67,7 +67,7 @@ def arm_of(name: str, number: int, healthy: Healthy, backlog: Others, options) -
 
 
 def summary(name: str, arms: list[dict]) -> dict:
-    """Medians of the rounds; the rounds' p99 beside them show how far they are apart."""
+    """Medians of the rounds; the p99 of each round shows the spread."""
     return {"arm": name} | {column: statistics.median(arm[column] for arm in arms) for column in arms[0]} | {
         "p99 of each round": " ".join(f"{arm['p99 ms']:.0f}" for arm in arms)}
 

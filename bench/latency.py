@@ -1,4 +1,5 @@
-"""From the commit of a row to its arrival at the receiver, under a steady load; beside it what the wire alone takes."""
+"""Measures the time from the commit of a row to its arrival at the receiver, under a steady load, and the time of the
+network alone."""
 from __future__ import annotations
 
 import statistics
@@ -33,7 +34,7 @@ def run(options) -> Report:
 
 
 def connect_all(service: Service, webhooks: int) -> None:
-    """Every connection is made before anything is measured: the handshake is not what is asked about."""
+    """Makes every connection before the measurement, because handshakes are not measured."""
     progress("connecting to every receiver")
     service.write(webhooks, service.entities)
     service.wait_recorded(60)

@@ -1,4 +1,4 @@
-"""wrk: requests over kept TLS connections, each as soon as its answer is there, and what they cost each part."""
+"""Runs wrk: requests over kept TLS connections, each as soon as the last is answered, and their cost for each part."""
 from __future__ import annotations
 
 import json
@@ -13,7 +13,7 @@ def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts
         path: str = "") -> dict:
     """requests, seconds, p50_ms, p99_ms, and µs of processor time for each request by part (pids; wrk adds itself).
 
-    The kinds are those of load.lua, or `get` of a path below /webhooks. What is refused (401 apart, where it is asked for) or broken is an error.
+    The kinds are those of load.lua, or `get` of a path below /webhooks. Refused or broken answers are errors, except an expected 401.
     """
     threads = connections if kind == "register" else 1
     usage, before = machine.Usage(**parts), _children()
@@ -31,6 +31,6 @@ def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts
 
 
 def _children() -> float:
-    """Processor time of the children that have ended."""
+    """Processor time of children that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

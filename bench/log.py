@@ -1,5 +1,5 @@
-"""The delivery log of one webhook with a million deliveries: pages wherever the cursor stands, a filter that nothing fits, one
-delivery whole; beside a FastCGI program that says hello behind the same nginx."""
+"""Measures the delivery log of a webhook with a million deliveries: pages at any cursor, a filter without matches, one whole
+delivery. The control is a FastCGI program that says hello behind the same nginx."""
 from __future__ import annotations
 
 import json
@@ -56,7 +56,7 @@ class Bench:
         self.paths[LAST] = f"{base}?cursor={cursors[-1]}"
 
     def _cursors(self, token: str, path: str) -> list[str]:
-        """Of every hundredth delivery, to the end."""
+        """The ids of every hundredth delivery, to the end."""
         cursors, query = [], "?limite=100"
         while True:
             answer = self.service.stack.api("GET", f"/apientidades/v1/webhooks{path}{query}", token)

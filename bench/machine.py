@@ -1,4 +1,4 @@
-"""What the machine is, and what its processes use: /proc, and nothing else."""
+"""The machine's properties and the resources that its processes use, from /proc alone."""
 from __future__ import annotations
 
 import datetime
@@ -13,7 +13,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def now() -> float:
-    """Seconds since boot: the clock that the start times of processes are counted in."""
+    """Seconds since boot: the clock of the start times of processes."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -22,7 +22,7 @@ def cores() -> int:
 
 
 def facts() -> dict:
-    """What a figure cannot be read without."""
+    """What is needed to read a figure."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "cores": cores(),
@@ -54,7 +54,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def cpu_seconds(*pids: int) -> float:
-    """Processor time that these have used since they began, all threads, in steps of 10 ms."""
+    """Processor time of these processes since their start, all threads, in steps of 10 ms."""
     return sum(sum(map(int, _stat(pid)[11:13])) for pid in pids) / TICKS
 
 
@@ -64,13 +64,13 @@ def started(pid: int) -> float:
 
 
 def busy_seconds() -> float:
-    """Processor time that the whole machine has used, everybody's."""
+    """Processor time of the whole machine."""
     user, nice, system, _idle, _wait, irq, softirq = map(int, Path("/proc/stat").read_text().split()[1:8])
     return (user + nice + system + irq + softirq) / TICKS
 
 
 def memory_kib(pid: int, field: str = "VmRSS") -> int:
-    """VmRSS: resident now; VmHWM: the most it ever was."""
+    """VmRSS: resident now; VmHWM: its maximum so far."""
     return int(_match(field + r":\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text()))
 
 
@@ -80,7 +80,7 @@ def file_system(path: str) -> str:
 
 
 class Usage:
-    """Processor time by part, from the moment it is made: parts are named lists of pids."""
+    """Processor time by part since its construction: parts are named lists of pids."""
 
     def __init__(self, **parts: list[int]):
         self._parts = parts

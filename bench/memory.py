@@ -1,6 +1,5 @@
-"""Resident memory with many deliveries in flight; beside it the bare loop with as many.
-
-Half way through an answer is where deliveries are held: the receiver passes each on to a server that never answers.
+"""Measures resident memory with many deliveries in flight; the control is the bare loop with as many. Deliveries stop
+within the answer: the receiver passes each on to a server that never answers.
 """
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
 def measure(name: str, pid: int, receiver: Receiver, in_flight: int) -> dict:
     wait_until(lambda: receiver.counts()["held"] >= in_flight, 60, f"{in_flight:,} deliveries in flight", every=0.1)
     resident = []
-    for _ in range(20):  # what is still to be fanned out is fanned out meanwhile
+    for _ in range(20):  # lets fan-out finish in this time
         time.sleep(0.1)
         resident.append(machine.memory_kib(pid) / 1024)
     return {"round": name, "in flight": receiver.counts()["held"], "resident MiB": max(resident),

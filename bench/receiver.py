@@ -1,4 +1,4 @@
-"""The receiver of the benchmarks: an nginx of its own with TLS, the same one for the service and for its control."""
+"""The receiver of the benchmarks: a separate nginx with TLS, the same for the service and for its control."""
 from __future__ import annotations
 
 import http.client
@@ -44,7 +44,7 @@ http {{
 
 
 class Receiver:
-    """`log` keeps the moment of each arrival by webhook-id (1 ms, the wall clock); `answer` is nginx's directive."""
+    """`log` records the time of each arrival by webhook-id (1 ms, the wall clock); `answer` is nginx's directive."""
 
     def __init__(self, certificate: str, key: str, log: bool = False, workers: int = 2, answer: str = "return 204;"):
         self._folder = tempfile.TemporaryDirectory(prefix="apie-receiver-", dir="/tmp")
@@ -73,7 +73,7 @@ class Receiver:
 
     def __exit__(self, *_) -> None:
         self._status.close()
-        self._process.terminate()  # the fast shutdown: it does not wait for who is connected
+        self._process.terminate()  # the fast shutdown, which does not wait for connections
         self._process.wait(30)
         self._folder.cleanup()
 
@@ -102,7 +102,7 @@ class Receiver:
         return {"requests": requests - self._polls, "connections": handled - 1, "held": writing - 1, "open": active - 1}
 
     def forget(self) -> None:
-        """Of arrivals, all that nginx has written so far."""
+        """The arrivals that nginx has written so far."""
         self.log.write_text("")
 
     def arrivals(self) -> dict[str, float]:
@@ -121,8 +121,8 @@ class Receiver:
 
 
 class Watch:
-    """Looks at a receiver every 10 ms while it is entered: when the first and the last request came, and how many connections
-    there were at the most."""
+    """Reads a receiver's state every 10 ms while entered: when the first and the last request came, and the maximum of
+    connections."""
 
     def __init__(self, receiver: Receiver):
         self.receiver = receiver
@@ -152,7 +152,7 @@ class Watch:
         return self._last["connections"] - self._before["connections"]
 
     def await_arrivals(self, count: int, timeout: float) -> None:
-        """Until so many have come. To ask the database all the while whether it has recorded them cost it a tenth."""
+        """Waits until so many have come. Asking the database about the results during that time would cost it a tenth."""
         wait_until(lambda: self.arrived >= count, timeout, f"{count:,} requests to arrive", every=0.01)
 
     def _look(self) -> None:

@@ -1,4 +1,4 @@
-"""What a benchmark found: a table for people, JSON for programs, and a verdict on each target."""
+"""A benchmark's results: a table, JSON, and a verdict on each target."""
 from __future__ import annotations
 
 import json
@@ -12,7 +12,7 @@ STARTED = time.monotonic()
 
 @dataclass(frozen=True)
 class Target:
-    """A figure and the bound that it should keep: "at least" or "at most"."""
+    """A figure and its bound: "at least" or "at most"."""
     name: str
     value: float
     relation: str
@@ -70,7 +70,7 @@ def table(rows: list[dict]) -> list[str]:
 
 
 def number(value) -> str:
-    """Three or four digits that matter, thousands apart."""
+    """Three or four significant digits, with thousands separated."""
     if value is None:
         return ""
     if not isinstance(value, float):
@@ -87,5 +87,5 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def progress(text: str) -> None:
-    """Long work says where it is, on standard error, with the seconds since the start."""
+    """Reports the progress of long work on standard error, with the seconds since the start."""
     print(f"bench: {time.monotonic() - STARTED:5.0f} s  {text}", file=sys.stderr, flush=True)

@@ -1,5 +1,5 @@
-"""The same backlog with little else in the tables, with much that is finished, with much that waits, and with an old
-snapshot held open as a backup does: nothing of it may slow the deliveries."""
+"""Measures the same backlog with few other rows, with many finished rows, with many waiting rows, and with an old
+snapshot held open as by a backup: none may slow the deliveries."""
 from __future__ import annotations
 
 import statistics
@@ -56,7 +56,7 @@ def cases(options) -> list[Case]:
 
 @contextmanager
 def snapshot(service: Service):
-    """What mariadb-dump --single-transaction does while it reads: nothing that is overwritten since can be purged."""
+    """Holds a snapshot like mariadb-dump --single-transaction: nothing overwritten since can be purged."""
     session = SqlSession(service.stack.env["DB_SOCKET"], service.stack.env["DB_NAME"], "root", "")
     try:
         session("START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT COUNT(*) FROM control_envio")
@@ -66,7 +66,7 @@ def snapshot(service: Service):
 
 
 def compare(case: Case, small: Service, filled: Service, receiver: Receiver, options) -> dict:
-    """Rounds in turn on a stack with nothing else and on one with the others, so that both meet the same noise."""
+    """Alternates rounds on a stack with nothing else and on one with the other rows, so that both meet the same noise."""
     filled.clear()
     case.fill(filled)
     bare, with_others = [], []

@@ -1,4 +1,4 @@
-"""The service under measurement: a private stack with a thousand entities, one webhook each, and their backlog."""
+"""The measured service: a private stack with a thousand entities, one webhook each, and their backlog."""
 from __future__ import annotations
 
 import hashlib
@@ -35,8 +35,8 @@ class Service:
         try:
             self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
             self.sql("SET lock_wait_timeout = 60")  # TRUNCATE would wait for a day
-            # As a server that is meant for this would be set. With MariaDB's 96 MiB of redo log, a backlog that is
-            # written at once stalls every commit for a second while pages are flushed, whoever commits.
+            # Set like a server for this load. With MariaDB's 96 MiB of redo log, a backlog written at once stalls every
+            # commit for a second while pages are flushed, whichever session commits.
             self.sql("SET GLOBAL innodb_log_file_size = 1073741824, GLOBAL innodb_buffer_pool_size = 1073741824")
         except BaseException:
             self.stack.down()
@@ -49,7 +49,7 @@ class Service:
         finally:
             self.stack.down()
 
-    # Who there is.
+    # The entities.
 
     def register(self, ports: list[int]) -> None:
         """One webhook for each port, of an entity each. They go through the API, which seals their secrets."""
@@ -71,7 +71,7 @@ class Service:
         return tokens
 
     def enroll(self, urls: list[list[str]]) -> list[int]:
-        """Entities with these webhooks, by SQL: at once, however many they are. Their ids."""
+        """Adds entities with these webhooks by SQL, at once for any number; returns their ids."""
         first, webhook = self.last("entidades") + 1, self.last("webhooks") + 1
         entities = list(range(first, first + len(urls)))
         self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_{first}_to_{entities[-1]}")
@@ -99,7 +99,7 @@ class Service:
                 raise AssertionError(f"registering webhook {number}: {response.status} {text.decode()}")
         connection.close()
 
-    # What there is to do.
+    # The work.
 
     def write(self, count: int, entities: list[int]) -> None:
         """`count` notifications in one statement, entities taking turns."""
@@ -110,12 +110,12 @@ class Service:
             FROM seq_1_to_{count}""")
 
     def clear(self) -> None:
-        """Nothing to do and nothing done, as after the registration. The dispatcher must not run."""
+        """Removes all notifications and deliveries, as after the registration. The dispatcher must not run."""
         self.sql("SET FOREIGN_KEY_CHECKS = 0; " + "; ".join(f"TRUNCATE {table}" for table in QUEUE)
                  + "; SET FOREIGN_KEY_CHECKS = 1")
 
     def stored_bytes(self) -> int:
-        """Of the queue's tables, as the server tells it."""
+        """The queue's tables, as the server reports them."""
         names = ", ".join(f"'{table}'" for table in QUEUE)
         self.sql("ANALYZE TABLE " + ", ".join(QUEUE))
         return int(self.sql(f"""SELECT SUM(data_length + index_length) FROM information_schema.tables
@@ -126,9 +126,9 @@ class Service:
         return int(self.sql(f"SELECT COALESCE(MAX(id), 0) FROM {table}")[0][0])
 
     def wait_recorded(self, timeout: float, after: int = 0) -> float:
-        """The moment, by machine.now() and to 10 ms, when no delivery with an id over `after` is to be sent or recorded.
-
-        It asks for the first one only, and from there on: asking costs next to nothing while there is much to do.
+        """The time, by machine.now() and to 10 ms, when no delivery with an id above `after` is left to send or record.
+        It asks only for the first such delivery, and continues from there, which costs almost nothing while many are
+        left.
         """
         first = after
 
@@ -153,7 +153,7 @@ class Service:
         self.stack.stop("dispatcher")
 
     def kill_dispatcher(self) -> None:
-        """With what it has in flight, which is not waited for."""
+        """With its deliveries in flight, for which it does not wait."""
         self.stack.stop("dispatcher", "-9")
 
     def start_dispatcher(self, **settings: str) -> int:
@@ -167,7 +167,7 @@ class Service:
         return self.stack.pids("db")[0]
 
     def facts(self) -> dict:
-        """How the database is set, as it says itself, and what its files are on."""
+        """The database's settings as it reports them, and the file system of its files."""
         names = ["version", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_buffer_pool_size",
                  "innodb_log_file_size", "sync_binlog", "log_bin"]
         values = self.sql("SELECT " + ", ".join(f"@@{name}" for name in names))[0]
@@ -181,10 +181,10 @@ class Service:
         return int(self.setting("delivery.max_in_flight"))
 
     def setting(self, key: str, unknown: str | None = None) -> str | None:
-        """The value in force; `unknown` of a key that this program does not have."""
+        """The value in force; `unknown` for a key that this program does not have."""
         return next((one["valor"] for one in self.stack.admin("config", "show") if one["clave"] == key), unknown)
 
 
 def webhook_url(number: int, port: int) -> str:
-    """As bench/control.cpp names its hosts."""
+    """The names of hosts, as in bench/control.cpp."""
     return f"https://h{number:04}.receptor.test:{port}/notificaciones"

@@ -1,4 +1,4 @@
-"""A port where connections are made, by the kernel, and nobody ever reads."""
+"""A port on which the kernel makes connections and no program reads."""
 from __future__ import annotations
 
 import socket

@@ -1,4 +1,4 @@
-"""A receiver that takes its time and answers 200."""
+"""A receiver that answers 200 after a delay."""
 from __future__ import annotations
 
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from bench.silent import silent_port
 
 @contextmanager
 def slow_receiver(certificate: str, key: str, seconds: float):
-    """nginx passes each request on to nobody, and answers when it has waited for so long."""
+    """nginx passes each request to a port that does not answer, and answers after its time-out."""
     patience = f"{round(seconds * 1000)}ms"
     with silent_port() as port:
         answer = (f"proxy_pass http://127.0.0.1:{port}; proxy_connect_timeout {patience}; proxy_read_timeout {patience};"

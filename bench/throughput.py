@@ -1,6 +1,5 @@
-"""A backlog over many webhooks, as fast as it goes; beside it the bare loop sending the same.
-
-The service's time runs from the first request at the receiver until the last delivery is recorded in the database.
+"""Measures a backlog over many webhooks at full speed; the control is the bare loop sending the same. The service's
+time runs from the first request at the receiver until the last delivery is recorded in the database.
 """
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from bench.report import Report, Target, progress
 from bench.service import Service
 
 DEFAULTS = {"notifications": 200_000, "webhooks": 1_000, "rounds": 2, "dispatchers": 1}
-# A connection that a crowded machine does not make in time is tried again at once: by the default, the round would last
-# the five minutes of the second wait. The column `failed` counts such attempts.
+# Retries at once a connection that a busy machine does not make in time: by the default, the round would last the five
+# minutes of the second wait. The column `failed` counts such attempts.
 PATIENCE = {"delivery_retry_schedule": ",".join(["1s"] * 10)}
 
 
@@ -42,7 +41,7 @@ def control_round(number: int, service: Service, receiver: Receiver, options) ->
 
 
 def send_bare(name: str, count: int, hosts: int, service: Service, receiver: Receiver) -> dict:
-    """The bare loop with `count` messages to so many hosts."""
+    """Runs the bare loop with `count` messages to so many hosts."""
     usage = machine.Usage(receiver=receiver.pids())
     with Watch(receiver) as watch:
         result = control.run(messages=count, hosts=hosts, port=receiver.port, connections=service.max_in_flight(),
@@ -59,7 +58,7 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
 
 def deliver_backlog(name: str, count: int, entities: list[int], service: Service, receiver: Receiver, timeout: float,
                     dispatchers: int = 1) -> dict:
-    """`count` rows of these entities, which are there when the dispatcher starts."""
+    """`count` rows of these entities, written before the dispatcher starts."""
     service.clear()
     service.write(count, entities)
     usage = machine.Usage(receiver=receiver.pids(), database=[service.database()])

@@ -19,14 +19,15 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};       // between tries while the database is away
-constexpr unsigned attempts_in_outage = 10;  // under way
-// While all results are refused: attempts whose results tell whether others are taken, and how often.
+constexpr Milliseconds away_wait{500};       // between attempts to reach the database
+constexpr unsigned attempts_in_outage = 10;  // in flight
+// While the database refuses all results, a few attempts at intervals find out whether it records again.
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
-/// Of several servers, one that is frozen is left in time only if both sessions notice it side by side.
+/// With several servers, both sessions must notice soon that theirs is frozen, so that the dispatcher leaves
+/// it.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
@@ -40,7 +41,7 @@ FairSlots::Outcome outcome_of(const Attempt& attempt) {
   return asks_to_wait(attempt) ? asked_to_wait : answered;
 }
 
-/// The receiver's failure.
+/// The receiver failed, not this host.
 bool failed(const Attempt& attempt) {
   if (!attempt.counted) return false;
   if (attempt.transport == TransportResult::answered) return attempt.status < 200 || attempt.status > 299;
@@ -92,7 +93,7 @@ void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& r
   drain();
 }
 
-/// One pass; true when there may be more to do at once.
+/// Runs one round. True: there may be more to do at once.
 bool Loop::round() {
   try {
     const bool busy = work();
@@ -108,13 +109,13 @@ bool Loop::round() {
 bool Loop::work() {
   collect();
   const bool recorded = take_recorded();
-  // Nor are leases ended, or rows moved, under results that cannot be recorded.
+  // While results cannot be recorded, no lease is recovered and no row is moved under them.
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
   const bool was_paused = scanner_.paused();
   task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
-  // What is leased and not started is given back: what the pause does not concern is claimed again.
+  // Deliveries leased but not started go back: a claim then takes those that the pause does not concern.
   if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   const bool may = may_start();
@@ -123,8 +124,7 @@ bool Loop::work() {
   return taken || recorded || diagnoses_wait;
 }
 
-/// Who fetches what cannot be recorded, or faster than it is, would hold more and more in memory, under
-/// leases that run out.
+/// A dispatcher that claims deliveries faster than it records results fills its memory, and leases expire.
 bool Loop::may_start() {
   if (scanner_.paused() || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
     return false;
@@ -140,7 +140,7 @@ bool Loop::may_start() {
   return true;
 }
 
-/// True when it had no time for all.
+/// True: it had no time for all of them.
 bool Loop::diagnose(bool may_begin) {
   return task("diagnoses", [&] {
     const auto keys = keys_.current();
@@ -148,8 +148,7 @@ bool Loop::diagnose(bool may_begin) {
   });
 }
 
-/// Claims what is due and fans out what is new. Whoever went second last time goes first: neither can take
-/// every slot that comes free.
+/// Claims what is due and fans out what is new. The order alternates, so that neither takes every free slot.
 bool Loop::take_in() {
   fan_out_first_ = !fan_out_first_;
   const auto fan_out = [&] { return take_in("fan-out", [&](auto& into) { fan_out_.run(into); }); };
@@ -177,8 +176,8 @@ bool Loop::take_in(std::string_view name, Source&& source) {
   });
 }
 
-/// One task of a round: what goes wrong in it does not keep the others from their turn, and it has none
-/// itself for a while. False when it went wrong.
+/// Runs one task of a round. If it fails, the other tasks go on, and it pauses for a while. False: it failed
+/// or pauses.
 template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
@@ -193,13 +192,13 @@ bool Loop::task(std::string_view name, F&& body) {
     log_.info("transaction conflict; retrying", {{"duty", name}, {"error", error.what()}});
   } catch (const std::exception& error) {
     log_.error("a task failed; retrying", {{"duty", name}, {"error", error.what()}});
-    session_.disconnect();  // whatever state it is in
+    session_.disconnect();  // its state is unknown
     retry_at_[name] = now + away_wait;
   }
   return false;
 }
 
-/// Of a round, for whoever looks at the metrics.
+/// Updates the gauges once a round.
 void Loop::show() const {
   metrics_.rounds.add();
   metrics_.in_flight.set(slots_.in_hand());
@@ -226,22 +225,22 @@ Milliseconds Loop::until_next_look() const {
                     std::min(QueueScanner::longest_interval(settings_.poll_interval), watchdog_.interval()));
 }
 
-/// The watchdog is told that all three threads go on.
+/// Feeds the watchdog if all three threads make progress.
 void Loop::feed_watchdog() {
   watchdog_.feed_if({sender_.heartbeat(), writer_.heartbeat()}, platform::monotonic_now());
 }
 
-/// Until an attempt has ended or was recorded, one of these descriptors is readable, or the time is up.
+/// Returns when an attempt ends or is recorded, when a signal's descriptor is readable, or after `longest`.
 void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
   std::array<pollfd, 4> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{writer_.fd(), POLLIN, 0},
                                     pollfd{signals[0], POLLIN, 0}, pollfd{signals[1], POLLIN, 0}};
-  // While the database is away, attempts that end must not make every wait for it a try at once.
+  // While the database is away, the end of an attempt must not cause an attempt to reach it.
   if (away_) descriptors[0].fd = descriptors[1].fd = -1;
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
-/// Takes what the network has finished: from here on it waits to be written down, once it is known whose
-/// fault a silence is.
+/// Takes ended attempts from the network's thread. Each goes to the result writer once the outage watch knows
+/// whether a silence is our fault.
 void Loop::collect() {
   const auto now = platform::monotonic_now();
   auto attempts = attempts_.take();
@@ -259,7 +258,7 @@ void Loop::collect() {
   follow_outages();
 }
 
-/// While nobody answers, a few attempts tell when that is over.
+/// During an outage of our own, a few attempts find out when it ends.
 void Loop::follow_outages() {
   if (std::exchange(outage_, outages_.outage()) != outages_.outage()) limit_slots();
 }
@@ -274,7 +273,7 @@ void Loop::limit_slots() {
   slots_.limit(limits);
 }
 
-/// True: results were recorded, and their webhooks may have more.
+/// True: results were recorded, and their webhooks may get more.
 bool Loop::take_recorded() {
   const auto now = platform::monotonic_now();
   const auto done = writer_.take_done();
@@ -303,7 +302,7 @@ void Loop::send(LeasedBatch leased_batch) {
     requests.back().host = host;
     requests.back().read_at = read_at;
   }
-  // Once nothing can fail any more: a slot taken for what is never sent would be lost.
+  // Only where nothing can throw any more: a slot taken for a delivery that is never sent would be lost.
   for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
@@ -312,7 +311,7 @@ void Loop::send(LeasedBatch leased_batch) {
   sender_.submit(std::move(requests));
 }
 
-/// Once the database has failed it, what is left is left to the leases.
+/// If the database fails once, the remaining diagnoses end by the expiry of their leases.
 void Loop::stop_diagnoses(bool& records) {
   try {
     diagnoses_.stop(records ? &session_ : nullptr, slots_);
@@ -328,7 +327,7 @@ void Loop::drain() {
   sender_.stop_starting();
   bool records_diagnoses = !away_;
   const auto deadline = platform::monotonic_now() + settings_.timeout + drain_margin;
-  away_ = false;  // from here on only the result writer and what ends diagnoses ask the database
+  away_ = false;  // from here on only the result writer and stop_diagnoses use the database
   for (;;) {
     collect();
     writer_.add(outages_.give_up());

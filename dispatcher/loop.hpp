@@ -1,8 +1,8 @@
-// The thread that fetches from the database: rounds of maintenance, claim and fan-out; what becomes of what
-// it sends is written down by the writer (docs/architecture.md#from-a-row-to-a-post).
+// The dispatcher's main thread. It runs rounds on one database session: maintenance, scan, claim and fan-out.
+// ResultWriter records the results on another session (docs/architecture.md#from-a-row-to-a-post).
 //
-// It promises: what was sent is recorded, also after the database was away; what is not recorded within its
-// lease is attempted again; no transaction is open while anything is sent.
+// It promises: a result is recorded even if the database was away for a time; a delivery without a recorded
+// result is attempted again after its lease; no transaction is open while a request is sent.
 #pragma once
 
 #include <array>
@@ -35,13 +35,13 @@ namespace dispatcher {
 
 class Loop {
  public:
-  /// `metrics` outlives it.
-  /// Of the two sessions, one fetches what is to be sent, the other writes down what became of it.
+  /// `session` is for rounds, `results_session` for recording results. `metrics` outlives the loop.
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
        store::Session results_session, const platform::Log& log, const Metrics& metrics);
 
-  /// Waits for the database; then until `stop`, and drains: starts nothing more, records what is in flight,
-  /// gives back the rest. `reload` reads secrets.key_file again.
+  /// Waits for the database and then runs rounds until `stop`. Then it drains: it starts nothing more,
+  /// records what is in flight, and releases the leases of the rest. `reload` makes it read secrets.key_file
+  /// again.
   void run(const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 
  private:
@@ -89,10 +89,10 @@ class Loop {
   Diagnoses diagnoses_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
-  bool fan_out_first_ = false;  // claims and fan-outs take turns at the free slots
-  bool away_ = false;           // the database, as last reported
-  bool outage_ = false;         // of our own, as last noticed
-  bool refusing_ = false;       // the database, all results, as last noticed
+  bool fan_out_first_ = false;  // alternates, so that neither takes every free slot
+  bool away_ = false;           // the database is away; logged once
+  bool outage_ = false;         // an outage of our own has limited the slots
+  bool refusing_ = false;       // the database refuses all results, and the slots are limited
   platform::MonotonicTime next_trial_{};
   bool idle_ = false;  // the last round found nothing to do
 };

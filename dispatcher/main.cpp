@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* system_ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
 
-/// The settings with what they leave to this host filled in and checked. Throws ConfigError.
+/// Fills in what the settings leave to this host, and checks it. Throws ConfigError.
 platform::Settings prepare(platform::Settings settings) {
   if (settings.delivery.ca_file.empty()) settings.delivery.ca_file = system_ca_bundle;
   platform::require_certificates("delivery.ca_file", settings.delivery.ca_file);

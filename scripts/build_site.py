@@ -1,4 +1,5 @@
-"""Builds the entities' documentation site: build_site.py FOLDER. Whole or not at all; needs Jinja2, markdown-it-py and PyYAML."""
+"""Builds the entities' documentation site: build_site.py FOLDER. Builds everything or nothing; needs Jinja2,
+markdown-it-py and PyYAML."""
 import sys
 from pathlib import Path
 

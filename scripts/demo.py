@@ -1,5 +1,4 @@
-"""The main job, shown on a running stack (DEV_DIR and DEV_PORT as for ./dev): a row in a table becomes a signed POST.
-
+"""Shows the main job on a running stack (DEV_DIR and DEV_PORT as for ./dev): a row in a table becomes a signed POST.
 `./dev demo` makes the stack and runs this. Exit status 0 only if everything shown here happened.
 """
 from __future__ import annotations
@@ -30,7 +29,7 @@ LATENCY_ROWS = 30
 
 
 class Failed(Exception):
-    """Something that had to happen did not."""
+    """Something expected did not happen."""
 
 
 def main() -> int:
@@ -53,7 +52,7 @@ def main() -> int:
 
 
 def show_sites() -> None:
-    """This stack is gone: how to have one that stays, and what is opened there in a browser."""
+    """This stack is gone: says how to start a lasting one, and what to open there in a browser."""
     title("To read what entities read, and to enter their portal, in a browser")
     shell("./dev up")
     shell(f"./dev admin entity add --id {ENTITY} --name '{NAME}'")
@@ -205,8 +204,8 @@ class Demo:
         title("8. How long from the row to the receiver, one row at a time on an idle stack")
         milliseconds = []
         for _ in range(LATENCY_ROWS):
-            # A row that comes while the dispatcher still records the last one is seen at once, which flatters: come at any
-            # moment of its poll instead.
+            # A row written while the dispatcher still records the last one is seen at once, which flatters the figure:
+            # write at any moment of its poll instead.
             time.sleep(random.uniform(0.1, 0.2))
             started = time.monotonic_ns()
             self.stack.notify(ENTITY, EVENTS[0], json.dumps(DATA[EVENTS[0]]))

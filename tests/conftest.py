@@ -1,4 +1,4 @@
-"""Fixtures. One stack serves every test (with pytest-xdist, one for each worker): each test makes an entity of its own."""
+"""Fixtures. One stack serves every test (with pytest-xdist, one for each worker): each test makes its own entity."""
 import contextlib
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What nobody may do to the others: each case beside its baseline, on a stack of its own."""
+"""Cases in which many or bad rows of some must not delay others: each case with its baseline, on its own stack."""
 from __future__ import annotations
 
 import argparse
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> Report:
 
 
 def measure(name: str, options: argparse.Namespace, report: Report) -> None:
-    """A case that fails does not cost the others their figures."""
+    """A failing case does not lose the others' figures."""
     try:
         figures, facts = importlib.import_module(f"bench.crowds.{name}").run(options)
     except (AssertionError, SqlError, OSError, subprocess.SubprocessError, http.client.HTTPException) as error:

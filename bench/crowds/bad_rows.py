@@ -1,4 +1,4 @@
-"""Rows that the table's CHECKs would have refused, beside good ones of the same entities."""
+"""Rows that the table's CHECKs would refuse, among good ones of the same entities."""
 from __future__ import annotations
 
 import contextlib
@@ -40,7 +40,7 @@ def run(options):
 
 
 def write(stage: Stage, entities: list[int], rows: int) -> None:
-    """Bad and good ones in turn, in one commit, with the rights of the evaluation system's user."""
+    """Alternates bad and good rows in one commit, with the rights of the evaluation system's user."""
     values = []
     for number in range(rows):
         clave_of_its_own = BAD[number % len(BAD)].replace("REPEAT('c', 100)", f"CONCAT(REPEAT('c', 100), {number})")

@@ -1,4 +1,4 @@
-"""isolation's black holes once more, beside everything else that a crowd may do."""
+"""The black holes of `isolation`, together with the other cases."""
 from __future__ import annotations
 
 from bench import black_holes, isolation

@@ -1,4 +1,5 @@
-"""One row for each of 40,000 entities, beside as many rows of 1,000: at the same hosts, and at a host for each."""
+"""One row for each of 40,000 entities, compared with as many rows of 1,000 entities: at the same hosts, and with a host
+for each."""
 from __future__ import annotations
 
 import statistics
@@ -36,8 +37,8 @@ def run(options):
 
 
 def figures(rates: dict[str, list[float]], connections: dict[str, list[int]], many: int, few: int) -> list[Figure]:
-    """A connection to a new host costs more than a delivery: the bare loop says how much, and the service's share is judged
-    by it."""
+    """A connection to a new host costs more than a delivery: the bare loop measures how much, and the service is judged by
+    the difference."""
     rate = {arm: statistics.median(found) for arm, found in rates.items()}
     base = tuple(rates["few"])
     made = tuple(connections["few"])

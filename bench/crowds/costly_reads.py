@@ -1,4 +1,5 @@
-"""One token, five webhooks with 25,000 failed deliveries each, and every endpoint that looks at them: what do another's requests feel?"""
+"""One token, five webhooks with 25,000 failed deliveries each, and every endpoint that reads them: how much does that
+delay another's requests?"""
 from __future__ import annotations
 
 import contextlib
@@ -34,7 +35,7 @@ ANSWERS = (200, 429)
 
 def run(options):
     figures = []
-    # Without the quota of requests, which would end it after 60; the quota of deliveries refuses what is asked for.
+    # Without the rate limit, which would stop it after 60 requests; the quota of deliveries refuses what it asks for.
     with Stage(options, limits_replay_requests="0", limits_replayed="1") as stage:
         costly, asking = stage.enroll(1, each=WEBHOOKS) + stage.enroll(1)
         tokens = stage.service.add_tokens([costly, asking])
@@ -61,7 +62,7 @@ def figure(name: str, share: float, alone: list[list[float]], beside: list[list[
 
 
 def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
-    """Of each webhook so many, that have exhausted their schedule within the last day."""
+    """Adds so many deliveries of each webhook that exhausted their schedule within the last day."""
     progress(f"writing {WEBHOOKS} times {count:,} failed deliveries")
     sql = stage.service.sql
     after = stage.service.last("notificaciones_pendientes")
@@ -79,8 +80,8 @@ def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
 
 
 def measure(stage: Stage, tokens: list[str], requests: list[tuple], connections: int, seconds: float) -> tuple[list[float], int]:
-    """One entity asks over so many connections, while another asks over one: milliseconds of the
-    other's answers, and how many the one had."""
+    """One entity sends requests over so many connections, another over one: returns the milliseconds of the other's
+    answers, and how many the first one had."""
     end, found, costly, failures = threading.Event(), [], [], []
     threads = [threading.Thread(target=ask, args=(stage, tokens[1], [("GET", BASE, None)], OTHER_EVERY, end, found, failures))]
     threads += [threading.Thread(target=ask, args=(stage, tokens[0], requests, EVERY, end, costly, failures))

@@ -1,4 +1,5 @@
-"""An entity that has registered and deleted for a month polls the API: what do another's requests and deliveries feel?"""
+"""An entity that has registered and deleted for a month polls the API: how much does that delay another's requests and
+deliveries?"""
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +32,7 @@ def run(options):
         churn(stage, churned, scaled(DELETED, options))
 
         def polls(token: str, into: list[list[float]]):
-            """The same polls in every phase: only what the one that polls has deleted is different."""
+            """The same polls in every phase: only the rows that the polling entity has deleted differ."""
             return polling(stage, token, tokens[2], into)
 
         figures = stage.in_turns(healthy, lambda: polls(tokens[1], beside), lambda: polls(tokens[0], baseline))
@@ -39,7 +40,7 @@ def run(options):
 
 
 def get_figure(share: float, baseline: list[list[float]], beside: list[list[float]]) -> Figure:
-    """The median may not change; the slowest of a hundred is left to chance, within reason."""
+    """The median must not change; the slowest of a hundred may vary, within bounds."""
     alone = [percentile(found, share) for found in baseline]
     goal = no_more_than(0, alone, NO_DIFFERENCE) if share == 0.5 else no_more_than(AT_MOST_MORE_MS, alone)
     return Figure(f"another's GET, p{share * 100:.0f} ms", statistics.median(percentile(found, share) for found in beside),
@@ -57,7 +58,7 @@ def churn(stage: Stage, entity: int, count: int) -> None:
 
 @contextlib.contextmanager
 def polling(stage: Stage, token: str, other: str, into: list[list[float]]):
-    """One entity polls over several connections, while another asks over one: milliseconds of the other's answers."""
+    """One entity polls over several connections, another over one: milliseconds of the other's answers."""
     end, found, failures = threading.Event(), [], []
     threads = [threading.Thread(target=ask, args=(stage, token, end, [], failures)) for _ in range(POLLERS)]
     threads.append(threading.Thread(target=ask, args=(stage, other, end, found, failures)))

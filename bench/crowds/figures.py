@@ -1,4 +1,4 @@
-"""What a case found, as rows of the table and as targets."""
+"""A case's results, as rows of the table and as targets."""
 from __future__ import annotations
 
 import statistics
@@ -11,7 +11,7 @@ AT_MOST_MORE_MS = 100  # p99 beside something, above the baseline's
 
 @dataclass(frozen=True)
 class Figure:
-    """`goal` is a relation and its bound; without one, the figure explains others."""
+    """`goal` is a relation and its bound; without it the figure only explains others."""
     name: str
     beside: float
     baselines: tuple[float, ...] = ()
@@ -29,7 +29,7 @@ class Figure:
 
 
 def no_more_than(more: float, baselines: list[float], factor: float = 1) -> tuple[str, float]:
-    """The baseline's median, times `factor`, and so much more."""
+    """The baseline's median times `factor`, plus a constant."""
     return "at most", statistics.median(baselines) * factor + more
 
 

@@ -1,4 +1,4 @@
-"""Rows as large as they may be: what the others feel, and what the dispatcher takes."""
+"""Rows of the largest allowed size: their effect on the others, and the dispatcher's memory."""
 from __future__ import annotations
 
 import contextlib
@@ -41,6 +41,6 @@ def run(options):
 
 @contextlib.contextmanager
 def memory(stage: Stage, into: list[float]):
-    """The dispatcher's, the most that it ever had."""
+    """The dispatcher's maximum so far."""
     yield
     into.append(machine.memory_kib(stage.service.dispatcher(), "VmHWM") / 1024)

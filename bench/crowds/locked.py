@@ -1,4 +1,4 @@
-"""An operator's transaction that was forgotten: the rows of some webhooks are locked while notifications of theirs come."""
+"""A forgotten transaction of an operator: the rows of some webhooks are locked while notifications for them come."""
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +21,7 @@ def run(options):
 
         @contextlib.contextmanager
         def rows():
-            """The same rows of the same webhooks in every phase, for as long as the others' take."""
+            """Writes the same rows of the same webhooks in every phase, while the others' rows are measured."""
             flow = Flow(stage.service, RATE, entities, options.seconds)
             running = in_background(flow.run)
             yield
@@ -44,8 +44,8 @@ def run(options):
 
 @contextlib.contextmanager
 def lock(stage: Stage, entities: list[int]):
-    """Of each webhook one row: the one that fan-out has to read, or the one that results are written to. Row by row, since a
-    statement over all of them would scan, and lock the others' too."""
+    """Locks one row of each webhook: one that fan-out reads, or one in which results are recorded. One by one, because a
+    statement over all of them would scan, and lock the others' rows, too."""
     env = stage.service.stack.env
     operator = SqlSession(env["DB_SOCKET"], env["DB_NAME"], "root", "")
     try:

@@ -1,4 +1,4 @@
-"""A replay of 100,000 deliveries of one webhook: what the others feel of it, and that webhook's own new rows."""
+"""A replay of 100,000 deliveries of one webhook: its effect on others, and on the webhook's own new rows."""
 from __future__ import annotations
 
 import contextlib
@@ -55,7 +55,7 @@ def deliver_long_ago(stage: Stage, entity: int, count: int) -> None:
 
 
 def ask(stage: Stage, entity: int, count: int) -> None:
-    """As the API does."""
+    """Like the API."""
     stage.service.sql(f"""
         INSERT INTO reenvios (entidad_id, webhook_id, desde, hasta, fallidas, entregadas, candidatas, tope)
         SELECT entidad_id, id, UTC_TIMESTAMP(3) - INTERVAL 2 HOUR, UTC_TIMESTAMP(3) - INTERVAL 30 MINUTE, TRUE, TRUE, {count}, {count}

@@ -1,4 +1,4 @@
-"""A crowd that always answers 200, after 13 s: what a healthy entity feels, and how many slots the crowd has meanwhile."""
+"""Many receivers that answer 200 after 13 s: the effect on a healthy entity, and how many slots they hold."""
 from __future__ import annotations
 
 import contextlib
@@ -13,7 +13,7 @@ from support.stack import free_port
 
 ENTITIES, EACH, ROWS = 20, 5, 100  # rows of an entity, each for all its webhooks
 SECONDS = 13
-TURNS = 5  # answers of the crowd at most, until it has the slots that it gets when it is alone
+TURNS = 5  # most answers of the slow receivers until they have the slots that they get when alone
 
 
 def run(options):
@@ -48,7 +48,7 @@ def in_flight(address: str) -> float:
 
 @contextlib.contextmanager
 def samples(look, every: float = 0.1):
-    """What `look` says, ten times a second for as long as this is entered."""
+    """Records the result of `look`, ten times a second while entered."""
     found, end = [look()], threading.Event()
 
     def sample():

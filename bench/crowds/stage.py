@@ -1,4 +1,4 @@
-"""What the cases have in common: a stack of its own, a receiver, entities by the thousand, and phases in turn."""
+"""Shared by the cases: a separate stack, a receiver, entities by the thousand, and alternating phases."""
 from __future__ import annotations
 
 import argparse
@@ -23,13 +23,13 @@ def scaled(count: int, options: argparse.Namespace) -> int:
 
 
 def within(condition, timeout: float = PATIENCE, every: float = 0.2) -> None:
-    """Returns when the condition holds, or when the time is over: what it is then is the figure."""
+    """Returns when the condition holds, or when the time is over: the figure is its value then."""
     with suppress(AssertionError):
         wait_until(condition, timeout, every=every)
 
 
 class Stage:
-    """A service whose dispatcher is stopped, and a receiver that answers at once."""
+    """A service with its dispatcher stopped, and a receiver that answers at once."""
 
     def __init__(self, options: argparse.Namespace, log: bool = True, **settings: str):
         self.options, self._log = options, log
@@ -54,7 +54,7 @@ class Stage:
         return self.service.stack.env["RECEIVER_CERT"], self.service.stack.env["RECEIVER_KEY"]
 
     def enroll(self, count: int, port: int | None = None, each: int = 1) -> list[int]:
-        """Entities with so many webhooks `each`, each at a host of its own."""
+        """Entities with `each` webhooks, each with its own host."""
         return self.service.enroll([[webhook_url(next(self._hosts), port or self.receiver.port) for _ in range(each)]
                                     for _ in range(count)])
 
@@ -68,7 +68,7 @@ class Stage:
 
     def in_turns(self, healthy: Healthy, others: Others, baseline: Others = nullcontext, factor: float = 1,
                  more: float = AT_MOST_MORE_MS, **settings: str) -> list[Figure]:
-        """Baseline, the others, baseline, in each round: what the rows of the healthy took."""
+        """Measures the rows of the healthy entities in each round: baseline, with the others, baseline."""
         alone, beside = [], []
         for _ in range(self.options.rounds):
             for into, what in ((alone, baseline), (beside, others), (alone, baseline)):

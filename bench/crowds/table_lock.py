@@ -1,4 +1,4 @@
-"""The evaluation system's own user locks its whole table, as SELECT alone lets it on MariaDB."""
+"""The evaluation system's own user locks its whole table, which SELECT alone allows on MariaDB."""
 from __future__ import annotations
 
 import contextlib
@@ -30,8 +30,8 @@ def run(options):
 
 @contextlib.contextmanager
 def lock(stage: Stage):
-    """Again and again, so that each time those rows are locked that have just been committed and not been taken up. While it is
-    open others' INSERTs wait (REPEATABLE READ locks the gaps), which is the evaluation system's own business."""
+    """Locks again and again, so that each time rows are locked that are committed and not yet fanned out. While the transaction
+    is open, others' INSERTs wait (REPEATABLE READ locks the gaps); that is for the evaluation system to avoid."""
     over = threading.Event()
     locking = in_background(lock_again_and_again, stage.service.stack.writer(), over)
     try:

@@ -1,5 +1,5 @@
-// What goes to the network and what comes back: plain values between the threads of the database and the
-// network's.
+// Values that pass between the loop and the network's thread: requests, and the results of attempts and
+// checks.
 #pragma once
 
 #include <memory>
@@ -18,32 +18,33 @@ using delivery::Attempt;
 using delivery::TransportResult;
 using delivery::Unreadable;
 
-/// A POST to be sent: signed when it is (headers_of), since receivers refuse what was signed minutes ago.
+/// A POST to be sent, or a check. It is signed when it is sent (headers_of), because receivers refuse an old
+/// signature.
 struct Request {
-  /// All but `deliver` only look whether the host answers: they have a URL, and no delivery. Those with a
-  /// probe end as attempts, the others as checks.
+  /// `handshake` and `lookup` only find out whether the host answers: they have a URL and no delivery. With a
+  /// probe they end as an Attempt, otherwise as a Check.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
-  std::optional<platform::IpAddress> address;  // of `handshake`: where to
+  std::optional<platform::IpAddress> address;  // for `handshake`: the address to connect to
   delivery::LeasedDelivery delivery;
   std::string url;
-  std::string host;                            // of the URL, with its port: requests to one share connections
-  unsigned slots = 1;                          // how many of its webhook may be under way together
-  std::optional<std::string> secret;           // in clear, as its signatures need it
-  std::optional<std::string> previous_secret;  // the one before, while its grace runs
+  std::string host;                   // of the URL, with its port; requests to one host share connections
+  unsigned slots = 1;                 // how many requests of its webhook may be in flight together
+  std::optional<std::string> secret;  // decrypted, to sign with
+  std::optional<std::string> previous_secret;  // the previous one, during its grace period
   std::string body;
-  std::shared_ptr<delivery::Probe> probe;  // none: it is of a delivery. It comes back with the attempt
-  platform::MonotonicTime read_at;         // the URL, the secret, and that it may be sent at all
-  platform::MonotonicTime lease_until;     // by this machine's monotonic clock, counted from before the claim
+  std::shared_ptr<delivery::Probe> probe;  // none: a delivery. Returned with the attempt
+  platform::MonotonicTime read_at;         // when the URL, the secret and the permission to send were read
+  platform::MonotonicTime lease_until;     // on this host's monotonic clock, counted from before the claim
 };
 
-/// A look whether the host answers has ended.
+/// The result of a check whether a host answers.
 struct Check {
   enum class Outcome {
     heard,
     silent,
     not_asked,  // this host could not (descriptors, memory)
-    nothing,    // it cannot be asked: no address of it may be dialled, or no name server is asked for it
+    nothing,    // no sign either way: all its addresses are refused, or its name needs no name server
   };
   Request::Purpose purpose = Request::Purpose::handshake;
   std::string host;

@@ -30,18 +30,19 @@ std::uint16_t port_of(const sockaddr* address) {
   return ntohs(v6.sin6_port);
 }
 
-/// libcurl would try the next address now, the later the more there are.
+/// Stops the transfer. Otherwise libcurl would first try all further addresses.
 curl_socket_t interrupt(Progress& progress) {
   if (!std::exchange(progress.interrupted, true))
     progress.connections->interrupted.push_back(progress.handle);
   return CURL_SOCKET_BAD;
 }
 
-/// An address comes by here before it is dialled, whatever its spelling (docs/security.md); the addresses of
-/// a name that has several come by the dialler.
+/// Checks each address before it is dialled, in any notation
+/// (docs/security.md#addresses-and-ports-that-are-refused). If a name has several addresses, the dialler
+/// checks them instead.
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
-  if (progress.connected) {  // it repeats what a kept connection did not answer, or a 417
+  if (progress.connected) {  // libcurl repeats, after no answer on a kept connection or a 417
     progress.stale = !progress.answered;
     return interrupt(progress);
   }
@@ -61,12 +62,12 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     return CURL_SOCKET_BAD;
   }
   progress.address = address;
-  // libcurl connects it as if it were not: the first connect() on a connected socket succeeds on Linux.
+  // libcurl calls connect() once more: on Linux the first call on a connected socket succeeds.
   const int fd = progress.dialled.fd() >= 0
                      ? progress.dialled.release()
                      : open_source_socket(*progress.settings, candidate->family).release();
   if (fd < 0) {
-    // A family that this host does not have (EAFNOSUPPORT) is no failure of ours.
+    // A missing address family (EAFNOSUPPORT) is not a local failure.
     if (is_shortage(errno)) progress.local_failure = true;
     return CURL_SOCKET_BAD;
   }
@@ -80,8 +81,8 @@ int close_socket(void* connections, curl_socket_t fd) {
   return ::close(fd);
 }
 
-/// Just before the request, also on a reused connection, for which open_socket is not asked. libcurl closes
-/// the connection of what is aborted here.
+/// Checks the address before the request is sent, also on a kept connection, for which open_socket is not
+/// called. If this aborts, libcurl closes the connection.
 int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote_port*/, int /*local_port*/) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.answered) return CURL_PREREQFUNC_ABORT;  // libcurl repeats after a 417
@@ -91,7 +92,7 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
     return CURL_PREREQFUNC_ABORT;
   }
   const int opened = std::exchange(progress.opened, -1);
-  const bool again = progress.connected;  // libcurl repeats what a kept connection did not answer
+  const bool again = progress.connected;  // libcurl repeats because a kept connection gave no answer
   progress.kept = opened < 0;
   if (progress.kept && (again || !is_quiet(progress.handle))) {
     if (progress.probe != nullptr && !again && holds_data(progress.handle))
@@ -110,7 +111,8 @@ CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
   return CURLE_OK;
 }
 
-/// libcurl is about to look a name up by itself, in a thread: it never needs to, and must not.
+/// Called before libcurl looks up a name in a thread of its own. Resolver has looked it up, so libcurl must
+/// not.
 int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.literal) return 0;
@@ -118,15 +120,15 @@ int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   return 1;
 }
 
-/// `HTTP/1.1 204 …`: libcurl takes any line that begins with `HTTP/` for one, of status 200 where it reads
-/// none.
+/// True for a line like `HTTP/1.1 204 …`. libcurl accepts any line that begins with `HTTP/`, and assumes
+/// status 200 if it finds none.
 bool is_status_line(std::string_view line) {
   constexpr std::string_view shape = "HTTP/0.0 000";
   return line.size() > shape.size() && text::has_shape(line.substr(0, shape.size()), shape) &&
          std::string_view(" \r\n").find(line[shape.size()]) != std::string_view::npos;
 }
 
-/// The status of the last status line that libcurl has read; 0 without one.
+/// The status of the last status line that libcurl has read; 0: none.
 long status_of(CURL* handle) {
   long status = 0;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
@@ -152,7 +154,7 @@ std::size_t read_header(char* text, std::size_t size, std::size_t count, void* d
   return line.size();
 }
 
-/// The body is read only so that the connection can be kept; past the limit it is not worth that.
+/// Reads the body only to keep the connection; beyond max_response it gives that up.
 std::size_t read_body(char* /*bytes*/, std::size_t size, std::size_t count, void* data) {
   auto& progress = *static_cast<Progress*>(data);
   progress.body_bytes += size * count;

@@ -1,4 +1,4 @@
-// What libcurl tells of a transfer as it goes on: connections, the answer's head and body.
+// libcurl's callbacks during a transfer: connections, and the head and body of the answer.
 #pragma once
 
 #include <curl/curl.h>
@@ -16,49 +16,49 @@
 
 namespace dispatcher {
 
-/// What all transfers share.
+/// The state that all transfers share.
 struct Connections {
-  unsigned sockets = 0;            // open, in use or kept
-  std::vector<CURL*> interrupted;  // transfers that libcurl would go on with otherwise than is wanted
+  unsigned sockets = 0;            // open sockets, in use or kept
+  std::vector<CURL*> interrupted;  // transfers that must be taken from libcurl
 };
 
-/// What the callbacks learn; they are given a pointer to it.
+/// The state that the callbacks of one transfer read and write.
 struct Progress {
   CURL* handle = nullptr;
   const platform::DeliverySettings* settings = nullptr;
   Connections* connections = nullptr;
-  delivery::Probe* probe = nullptr;            // of the request; nullptr: it is of a delivery
+  delivery::Probe* probe = nullptr;            // of the request; nullptr: it is a delivery
   std::string host;                            // of the request, without its port
   std::optional<platform::IpAddress> address;  // the last one dialled
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
-  platform::MonotonicTime last_byte{};  // of either
+  platform::MonotonicTime last_byte{};  // of head or body
   int status = 0;                       // of the answer
   Socket dialled;                       // to be used for the new connection
-  int opened = -1;                      // the socket of a new connection that has no request yet
-  std::uint16_t port = 0;               // of the addresses
-  bool several = false;                 // addresses, of which the dialler chooses one
-  bool literal = false;                 // the URL names an address: there is nothing to look up
-  bool interrupted = false;             // it is among Connections::interrupted
+  int opened = -1;                      // socket of a new connection that has sent no request yet
+  std::uint16_t port = 0;               // to be dialled
+  bool several = false;                 // there are several addresses, of which the dialler chooses one
+  bool literal = false;                 // the URL has an address, so no name is looked up
+  bool interrupted = false;             // it is in Connections::interrupted
   bool needs_dial = false;              // no kept connection was found, and there are several addresses
-  bool stale = false;                   // the kept connection could not be used, or ended without an answer
-  bool kept = false;                    // the request went on a connection that had served another one
+  bool stale = false;                   // the kept connection was unusable, or ended without an answer
+  bool kept = false;                    // the request was sent on a kept connection
   bool connected = false;               // a connection is ready for the request
   bool in_head = false;                 // within the head of an answer, interim or final
   bool has_status = false;              // that head began with a status line
-  bool answered = false;                // the final header block (status 200 or more) is complete
-  bool refused = false;                 // an address was not allowed
-  bool port_refused = false;            // it is another protocol's
-  bool local_failure = false;           // this host has no socket, or no memory, left
+  bool answered = false;                // the final head (status 200 or more) is complete
+  bool refused = false;                 // the address policy refused an address
+  bool port_refused = false;            // the port belongs to another protocol
+  bool local_failure = false;           // this host has no socket or memory left
   bool headers_too_long = false;
-  bool certificate_wanted = false;  // by the receiver, of us
+  bool certificate_wanted = false;  // the receiver asked for a client certificate
 };
 
-/// Has the handle of `progress` call back; `progress` and its connections outlive it, and the latter every
-/// connection. Throws std::runtime_error.
+/// Sets the callbacks of `progress.handle`. `progress` and its connections outlive the handle, and the
+/// connections outlive every connection. Throws std::runtime_error.
 void set_callbacks(Progress& progress);
 
-/// The same as curl_easy_setopt(). Throws std::runtime_error.
+/// curl_easy_setopt() with an exception for an error. Throws std::runtime_error.
 template <class T>
 void set_option(CURL* handle, CURLoption option, T value) {
   if (const auto code = curl_easy_setopt(handle, option, value); code != CURLE_OK)

@@ -10,11 +10,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From then on another connection is worth it (docs/delivery.md#how-slots-are-shared).
+/// A request that has waited this long justifies another connection (docs/delivery.md#how-slots-are-shared).
 constexpr platform::Milliseconds long_wait = slot_carries;
 constexpr platform::Milliseconds between_connections{20};  // of one pool
 constexpr platform::Milliseconds longest_wait{1000};       // for a connection
-constexpr platform::Milliseconds between_looks{200};       // at what cannot start
+constexpr platform::Milliseconds between_looks{200};       // at a pool with requests that cannot start
 
 }  // namespace
 
@@ -81,7 +81,7 @@ std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
   return overdue_.empty() ? std::nullopt : std::optional(overdue_.begin()->first);
 }
 
-/// Webhooks take turns.
+/// Serves the webhooks of the pool round robin.
 ConnectionPools::Queues::iterator ConnectionPools::next_queue(Pool& pool) const {
   const auto end = pool.queues.end();
   if (pool.waiting == 0 || pool.active >= per_host_) return end;
@@ -106,7 +106,7 @@ std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
   return request;
 }
 
-/// None: not now, or not at all.
+/// Returns why the pool needs another connection; none: it needs none now.
 std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
                                                                     platform::MonotonicTime now) const {
   const auto queue = next_queue(pool);
@@ -116,7 +116,7 @@ std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
     return one.second.active == 0 && one.second.may_start() && waited(one.second);
   });
   if (without != pool.queues.end()) {
-    pool.turn = without->first - 1;  // it is the next
+    pool.turn = without->first - 1;  // so that it is served next
     return Need::none_yet;
   }
   if (waited(queue->second)) return Need::waited;
@@ -124,7 +124,7 @@ std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
   return expected > long_wait ? std::optional(Need::expected) : std::nullopt;
 }
 
-/// The next time at which another connection may be needed, or something has waited for too long.
+/// Sets when the pool may need another connection, or a request has waited for too long.
 void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime now) {
   Pool& pool = found->second;
   if (pool.waiting == 0) return unschedule(found);
@@ -160,7 +160,8 @@ void ConnectionPools::forget_queues(Pool& pool) {
                 [](const auto& queue) { return queue.second.active == 0 && queue.second.waiting.empty(); });
 }
 
-/// One connection is what a pool begins with: nothing to remember. More are, while they may be open.
+/// Forgets a pool that is not in use. One with several open connections is kept while they may be open; one
+/// connection is what a new pool begins with, so nothing is lost.
 void ConnectionPools::forget_if_done(Pools::iterator found) {
   Pool& pool = found->second;
   if (pool.active > 0 || pool.waiting > 0) return;
@@ -174,7 +175,7 @@ void ConnectionPools::forget_if_done(Pools::iterator found) {
   }
 }
 
-/// Those whose connections have all been closed since they were last used.
+/// Forgets pools that have not been used for connection_life: their connections are closed.
 void ConnectionPools::forget_unused(platform::MonotonicTime now) {
   while (!unused_.empty() && unused_.front().first <= now) {
     const auto found = pools_.find(unused_.front().second);

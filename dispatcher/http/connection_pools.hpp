@@ -1,7 +1,7 @@
-// One pool per destination (host and port): requests to it follow each other on the connections that are
-// already open, whichever webhook they are of. Another connection is opened only for what would wait for
-// long. A TLS handshake costs both sides more than ten deliveries do, and a receiver that is not there is
-// asked once, not ten times. Pure bookkeeping.
+// One pool of connections per destination (host and port): requests of all webhooks share the open
+// connections, one after the other. Another connection is opened only if a request would wait for long,
+// because a TLS handshake costs both sides more than ten deliveries, and because a receiver that is down
+// should be tried once, not ten times. Pure bookkeeping.
 #pragma once
 
 #include <chrono>
@@ -17,55 +17,55 @@
 
 namespace dispatcher {
 
-/// Of a kept connection, however busy: then what DNS says, and the certificate, are looked at again. As long
-/// as an answer of DNS may be kept (resolver.hpp).
+/// The longest life of a kept connection, however busy: a new one uses the present DNS answer and checks the
+/// certificate. Equal to the longest life of a DNS answer (resolver.hpp).
 inline constexpr std::chrono::seconds connection_life{60};
 
 class ConnectionPools {
  public:
-  /// `per_host`: requests under way to one destination, at most.
+  /// `per_host`: most requests in flight to one destination.
   explicit ConnectionPools(unsigned per_host) : per_host_(per_host) {}
 
-  /// Nothing is under way to its destination, or a connection is free: start the request that comes back.
-  /// None: it waits its turn.
+  /// Adds a request. Returns the request to start, if nothing is in flight to its destination or a connection
+  /// is free. None: it waits.
   std::optional<Request> add(Request request, platform::MonotonicTime now);
 
-  /// An attempt that was started has ended; the one to start next, if any. `kept`: its connection can be used
-  /// again.
+  /// A started attempt has ended. Returns the request to start next, if any. `kept`: its connection can be
+  /// used again.
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
-  /// Whether a request would find the connection that the last one has left open: nothing else is under way
-  /// that could have taken it.
+  /// True: the next request would use the connection that the last one left open, because no other request is
+  /// in flight that could take it.
   bool has_idle(const std::string& host) const {
     const auto pool = pools_.find(host);
     return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
   }
-  /// How long one that was answered took.
+  /// Tells how long an answered request took.
   void answered(const std::string& host, platform::Milliseconds took);
 
   struct Overdue {
     std::vector<Request> start;      // each on one more connection
-    std::vector<Request> hand_back;  // they have waited for a second: somebody else may use their slots
+    std::vector<Request> hand_back;  // they have waited for a second; others may use their slots
   };
-  /// Why another connection is wanted.
+  /// Why a pool needs another connection.
   enum class Need {
-    expected,  // a request would wait for long at the pace of its pool
-    waited,    // it has
-    none_yet,  // it has, and nothing of its webhook is under way
+    expected,  // at the pool's pace a request would wait for long
+    waited,    // a request has waited for long
+    none_yet,  // it has, and its webhook has none in flight
   };
-  /// Where `may_open` allows another connection to a host, what is to be started on it; and what is to be
-  /// handed back.
+  /// Returns requests to start on further connections, as far as `may_open` allows one to their host, and
+  /// requests to hand back.
   template <class F>
   Overdue overdue(platform::MonotonicTime now, F&& may_open);
 
-  /// What waits of a webhook, or in all: they are not going to be started.
+  /// Removes and returns the waiting requests of a webhook, or all: they are not going to be started.
   std::vector<Request> drop(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> drop_all();
 
-  /// When the next pool is to be looked at; none when nothing waits.
+  /// When to call overdue() next; none: no request waits.
   std::optional<platform::MonotonicTime> next_overdue() const;
 
-  /// Destinations of which something is remembered: those at work, and those with kept connections.
+  /// Number of pools: those in use, and those with kept connections.
   std::size_t size() const { return pools_.size(); }
 
  private:
@@ -73,7 +73,7 @@ class ConnectionPools {
     Request request;
     platform::MonotonicTime since;
   };
-  /// Of a webhook: as many of its requests are under way as it has slots.
+  /// The requests of one webhook. It has as many in flight as it has slots.
   struct Queue {
     unsigned slots = 1;
     unsigned active = 0;
@@ -82,15 +82,15 @@ class ConnectionPools {
   };
   struct Pool {
     unsigned active = 0;
-    unsigned idle = 0;  // connections that are probably open; an error costs a handshake or a little patience
+    unsigned idle = 0;  // open connections, by estimate; an error costs a handshake or a short wait
     std::map<delivery::WebhookId, Queue> queues;
-    delivery::WebhookId turn = 0;                        // the last one started
+    delivery::WebhookId turn = 0;                        // the webhook served last
     std::size_t waiting = 0;                             // requests
-    std::chrono::duration<double, std::milli> answer{};  // how long the last few took
-    platform::MonotonicTime opened{};                    // its last connection
-    platform::MonotonicTime ended{};                     // the last attempt
+    std::chrono::duration<double, std::milli> answer{};  // average time of the last answers, in milliseconds
+    platform::MonotonicTime opened{};                    // when its last connection was opened
+    platform::MonotonicTime ended{};                     // when the last attempt ended
     std::optional<platform::MonotonicTime> overdue;      // its key in overdue_
-    bool in_unused = false;                              // it has an entry there
+    bool in_unused = false;                              // it has an entry in unused_
   };
   using Pools = std::map<std::string, Pool>;
   using Queues = std::map<delivery::WebhookId, Queue>;
@@ -108,8 +108,8 @@ class ConnectionPools {
 
   unsigned per_host_;
   Pools pools_;
-  std::deque<std::pair<platform::MonotonicTime, std::string>> unused_;  // pools to look at, and when
-  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;   // pools where something waits
+  std::deque<std::pair<platform::MonotonicTime, std::string>> unused_;  // pools to forget, and when
+  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;   // pools where a request waits
 };
 
 template <class F>
@@ -121,7 +121,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F
     unschedule(pool);
     hand_back(pool->second, now, result.hand_back);
     while (const auto need = needs_another(pool->second, now)) {
-      pool->second.opened = now;  // if none may be opened, it is looked at again soon
+      pool->second.opened = now;  // set even if none may be opened: it is checked again soon
       if (!may_open(pool->first, *need)) break;
       result.start.push_back(std::move(*start_next(pool)));
       if (*need != Need::none_yet) break;  // one at a time

@@ -1,21 +1,22 @@
-// File descriptors: one for each connection, in use or kept; more for an attempt that looks its host up or
-// dials it.
+// File descriptors that the dispatcher needs: one for each connection, in use or kept, and several for an
+// attempt that looks up or dials its host.
 #pragma once
 
 namespace dispatcher {
 
-/// Each keeps as many connections as there may be attempts in flight: all of these can be to one webhook.
+/// Number of libcurl's multi handles. Each may keep as many connections as attempts may be in flight, because
+/// all of these can go to one webhook.
 constexpr unsigned multi_handles = 4;
 
-/// Connections that libcurl may hold with `max_in_flight` attempts, idle ones included.
+/// Most connections that libcurl holds, including idle ones.
 constexpr unsigned connections_for(unsigned max_in_flight) { return multi_handles * max_in_flight; }
 
-/// An attempt without a connection has a socket for each address that it dials (sockets_per_dial at most), or
-/// two for each name server, UDP and TCP, of which resolv.conf(5) takes three.
+/// Most sockets of an attempt without a connection: one for each address that it dials (sockets_per_dial), or
+/// two (UDP and TCP) for each name server, of which resolv.conf(5) allows three.
 constexpr unsigned sockets_per_attempt = 6;
 
-/// Raises the process's soft limit to the hard one. Throws platform::ConfigError when that is too little for
-/// max_in_flight: a lack of descriptors would otherwise look like receivers that cannot be reached.
+/// Raises the process's soft limit to the hard limit. Throws platform::ConfigError if that is too low for
+/// max_in_flight: without descriptors, receivers would seem unreachable.
 void require_descriptors(unsigned max_in_flight);
 
 }  // namespace dispatcher

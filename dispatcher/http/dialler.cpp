@@ -23,13 +23,14 @@ constexpr std::chrono::milliseconds shortest_delay{10};
 
 void note_failure(Dialled& result, int error) {
   if (is_shortage(error)) result.local_failure = true;
-  // That there is no way counts where it is said of every address.
+  // A missing route is the result only if every address has it.
   if (error != EAFNOSUPPORT && (result.error == 0 || !is_no_route(error))) result.error = error;
-  // Said by the host itself, not on the way to it.
+  // The host itself refuses, not a router on the way.
   if (error == ECONNREFUSED || error == ECONNRESET) result.heard = platform::monotonic_now();
 }
 
-/// 0: connected; EINPROGRESS: still silent. Not a second connect(): libcurl's own is to be that one.
+/// Returns 0 if connected, EINPROGRESS if silent, otherwise an errno. It must not call connect() a second
+/// time, because libcurl does so.
 int progress_of(int fd) {
   pollfd ready{fd, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return EINPROGRESS;
@@ -61,13 +62,13 @@ void Dialler::dial(void* caller, const std::string& host, std::uint16_t port, Ad
   end_if_done(added);
 }
 
-/// The next address that can be dialled at all: one that fails at once makes way for the one after it.
+/// Begins with the next address that does not fail at once.
 void Dialler::begin_next(Dials::iterator dial, MonotonicTime now) {
   while (!dial->left.empty()) {
     const auto address = dial->left.front();
     dial->left.pop_front();
     if (!begin(dial, address)) continue;
-    // Half of the time is for the last one, and for its TLS handshake.
+    // Half of the time is left for the last address and its TLS handshake.
     const auto share = (dial->deadline - now) / 2 / static_cast<int>(dial->left.size() + 1);
     dial->next = now + std::clamp<MonotonicTime::duration>(share, shortest_delay, attempt_delay);
     return;
@@ -147,7 +148,7 @@ std::optional<MonotonicTime> Dialler::next_timeout() const {
 
 std::vector<Dialled> Dialler::take_ended() { return std::exchange(ended_, {}); }
 
-/// No longer watched.
+/// Takes a connecting socket out of the dial and stops watching it.
 Dialler::Connecting Dialler::take(Dial& dial, int fd) {
   poller_.forget(fd);
   by_socket_.erase(fd);

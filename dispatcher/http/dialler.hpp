@@ -1,9 +1,9 @@
-// TCP connections to names of several addresses (RFC 8305): the next address begins while the one before is
-// silent, and the first that is connected wins. libcurl leaves a silent address for another one of its family
-// only after half of the time, and 7.88, driven by events, never does.
+// Makes TCP connections to names with several addresses (RFC 8305): while one address is silent the next
+// begins, and the first connection wins. libcurl tries a second address of the same family only after half of
+// the time, and 7.88 never does when driven by events.
 //
-// It promises: no address is dialled that may_connect refuses, and no port that is_refused_port names; a dial
-// ends by its deadline; one that stalls holds up no other.
+// It promises: no address is dialled that may_connect refuses, and no port that is_refused_port refuses; a
+// dial ends by its deadline; a slow dial delays no other.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@
 
 namespace dispatcher {
 
-/// Sockets of one dial at a time: for a further address the oldest silent one is closed.
+/// Most sockets of one dial at a time: a further address closes the oldest silent one.
 inline constexpr std::size_t sockets_per_dial = 4;
 
 /// How a dial ended.
@@ -33,16 +33,17 @@ struct Dialled {
   void* caller = nullptr;
   Socket socket;                                 // connected; none: `address` is the last one tried
   std::optional<platform::IpAddress> address;    // none: all are refused
-  bool local_failure = false;                    // this host has no socket, or no memory, left
+  bool local_failure = false;                    // this host has no socket or memory left
   bool timed_out = false;                        // the last addresses were silent until the deadline
-  int error = 0;                                 // errno of the last one that failed
+  int error = 0;                                 // errno of the last address that failed
   std::optional<platform::MonotonicTime> heard;  // when a host last refused a connection
 };
 
 /// Not thread-safe.
 class Dialler {
  public:
-  /// Until the next address begins; less where the addresses would not all have their turn by the deadline.
+  /// The wait before the next address begins; shorter if otherwise not all addresses could be tried by the
+  /// deadline.
   static constexpr platform::Milliseconds attempt_delay{250};
 
   /// `settings` and `poller`, which watches its sockets, outlive it.
@@ -52,13 +53,13 @@ class Dialler {
   Dialler(const Dialler&) = delete;
   Dialler& operator=(const Dialler&) = delete;
 
-  /// `host` without its port, for may_connect; `caller` names the dial in take_ended().
+  /// Begins a dial. `host` has no port, and is for may_connect; `caller` identifies the dial in take_ended().
   void dial(void* caller, const std::string& host, std::uint16_t port, Addresses addresses,
             platform::MonotonicTime deadline);
 
-  /// False for a descriptor that is not the dialler's.
+  /// Handles an event of one of its sockets; false for another descriptor.
   bool process(const Poller::Event& event);
-  /// Goes on with what is due by now.
+  /// Begins further addresses and ends dials that are due.
   void process_overdue(platform::MonotonicTime now);
   /// When process_overdue() or take_ended() has something to do; a time in the past: at once.
   std::optional<platform::MonotonicTime> next_timeout() const;

@@ -29,7 +29,7 @@ void add(std::vector<IpNetwork>& networks, const sockaddr* address) {
     networks.push_back({*found, found->v6 ? 128U : 32U});
 }
 
-/// Empty: they could not be asked for.
+/// Empty: the system refused.
 std::vector<IpNetwork> interface_addresses() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return {};
@@ -45,7 +45,7 @@ std::string without_port(const std::string& host) {
   return host.substr(0, host.find(':'));
 }
 
-/// Empty: the name leads nowhere, or no server answers.
+/// Empty: the name has no address, or no server answers.
 std::vector<IpNetwork> host_addresses(const std::string& name) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;  // each address once
@@ -66,12 +66,12 @@ void replace_if_known(std::vector<IpNetwork>& old, std::vector<IpNetwork> latest
 using Networks = std::vector<IpNetwork>;
 
 struct OwnAddresses::Shared {
-  std::mutex mutex;  // of the next two
+  std::mutex mutex;  // guards `stop` and `found`
   std::condition_variable stopped;
   bool stop = false;
   std::optional<Networks> found;
 
-  // The constructor's, then the thread's.
+  // Used by the constructor, then by the thread alone.
   std::map<std::string, Networks> database_hosts;  // by name
   Networks interfaces;
 
@@ -92,7 +92,7 @@ struct OwnAddresses::Shared {
     tell();
   }
 
-  /// True: it is over.
+  /// True: the thread must end.
   bool wait() {
     std::unique_lock lock(mutex);
     return stopped.wait_for(lock, interval, [this] { return stop; });
@@ -110,7 +110,7 @@ OwnAddresses::OwnAddresses(const std::vector<std::string>& database_hosts)
   if (shared_->interfaces.empty())
     throw std::system_error(errno, std::generic_category(), "addresses of this host");
   shared_->tell();
-  // Detached: getaddrinfo cannot be ended.
+  // Detached, because getaddrinfo cannot be interrupted.
   std::thread([shared = shared_] {
     do {
       shared->look();

@@ -1,4 +1,4 @@
-// Descriptors that are waited for together (epoll): what a wait costs does not grow with how many there are.
+// Waits for many descriptors (epoll): the cost of a wait does not grow with their number.
 #pragma once
 
 #include <array>
@@ -17,18 +17,19 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  /// From now on `fd` is watched for this, instead of what it was watched for. Throws std::system_error.
+  /// Watches `fd` for this, in place of an earlier call. Throws std::system_error.
   void watch(int fd, bool read, bool write);
-  /// No longer; nothing happens if it was not, or is closed.
+  /// Stops watching; does nothing if `fd` is not watched or is closed.
   void forget(int fd) noexcept;
 
   struct Event {
     int fd;
     bool read;
     bool write;
-    bool error;  // also that the other side hung up
+    bool error;  // also: the other side hung up
   };
-  /// What is ready, at once or within `longest`; a signal ends the wait early. Valid until the next call.
+  /// Returns the events within `longest`, perhaps none; a signal ends the wait early. Valid until the next
+  /// call.
   std::span<const Event> wait(platform::Milliseconds longest);
 
  private:

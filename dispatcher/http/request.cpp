@@ -11,14 +11,14 @@ namespace dispatcher {
 
 namespace {
 
-/// False: there is one, and it cannot be read.
+/// False: there is a secret, and it cannot be decrypted.
 bool open(const webhook::KeyRing& keys, delivery::WebhookId webhook,
           const std::optional<webhook::SealedSecret>& sealed, std::optional<std::string>& secret) {
   if (sealed) secret = keys.open(webhook, *sealed);
   return sealed.has_value() == secret.has_value();
 }
 
-/// In the shape of genuine ones, of the random bytes of the probe: 32 for each.
+/// Adds signatures of the genuine shape, made of the probe's random bytes: 32 for each.
 void add_wrong_signatures(const Request& request, std::vector<std::string>& headers) {
   const auto bytes = [&](std::size_t i) {
     return request.probe->signature.substr(i * wrong_signature_bytes, wrong_signature_bytes);

@@ -1,4 +1,4 @@
-// Preparing a POST: body, headers, signatures. No I/O.
+// Prepares a POST: body, headers, signatures. No I/O.
 #pragma once
 
 #include <variant>
@@ -9,18 +9,19 @@
 
 namespace dispatcher {
 
-/// False: one of them cannot be decrypted.
+/// Decrypts the secrets of a webhook into `request`. False: one of them cannot be decrypted.
 bool open_secrets(Request& request, const store::Target& target, const webhook::KeyRing& keys);
 
-/// What cannot be decrypted is held, never sent unsigned (docs/delivery.md).
+/// Builds the request of a delivery. If its secret or data cannot be decrypted, returns why: it must be held,
+/// never sent unsigned (docs/delivery.md#the-life-of-a-delivery).
 std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
 
-/// The length of each of the four signatures that a probe with a wrong one may have.
+/// Bytes of each of the up to four signatures of a probe with wrong signatures.
 inline constexpr std::size_t wrong_signature_bytes = 32;
 
-/// `Name: value`, each; signed at the time of the attempt, or as a probe says.
+/// Returns the headers as `Name: value`, signed at the time of the attempt or as a probe says.
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted);
 
 }  // namespace dispatcher

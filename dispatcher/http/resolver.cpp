@@ -20,9 +20,9 @@ namespace {
 using platform::Milliseconds;
 using platform::MonotonicTime;
 
-/// How a lookup asks each server: with EDNS, so that answers of more than 512 bytes need no TCP, and where
-/// nothing comes of that once more without, for servers and firewalls that drop what they do not know. c-ares
-/// doubles its wait for a second try.
+/// How a lookup asks each server: first with EDNS, so that answers of more than 512 bytes need no TCP; if
+/// that gives nothing, once more without it, because some servers and firewalls drop it. c-ares doubles its
+/// wait for a second try.
 struct Round {
   bool edns;
   int tries;
@@ -30,7 +30,7 @@ struct Round {
 };
 constexpr std::array rounds{Round{true, 2, 1}, Round{false, 1, 2}};
 constexpr int fifths = 5;
-constexpr int edns_bytes = 1232;  // what passes every link in one piece (DNS flag day 2020)
+constexpr int edns_bytes = 1232;  // passes every link in one piece (DNS flag day 2020)
 
 void require(int code) {
   if (code != ARES_SUCCESS) throw std::runtime_error(std::string("c-ares: ") + ares_strerror(code));
@@ -47,8 +47,8 @@ struct ChannelDeleter {
 };
 using ChannelHandle = std::unique_ptr<std::remove_pointer_t<ares_channel>, ChannelDeleter>;
 
-/// Reads /etc/resolv.conf. `wait`: for a server, in milliseconds; `watch` learns which sockets to poll.
-/// Throws std::runtime_error.
+/// Opens a channel, which reads /etc/resolv.conf. `wait`: for a server, in milliseconds; `watch` is told
+/// which sockets to poll. Throws std::runtime_error.
 ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_state_cb watch, void* watcher) {
   std::array<char, 3> files_then_dns{"fb"};
   ares_options options{};
@@ -56,24 +56,24 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
   options.ednspsz = edns_bytes;
   options.timeout = static_cast<int>(std::max<std::int64_t>(wait, 1));
   options.tries = round.tries;
-  options.ndomains = 0;  // an entity's name must never be completed to one of our own network
+  options.ndomains = 0;  // an entity's name must never be completed with a domain of our own network
   options.lookups = files_then_dns.data();
   options.sock_state_cb = watch;
   options.sock_state_cb_data = watcher;
   int given = ARES_OPT_FLAGS | ARES_OPT_EDNSPSZ | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
               ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_MAXTIMEOUTMS
-  // From 1.31 on a server is waited for five times as long as it has taken of late, up to 5 s.
+  // From 1.31 on c-ares waits for a server five times as long as it took recently, up to 5 s.
   options.maxtimeout = options.timeout * round.tries;
   given |= ARES_OPT_MAXTIMEOUTMS;
 #endif
 #ifdef ARES_OPT_QUERY_CACHE
-  // From 1.31 on answers are kept for up to an hour, failures too.
+  // From 1.31 on c-ares keeps answers, even failures, for up to an hour.
   options.qcache_max_ttl = 0;
   given |= ARES_OPT_QUERY_CACHE;
 #endif
 #ifdef ARES_OPT_UDP_MAX_QUERIES
-  // From 1.20 on an answer that is no message fails both questions, for IPv4 and IPv6, of the same socket.
+  // From 1.20 on a malformed answer fails both questions (IPv4 and IPv6) of its socket.
   options.udp_max_queries = 1;
   given |= ARES_OPT_UDP_MAX_QUERIES;
 #endif
@@ -98,8 +98,8 @@ int count_servers(ares_channel channel) {
   return std::max(count, 1);
 }
 
-/// The answer's addresses: its first one, and then the families in turn (RFC 8305 section 4), so that neither
-/// fills all the places.
+/// The addresses of the answer: the first one, then the families alternate (RFC 8305 section 4), so that
+/// neither fills all places.
 Addresses addresses_of(const ares_addrinfo& answer) {
   std::array<Addresses, 2> families;
   std::optional<bool> first;
@@ -119,7 +119,8 @@ Addresses addresses_of(const ares_addrinfo& answer) {
   return result;
 }
 
-/// A record of /etc/hosts has no time to live. One of a server that has none tells nothing either.
+/// True: the answer is from a name server. A record of /etc/hosts has a time to live of 0; a server's record
+/// of 0 counts as unknown.
 bool from_server(const ares_addrinfo& answer) {
   for (const auto* node = answer.nodes; node != nullptr; node = node->ai_next) {
     if (node->ai_ttl > 0) return true;
@@ -141,12 +142,12 @@ Resolution::Servers servers_of(int status, const ares_addrinfo* answer) {
     case ARES_EREFUSED:
     case ARES_ENOTIMP:
       return silent;
-    default:  // not asked, or no answer that can be read: the owner of the name may be the cause
+    default:  // not asked, or an unreadable answer: the owner of the name may be the cause
       return nothing;
   }
 }
 
-/// How long the answer may be believed.
+/// How long the answer may be kept.
 Milliseconds life_of(const ares_addrinfo& answer) {
   std::int64_t seconds = Resolver::longest_life.count() / 1000;
   for (const auto* node = answer.nodes; node != nullptr; node = node->ai_next)
@@ -156,8 +157,8 @@ Milliseconds life_of(const ares_addrinfo& answer) {
   return std::max<Milliseconds>(std::chrono::seconds(seconds), Resolver::shortest_life);
 }
 
-/// c-ares 1.18 asks nothing with EDNS any more once a server has answered FORMERR, and takes the second
-/// FORMERR of a lookup, for the other family, as final.
+/// True: the channel uses EDNS no more. After a FORMERR of a server, c-ares 1.18 stops using EDNS, and takes
+/// a second FORMERR (for the other family) as the final result.
 bool has_given_up_edns(ares_channel channel) {
   ares_options options{};
   int given = 0;
@@ -173,8 +174,8 @@ struct AnswerDeleter {
 
 }  // namespace
 
-/// A lookup has a channel of its own, so that questions for different names share nothing: in c-ares a TCP
-/// connection that a server closes, for one, spends a try of every question of the channel.
+/// Each lookup has a channel of its own, so that different names share nothing: in c-ares, for example, a TCP
+/// connection that a server closes costs every question of the channel a try.
 class Resolver::Impl {
  public:
   Impl(Milliseconds patience, Poller& poller) : patience_(patience), poller_(poller) { initialise(); }
@@ -238,7 +239,7 @@ class Resolver::Impl {
   std::vector<Resolution> take_finished() { return std::exchange(finished_, {}); }
 
  private:
-  /// c-ares holds pointers to it.
+  /// c-ares holds pointers to it, so it must not move.
   struct Lookup {
     Impl* owner = nullptr;
     std::size_t round = 0;  // the next one
@@ -253,13 +254,13 @@ class Resolver::Impl {
     MonotonicTime expires;
   };
 
-  /// The next round.
+  /// Begins the next round.
   void ask(Lookup& lookup) {
     const auto& round = rounds.at(lookup.round++);
     const auto wait = patience_.count() * round.wait / fifths;
     try {
       lookup.channel = open_channel(round, wait, &watch, &lookup);
-      // Each server has its time.
+      // The servers share the time.
       if (const int servers = count_servers(lookup.channel.get()); servers > 1)
         lookup.channel = open_channel(round, wait / servers, &watch, &lookup);
     } catch (const std::exception&) {
@@ -286,7 +287,7 @@ class Resolver::Impl {
     try {
       self.poller_.watch(fd, readable != 0, writable != 0);
       self.by_socket_[fd] = &lookup;
-    } catch (const std::exception&) {  // no memory: not heard, the question times out
+    } catch (const std::exception&) {  // no memory: the socket is not watched, and the question times out
     }
   }
 
@@ -314,7 +315,7 @@ class Resolver::Impl {
         finish(*lookup);
       }
     }
-    if (!ended_.empty()) finish_ended();  // of what ended as it was asked
+    if (!ended_.empty()) finish_ended();  // rounds that ended within ask()
   }
 
   void finish(Lookup& lookup) {
@@ -328,7 +329,7 @@ class Resolver::Impl {
     unschedule(lookup);
     timeval time{};
     if (ares_timeout(lookup.channel.get(), nullptr, &time) == nullptr) return;
-    // Rounded up: awake a moment too early there would be nothing to do, again and again.
+    // Rounded up: a wake-up too early would find nothing due, again and again.
     lookup.due = platform::monotonic_now() + Milliseconds(time.tv_sec * 1000 + time.tv_usec / 1000 + 1);
     due_.emplace(*lookup.due, &lookup);
   }
@@ -350,7 +351,7 @@ class Resolver::Impl {
   Poller& poller_;
   std::unordered_map<std::string, Cached> cache_;
   std::vector<Resolution> finished_;
-  std::vector<Lookup*> ended_;  // of under_way_: what c-ares has just reported
+  std::vector<Lookup*> ended_;  // in under_way_; c-ares has just reported them
   std::unordered_map<int, Lookup*> by_socket_;
   std::set<std::pair<MonotonicTime, Lookup*>> due_;
   std::unordered_map<std::string, Lookup> under_way_;

@@ -1,9 +1,9 @@
-// Names to addresses with c-ares: no threads, on its sockets in a Poller and in the time of the thread that
-// waits there.
+// Looks up names with c-ares, without a thread: a Poller watches its sockets, and the thread that waits there
+// does the work.
 //
-// It promises: a lookup ends within its patience, whatever the servers do or do not answer, so that there are
-// never more of them than callers who wait; a stalled one holds up no other; with nothing under way there is
-// nothing to poll. Every address found is given, whatever it is: may_connect judges it when it is dialled.
+// It promises: a lookup ends within its patience, whatever the servers do, so lookups never outnumber the
+// waiting callers; a slow one delays no other; with none in progress there is nothing to poll. It returns
+// every address found; may_connect judges them when they are dialled.
 #pragma once
 
 #include <memory>
@@ -24,48 +24,48 @@ struct Resolution {
   std::string name;
   Addresses addresses;
   enum class Servers {
-    nothing,    // to be told: /etc/hosts knew the name, or it cannot be asked for
-    silent,     // none answered, or all that did had failed or refused
-    answered,   // also: that there is no such name
+    nothing,    // says nothing about them: /etc/hosts has the name, or it cannot be asked for
+    silent,     // none answered, or those that did failed or refused
+    answered,   // also if the answer is that the name does not exist
     not_asked,  // this host could not (descriptors, memory)
   };
   Servers servers = Servers::nothing;
 };
 
-/// /etc/hosts first, then the servers of /etc/resolv.conf, both read for each lookup. Names are absolute: no
-/// search list. Not thread-safe.
+/// Asks /etc/hosts first, then the servers of /etc/resolv.conf; both are read for each lookup. Names are
+/// absolute: no search list. Not thread-safe.
 class Resolver {
  public:
-  /// The system's limits of what an answer may ask of us.
+  /// Limits, so that an answer cannot cost too much.
   static constexpr std::size_t max_addresses = 16;  // taken of one answer
   static constexpr std::size_t max_cached = 8192;   // names
   static constexpr platform::Milliseconds shortest_life{1000};
   static constexpr platform::Milliseconds longest_life{60000};
 
-  /// `patience`: how long a lookup may take, all its tries together. `poller` watches its sockets and
-  /// outlives it. Throws std::runtime_error.
+  /// `patience`: how long a lookup may take, with all its tries. `poller` watches its sockets and outlives
+  /// it. Throws std::runtime_error.
   Resolver(platform::Milliseconds patience, Poller& poller);
-  /// Abandons what is under way.
+  /// Abandons lookups in progress.
   ~Resolver();
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// What an answer said less than its time to live ago (kept within the limits above; failures are not
-  /// kept); nullptr when there is none. Valid until the next call that is not const.
+  /// The addresses of an answer within its time to live (within the limits above; failures are not kept);
+  /// nullptr: none. Valid until the next call that is not const.
   const Addresses* cached(const std::string& name, platform::MonotonicTime now) const;
 
-  /// From now on this address of a cached name is the first, for as long as the answer may be believed.
+  /// Puts this address of a cached name first, while the answer is kept.
   void prefer(const std::string& name, const platform::IpAddress& address);
 
-  /// Begins a lookup, unless that name's is under way. It ends in take_finished(), perhaps at once.
+  /// Begins a lookup, unless one of that name is in progress. It ends in take_finished(), perhaps at once.
   void look_up(const std::string& name);
 
-  /// Reads an answer, if it is one: false for a descriptor that is not of the resolver's.
+  /// Handles an event of one of its sockets; false for another descriptor.
   bool process(const Poller::Event& event);
-  /// What is overdue: repeats questions, gives up.
+  /// Repeats questions, and ends lookups that are out of time.
   void process_overdue();
-  /// How long may be waited before process_overdue() and take_finished() have something to do; nullopt when
-  /// nothing is under way.
+  /// The time until process_overdue() or take_finished() has something to do; nullopt: no lookup is in
+  /// progress.
   std::optional<platform::Milliseconds> next_timeout() const;
 
   std::vector<Resolution> take_finished();

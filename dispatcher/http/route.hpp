@@ -1,4 +1,4 @@
-// Where a URL leads, and how libcurl is told the addresses of its host.
+// Reads host, port and addresses from a URL, and writes the lines that give libcurl its addresses.
 #pragma once
 
 #include <optional>
@@ -15,23 +15,23 @@ namespace dispatcher {
 struct Route {
   std::string host;  // as libcurl's parser reads it
   std::string port;
-  std::string name;     // to be looked up, in lower case; empty when nothing is
-  Addresses addresses;  // that delivery.host_overrides gives; empty for an address that the URL itself names
+  std::string name;     // to be looked up, in lower case; empty: no lookup needed
+  Addresses addresses;  // from delivery.host_overrides; empty if the URL itself has an address
 };
 
-/// An empty one for a text that is no URL: libcurl will say so.
+/// Returns an empty route for text that is no URL; libcurl reports the error.
 Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides);
 
-/// Those that need no lookup: of an override, or the URL's own.
+/// The addresses known without a lookup: of an override, or in the URL.
 Addresses addresses_of(const Route& route);
 
-/// `host:port`, as libcurl's DNS cache names it.
+/// `host:port`, the key in libcurl's DNS cache.
 std::string cache_key(const Route& route);
-/// A line of CURLOPT_RESOLVE that adds the addresses of a key, or takes them away.
+/// A line of CURLOPT_RESOLVE that adds the addresses of a key, or removes them.
 std::string resolve_line(const std::string& key, const Addresses& addresses);
 std::string forget_line(const std::string& key);
 
-/// Routes of the URLs in use: a URL is parsed once, not once a delivery.
+/// Keeps the routes of the URLs in use, so that a URL is not parsed for every delivery.
 class Routes {
  public:
   static constexpr std::size_t max_kept = 8192;

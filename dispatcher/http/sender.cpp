@@ -32,14 +32,14 @@ void initialise_curl() {
     throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
 }
 
-/// How much of connect_timeout a lookup may take. What is left is for a name of whose two questions (IPv4 and
-/// IPv6) one alone was answered.
+/// The part of connect_timeout that a lookup may take. The rest is for a name with an answer to only one of
+/// its two questions (IPv4 and IPv6).
 platform::Milliseconds lookup_patience(const platform::DeliverySettings& settings) {
   return settings.connect_timeout * 3 / 4;
 }
 
-/// What was disabled, deleted or changed since its configuration was read is not sent: the request is handed
-/// back, and claimed again.
+/// A request with a configuration read longer ago is not sent: the webhook may be disabled, deleted or
+/// changed since. It is handed back, and its delivery claimed again.
 constexpr platform::Milliseconds longest_age{1000};
 bool outdated(const Request& request, platform::MonotonicTime now) {
   return now >= request.read_at + longest_age;
@@ -121,10 +121,10 @@ class Sender::Impl {
     if (auto found = own_addresses_.take()) settings_.own_addresses = std::move(*found);
   }
 
-  /// Requests to one host follow each other on its connections.
+  /// Requests to one host share connections, so they share a multi handle.
   static std::uint64_t key_of(const Transfer& transfer) { return std::hash<std::string>{}(transfer.host()); }
 
-  /// Until libcurl's timer, a pool, a dial or a lookup is due, at most a second.
+  /// The time until libcurl's timer, a pool, a dial or a lookup is due; at most a second.
   platform::Milliseconds longest_wait() const {
     constexpr platform::Milliseconds longest{1000};
     auto next = platform::monotonic_now() + longest;
@@ -148,15 +148,16 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
-  /// Another connection drives out no kept one.
+  /// True: a further connection closes no kept one.
   bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
 
-  /// Where connections have been busy for long: not while one is being made, unless a webhook has none at
-  /// all; nor, before it is needed, where it would drive out a kept one, which is then made again, and so on.
+  /// Opens further connections to hosts with connections busy for long. Not while one is being made, unless a
+  /// webhook has none at all. And not before it is needed if it would close a kept one, which would then be
+  /// made again.
   void open_more() {
     using enum ConnectionPools::Need;
     const bool room = has_room();
-    std::optional<std::set<std::string_view>> connecting;  // one look at all, for all pools that ask
+    std::optional<std::set<std::string_view>> connecting;  // computed once for all pools that ask
     auto overdue =
         pools_.overdue(platform::monotonic_now(), [&](const std::string& host, ConnectionPools::Need need) {
           if (need == none_yet) return true;
@@ -168,7 +169,7 @@ class Sender::Impl {
     end_unstarted(std::move(overdue.hand_back));
   }
 
-  /// Those to which a connection is being made, lookup of the name included.
+  /// Hosts to which a connection is being made, including the lookup of the name.
   std::set<std::string_view> connecting_hosts() const {
     std::set<std::string_view> hosts;
     for (const auto& [name, jobs] : waiting_) {
@@ -189,8 +190,8 @@ class Sender::Impl {
       const auto webhook = request->delivery.webhook;
       const auto host = request->host;
       const auto now = platform::monotonic_now();
-      // The owner's own check, on the monotonic clock: an attempt must end before somebody else may begin it
-      // again.
+      // The holder of the lease checks it on the monotonic clock: the attempt must end before another
+      // dispatcher may begin it.
       if (stopping_ || outdated(*request, now) || now + settings_.timeout >= request->lease_until) {
         ended_.push_back(not_started(std::move(*request)));
       } else if (begin({std::move(*request), platform::utc_now(), now})) {
@@ -211,7 +212,7 @@ class Sender::Impl {
     return true;
   }
 
-  /// On a connection of its own, or not from what is remembered.
+  /// Begins a check on a new connection, or a lookup that bypasses the cache.
   void begin_check(Request request) {
     Job job{std::move(request), platform::utc_now(), platform::monotonic_now()};
     const auto& route = routes_.of(job.request.url);
@@ -265,7 +266,7 @@ class Sender::Impl {
         {{Request::Purpose::lookup, job.request.host, outcome, job.since, platform::monotonic_now()}});
   }
 
-  /// Those that waited for a name which has been looked up.
+  /// Starts the requests that waited for a lookup.
   void start_resolved() {
     for (const auto& [name, addresses, servers] : resolver_.take_finished()) {
       auto waited = waiting_.extract(name);
@@ -284,7 +285,7 @@ class Sender::Impl {
         } else if (addresses.empty()) {
           finish(unresolved(std::move(job), servers == Resolution::Servers::silent), host, false);
         } else if (outdated(job.request, platform::monotonic_now())) {
-          // The name is known now: it is soon back.
+          // The name is cached now, so the delivery is soon sent.
           ended_.push_back(not_started(std::move(job.request)));
           start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
@@ -294,7 +295,7 @@ class Sender::Impl {
     }
   }
 
-  /// False: this host could not, and it has ended.
+  /// False: this host could not, and the attempt has ended.
   bool dial(Job job, const Route& route, const Addresses& addresses) {
     auto* transfer = idle_transfer();
     if (transfer == nullptr) {
@@ -306,12 +307,12 @@ class Sender::Impl {
     return false;
   }
 
-  /// False: this host could not; `transfer` holds the job all the same.
+  /// False: this host could not; `transfer` still holds the job.
   bool prepare(Transfer& transfer, Job job, const Route& route, const Addresses& addresses) {
     return add(transfer, [&] { transfer.begin(std::move(job), route, addresses); });
   }
 
-  /// The same, for a transfer that `configure` makes ready.
+  /// The same for a transfer that `configure` prepares.
   template <class F>
   bool add(Transfer& transfer, F&& configure) {
     try {
@@ -322,7 +323,8 @@ class Sender::Impl {
     }
   }
 
-  /// There are as many as were ever in flight together; nullptr: this host could not make another.
+  /// Returns a transfer that is free; as many exist as were ever in flight together. nullptr: this host could
+  /// not make another.
   Transfer* idle_transfer() {
     if (idle_.empty()) {
       try {
@@ -400,7 +402,8 @@ class Sender::Impl {
 
   void finish(Attempt attempt, const std::string& host, bool kept) {
     const auto webhook = attempt.delivery.webhook;
-    // Who cannot be reached is not asked again by those in the queue: they are claimed anew, one at a time.
+    // Waiting requests do not try an unreachable receiver again: they are handed back, and claimed again one
+    // at a time.
     if (attempt.transport == TransportResult::answered) {
       pools_.answered(host, attempt.duration);
     } else if (!attempt.probe) {
@@ -410,7 +413,7 @@ class Sender::Impl {
     start(pools_.ended(host, webhook, kept, platform::monotonic_now()));
   }
 
-  platform::DeliverySettings settings_;  // of which own_addresses alone changes
+  platform::DeliverySettings settings_;  // only own_addresses changes
   OwnAddresses own_addresses_;
   platform::Mailbox<Attempt>& attempts_;
   platform::Mailbox<Request> submitted_;
@@ -422,14 +425,14 @@ class Sender::Impl {
   Routes routes_;
   Resolver resolver_;
   Dialler dialler_;
-  std::unordered_map<std::string, std::vector<Job>> waiting_;  // for the addresses of a host, by its name
+  std::unordered_map<std::string, std::vector<Job>> waiting_;  // requests that wait for a lookup, by name
   Connections connections_;
-  std::unique_ptr<Transport> transport_;  // closes its connections as it is destroyed, which counts above
+  std::unique_ptr<Transport> transport_;  // its destructor closes connections, which connections_ counts
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // of transfers_
   ConnectionPools pools_{settings_.max_in_flight_per_host};
-  std::vector<Attempt> ended_;  // not yet handed over
-  std::jthread thread_;         // last: it uses the rest
+  std::vector<Attempt> ended_;  // not yet put into attempts_
+  std::jthread thread_;         // last: it uses the members above
 };
 
 Sender::Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,

@@ -1,8 +1,8 @@
-// The network's thread: many POSTs in flight over kept TLS connections (libcurl's multi interface). No SQL
-// here.
+// The network's thread: sends many POSTs at once over kept TLS connections (libcurl's multi interface). It
+// does not use the database.
 //
-// It promises: an attempt ends within delivery.timeout, DNS included; no address is dialled that may_connect
-// refuses, and no port of another protocol, on new and on reused connections; redirects and proxies are never
+// It promises: an attempt ends within delivery.timeout, including DNS; on new and on kept connections, no
+// address is used that may_connect refuses, and no port of another protocol; redirects and proxies are never
 // followed; memory per response is bounded.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace dispatcher {
 
 class Sender {
  public:
-  /// Starts the thread. `attempts` outlives the sender; `database_hosts` are dialled for no webhook. Throws
-  /// std::runtime_error when libcurl or the CA file fails.
+  /// Starts the thread. `attempts` outlives the sender; no webhook may reach `database_hosts`. Throws
+  /// std::runtime_error if libcurl or the CA file fails.
   Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
          const std::vector<std::string>& database_hosts = {});
   /// Abandons what is in flight.
@@ -29,17 +29,18 @@ class Sender {
 
   /// Each request comes back as exactly one Attempt.
   void submit(std::vector<Request> requests);
-  /// Looks whether somebody is there, by a TLS handshake without a request or by looking a name up: each
-  /// comes back as one Check within connect_timeout or a little more.
+  /// Checks whether hosts answer, by a TLS handshake without a request or by a lookup of the name. Each
+  /// request comes back as one Check (as an Attempt if it has a probe) within connect_timeout or a little
+  /// more.
   void check(std::vector<Request> requests);
   std::vector<Check> take_checks();
 
-  /// What waits for a connection comes back as not_started; what is in flight goes on to its end.
+  /// Returns the requests that wait for a connection, as not_started; requests in flight go on.
   void return_waiting();
-  /// The same, and nothing more is started.
+  /// The same, and starts nothing more.
   void stop_starting();
 
-  /// Beaten by the network's thread at every turn, at least once a second.
+  /// Beaten by the network's thread at least once a second.
   const platform::Heartbeat& heartbeat() const;
 
  private:

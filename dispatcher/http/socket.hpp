@@ -1,4 +1,4 @@
-// Owner of a socket's descriptor.
+// Owns a socket's descriptor.
 #pragma once
 
 #include <unistd.h>
@@ -30,12 +30,12 @@ class Socket {
   int fd_ = -1;
 };
 
-/// An errno that says: this host has no descriptors, or no memory, left.
+/// True for an errno that means that this host has no descriptors or memory left.
 inline bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/// The errno by which the system itself says that there is no way to the receiver.
+/// True for an errno by which the system itself says that there is no route to the receiver.
 inline bool is_no_route(long error) {
   switch (error) {
     case ENETUNREACH:
@@ -45,8 +45,8 @@ inline bool is_no_route(long error) {
     case ETIMEDOUT:
     case EADDRNOTAVAIL:
     case EPERM:   // its packet filter
-    case EACCES:  // a route that prohibits
-    case EINVAL:  // a route into nowhere
+    case EACCES:  // a prohibit route
+    case EINVAL:  // a blackhole route
       return true;
     default:
       return false;

@@ -13,8 +13,8 @@ namespace {
 
 using platform::SourceAddress;
 
-/// Its port is chosen as it connects, so that one address serves as many connections as there are receivers
-/// times ports.
+/// The kernel chooses the port at connect(), so that one address serves as many connections as there are
+/// receivers times ports.
 bool bind_source(int fd, const platform::IpAddress& address) {
   constexpr int yes = 1;
   const auto from = socket_address(address, 0);
@@ -62,7 +62,7 @@ Socket open_source_socket(const platform::DeliverySettings& settings, int family
       sources, [&](const SourceAddress& source) { return source.bound && of_family(source); });
   if (socket.fd() < 0 || bound == sources.end() || bind_source(socket.fd(), bound->network.base))
     return socket;
-  errno = ENOBUFS;  // whatever it is, it is a shortage of this host's, and no receiver's fault
+  errno = ENOBUFS;  // any error here is this host's, not the receiver's
   return {};
 }
 

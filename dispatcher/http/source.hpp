@@ -1,4 +1,4 @@
-// Sockets to receivers, sent from delivery.source_addresses where there are any.
+// Makes the sockets to receivers, bound to delivery.source_addresses if that is set.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,11 +17,11 @@ struct SocketAddress {
 
 SocketAddress socket_address(const platform::IpAddress& address, std::uint16_t port);
 
-/// A TCP socket of AF_INET or AF_INET6. Without one errno says why: EAFNOSUPPORT where source_addresses does
-/// not name that family, as on a host that does not have it.
+/// Returns a TCP socket of AF_INET or AF_INET6. If there is none, errno says why: EAFNOSUPPORT if
+/// source_addresses has no address of that family, as on a host without the family.
 Socket open_source_socket(const platform::DeliverySettings& settings, int family);
 
-/// Throws ConfigError for one that is to be sent from and is none of this host's.
+/// Throws ConfigError if a source address to be bound does not belong to this host.
 void require_source_addresses(const platform::DeliverySettings& settings);
 
 }  // namespace dispatcher

@@ -17,7 +17,7 @@ namespace dispatcher {
 
 namespace {
 
-/// Where an SSL object keeps the descriptor of its socket: libcurl's own BIO does not tell it.
+/// Index at which an SSL object keeps its socket's descriptor, which libcurl's BIO does not tell.
 int socket_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
@@ -30,13 +30,13 @@ SSL* tls_of(CURL* handle) {
   return info->backend == CURLSSLBACKEND_OPENSSL ? static_cast<SSL*>(info->internals) : nullptr;
 }
 
-/// Nothing is in the socket's buffer, and the connection is open.
+/// True: the socket's buffer is empty, and the connection is open.
 bool is_empty(int fd) {
   char byte = 0;
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/// Has OpenSSL read from the socket itself while this lives. libcurl's BIO works only within libcurl's own
+/// Makes OpenSSL read from the socket itself during its lifetime. libcurl's BIO works only within libcurl's
 /// calls.
 class DirectSocket {
  public:
@@ -67,21 +67,21 @@ class DirectSocket {
   bool made_ = false;
 };
 
-/// Reads what is there up to the first byte of data.
+/// True: the socket holds only session tickets. Reads up to the first byte of data.
 bool holds_session_tickets_alone(SSL* tls, int fd) {
   const DirectSocket direct(tls, fd);
   if (!direct.made()) return false;
   ERR_clear_error();
   char byte = 0;
   const int result = SSL_peek(tls, &byte, 1);
-  // Part of a record may have come, of which the rest is still on its way.
+  // A part of a record may have come, and the rest is still on its way.
   const bool quiet = result <= 0 && SSL_get_error(tls, result) == SSL_ERROR_WANT_READ &&
                      SSL_is_init_finished(tls) && SSL_has_pending(tls) == 0;
   ERR_clear_error();
   return quiet;
 }
 
-/// -1: there is none.
+/// -1: none.
 int socket_of(const SSL* tls) {
   return static_cast<int>(reinterpret_cast<std::intptr_t>(SSL_get_ex_data(tls, socket_index())) - 1);
 }
@@ -99,13 +99,13 @@ int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
 
 }  // namespace
 
-// One more than the descriptor: an SSL object without one has nullptr there, 0.
+// Stores descriptor + 1, because an SSL object without one has nullptr, which is 0.
 void remember_socket(CURL* handle, int fd) {
   SSL* tls = tls_of(handle);
   if (tls == nullptr) return;
   SSL_set_ex_data(tls, socket_index(), reinterpret_cast<void*>(static_cast<std::intptr_t>(fd) + 1));
   SSL_CTX_set_app_data(SSL_get_SSL_CTX(tls),
-                       nullptr);  // the handshake is over, and `wanted` another's from now on
+                       nullptr);  // after the handshake, `wanted` belongs to another transfer
 }
 
 bool is_quiet(CURL* handle) {

@@ -1,4 +1,4 @@
-// What OpenSSL knows of libcurl's TLS connections, and libcurl does not tell.
+// Asks OpenSSL about libcurl's TLS connections what libcurl does not tell.
 #pragma once
 
 #include <curl/curl.h>
@@ -12,23 +12,23 @@ namespace dispatcher {
 // All but the last are for the pre-request callback (CURLOPT_PREREQFUNCTION), where the handle has its
 // connection.
 
-/// Notes the socket of a new connection, for is_quiet() to find; its handshake is over.
+/// Notes the socket of a new connection for is_quiet(), after its handshake.
 void remember_socket(CURL* handle, int fd);
 
-/// Whether a request may be sent on a kept connection: nothing has come over it since its last answer, and it
-/// is open. Bytes that arrive while no request is outstanding are no answer (RFC 9112 section 9.2), but
-/// libcurl 7.88 takes them for the next one's; 8.14 looks at the socket alone. A session ticket (TLS 1.3) is
-/// not data.
+/// True: a request may be sent on a kept connection, because nothing has arrived since the last answer and it
+/// is open. Bytes that arrive without an outstanding request are no answer (RFC 9112 section 9.2), but
+/// libcurl 7.88 takes them for the next one, and 8.14 checks the socket alone. A TLS 1.3 session ticket is no
+/// data.
 bool is_quiet(CURL* handle);
 
-/// Data has come over a kept connection that is not quiet. False: it has ended.
+/// True: data has arrived on a kept connection that is not quiet. False: the connection has ended.
 bool holds_data(CURL* handle);
 
-/// The receiver's certificate, which was found good; nullopt: there is no TLS connection.
+/// Facts of the receiver's verified certificate; nullopt: there is no TLS connection.
 std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 
-/// For CURLOPT_SSL_CTX_FUNCTION: `*wanted`, which outlives the handshake, becomes true when the receiver asks
-/// for a certificate of ours.
+/// For CURLOPT_SSL_CTX_FUNCTION. Sets `*wanted`, which outlives the handshake, if the receiver asks for a
+/// client certificate.
 void note_wanted_certificate(void* tls_context, bool* wanted);
 
 }  // namespace dispatcher

@@ -13,7 +13,7 @@ namespace dispatcher {
 namespace {
 
 constexpr long receive_buffer =
-    4096;  // bytes of each attempt in flight; answers are short, and their text unread
+    4096;  // bytes for each attempt in flight; answers are short, and their bodies are discarded
 
 }  // namespace
 
@@ -24,8 +24,9 @@ Transfer::Transfer(const platform::DeliverySettings& settings, Connections& conn
   begin_try();
 }
 
-/// A handle serves one request, which costs 1 microsecond: 7.88 keeps a pointer to the last field of an
-/// answer beyond its end, and writes there when the next answer begins with a folded line.
+/// A handle serves one request, which costs 1 microsecond: libcurl 7.88 keeps a pointer to the last header
+/// field of an answer after the memory is freed, and writes there if the next answer begins with a folded
+/// line.
 void Transfer::renew_handle() {
   std::unique_ptr<CURL, HandleDeleter> handle(curl_easy_init());
   if (!handle) throw std::runtime_error("libcurl cannot make a handle");
@@ -63,7 +64,7 @@ void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   begin_try();
   progress_.literal = addresses.empty();
   set_addresses(cache_key(route), addresses);
-  // The next one of a diagnosis can be told how old its connection is.
+  // A new connection for the genuine request, so that the next request of the diagnosis knows its age.
   const auto* probe = job_.request.probe.get();
   set_request(job_.request.purpose == Request::Purpose::handshake ||
               (probe != nullptr && probe->kind == delivery::ProbeKind::genuine));
@@ -82,7 +83,8 @@ void Transfer::begin_again() {
   if (auto* probe = progress_.probe; probe != nullptr && (progress_.kept || progress_.stale) &&
                                      probe->kept == delivery::Probe::Kept::unknown)
     probe->kept = delivery::Probe::Kept::closed;
-  // An answer that has come is lost with the write that meets the reset: this time it is read first.
+  // If a reset meets the body as it is written, an answer that has arrived is lost. 100-continue reads it
+  // first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
   connecting_since_ = platform::monotonic_now();
   const bool literal = progress_.literal;
@@ -91,7 +93,7 @@ void Transfer::begin_again() {
   set_request(true);
 }
 
-/// A handle and callbacks that know of no other try.
+/// Prepares a handle and callbacks without any state of an earlier try.
 void Transfer::begin_try() {
   progress_ = {};
   progress_.settings = &settings_;
@@ -111,7 +113,7 @@ bool Transfer::needs_fresh_connection(CURLcode code) const {
   if (repeats_ == most_repeats) return false;
   if (progress_.stale) return true;
   if (!progress_.connected) return false;
-  // What many servers send when an idle connection's time is over; it may meet the request on its way.
+  // Many servers send a 408 when an idle connection expires; it may cross the request.
   if (progress_.answered) return progress_.kept && progress_.status == 408;
   if (progress_.header_bytes > 0) return false;
   if (!progress_.kept) return code == CURLE_SEND_ERROR && !expects_continue_;
@@ -121,16 +123,16 @@ bool Transfer::needs_fresh_connection(CURLcode code) const {
 void Transfer::set_protocol_options() {
   set_option(handle(), CURLOPT_PROTOCOLS_STR, "https");
   set_option(handle(), CURLOPT_FOLLOWLOCATION, 0L);
-  set_option(handle(), CURLOPT_PROXY, "");  // whatever the environment says
+  set_option(handle(), CURLOPT_PROXY, "");  // ignores the environment
   set_option(handle(), CURLOPT_NOSIGNAL, 1L);
-  // Over HTTP/2 libcurl 7.88 fails with a receiver that answers before it has read the body, six times of
-  // ten; 8.14 does not.
+  // Over HTTP/2, libcurl 7.88 fails in six of ten requests if the receiver answers before it has read the
+  // body; 8.14 does not.
   set_option(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set_option(handle(), CURLOPT_POST, 1L);
   set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(connection_life.count()));
   set_option(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set_option(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
-  set_option(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // set_addresses takes out what it put in
+  set_option(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // set_addresses removes what it adds
 }
 
 void Transfer::set_tls_options() {
@@ -138,14 +140,14 @@ void Transfer::set_tls_options() {
   set_option(handle(), CURLOPT_SSL_VERIFYHOST, 2L);
   set_option(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set_option(handle(), CURLOPT_CAINFO, settings_.ca_file.c_str());
-  // With Debian's default CAPATH the bundle is parsed again for every connection: 29 ms of processor time
+  // With Debian's default CAPATH, libcurl parses the bundle for every connection: 29 ms of processor time
   // instead of 1 (libcurl 7.88), or 8 (8.14).
   set_option(handle(), CURLOPT_CAPATH, static_cast<char*>(nullptr));
-  // Kept connections make them rare, and five sessions a handle, with their certificates, are memory.
+  // Kept connections make sessions rarely useful, and five per handle, with certificates, take memory.
   set_option(handle(), CURLOPT_SSL_SESSIONID_CACHE, 0L);
 }
 
-/// In place of what the last request left in the handle's DNS cache.
+/// Replaces what the last request left in the handle's DNS cache.
 void Transfer::set_addresses(std::string key, const Addresses& addresses) {
   resolve_.reset();
   if (!cached_.empty()) append(resolve_, forget_line(cached_));
@@ -179,7 +181,7 @@ void Transfer::set_time_outs() {
   const auto now = platform::monotonic_now();
   const auto left = [now](platform::MonotonicTime until) {
     const auto milliseconds = std::chrono::ceil<platform::Milliseconds>(until - now).count();
-    return static_cast<long>(std::max(milliseconds, platform::Milliseconds::rep{1}));  // 0 is none
+    return static_cast<long>(std::max(milliseconds, platform::Milliseconds::rep{1}));  // 0: no limit
   };
   set_option(handle(), CURLOPT_TIMEOUT_MS, left(job_.since + settings_.timeout));
   set_option(handle(), CURLOPT_CONNECTTIMEOUT_MS, left(connect_deadline()));

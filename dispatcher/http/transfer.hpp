@@ -1,4 +1,4 @@
-// One POST by libcurl's easy interface.
+// One POST with libcurl's easy interface.
 #pragma once
 
 #include <curl/curl.h>
@@ -16,7 +16,7 @@
 
 namespace dispatcher {
 
-/// A request whose attempt has begun: its clock runs, also while its host is being looked up.
+/// A request with an attempt that has begun: its time runs, also during the lookup of its host.
 struct Job {
   Request request;
   platform::UtcTime started{};
@@ -26,7 +26,7 @@ struct Job {
 
 class Transfer {
  public:
-  /// After a kept connection that ended, and after a reset that met the body.
+  /// One after a kept connection that ended, one after a reset while the body was written.
   static constexpr unsigned most_repeats = 2;
 
   /// `settings` and `connections` outlive it and every connection. Throws std::runtime_error.
@@ -34,47 +34,48 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Each of the following configures the handle; add it to the multi handle then. They throw std::exception;
-  // end() takes the job back all the same.
+  // Each of the following configures the handle, which is then added to the multi handle. They throw
+  // std::exception; even then end() takes the job back.
 
-  /// For a request to those addresses (none: the URL's own).
+  /// For a request to these addresses (none: the URL has one).
   void begin(Job job, const Route& route, const Addresses& addresses);
   /// After needs_dial().
   void begin_on(Socket socket, const platform::IpAddress& address);
   /// After needs_fresh_connection().
   void begin_again();
 
-  // After the handle was removed from the multi handle.
+  // The following are for a handle that has been removed from the multi handle.
 
-  /// It is among Connections::interrupted: libcurl must not go on with it.
+  /// It is in Connections::interrupted: libcurl must not continue it.
   bool interrupted() const { return progress_.interrupted; }
-  /// A new connection is wanted to one of several addresses; otherwise what follows is begin_again().
+  /// It needs a new connection to one of several addresses; otherwise begin_again() follows.
   bool needs_dial() const { return progress_.needs_dial; }
-  /// A kept connection ended without an answer, which says nothing of the receiver; or the receiver reset a
-  /// fresh one before it had read the request, perhaps after an answer (docs/receivers.md).
+  /// A kept connection ended without an answer, which says nothing about the receiver; or the receiver reset
+  /// a new one before it had read the request, perhaps after an answer
+  /// (docs/receivers.md#what-counts-as-an-answer).
   bool needs_fresh_connection(CURLcode code) const;
-  /// What became of it.
+  /// Ends the attempt and returns it.
   Attempt end(CURLcode code);
-  /// None of the addresses was connected.
+  /// No address could be connected.
   Attempt end_undialled(const Dialled& dialled);
 
   const std::string& url() const { return job_.request.url; }
   const std::string& host_name() const { return host_name_; }
   const Addresses& addresses() const { return addresses_; }
   std::uint16_t port() const { return progress_.port; }
-  /// When it has to be connected.
+  /// When it must be connected.
   platform::MonotonicTime connect_deadline() const;
 
   CURL* handle() const { return handle_.get(); }
-  /// Of the request that is under way.
+  /// Host and port of the present request.
   const std::string& host() const { return job_.request.host; }
   Request::Purpose purpose() const { return job_.request.purpose; }
   bool connected() const { return progress_.connected; }
-  /// The transfer that a handle belongs to.
+  /// The transfer of a handle.
   static Transfer& of(CURL* handle);
   /// The same; nullptr for a handle of libcurl's own.
   static Transfer* find(CURL* handle);
-  /// Whatever becomes of it, this host could not do it.
+  /// Makes the attempt end as a local failure.
   void fail_locally() { progress_.local_failure = true; }
 
  private:
@@ -104,31 +105,31 @@ class Transfer {
 
   const platform::DeliverySettings& settings_;
   Connections& connections_;
-  // A DNS cache of its own, with the one host of the request: nothing that others do changes where it goes,
-  // and nothing is left behind.
+  // Its own DNS cache, with only the host of its request: no other transfer changes where it goes, and
+  // nothing is left in it.
   std::unique_ptr<CURLSH, ShareDeleter> names_;
   std::unique_ptr<CURL, HandleDeleter> handle_;
   List headers_;
   List resolve_;
-  std::string cached_;  // the key of the host that the DNS cache has; empty: none
+  std::string cached_;  // key of the host in the DNS cache; empty: none
   Job job_;
   std::string host_name_;  // of the request, without its port
-  Addresses addresses_;    // for the dialler, where there are several
+  Addresses addresses_;    // for the dialler, if there are several
   unsigned repeats_ = 0;   // of the request, within the attempt
-  /// The body is not sent before the receiver asks for it, or a second is over.
+  /// The body is sent when the receiver asks for it, or after a second.
   bool expects_continue_ = false;
   platform::MonotonicTime connecting_since_{};
-  platform::MonotonicTime began_{};  // the try under way
+  platform::MonotonicTime began_{};  // the present try
   Progress progress_;
 };
 
-/// The attempt of a job that this host could not make.
+/// Returns the attempt of a job that this host could not send.
 Attempt not_made(Job job);
 
-/// The attempt of a job that got no further than its host's name. `unanswered`: no name server said anything.
+/// Returns the attempt of a job without an address for its host. `unanswered`: no name server answered.
 Attempt unresolved(Job job, bool unanswered);
 
-/// The attempt of a job that asked for no more than addresses, which its probe has.
+/// Returns the attempt of a job that only asked for addresses, which its probe has.
 Attempt looked_up(Job job);
 
 }  // namespace dispatcher

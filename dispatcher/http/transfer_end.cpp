@@ -1,4 +1,4 @@
-// How a transfer ended: an Attempt.
+// Makes an Attempt of a transfer that ended.
 #include <openssl/x509_vfy.h>
 
 #include <cerrno>
@@ -14,13 +14,14 @@ namespace dispatcher {
 
 namespace {
 
-/// Whether CURLINFO_OS_ERRNO tells of the transfer that ended so.
+/// True: with this code, CURLINFO_OS_ERRNO is of the transfer that ended.
 bool is_of_the_system(CURLcode code) {
   return code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SEND_ERROR ||
          code == CURLE_RECV_ERROR;
 }
 
-/// The values of a field of the final answer, without interim answers and trailers (RFC 9110 section 6.5.1).
+/// The values of a header field of the final answer, without interim answers and trailers (RFC 9110 section
+/// 6.5.1).
 std::vector<std::string> fields_of(CURL* handle, const char* name) {
   std::vector<std::string> values;
   curl_header* header = nullptr;
@@ -29,14 +30,13 @@ std::vector<std::string> fields_of(CURL* handle, const char* name) {
   return values;
 }
 
-/// What the entity can mend.
+/// Why the certificate was refused, in terms of what the entity can correct.
 TransportResult certificate_ending(CURL* handle) {
   long verified = 0;
   curl_easy_getinfo(handle, CURLINFO_SSL_VERIFYRESULT, &verified);
   switch (verified) {
     case X509_V_OK:
-    case X509_V_ERR_UNSPECIFIED:  // libcurl begins with it, and leaves it when the chain is good and the name
-                                  // is not
+    case X509_V_ERR_UNSPECIFIED:  // libcurl's first value, kept if only the name is wrong
       return TransportResult::tls_wrong_name;
     case X509_V_ERR_CERT_NOT_YET_VALID:
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -70,8 +70,8 @@ Attempt attempt_of(Job& job, TransportResult result) {
 
 }  // namespace
 
-/// Without the certificate that the receiver asked for, the handshake fails under TLS 1.2, and under TLS 1.3
-/// the connection ends after it. Others ask, and go on without it.
+/// If the receiver asked for a client certificate and gets none, the handshake fails under TLS 1.2, and under
+/// TLS 1.3 the connection ends after it. Some receivers ask and go on without one.
 bool Transfer::is_refused_certificate() const {
   return progress_.certificate_wanted && progress_.header_bytes == 0;
 }
@@ -99,7 +99,7 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
 #if LIBCURL_VERSION_NUM >= 0x080600
     case CURLE_TOO_LARGE:  // a line of more than 100 KB
 #endif
-    case CURLE_OUT_OF_MEMORY:  // as is said of such a line before 8.6
+    case CURLE_OUT_OF_MEMORY:  // the code for such a line before 8.6
       return progress_.connected ? TransportResult::headers_too_long : TransportResult::local_failure;
     case CURLE_FAILED_INIT:
     case CURLE_SSL_CACERT_BADFILE:
@@ -118,7 +118,7 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
   }
 }
 
-/// A connection alone is no sign of life: whatever is on the way may have made it.
+/// A TCP connection alone is no sign of life: a device on the way may have made it.
 void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   using enum TransportResult;
   if (attempt.transport == address_refused || attempt.transport == port_refused ||
@@ -144,7 +144,7 @@ void Transfer::note_probe(CURLcode code, delivery::Probe& probe) const {
   using Kept = delivery::Probe::Kept;
   probe.connected = code == CURLE_OK;
   if (progress_.kept && progress_.answered && repeats_ == 0) probe.kept = Kept::used;
-  // libcurl leaves a kept connection alone that it finds ended.
+  // libcurl does not use a kept connection that has ended.
   if (probe.kept == Kept::unknown && probe.expects_kept && progress_.connected && !progress_.kept)
     probe.kept = Kept::closed;
   if (!progress_.answered) return;

@@ -13,8 +13,7 @@ struct MultiDeleter {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
 
-/// Keys that follow each other, or come in steps (ids of a cluster do), fall to all multi handles alike
-/// (Fibonacci hashing).
+/// Distributes consecutive keys, or keys in steps (such as ids of a cluster), evenly (Fibonacci hashing).
 std::uint64_t spread(std::uint64_t key) { return key * 0x9E3779B97F4A7C15U >> 32; }
 
 }  // namespace
@@ -25,7 +24,7 @@ class Transport::Multi {
       : poller_(poller), owners_(owners), multi_(curl_multi_init()) {
     if (!multi_) throw std::runtime_error("libcurl cannot make a multi handle");
     const auto in_flight = static_cast<long>(max_in_flight);
-    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, in_flight);  // kept, idle ones included
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, in_flight);  // kept, including idle ones
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, in_flight);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &watch_socket);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
@@ -35,8 +34,7 @@ class Transport::Multi {
 
   CURLM* handle() { return multi_.get(); }
 
-  /// Lets libcurl go on with a socket, or with what is due. Not curl_multi_perform: it looks at every
-  /// transfer each time.
+  /// Lets libcurl handle a socket, or what is due. curl_multi_perform would look at every transfer each time.
   void act(curl_socket_t socket, int mask) {
     if (socket == CURL_SOCKET_TIMEOUT) timer_.reset();
     int running = 0;
@@ -56,8 +54,8 @@ class Transport::Multi {
       multi.own(static_cast<std::size_t>(socket));
       multi.poller_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
     } catch (const std::exception&) {
-      // None may pass through libcurl, nor may it be told: it would end every transfer of the multi handle,
-      // and begin none again. Unwatched, this one ends when its time is up.
+      // No exception may pass through libcurl. An error code would end every transfer of the multi handle.
+      // This transfer is not watched, and ends when its time is up.
       if (auto* transfer = Transfer::find(handle)) transfer->fail_locally();
     }
     return 0;
@@ -80,8 +78,8 @@ class Transport::Multi {
 
   Poller& poller_;
   std::vector<Multi*>& owners_;
-  std::optional<platform::MonotonicTime> timer_;  // when libcurl wants to be called, whatever the sockets do
-  std::unique_ptr<CURLM, MultiDeleter> multi_;  // last: it calls the functions above also as it is destroyed
+  std::optional<platform::MonotonicTime> timer_;  // when libcurl must be called, whatever the sockets do
+  std::unique_ptr<CURLM, MultiDeleter> multi_;    // last: its destructor calls the functions above
 };
 
 Transport::Transport(unsigned max_in_flight, Poller& poller) {
@@ -107,7 +105,7 @@ std::vector<Transport::Ended> Transport::take_ended() {
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi->handle(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
-      const Ended ended{message->easy_handle, message->data.result};  // the message dies with the removal
+      const Ended ended{message->easy_handle, message->data.result};  // the removal frees the message
       curl_multi_remove_handle(multi->handle(), ended.handle);
       result.push_back(ended);
     }

@@ -18,11 +18,11 @@ using namespace std::chrono_literals;
 
 constexpr unsigned webhooks_per_claim = 64;
 constexpr unsigned deliveries_per_claim = 512;
-constexpr auto refused_wait = 5s;        // of a webhook whose deliveries the database refuses to lease
+constexpr auto refused_wait = 5s;        // for a webhook with deliveries that the database refuses to lease
 constexpr auto longest_rest = 60s;       // before a resting webhook is looked at again
 constexpr auto not_receiving_wait = 1s;  // before a webhook that may not receive is looked at again
 
-/// Tells the ready set, and the slots, how far each webhook was claimed.
+/// Tells the ready set and the slots how far each webhook was claimed.
 void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<store::ClaimRequest>& requests,
                   const store::Claim& claim) {
   const auto now = monotonic_now();
@@ -42,8 +42,8 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
   }
 }
 
-/// Takes those that rest, or may not receive at all, out of the ready set and of `receiving`. True: there
-/// were some.
+/// Takes webhooks that rest or may not receive out of the ready set and out of `receiving`. True: there were
+/// some.
 bool quarantine_who_cannot(ReadyWebhooks& ready, FairSlots& slots,
                            const std::vector<delivery::WebhookId>& ids,
                            std::vector<store::ReceivingWebhook>& receiving) {

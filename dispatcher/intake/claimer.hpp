@@ -1,4 +1,4 @@
-// Claims what is due, of the webhooks whose turn it is.
+// Claims due deliveries of the webhooks that the slots choose.
 #pragma once
 
 #include <deque>
@@ -21,9 +21,9 @@ class Claimer {
           const platform::Log& log)
       : session_(session), scanner_(scanner), slots_(slots), log_(log), newer_(log), leases_(lease) {}
 
-  /// In the order of the slots and as far as they go. Appends to `into`, also when it throws: what has been
-  /// leased is to be sent. Throws what concerns the session or the server; a webhook whose deliveries the
-  /// database refuses to lease waits alone.
+  /// Claims in the order of the slots, as far as they go. Appends to `into` even if it throws: what has been
+  /// leased must be sent. Throws errors of the session or the server. If the database refuses to lease
+  /// deliveries of a webhook, only that webhook waits.
   void claim(LeasedBatch& into);
 
  private:
@@ -36,7 +36,7 @@ class Claimer {
   platform::Log log_;
   NewerRows newer_;
   LeaseSource leases_;
-  std::deque<delivery::WebhookId> unidentified_;  // due, and their entity and host are not known yet
+  std::deque<delivery::WebhookId> unidentified_;  // due, but their entity and host are not known yet
 };
 
 }  // namespace dispatcher

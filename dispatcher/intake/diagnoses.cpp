@@ -26,12 +26,12 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
-constexpr auto slice = 10ms;  // of one round, for each of both, so that no delivery waits for them
+constexpr auto slice = 10ms;  // of a round, for beginning and for advancing each
 constexpr auto paused_wait = 1s;
-constexpr unsigned most_handed_back = 30;  // of a request that waits for its host, a second each
+constexpr unsigned most_handed_back = 30;  // a second each, for a request that waits for its host
 
 std::string message_id(std::uint64_t messages, ProbeKind kind) {
-  // The repetition has that of the genuine one.
+  // The repeated request has the id of the genuine one.
   const auto number = static_cast<unsigned>(kind == ProbeKind::repeated ? ProbeKind::genuine : kind);
   return "msg_diagnostico_" + std::to_string(messages) + "_" + std::to_string(number);
 }
@@ -89,7 +89,7 @@ bool Diagnoses::work(const Turn& turn) {
   return more_answers || more_asked;
 }
 
-/// In turn, by lease.
+/// Round robin, by lease.
 bool Diagnoses::advance(const Turn& turn) {
   const auto until = monotonic_now() + slice;
   auto next = running_.upper_bound(served_);
@@ -105,7 +105,7 @@ bool Diagnoses::advance(const Turn& turn) {
   return false;
 }
 
-/// What the database refuses is one webhook's: the others go on.
+/// A refusal of the database ends one diagnosis, not the others.
 template <class F, class G>
 void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
   try {
@@ -139,7 +139,7 @@ bool Diagnoses::begin(const Turn& turn) {
   return false;
 }
 
-/// When to look for it again, if it did not begin.
+/// Returns how long to wait before the next search, if it did not begin.
 platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
   if (!target.diagnosable || target.overdue) {
@@ -148,7 +148,7 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
     return {};
   }
   if (!turn.may_begin || turn.outage) return paused_wait;
-  if (!target.event) return paused_wait;  // a newer version takes it
+  if (!target.event) return paused_wait;  // a newer version carries it out
   const auto& parts = turn.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
   Grants grants(turn.slots);

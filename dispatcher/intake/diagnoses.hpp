@@ -1,9 +1,9 @@
-// Diagnoses of receivers that entities ask for: begun as far as there are slots, and gone on with as their
-// questions are answered (docs/delivery.md#diagnosis).
+// Carries out the diagnoses that entities ask for: begins one when it has a slot, and sends its next requests
+// when the last are answered (docs/delivery.md#diagnosis).
 //
 // It promises: a diagnosis holds one slot of its webhook from its beginning to its end, so it costs its own
-// entity alone; each question is asked under a lease that was renewed for it, of what the webhook is by then;
-// what cannot be asked or recorded ends it.
+// entity alone; before each request its lease is renewed and the webhook is read again; a diagnosis ends if a
+// request cannot be sent or its result cannot be recorded.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class Diagnoses {
   /// `sender` outlives it.
   Diagnoses(const platform::DeliverySettings& settings, const platform::Log& log, Sender& sender);
 
-  /// How one of its questions ended.
+  /// Takes the result of one of its requests.
   void ended(const Attempt& attempt);
 
   struct Turn {
@@ -43,26 +43,26 @@ class Diagnoses {
     bool outage = false;  // of our own
     bool may_begin = true;
   };
-  /// Goes on with what was answered, and begins what is asked for, for a slice of time. True: there is more
-  /// to do at once. Throws what concerns the session or the server.
+  /// Advances running diagnoses and begins new ones, for at most a slice of time each. True: more can be done
+  /// at once. Throws errors of the session or the server.
   bool work(const Turn& turn);
 
-  /// Ends all but those of which a request is under way: the service stops. What nothing was sent of waits
-  /// for another dispatcher. `session` nullptr: the database is away, and the leases run out.
+  /// For the end of the service: ends all diagnoses without a request in flight. One that has sent nothing is
+  /// released for another dispatcher. If `session` is nullptr, the database is away and the leases expire.
   void stop(store::Session* session, FairSlots& slots);
 
  private:
   struct Running {
     delivery::WebhookId webhook = 0;
-    std::uint64_t messages = 0;  // names them, to the receiver
+    std::uint64_t messages = 0;  // part of the message ids that the receiver gets
     delivery::Diagnosis diagnosis;
     platform::MonotonicTime began{};
     platform::UtcTime occurred{};
-    std::string genuine{};  // its body
-    unsigned awaited = 0;   // answers
+    std::string genuine{};  // the body of the genuine request
+    unsigned awaited = 0;   // requests without a result yet
     unsigned handed_back = 0;
-    bool sent = false;    // a request; one that was handed back first was not
-    bool failed = false;  // this host could not
+    bool sent = false;    // a request was sent; one that was handed back does not count
+    bool failed = false;  // this host could not send one
   };
   using All = std::map<std::uint64_t, Running>;  // by lease
 
@@ -87,8 +87,8 @@ class Diagnoses {
   Sender& sender_;
   std::mt19937_64 random_;
   All running_;
-  std::uint64_t served_ = 0;       // of running_, the last one gone on with
-  delivery::WebhookId after_ = 0;  // the next look begins there
+  std::uint64_t served_ = 0;       // the last lease advanced, in running_
+  delivery::WebhookId after_ = 0;  // the next search begins after it
   platform::MonotonicTime next_look_{};
 };
 

@@ -1,5 +1,5 @@
-// Claims ahead of the schedule: of webhooks that have answered again, and probes of those that fail
-// (docs/delivery.md).
+// Claims deliveries ahead of the retry schedule: of webhooks that recover, and probes of webhooks that fail
+// (docs/delivery.md#recovery-and-probes).
 #pragma once
 
 #include "dispatcher/intake/leased_batch.hpp"
@@ -23,7 +23,7 @@ class EarlyClaimer {
         log_(log),
         leases_(settings.lease) {}
 
-  /// As far as the slots go. Appends to `into`, also when it throws: what has been leased is to be sent.
+  /// Claims as far as the slots go. Appends to `into` even if it throws: what has been leased must be sent.
   void claim(LeasedBatch& into);
 
  private:

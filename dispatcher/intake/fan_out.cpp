@@ -14,11 +14,11 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned rows_per_batch = 256;
-constexpr unsigned entities_per_batch = 64;  // of those that take turns: each costs a seek
+constexpr unsigned entities_per_batch = 64;  // of those served in turns: each costs a seek
 constexpr unsigned rows_per_turn = 4;        // at least, if it has them
 constexpr unsigned entities_ahead = 16;
 constexpr unsigned rows_ahead = 16;           // of each
-constexpr unsigned entities_with_large = 16;  // one row each: as many as make a batch of bytes_per_batch
+constexpr unsigned entities_with_large = 16;  // one row each: together about bytes_per_batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each may cost two transactions
 constexpr unsigned rows_past_locks = 64;
 
@@ -64,13 +64,13 @@ void FanOut::run(FanOutBatch batch, Ahead ahead, LeasedBatch& into) {
 }
 
 void FanOut::run_ahead(LeasedBatch& into) {
-  // One batch at a time: a second one would not know of the slots that the first one takes. The suspects
-  // first: their share is spent rarely, and busy ones there are always.
+  // One batch at a time: a second one would not know which slots the first one takes. Suspects go first,
+  // because their share of the time is rarely used up, and there are always busy ones.
   if (!run_ahead(suspect_pacer_, Pick::suspect, 1, rows_of_suspect, into))
     run_ahead(busy_pacer_, Pick::busy, entities_ahead, rows_ahead, into);
 }
 
-/// False: it is not their turn, or there are none.
+/// False: the pacer does not allow it yet, or there are none.
 bool FanOut::run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows, LeasedBatch& into) {
   const auto start = monotonic_now();
   if (!pacer.due(start)) return false;
@@ -84,14 +84,14 @@ bool FanOut::run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows
 void FanOut::run_locked(LeasedBatch& into) {
   mark_fanned_out();
   const auto locked = locked_.take_locked(monotonic_now(), rows_past_locks);
-  // One batch at a time: a second one would not know of the slots that the first one takes.
+  // One batch at a time: a second one would not know which slots the first one takes.
   if (locked.empty()) return retry_locked(into);
   auto batch = reader_.read(locked, Pick::ready, {});
   std::erase_if(batch.judged, [&](const auto& one) { return scanner_.entities().suspected(one.entity); });
   writer_.write_past_locks(batch.judged, into);
 }
 
-/// As those in turn, but that they tell nothing of the others of their entities.
+/// Like an ordinary batch, but its results say nothing about other notifications of the entities.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto retries = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (retries.empty()) return;
@@ -115,7 +115,7 @@ void FanOut::mark_fanned_out() {
       [&](const std::vector<delivery::NotificationId>& part) {
         for (const auto id : store::finish_fan_out_past_locks(session_, part)) locked_.fanned_out(id, now);
       },
-      [](auto, const auto&) {});  // the list goes on saying that it is done
+      [](auto, const auto&) {});  // the list still says that it is fanned out
 }
 
 }  // namespace dispatcher

@@ -1,4 +1,4 @@
-// Turns notifications into deliveries: which, when, and of whose turn.
+// Fans out: decides which notifications become deliveries, and when.
 #pragma once
 
 #include <optional>
@@ -21,22 +21,22 @@ class FanOut {
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
-  // Each appends to `into`, also when it throws: what has been leased is to be sent. They throw what concerns
-  // the session or the server; a notification that the database refuses waits alone.
+  // Each `run…` appends to `into` even if it throws: what has been leased must be sent. It throws errors of
+  // the session or the server. If the database refuses a notification, only that one waits.
 
-  /// In the order of arrival, and entities with many in turn: what can be sent at once, as far as the slots
-  /// go.
+  /// Fans out what can be sent at once, as far as the slots go: new notifications in the order of arrival,
+  /// and entities with many notifications in turns.
   void run(LeasedBatch& into);
 
-  /// Those, too, that will have to wait, within a share of the time: fan-out never waits for capacity to
-  /// send, and never takes it from what can be sent. So too, one by one, the entities of which the database
-  /// refuses something.
+  /// Also fans out what must wait for a slot, within a share of the time: fan-out never waits for send
+  /// capacity, and never takes it from what can be sent. It also takes, one at a time, the suspect entities:
+  /// those with something that the database refuses.
   void run_ahead(LeasedBatch& into);
 
-  /// Those whose rows another session keeps locked, and marks them once it does not: what any writer can do
-  /// to its table keeps no notification waiting.
+  /// Fans out notifications with rows that another session keeps locked, and marks the rows once the locks
+  /// are gone: a writer can lock any row of its table, and must not delay its notification by that.
   void run_locked(LeasedBatch& into);
-  /// When `run_locked` has something to do.
+  /// When `run_locked` has something to do; none: not until something is locked.
   std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
 
  private:
@@ -49,7 +49,7 @@ class FanOut {
   store::Session& session_;
   QueueScanner& scanner_;
   FairSlots& slots_;
-  unsigned most_of_entity_;  // in flight at once
+  unsigned most_of_entity_;  // most deliveries in flight at once
   platform::Log log_;
   Pacer busy_pacer_{10};
   Pacer suspect_pacer_{10};

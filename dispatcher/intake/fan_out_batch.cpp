@@ -59,7 +59,7 @@ FanOutBatch FanOutReader::read(const std::vector<store::NewNotification>& line, 
   }
   for (const auto& notification : in_line) batch.passed.erase(notification.id);
   for (const auto& notification : in_turns) batch.rows.push_back({notification.id, notification.entity});
-  // With slots for a part of them only, both begin in turn.
+  // If the slots are not enough for all, the two kinds alternate in coming first.
   auto& first = first_half == First::turns ? in_turns : in_line;
   auto& second = first_half == First::turns ? in_line : in_turns;
   std::ranges::move(second, std::back_inserter(first));

@@ -1,4 +1,4 @@
-// A batch of notifications on its way through the fan-out: what was found, and what became of it.
+// A batch of notifications in the fan-out: what was read, and what became of it.
 #pragma once
 
 #include <set>
@@ -20,24 +20,25 @@ struct FanOutBatch {
   };
   std::vector<Row> rows;  // all that were found, by id within an entity
   std::vector<store::TakeRequest> requests;
-  ReadyEntities::Pick pick = ReadyEntities::Pick::ready;  // of the requests
+  ReadyEntities::Pick pick = ReadyEntities::Pick::ready;  // the kind of entities that `requests` names
   std::set<delivery::EntityId> with_left, with_large, without_room;
   std::vector<JudgedNotification> judged;  // what is to be fanned out
 
-  // What became of them.
+  // The results of the batch. In `locked`, `stopped` has the entities for which only a write met the lock.
   std::set<delivery::NotificationId> passed;  // done, left, refused, or taken by another dispatcher
   std::set<delivery::EntityId> busy, locked, put_off, refused;
-  std::set<delivery::EntityId> stopped;  // of those locked: by what only writing meets
+  std::set<delivery::EntityId> stopped;
 
-  /// Tells the ready set how far each entity was fanned out: up to the first one that was not passed.
+  /// Tells the ready set how far each entity was fanned out: up to its first notification that was not
+  /// passed.
   void note(ReadyEntities& entities) const;
 };
 
-/// Which of the two kinds has the larger half of a batch: the line of new notifications, or the entities with
-/// many, which take turns.
+/// Which kind comes first in a batch and has the larger half: new notifications in line, or entities that
+/// take turns.
 enum class First { line, turns };
 
-/// Reads and judges without a lock.
+/// Reads notifications and checks their data. It takes no lock.
 class FanOutReader {
  public:
   /// `session` and `locked` outlive it.

@@ -26,7 +26,7 @@ std::optional<std::string> reason_to_reject(const JudgedNotification& notificati
   return notification.wrong;
 }
 
-/// The table's CHECKs are judged again: a writer may have switched them off.
+/// Checks what the table's CHECKs say once more: a writer may have switched them off.
 std::optional<std::string> what_is_wrong(const store::PendingNotification& notification) {
   if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
   if (*notification.occurred < platform::UtcTime{}) return "ocurrida_en: es anterior a 1970";
@@ -37,14 +37,14 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
   return webhook::check_event_data(*notification.event, *notification.data);
 }
 
-/// Those of which something is pending, so that what follows is, too; whether one that holds nothing waits
-/// for what others hold, at its host or of all the slots.
+/// Webhooks with a pending delivery: what follows must be pending, too. `for_others`: a webhook that holds
+/// nothing waits for a slot that others hold, at its host or anywhere.
 struct Waiting {
   std::set<delivery::WebhookId> webhooks;
   bool for_others = false;
 };
 
-/// Takes the slot of a delivery that is created leased.
+/// Takes a slot if the delivery is created leased.
 delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
                                   Waiting& waiting, Grants& slots) {
   const auto webhook = subscriber.target.webhook;
@@ -69,7 +69,7 @@ std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notifica
   return result;
 }
 
-/// Some would have to wait, and none can be sent.
+/// Some deliveries would have to wait, and none can be sent.
 bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
   const auto count = [&](delivery::DeliveryState state) {
     return std::ranges::count(deliveries, state, &store::NewDelivery::state);
@@ -133,8 +133,8 @@ FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
     const bool full = slots.full();
     waiting.for_others = false;
     const auto deliveries = deliveries_of(notification, *recipient, waiting, slots);
-    // Who waits for its own deliveries is left until one of them has ended. Who waits for others' is not: it
-    // may have none that could end.
+    // If a notification waits only for deliveries of its own webhooks, it stays until one of them ends. If it
+    // waits for others, it is fanned out: perhaps none of its own is in flight that could end.
     if (ahead == Ahead::no && would_only_wait(deliveries) && (full || !waiting.for_others)) {
       plan.full = full;
       if (full) break;

@@ -1,4 +1,5 @@
-// Which deliveries a notification becomes. Pure: what was read goes in, what is to be written comes out.
+// Decides which deliveries a notification becomes. Pure: takes what was read, and returns what is to be
+// written.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +15,42 @@
 
 namespace dispatcher {
 
-/// Of the larger data of a batch; a single one may have more.
+/// Most bytes of data that one batch fetches; a single notification may have more.
 inline constexpr std::uint64_t bytes_per_batch = std::uint64_t{1024} * 1024;
 
-/// Takes out, and returns, those whose data would make the batch too large, and those that follow them of
-/// their entities. What has come with its row is small, and what is too long is never fetched: neither
-/// counts.
+/// Removes and returns the notifications with data that would make the batch too large, and all that follow
+/// them of the same entity. Data read with the row are small, and data that are too long are never fetched:
+/// neither counts.
 std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
                                                   std::uint64_t most_bytes = bytes_per_batch);
 
-/// A notification whose own content has been checked.
+/// A notification after the check of its own content.
 struct JudgedNotification {
   delivery::NotificationId id;
   delivery::EntityId entity;
-  std::optional<webhook::Event> event;  // these two are there, unless it is to be rejected
+  std::optional<webhook::Event> event;  // this and the next are set unless it is to be rejected
   std::optional<platform::UtcTime> occurred;
   std::string data;
-  std::optional<std::string> wrong;  // why it is to be rejected: Spanish, names the field
+  std::optional<std::string> wrong;  // why it is to be rejected, in Spanish; names the field
 };
-/// As read_data leaves it: data that were not fetched are too long.
+/// Checks a notification as read_data returns it: data that were not fetched are too long.
 JudgedNotification judge(store::PendingNotification notification);
 
 enum class Ahead {
-  no,  // a notification of which nothing could be sent now is left as it is, and those after it of its entity
-  yes,  // all are fanned out
+  no,   // leaves a notification that could not be sent now, and those of its entity after it
+  yes,  // fans out all
 };
 
 struct FanOutPlan {
   store::FanOut fan_out;
-  std::set<delivery::EntityId> busy;    // left for want of slots of their own webhooks
-  std::set<delivery::EntityId> locked;  // left because somebody holds a row of their webhooks
-  bool full = false;                    // the rest was left: no slot is free at all
+  std::set<delivery::EntityId> busy;    // left because their own webhooks have no free slot
+  std::set<delivery::EntityId> locked;  // left because another session has locked a row of their webhooks
+  bool full = false;                    // the rest was left because no slot is free at all
 };
 
-/// Gives each notification of `held` one delivery per subscribed webhook: created leased where `slots` grant
-/// it and nothing older of the webhook waits, held when the webhook is inactive, pending otherwise. What
-/// cannot be delivered is rejected with a Spanish reason that names the field.
+/// Plans one delivery per subscribed webhook for each notification of `held`: leased if `slots` grant a slot
+/// and nothing older of the webhook waits, held if the webhook is inactive, pending otherwise. A notification
+/// that cannot be delivered is rejected with a Spanish reason that names the field.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,

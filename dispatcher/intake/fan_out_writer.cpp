@@ -17,7 +17,7 @@ namespace {
 using platform::monotonic_now;
 using namespace std::chrono_literals;
 
-constexpr auto longest_isolation = 50ms;  // of a batch: beyond that its entities are taken one by one
+constexpr auto longest_isolation = 50ms;  // of a batch; after that its entities are taken one at a time
 
 std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification>& notifications) {
   std::set<delivery::EntityId> entities;
@@ -25,7 +25,8 @@ std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification
   return {entities.begin(), entities.end()};
 }
 
-/// Of a part that follows others of its batch: none overtakes one of its entity that was left.
+/// Leaves out entities that an earlier part of the batch left: none of their notifications may overtake
+/// another.
 std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part,
                                                 const std::set<delivery::EntityId>& busy,
                                                 const std::set<delivery::EntityId>& locked) {
@@ -37,14 +38,14 @@ std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotifica
   return result;
 }
 
-/// A lock on an entry of an index, or between two, is found by halves, too: no row tells of it.
+/// A lock wait is isolated, too: the lock may be on an index entry or a gap, which belongs to no row.
 bool concerns_one(const store::DatabaseError& error) {
   return store::is_refused(error) || store::is_lock_timeout(error);
 }
 
 }  // namespace
 
-/// What was read and planned within a transaction, for after its COMMIT.
+/// Keeps what a transaction read, planned and created, for use after its COMMIT.
 struct FanOutWriter::Written {
   std::set<delivery::NotificationId> held;
   std::map<delivery::EntityId, store::Recipient> recipients;
@@ -82,7 +83,7 @@ void FanOutWriter::write(FanOutBatch& batch, Ahead ahead, LeasedBatch& into) {
 void FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error,
                          FanOutBatch& batch) {
   const auto* refused = dynamic_cast<const store::Refused*>(&error);
-  // A duplicate: it was fanned out past a lock since it was read.
+  // A duplicate was fanned out past a lock after it was read.
   if (refused == nullptr || dynamic_cast<const store::DuplicateKey*>(refused) != nullptr) {
     batch.locked.insert(notification.entity);
     batch.stopped.insert(notification.entity);
@@ -95,7 +96,7 @@ void FanOutWriter::blame(const JudgedNotification& notification, const store::Da
   quarantine_.blamed(session_, notification.entity, notification.id, *refused);
 }
 
-/// In one transaction: `lock` says which of `part` are still pending and ours, `write` writes the plan.
+/// Runs one transaction: `lock` returns which of `part` are still pending and ours, `write` writes the plan.
 template <class Lock, class Write>
 FanOutWriter::Written FanOutWriter::write(const std::vector<JudgedNotification>& part, Ahead ahead,
                                           Lock&& lock, Write&& write) {
@@ -165,10 +166,10 @@ void FanOutWriter::write_part_past_locks(const std::vector<JudgedNotification>& 
   into.worked = true;
 }
 
-/// Hands on what was written: the slots taken, what is leased, and what waits.
+/// Passes on the slots taken, the leased deliveries, and the webhooks with pending ones.
 void FanOutWriter::append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into) {
   into.grants.add(std::move(*written.grants));
-  const auto now = monotonic_now();  // the webhooks have been locked until now
+  const auto now = monotonic_now();  // the webhooks' rows were locked until now
   for (const auto& [entity, recipient] : written.recipients) {
     for (const auto& subscriber : recipient.webhooks) into.add_destination(subscriber.target, now);
   }

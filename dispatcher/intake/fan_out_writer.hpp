@@ -1,4 +1,5 @@
-// Writes a batch's deliveries: one short transaction or, where the database refuses some of it, several.
+// Writes the deliveries of a batch in one short transaction, or in several if the database refuses a part of
+// it.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,7 @@ namespace dispatcher {
 
 class FanOutWriter {
  public:
-  /// All that it is given outlives it.
+  /// `session`, `scanner`, `slots`, `locked` and `metrics` outlive it.
   FanOutWriter(store::Session& session, QueueScanner& scanner, FairSlots& slots, LockedNotifications& locked,
                platform::Milliseconds lease, const platform::Log& log, const Metrics& metrics)
       : session_(session),
@@ -25,12 +26,12 @@ class FanOutWriter {
         quarantine_(log, metrics),
         leases_(lease) {}
 
-  /// Appends to `into`, also when it throws. A notification that the database refuses is put aside, alone;
-  /// one that is locked is handed to `locked`. Throws what concerns the session or the server.
+  /// Appends to `into` even if it throws. A notification that the database refuses alone is passed to
+  /// Quarantine; one that is locked is passed to `locked`. Throws errors of the session or the server.
   void write(FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
 
-  /// The same of notifications whose rows another session has locked (docs/delivery.md#locked-notifications):
-  /// what they become is written without touching their rows.
+  /// Writes the deliveries of notifications with rows that another session has locked, without touching those
+  /// rows (docs/delivery.md#locked-notifications).
   void write_past_locks(const std::vector<JudgedNotification>& notifications, LeasedBatch& into);
 
  private:

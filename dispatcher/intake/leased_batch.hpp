@@ -1,4 +1,4 @@
-// What a claim or a fan-out has leased, and where it is to be sent.
+// The deliveries that a claim or a fan-out has leased, and where to send them.
 #pragma once
 
 #include <map>
@@ -19,24 +19,24 @@ struct LeasedBatch {
   struct Destination {
     store::Target target;
     std::string host;
-    platform::MonotonicTime read_at;  // it stood so then, or a moment before
+    platform::MonotonicTime read_at;  // the target was so at this time, or a moment before
   };
 
   void add_destination(store::Target target, platform::MonotonicTime read_at);
-  /// What a claim has leased. What it cancelled is logged as an error.
+  /// Adds what a claim has leased. Logs an error for each delivery that the claim cancelled.
   void add(store::Leased leased, const platform::Log& log);
 
   Grants grants;
   std::vector<delivery::LeasedDelivery> deliveries;
   std::map<delivery::WebhookId, Destination> destinations;
-  platform::MonotonicTime leased_at{};  // or a little before
+  platform::MonotonicTime leased_at{};  // or a little earlier
   bool worked = false;                  // something was done, even if there is nothing to send
 };
 
-/// Where requests to a webhook go, and which webhook's slots they take.
+/// Tells the slots where requests to a webhook go, and on which account.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
 
-/// Leases of random tokens, for `duration`.
+/// Makes leases with random tokens, for `duration`.
 class LeaseSource {
  public:
   explicit LeaseSource(platform::Milliseconds duration) : duration_(duration) {}

@@ -1,6 +1,7 @@
-// Notifications whose rows another session has locked, as any writer can
-// (docs/delivery.md#locked-notifications): which are due to be fanned out past the lock, and which of those
-// are to be marked once it is gone. Pure bookkeeping, bounded: the search finds again what has no room here.
+// Notifications with rows that another session has locked, as any writer can
+// (docs/delivery.md#locked-notifications). Says which are due to be fanned out past the lock, and which of
+// those are to be marked once it is gone. Pure bookkeeping, bounded: what has no room here is found again by
+// the queue scanner.
 #pragma once
 
 #include <deque>
@@ -15,20 +16,21 @@ namespace dispatcher {
 
 class LockedNotifications {
  public:
-  /// Its row was locked: by another dispatcher, which is done soon, or by a session that is not.
+  /// Its row was locked: briefly, by another dispatcher, or for longer, by another session.
   void found(const store::NewNotification& notification, platform::MonotonicTime now);
-  /// Those to be tried once more; until `end_retries` those that are found are locked for the second time.
+  /// Returns those to be tried once more. Until `end_retries`, one that is found again counts as locked
+  /// twice.
   std::vector<store::NewNotification> take_retries(platform::MonotonicTime now, std::size_t most);
   void end_retries() { retrying_.clear(); }
-  /// Those that were locked twice.
+  /// Returns those that were locked twice.
   std::vector<store::NewNotification> take_locked(platform::MonotonicTime now, std::size_t most);
 
-  /// It has its deliveries; its row does not say so yet.
+  /// Its deliveries exist, but its row does not say so yet.
   void fanned_out(delivery::NotificationId id, platform::MonotonicTime now);
-  /// Those to be marked in their rows, now and then.
+  /// Returns those to be marked in their rows; at intervals.
   std::vector<delivery::NotificationId> take_unfinished(platform::MonotonicTime now, std::size_t most);
 
-  /// When any has something to give.
+  /// When one of the three has something to return; none: nothing is known.
   std::optional<platform::MonotonicTime> next_due() const;
 
  private:
@@ -40,7 +42,7 @@ class LockedNotifications {
   std::vector<store::NewNotification> take(Queue& queue, platform::MonotonicTime now, std::size_t most);
 
   Queue retries_, locked_;
-  std::set<delivery::NotificationId> known_;  // of both
+  std::set<delivery::NotificationId> known_;  // in either queue
   std::set<delivery::NotificationId> retrying_;
   std::set<delivery::NotificationId> unfinished_;
   delivery::NotificationId last_taken_ = 0;  // of unfinished_

@@ -1,4 +1,5 @@
-// Rows that only a newer version of the dispatcher knows how to send: left to it, and told of once a minute.
+// Rows that only a newer version of the dispatcher can send. They are left to it, and logged at most once a
+// minute.
 #pragma once
 
 #include <string_view>
@@ -11,7 +12,7 @@ namespace dispatcher {
 class NewerRows {
  public:
   explicit NewerRows(const platform::Log& log) : log_(log) {}
-  /// `count` of them, found again at every look.
+  /// `count` rows were left; they are found again by every search.
   void left(std::string_view what, std::size_t count);
 
  private:

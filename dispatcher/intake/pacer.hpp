@@ -1,4 +1,4 @@
-// Tasks that must never crowd out deliveries. Pure bookkeeping.
+// Limits the time of tasks that must not delay deliveries. Pure bookkeeping.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace dispatcher {
 
-/// Keeps a task to a share of the time: after a run of t its next is due t / share later, no sooner than
-/// `least` and no later than `most`, since one run may have been slow for reasons of its own.
+/// Keeps a task to a share of the time: after a run of t the next one is due (t / share - t) later, but no
+/// sooner than `least` and no later than `most`, because a single run may be slow for another reason.
 class Pacer {
  public:
   explicit Pacer(unsigned percent) : percent_(percent) {}

@@ -1,4 +1,4 @@
-// What the operator has paused rests until the pause ends (schedule/paused_parts.hpp).
+// Makes webhooks that the operator has paused rest until the pause ends (schedule/paused_parts.hpp).
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace dispatcher {
 
-/// Before a claim. The webhooks concerned are noted in `paused`, so that its end finds them.
+/// Before a claim. Notes the webhooks in `paused`, so that they are due again at its end.
 void rest_paused(PausedParts& paused, std::vector<store::ReceivingWebhook>& receiving);
 /// Before a fan-out.
 void rest_paused(const PausedParts& paused, std::map<delivery::EntityId, store::Recipient>& recipients);

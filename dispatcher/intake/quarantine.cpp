@@ -25,7 +25,8 @@ void Quarantine::blamed(store::Session& session, delivery::EntityId entity, deli
   metrics_.rejected.add(1);
 }
 
-/// Those that became deliveries: what has none does not do all that is refused.
+/// Only notifications with deliveries count as passed: one without deliveries does not write all that a
+/// refused one would.
 void Quarantine::passed(const store::FanOut& fan_out) {
   delivery::NotificationId last = 0;
   for (const auto& delivery : fan_out.deliveries) {

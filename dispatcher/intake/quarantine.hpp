@@ -1,4 +1,5 @@
-// Puts aside the notifications that the database refuses for their content, so that they are tried no more.
+// Rejects the notifications that the database refuses to fan out because of their content, or quarantines
+// those that it refuses even to reject (docs/delivery.md#bad-rows). So none is tried forever.
 #pragma once
 
 #include "dispatcher/intake/refusals.hpp"
@@ -14,7 +15,8 @@ class Quarantine {
   /// `metrics` outlives it.
   Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  /// A notification was refused, alone. Throws what concerns the session or the server.
+  /// The database refused this notification alone in its transaction. Throws errors of the session or the
+  /// server.
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
   /// A fan-out was committed.

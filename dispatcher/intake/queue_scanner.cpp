@@ -16,18 +16,18 @@ using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
-constexpr unsigned worth_reading = masses / 4;  // of those, to read on: the others have their turn anyway
-constexpr auto pause_interval = 1s;       // at most, between checks; at each look while something is pending
-constexpr auto rest_after = 5s;           // of nothing to do; then a look costs more than it finds
-constexpr auto slice = 10ms;              // of one look, so that nobody waits for it
-constexpr auto look_again_interval = 5s;  // for what was committed late, below what is known
-constexpr auto early_interval = 1s;       // between looks for what is to be tried ahead of its schedule
-constexpr auto early_round = 1min;        // between readings of all of it
+constexpr unsigned worth_reading = masses / 4;  // of these, to read on: the search finds the rest
+constexpr auto pause_interval = 1s;       // at most, between checks; while something is pending, at each look
+constexpr auto rest_after = 5s;           // without anything to do; then a look costs more than it finds
+constexpr auto slice = 10ms;              // of one search, so that no delivery waits for it
+constexpr auto look_again_interval = 5s;  // for rows committed late, with ids below those already known
+constexpr auto early_interval = 1s;       // between searches for webhooks to be tried ahead of the schedule
+constexpr auto early_round = 1min;        // between readings of all of them
 constexpr unsigned early_at_once = 500;
 constexpr auto committed_late = 5s;
 
-/// Searches `ranges`, taking them from the back, until none is left or `may_continue` says no. `search` gives
-/// back what is still to be searched of those that it is given.
+/// Searches `ranges` from the back, until none is left or `may_continue` returns false. `search` returns the
+/// ranges that it did not finish.
 template <class MayContinue, class Search>
 void search_ranges(std::vector<store::IdRange>& ranges, MayContinue&& may_continue, Search&& search) {
   while (!ranges.empty() && may_continue()) {
@@ -40,7 +40,7 @@ void search_ranges(std::vector<store::IdRange>& ranges, MayContinue&& may_contin
   }
 }
 
-/// What lies after each one found.
+/// The ranges after each webhook found.
 std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
                                     const std::vector<store::WaitingWebhook>& found) {
   std::vector<store::IdRange> rest;
@@ -63,9 +63,10 @@ QueueScanner::QueueScanner(const platform::DeliverySettings& settings, std::int6
 
 void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (!pacer_.due(now)) {
-    // An emergency stop does not wait for what a look costs, with an old snapshot held open say.
+    // A pause takes effect even while looks are slow, for example because a session holds an old snapshot
+    // open.
     if (now >= next_pause_check_) check_pause(session, now);
-    // What is read in the order of arrival need not be sought.
+    // Notifications read in the order of arrival need no search.
     if (more_new_ && !paused_ && entities_.runs_short()) read_new(session, 0);
     return;
   }
@@ -82,8 +83,8 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
 }
 
-/// Nearly all are found by the time since when they are to be tried; those that were committed late by a
-/// little overlap, and by reading all now and then.
+/// Finds nearly all by the time from which they may be tried. Webhooks committed late are found because the
+/// readings overlap a little, and because all are read at intervals.
 void QueueScanner::find_early(store::Session& session) {
   const auto now = monotonic_now();
   if (now >= next_early_round_) {
@@ -100,7 +101,8 @@ void QueueScanner::find_early(store::Session& session) {
   next_early_look_ = now + early_interval;
 }
 
-/// On at once where it finds much: while nobody else needs the time, or what is found is needed soon.
+/// If a search finds much, the next one follows at once: when the loop is idle, or when the line of
+/// notifications runs short.
 void QueueScanner::search(store::Session& session, const store::QueuePeek& peek, bool idle) {
   const auto start = monotonic_now();
   if (start >= next_look_again_) {
@@ -121,7 +123,7 @@ void QueueScanner::search(store::Session& session, const store::QueuePeek& peek,
   }
 }
 
-/// Where something comes, more comes; where nothing has come for long, nothing does.
+/// After a new notification another one is likely soon; after a long idle time none is.
 Milliseconds QueueScanner::interval(bool new_ones, MonotonicTime now) const {
   if (new_ones) return poll_interval_ / 4;
   return now < rests_from_ ? poll_interval_ : longest_interval(poll_interval_);
@@ -137,8 +139,8 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
   next_pause_check_ = now + pause_interval;
 }
 
-/// What has come since the last look, by its ids: nearly everything is found so. What was there before the
-/// first look, the masses of a few entities, and what is committed late, is left to the search.
+/// Finds new notifications by their ids, which finds nearly all. The search finds the others: those written
+/// before the first look, the mass of a few entities, and rows committed late.
 bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
   if (!newest_) skip_to(peek.newest);
   if (!peek.pending_notifications) {
@@ -170,7 +172,8 @@ void QueueScanner::skip_to(delivery::NotificationId newest) {
   entities_.missed_some();
 }
 
-/// True when it found somebody who waits, and was not through when its time was up; so the next.
+/// True: it found an entity that waits, and its time ended before the end of the ranges. So too
+/// search_webhooks.
 bool QueueScanner::search_entities(store::Session& session) {
   if (entity_ranges_.empty()) {
     entity_ranges_ = entities_.ranges();

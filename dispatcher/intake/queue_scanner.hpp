@@ -1,7 +1,7 @@
-// Finds out who waits, within a small share of the loop's time.
+// Finds the notifications and deliveries that wait, within a small share of the loop's time.
 //
-// It promises: whatever is pending is found, whoever wrote it and when, also what was committed late,
-// replayed, released or recovered; with nothing pending, a look is one cheap statement.
+// It promises: everything that is pending is found, however it got there: also rows committed late, replayed,
+// released or recovered. If nothing is pending, a look is one cheap statement.
 #pragma once
 
 #include <optional>
@@ -20,24 +20,24 @@ namespace dispatcher {
 
 class QueueScanner {
  public:
-  /// `turn`: whose turn begins after it, so that each dispatcher begins elsewhere.
+  /// `turn`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
   QueueScanner(const platform::DeliverySettings& settings, std::int64_t turn);
 
-  /// Looks if it is time to; `idle`: the caller has nothing else to do. Throws what the store throws.
+  /// Looks if a look is due. `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
-  /// Between looks, once nothing has come for 5 s; before that it is `poll_interval`.
+  /// The longest time between looks, after 5 s in which nothing came. Before that it is `poll_interval`.
   static platform::Milliseconds longest_interval(platform::Milliseconds poll_interval) {
     return 2 * poll_interval;
   }
 
-  /// When it will be time again.
+  /// When the next look is due.
   platform::MonotonicTime next_look() const { return pacer_.next(); }
 
   bool paused() const { return paused_; }
-  /// Something may be sent though nothing is pending: a pause is looked for as if it were.
+  /// Says that something may be sent though nothing is pending: pauses are then read at every look.
   void attend_pauses(bool may_send) { may_send_ = may_send; }
-  /// Entities have asked for diagnoses of which none has begun.
+  /// Entities have asked for diagnoses that no dispatcher has begun.
   bool asked_diagnoses() const { return asked_diagnoses_; }
   PausedParts& paused_parts() { return paused_parts_; }
   ReadyEntities& entities() { return entities_; }
@@ -55,29 +55,29 @@ class QueueScanner {
   bool search_webhooks(store::Session& session);
   void find_early(store::Session& session);
 
-  static constexpr unsigned share = 5;  // percent, of each
+  static constexpr unsigned share = 5;  // percent of the time, for each pacer
 
   platform::Milliseconds poll_interval_;
   Pacer pacer_{share};
   Pacer entity_pacer_{share};
   Pacer webhook_pacer_{share};
-  std::optional<delivery::NotificationId> newest_;  // looked at; none before the first look
-  bool more_new_ = false;                           // beyond those
-  /// Of some of the ids up to `newest_` nobody has looked whose they are: what is older of an entity that
-  /// appears may not be known. Until a search of all that began later is through.
+  std::optional<delivery::NotificationId> newest_;  // the last one read; none before the first look
+  bool more_new_ = false;                           // there are more after newest_
+  /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. True
+  /// until a search of all entities that began later has ended.
   bool missed_some_ = true;
   bool search_covers_missed_ = false;
-  bool paused_ = true;  // until it has looked
+  bool paused_ = true;  // until the first look
   bool asked_diagnoses_ = false;
   bool may_send_ = false;
   PausedParts paused_parts_;
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;
   EarlyWebhooks early_;
-  store::EarlyWebhook early_seen_{};  // up to here they have been read
+  store::EarlyWebhook early_seen_{};  // they have been read up to here
   platform::MonotonicTime next_early_look_{};
   platform::MonotonicTime next_early_round_{};
-  std::vector<store::IdRange> entity_ranges_;   // left of the present round
+  std::vector<store::IdRange> entity_ranges_;   // not yet searched in this round
   std::vector<store::IdRange> webhook_ranges_;  // likewise
   platform::MonotonicTime next_look_again_{};
   platform::MonotonicTime next_pause_check_{};

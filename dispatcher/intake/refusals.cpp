@@ -27,8 +27,8 @@ void Refusals::forget(std::map<delivery::NotificationId, Refusal>::iterator whic
   refused_.erase(which);
 }
 
-/// Those that are known keep their place until they have had time to be refused again: if each made room for
-/// the next, none of more than there is room for would ever be refused twice.
+/// A known notification keeps its place until it has had time to be refused again. If each new one replaced
+/// an older one, none of more than most_known would ever be refused twice.
 bool Refusals::has_room(platform::MonotonicTime now) {
   if (refused_.size() < most_known) return true;
   const auto oldest = refused_.find(by_age_.front());

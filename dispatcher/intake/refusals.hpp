@@ -1,5 +1,5 @@
-// Which of the notifications that the database refuses are bad, and are to be put aside (docs/delivery.md).
-// Pure.
+// Decides which of the notifications that the database refuses are rejected or quarantined
+// (docs/delivery.md#bad-rows). Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace dispatcher {
 
-/// Bad is who is refused alone, and again after another one has passed: so it is neither the database nor
-/// what all of them have in common. When nothing passes nobody is bad; and however many are, only so many are
-/// put aside in a time that somebody can notice a mistake.
+/// A notification is bad if the database refuses it alone, and again after it has taken another one: then the
+/// cause is neither the database nor something that all share. While it takes none, none is bad. The number
+/// of notifications given up in a time is limited, so that an operator can notice a mistake.
 class Refusals {
  public:
   static constexpr std::size_t most_known = 4096;
   static constexpr unsigned at_once = 100;
-  static constexpr platform::Milliseconds each{100};              // one more may be put aside
-  static constexpr platform::Milliseconds remembered{3'600'000};  // without being refused again
+  static constexpr platform::Milliseconds each{100};              // one more may be given up in each
+  static constexpr platform::Milliseconds remembered{3'600'000};  // without another refusal
 
-  /// One was refused for its content, with nothing else in its transaction. True: it is to be put aside, and
-  /// is forgotten.
+  /// The database refused one for its content, alone in its transaction. True: reject or quarantine it; it is
+  /// forgotten here.
   bool refused(delivery::NotificationId id, platform::MonotonicTime now);
-  /// One that does all that others do, deliveries included, was taken.
+  /// The database took one that has deliveries, so it writes all that a refused one would.
   void passed(delivery::NotificationId id);
 
   bool knows(delivery::NotificationId id) const { return refused_.contains(id); }
@@ -33,7 +33,7 @@ class Refusals {
 
  private:
   struct Refusal {
-    std::uint64_t passed;  // how many had, when it was refused
+    std::uint64_t passed;  // passed_ at the time of the first refusal
     std::list<delivery::NotificationId>::iterator age;
     platform::MonotonicTime last;
   };
@@ -42,7 +42,7 @@ class Refusals {
   bool spend(platform::MonotonicTime now);
 
   std::map<delivery::NotificationId, Refusal> refused_;
-  std::list<delivery::NotificationId> by_age_;  // of their last refusal
+  std::list<delivery::NotificationId> by_age_;  // by their last refusal
   std::uint64_t passed_ = 0;
   unsigned allowance_ = at_once;
   platform::MonotonicTime filled_{};

@@ -17,18 +17,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr unsigned recovery_batch = 500;
-constexpr auto failure_rest = 10s;  // after an error that a repetition may not mend
+constexpr auto failure_rest = 10s;  // after an error that may persist
 constexpr auto conflict_rest = 1s;
 constexpr auto report_interval = 1min;
-constexpr auto replay_interval = 1s;  // between looks whether there is any
+constexpr auto replay_interval = 1s;  // between looks for running replays
 
-constexpr auto slice = 10ms;       // a turn begins no further batch after this
-constexpr auto quick_batch = 8ms;  // the purge's batches grow while they are quicker,
-constexpr auto slow_batch = 20ms;  // and shrink when they are slower
+constexpr auto slice = 10ms;       // a run of a task begins no further batch after this
+constexpr auto quick_batch = 8ms;  // a purge's batch grows if it took less,
+constexpr auto slow_batch = 20ms;  // and shrinks if it took more
 constexpr unsigned least_window = 32;
 constexpr unsigned largest_window = 512;
 
-/// Runs `step` until it says that it is done, or the turn's time is up. True: it is done.
+/// Runs `step` until it returns true or the time of the run is up. True: done.
 template <class F>
 bool take_turn(F&& step) {
   const auto end = platform::monotonic_now() + slice;
@@ -68,27 +68,27 @@ void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool
   resting_until_ = platform::monotonic_now() + (idle ? cost : 3 * cost);
 }
 
-/// What it took. Whatever goes wrong, the others have their turn before it has another.
+/// Runs the task and returns how long it took. An error delays only this task.
 Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
   const auto start = platform::monotonic_now();
   const auto rest_for = [&](Span rest) { task.next = platform::monotonic_now() + rest; };
   try {
     rest_for(failure_rest);
-    // Just before: it cannot be undone.
+    // Immediately before the work, because an irreversible task must not follow a wrong clock.
     const bool held_back = task.irreversible && look_at_clock(session).jumped.count() > 0;
     const bool finished = held_back || (this->*task.work)(session);
     task.cost += platform::monotonic_now() - start;
     rest_for(finished ? std::max(task.interval, task.idle_factor * task.cost) : Span{});
     if (finished) task.cost = {};
   } catch (const store::Unavailable&) {
-    rest_for(std::min<Span>(task.interval, failure_rest));  // not its fault
+    rest_for(std::min<Span>(task.interval, failure_rest));  // not the task's fault
     throw;
   } catch (const store::Conflict& error) {
     log_.info("transaction conflict; retrying", {{"duty", task.name}, {"error", error.what()}});
     rest_for(conflict_rest);
   } catch (const std::exception& error) {
     log_.error("maintenance task failed; retrying", {{"duty", task.name}, {"error", error.what()}});
-    session.disconnect();  // whatever state it is in
+    session.disconnect();  // its state is unknown
   }
   return platform::monotonic_now() - start;
 }
@@ -189,7 +189,7 @@ bool Maintenance::feed_replays(store::Session& session) {
 }
 
 bool Maintenance::forget_replays(store::Session& session) {
-  // limits.replayed counts those of a day.
+  // limits.replayed counts the replays of a day.
   const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
   return take_turn([&] { return !store::forget_old_replay(session, kept); });
 }

@@ -1,9 +1,9 @@
-// The tasks of maintenance, each at its own pace by the monotonic clock. One that fails is told in the log
-// and waits; the others have their turn all the same.
+// Runs the maintenance tasks, each at its own interval on the monotonic clock. A task that fails is logged
+// and waits; the others go on.
 //
-// A turn takes the loop for some 10 to 30 ms, and then all of maintenance rests in proportion: it has
-// a quarter of the thread's time at most while there is something to deliver, and nearly none when there
-// is nothing to maintain.
+// A run of a task takes the loop's thread for 10 to 30 ms. Then all maintenance rests in proportion: it gets
+// a quarter of the thread's time at most while there is something to deliver, and almost none when there is
+// nothing to maintain.
 #pragma once
 
 #include <array>
@@ -28,18 +28,18 @@ class Maintenance {
   /// `metrics` outlives it.
   Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
 
-  /// Gives a turn to the task that has been due for longest, if there is one. `idle`: nothing waits to be
-  /// delivered, so it may take half of the time. Throws store::Unavailable, and nothing else.
+  /// Runs the task that has been due for longest, if one is due. `idle`: nothing waits to be delivered, so
+  /// maintenance may take half of the time. Throws store::Unavailable, and nothing else.
   void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
 
  private:
   using Span = platform::MonotonicTime::duration;
   struct Task {
     std::string_view name;
-    bool (Maintenance::*work)(store::Session&);  // true: nothing left for now
-    Span interval;                               // then until the next turn
-    unsigned idle_factor;                        // and at least so many times what it has cost
-    bool irreversible = false;                   // by the clock: not while it is not believed
+    bool (Maintenance::*work)(store::Session&);  // true: nothing is left to do for now
+    Span interval;                               // until the next run, after work has returned true
+    unsigned idle_factor;                        // the interval is at least this many times the cost
+    bool irreversible = false;  // depends on the database's clock: not run while that has jumped
     platform::MonotonicTime next{};
     Span cost{};
   };
@@ -70,15 +70,15 @@ class Maintenance {
 
   std::optional<store::ClockSight> first_sight_;  // of the database's clock
   bool clock_jumped_ = false;
-  std::optional<store::ClockMending> mending_;  // while what a clock that went back has left is being mended
+  std::optional<store::ClockMending> mending_;  // while mending what a clock that went back has left
   store::ReconcileWalk reconciliation_;
   store::HeldWalk held_;
   store::ChangeWalk changes_;
   store::ReplayWalk replays_;
-  platform::MonotonicTime next_replays_{};  // while there are none
+  platform::MonotonicTime next_replays_{};  // next look for replays, after one that found none
   store::PurgeWalk follower_;
   store::PurgeWalk sweeper_{true};
-  unsigned window_ = 512;  // rows of a purge's batch: as many as are quick enough
+  unsigned window_ = 512;  // rows of a purge's batch; adapts to the time that a batch takes
   std::uint64_t purged_ = 0;
   platform::MonotonicTime next_report_{};  // of purged_
 };

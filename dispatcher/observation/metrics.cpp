@@ -24,37 +24,36 @@ std::vector<Labels> series(const std::string& name, const std::vector<std::strin
   return result;
 }
 
-/// From a kept connection nearby to the longest time-out.
+/// From a near receiver on a kept connection to the longest time-out.
 const std::vector<std::chrono::microseconds> attempt_bounds{5ms, 10ms,   25ms, 50ms, 100ms, 250ms, 500ms,
                                                             1s,  2500ms, 5s,   10s,  15s,   30s,   60s};
 
 std::vector<Metric> counters() {
   return {
-      {Kind::counter, "apientidades_attempts_total", "Delivery attempts that ended, by how.",
+      {Kind::counter, "apientidades_attempts_total", "Ended attempts, by outcome.",
        series("outcome", {outcome_labels.begin(), outcome_labels.end()})},
       {Kind::histogram, "apientidades_attempt_duration_seconds",
-       "How long delivery attempts took, name lookup and connection included, by whether they delivered.",
+       "Duration of attempts, including name lookup and connection, by result.",
        series("result", {"delivered", "failed"}), attempt_bounds},
       {Kind::counter, "apientidades_deliveries_total",
-       "Deliveries that came to rest here, once recorded, by the state they came to: entregada, fallida "
-       "(schedule exhausted), retenida (secret that cannot be read).",
+       "Deliveries recorded as finished or held, by state: entregada, fallida (retry schedule exhausted, or "
+       "held for too long), retenida (secret that cannot be decrypted).",
        series("state", {"entregada", "fallida", "retenida"})},
       {Kind::counter, "apientidades_retries_total", "Failed attempts after which a retry was scheduled."},
       {Kind::counter, "apientidades_notifications_total",
-       "Notifications dealt with, by the state they came to: procesada (its deliveries were made), "
-       "rechazada.",
+       "Notifications taken from the queue, by state: procesada (fanned out), rechazada (rejected or "
+       "quarantined).",
        series("state", {"procesada", "rechazada"})},
       {Kind::counter, "apientidades_webhooks_deactivated_total",
-       "Webhooks deactivated automatically: a 410, or nothing but failures for delivery.disable_after."},
+       "Webhooks deactivated automatically, after a 410 or a failure streak of delivery.disable_after."},
       {Kind::counter, "apientidades_leases_recovered_total",
-       "Deliveries taken back from a dispatcher that let its lease expire: each is attempted again."},
+       "Deliveries with an expired lease that were made pending again."},
       {Kind::counter, "apientidades_database_errors_total",
-       "Statements that failed: unavailable (no connection), conflict (deadlock, lock wait, certification; "
-       "run again), "
-       "refused (anything else).",
+       "Failed statements, by kind: unavailable (no connection), conflict (deadlock, lock wait, "
+       "certification; retried), refused (any other error).",
        series("kind", {store::error_kinds.begin(), store::error_kinds.end()})},
       {Kind::counter, "apientidades_rounds_total",
-       "Rounds of the loop, which fetches from the database: a flat counter means that the loop is stuck."},
+       "Rounds of the main loop. A flat counter means that the loop is stuck."},
   };
 }
 
@@ -62,44 +61,40 @@ std::vector<Metric> gauges() {
   return {
       {Kind::gauge,
        "apientidades_build_info",
-       "Always 1; the label tells the version.",
+       "Always 1; the label has the version.",
        {{{"version", APIENTIDADES_VERSION}}}},
-      {Kind::gauge, "apientidades_in_flight", "Deliveries that this dispatcher holds for sending."},
+      {Kind::gauge, "apientidades_in_flight", "Deliveries that this dispatcher is sending or about to send."},
       {Kind::gauge, "apientidades_unsettled", "Results of attempts not yet recorded in the database."},
-      {Kind::gauge, "apientidades_database_up", "Whether the database answered in the last round."},
-      {Kind::gauge, "apientidades_paused", "Whether all sending is stopped by queue pause."},
+      {Kind::gauge, "apientidades_database_up", "1 if the database answered in the last round, otherwise 0."},
+      {Kind::gauge, "apientidades_paused", "1 if queue pause has stopped all sending, otherwise 0."},
       {Kind::gauge, "apientidades_outage",
-       "Whether this dispatcher sees an outage of the service itself: nobody answers (red), or no name "
-       "server "
+       "1 during an outage of the service itself, by kind: no receiver answers (red), no name server answers "
        "(dns).",
        series("kind", {store::outage_kind_names.begin(), store::outage_kind_names.end()})},
       {Kind::gauge, "apientidades_queue_notifications",
-       "Notifications in the table, by state; counted up to 100000, every metrics.queue_interval or less "
-       "often; the "
-       "same from every dispatcher of a database.",
+       "Notifications in the table, by state, counted up to 100000 at the last look at the queue. Every "
+       "dispatcher of a database has the same value.",
        series("state", {"pendiente", "rechazada"})},
       {Kind::gauge, "apientidades_queue_deliveries",
-       "Deliveries in the table, by state; counted up to 100000, every metrics.queue_interval or less often; "
-       "the same "
-       "from every dispatcher of a database.",
+       "Deliveries in the table, by state, counted up to 100000 at the last look at the queue. Every "
+       "dispatcher of a database has the same value.",
        series("state", {"pendiente", "en_curso", "retenida", "fallida"})},
       {Kind::gauge, "apientidades_queue_oldest_seconds",
-       "Age of the oldest notification that is pending, and of the delivery that has been due for longest, "
-       "of receivers that rest after a 429 apart; as of the last look.",
+       "Age of the oldest pending notification, and time for which the longest due delivery has been due, "
+       "without webhooks that rest after a 429; at the last look at the queue.",
        series("of", {"notification", "delivery"})},
-      {Kind::gauge, "apientidades_queue_look_seconds", "What the last look at the queue took."},
+      {Kind::gauge, "apientidades_queue_look_seconds", "Duration of the last look at the queue."},
       {Kind::gauge, "apientidades_notification_numbers_left",
-       "How many notifications can still be numbered: with none left, nobody can insert one."},
+       "Ids left for notifications. With none left, every INSERT of a notification fails."},
       {Kind::gauge, "apientidades_clock_jump_seconds",
-       "By how much the database's clock has jumped forward, until it is accepted or right again: nothing is "
-       "purged."},
+       "Seconds by which the database's clock has jumped forward, until it is accepted or right again. "
+       "Nothing is purged during that time."},
       {Kind::gauge, "apientidades_webhooks_near_deactivation",
-       "Active webhooks that have had nothing but failures for so much of delivery.disable_after, or more; "
-       "as "
-       "of the last look, the same from every dispatcher of a database.",
+       "Active webhooks with a failure streak of at least this share of delivery.disable_after, at the last "
+       "look at the queue. Every dispatcher of a database has the same value.",
        series("share", {"0.5", "0.9"})},
       {Kind::gauge, "apientidades_entities_changing_webhooks",
-       "Entities that have changed a webhook in the last hour, up to 100; as of the last look."},
+       "Entities that changed a webhook within an hour, up to 100, at the last look at the queue."},
   };
 }
 
@@ -209,7 +204,7 @@ std::vector<metrics::Counter> Metrics::counters_of(const metrics::Table& table, 
 void Metrics::count_attempt(const delivery::Attempt& attempt) const {
   const auto outcome = outcome_class(attempt);
   attempts_[static_cast<std::size_t>(outcome)].add();
-  if (outcome == OutcomeClass::local) return;  // it was not made
+  if (outcome == OutcomeClass::local) return;  // it was not sent
   durations_.at(outcome == OutcomeClass::delivered ? 0 : 1).observe(attempt.duration);
 }
 

@@ -1,4 +1,4 @@
-// What the dispatcher counts (docs/observability.md has the table). Any thread may count: no lock is taken.
+// The dispatcher's metrics (docs/observability.md#metrics). Any thread may count without a lock.
 #pragma once
 
 #include <array>
@@ -13,24 +13,24 @@
 
 namespace dispatcher {
 
-/// How attempts ended, by who could mend it. A fixed set: what receivers do adds none.
+/// How attempts ended, by who can correct it. The set is fixed: receivers cannot add series.
 enum class OutcomeClass {
   delivered,
   http_3xx,
-  http_4xx,  // but for the next two
+  http_4xx,  // except the next two
   http_410,
   http_429,
   http_5xx,
-  bad_response,  // closed, too long, not HTTP, a status that does not exist
+  bad_response,  // closed, too long, not HTTP, or with an impossible status
   timeout,
   connection,
   tls,
   name,
-  address,  // one that may not be dialled
-  local,    // this host's fault
+  address,  // all addresses are refused, or the port is
+  local,    // this host could not send it, or has an outage
 };
 std::string_view label(OutcomeClass outcome);
-/// Not for TransportResult::not_started, which is no attempt. Pure.
+/// `attempt` is not TransportResult::not_started, which is no attempt. Pure.
 OutcomeClass outcome_class(const delivery::Attempt& attempt);
 
 class Metrics {
@@ -39,7 +39,7 @@ class Metrics {
 
   void count_attempt(const delivery::Attempt& attempt) const;
   void count_result(const delivery::DeliveryResult& delivery_result) const;
-  /// Deliveries that are fallida without an attempt: they were held for too long.
+  /// Deliveries that are fallida because they were held for too long; they had no attempt.
   void count_given_up(std::uint64_t count) const { deliveries_[1].add(count); }
   void count_error(store::ErrorKind kind) const;
 
@@ -56,8 +56,8 @@ class Metrics {
   metrics::Counter deactivated;
   metrics::Counter leases_recovered;
 
-  /// Of the queue, as last looked at; NaN while unknown. In the order of `queue_notifications` and
-  /// `queue_deliveries` in the table.
+  /// The queue at the last look; NaN while unknown. The first six follow the order of `queue_notifications`
+  /// and `queue_deliveries` in the table.
   struct Queue {
     metrics::Gauge pending_notifications, rejected_notifications;
     metrics::Gauge pending, in_flight, held, failed;

@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t count_limit = 100000;  // rows of a state: some 20 ms each
-constexpr unsigned idle_factor = 50;          // the looks take a fiftieth of a session's time at most
+constexpr std::int64_t count_limit = 100000;  // rows counted of a state: about 20 ms for each state
+constexpr unsigned idle_factor = 50;          // looks take at most a fiftieth of a session's time
 constexpr auto report_interval = 1s;
 constexpr auto unknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -91,7 +91,8 @@ void Observation::listen() {
   }
 }
 
-/// What it took; nothing if it failed: a database that was away for long is looked at again as soon as ever.
+/// Returns how long the look took; 0 if it failed, so that after a long absence of the database the next look
+/// is soon.
 Observation::Span Observation::look() {
   const auto start = platform::monotonic_now();
   try {
@@ -104,7 +105,7 @@ Observation::Span Observation::look() {
     show(near);
     metrics_.queue.look_duration.set(std::chrono::duration<double>(cost).count());
     return cost;
-  } catch (const std::exception&) {  // noted by `errors_`
+  } catch (const std::exception&) {  // errors_ has it
     session_.disconnect();
     queue_.reset();
     forget();
@@ -130,7 +131,7 @@ void Observation::show(const std::optional<store::NearDeactivation>& near) const
   metrics_.queue.past_nine_tenths.set(near ? static_cast<double>(near->nine_tenths) : unknown);
 }
 
-/// What is not known is no number: a graph has a gap, and what was true before raises no alert.
+/// Sets the gauges to NaN: a graph shows a gap, and an old value raises no alert.
 void Observation::forget() const {
   const auto& to = metrics_.queue;
   for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,

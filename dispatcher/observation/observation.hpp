@@ -1,9 +1,9 @@
-// How the dispatcher shows itself: its metrics over HTTP when metrics.listen is set, and a STATUS= line for
-// `systemctl status`. A thread and a database session of its own: a look at the queue, which grows dear with
-// it, delays no delivery.
+// Shows the dispatcher's state: metrics over HTTP if metrics.listen is set, and the STATUS= line of
+// `systemctl status`. It has its own thread and database session, because a look at the queue takes longer
+// the longer the queue is, and must delay no delivery.
 //
-// It promises: what only shows never stops what works. An address that cannot be listened on is told in the
-// log, and tried again.
+// It promises: its failures stop nothing else. If it cannot listen on the address, it logs that once and
+// tries again.
 #pragma once
 
 #include <memory>
@@ -29,10 +29,10 @@ class Observation {
   Observation& operator=(const Observation&) = delete;
 
   const Metrics& metrics() const { return metrics_; }
-  /// Of the sessions whose errors are to be shown.
+  /// Counts the errors of the sessions that are given it.
   store::ErrorStats& errors() { return errors_; }
 
-  /// Begins to look at the queue and to report. `stop` outlives this.
+  /// Starts the thread that looks at the queue and reports. `stop` outlives this.
   void start(const platform::StopSignal& stop);
 
  private:
@@ -51,12 +51,12 @@ class Observation {
   store::ErrorStats errors_;
   store::Session session_;
   std::unique_ptr<metrics::Endpoint> endpoint_;
-  bool told_ = false;                        // that it cannot listen
+  bool told_ = false;                        // it has logged that it cannot listen
   std::optional<store::QueueStatus> queue_;  // none: not known
-  std::jthread thread_;                      // last: it uses the rest
+  std::jthread thread_;                      // last: it uses the members above
 };
 
-/// `3 notifications and 120 deliveries wait, the oldest for 4 s; 5 in flight`. Pure.
+/// Returns a text such as `3 notifications and 120 deliveries wait, the oldest for 4 s; 5 in flight`. Pure.
 std::string describe(const store::QueueStatus& queue, std::int64_t in_flight);
 
 }  // namespace dispatcher

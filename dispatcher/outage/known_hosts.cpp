@@ -84,7 +84,7 @@ std::optional<KnownHosts::Choice> KnownHosts::best_of(const Entity& entity, plat
   return best;
 }
 
-/// A tenth at once, so that not every new one costs a search.
+/// Forgets a tenth at once, so that a search is not needed for each new host.
 void KnownHosts::forget_oldest() {
   std::vector<platform::MonotonicTime> seen;
   seen.reserve(hosts_.size());

@@ -1,5 +1,5 @@
-// Hosts that have answered: whom to ask whether it is us (docs/delivery.md#our-own-outages). Pure
-// bookkeeping.
+// Remembers hosts that have answered. In a suspected outage the dispatcher checks some of them
+// (docs/delivery.md#our-own-outages). Pure bookkeeping.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ class KnownHosts {
   struct Host {
     std::string host;  // with its port
     delivery::EntityId entity = 0;
-    platform::IpAddress address;  // that answered
+    platform::IpAddress address;  // the one that answered
     platform::MonotonicTime seen{};
     platform::MonotonicTime asked{};
   };
 
-  /// `host` of this entity answered. Nobody fills the room of the others: an entity has most_of_entity, of
-  /// which one that has long been silent makes way for another.
+  /// `host` of this entity answered. An entity has at most most_of_entity hosts, so that none takes the room
+  /// of another; a new host replaces one that has not answered for an hour.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
   void forget(const std::string& host);
@@ -38,8 +38,8 @@ class KnownHosts {
 
   enum class Use { first, last, never };
   using Judge = std::function<Use(const std::string& host)>;
-  /// Some of those that were seen since then, of different entities: in the order of their use; then each
-  /// entity in its turn, however many hosts it has, and of its hosts the one not asked for longest.
+  /// Picks up to `count` hosts of different entities that answered after `since`: in the order of their Use,
+  /// then the entity asked longest ago, however many hosts it has, with its host asked longest ago.
   std::vector<Host> pick(std::size_t count, platform::MonotonicTime since, platform::MonotonicTime now,
                          std::mt19937_64& random, const Judge& use);
   std::size_t size() const { return hosts_.size(); }

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr auto between_checks = 1s;
 constexpr unsigned few_checks = 2;
-constexpr auto check_patience = 30s;  // those of which nothing is heard by then are given up
+constexpr auto check_patience = 30s;  // checks without a result by then are given up
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void OutageJudge::heard(platform::MonotonicTime at) {
   if (heard_ && at <= *heard_) return;
   heard_ = at;
   if (first_ && at > *first_) {
-    // What was checked tells nothing any more.
+    // Checks from before say nothing about the time after it.
     if (outage_ && at < *outage_ + rule_.longest) last_outage_until_ = at;
     outage_.reset();
     failed_ = checking_ = 0;

@@ -1,6 +1,6 @@
-// Whether it is us: when nobody at all answers any more, what fails is not the receivers' fault
-// (docs/delivery.md#our-own-outages). One judge for the network, one for name servers. Pure: no clock of its
-// own.
+// Decides whether a silence is our own outage: if no receiver answers any more, failures are not the
+// receivers' fault (docs/delivery.md#our-own-outages). There is one judge for the network and one for the
+// name servers. Pure: no clock of its own.
 #pragma once
 
 #include <algorithm>
@@ -17,50 +17,51 @@ namespace dispatcher {
 class OutageJudge {
  public:
   struct Rule {
-    unsigned places = 20;  // hosts, or names
+    unsigned places = 20;  // hosts, or names, that must be silent
     unsigned entities = 5;
-    unsigned checks = 5;                  // places of different entities that worked before, and do not now
-    platform::Milliseconds wait{10'000};  // of silence, before it is checked
-    platform::Milliseconds longest{};     // beyond that they are failures again; 0: none is ever declared
+    unsigned checks = 5;                  // silent ones that declare an outage, each of another entity
+    platform::Milliseconds wait{10'000};  // of silence, before checks can declare an outage
+    platform::Milliseconds longest{};     // of an outage; then silences are failures again; 0: no outages
   };
-  static constexpr std::size_t most_places = 1024;  // remembered
+  static constexpr std::size_t most_places = 1024;  // remembered at once
 
   explicit OutageJudge(const Rule& rule) : rule_(rule) {}
 
-  /// Something came back from somebody: it ends all suspicion, and an outage, that began before. Times of
-  /// this and of `silent` may come in any order.
+  /// A sign of life came from any place. It ends every suspicion and outage that began before `at`. The times
+  /// of this and of `silent` may come in any order.
   void heard(platform::MonotonicTime at);
-  /// An attempt ended that is to be judged.
+  /// An attempt that is to be judged ended.
   void wait_for_sign(platform::MonotonicTime ended) { latest_ = std::max(latest_, ended); }
-  /// It ended without a sign of life from a place that has given them.
+  /// It ended without a sign of life, at a place that has given one before.
   void silent(const std::string& place, delivery::EntityId entity, platform::MonotonicTime at);
 
   enum class Verdict {
     open,    // not known yet
-    theirs,  // a failure like any other
-    ours,    // it counts for nobody
+    theirs,  // an ordinary failure
+    ours,    // not counted for any webhook
   };
-  /// Of an attempt that ended silent.
+  /// Judges an attempt that ended without a sign of life.
   Verdict judge(platform::MonotonicTime began, platform::MonotonicTime ended,
                 platform::MonotonicTime now) const;
 
-  /// So many entities have places that worked before. With fewer than `checks` no outage can be told.
+  /// Tells how many entities have places that answered before. With fewer than `checks`, no outage can be
+  /// declared.
   void know(std::size_t entities) { known_ = entities; }
-  /// So many of these places should be asked now, once a second at most: a few as long as somebody's silence
-  /// is open, since one sign of life settles that at once; `checks`, while many are silent, to declare an
-  /// outage, and while it lasts.
+  /// Returns how many of these places to check now, at most once a second: a few while a silence is open,
+  /// because one sign of life decides it; `checks` while many places are silent, to declare an outage, and
+  /// while an outage lasts.
   unsigned wanted_checks(platform::MonotonicTime now) const;
   void checking(unsigned count, platform::MonotonicTime now);
-  /// One of them gave no sign of life; one that did is `heard`. Only those of `checking` for a declaration
-  /// count for it.
+  /// A check had no sign of life; one that had is `heard`. Only checks of the last `checking` can declare an
+  /// outage.
   void check_failed(platform::MonotonicTime began, platform::MonotonicTime ended);
-  /// One of them could not be asked.
+  /// A check could not be made.
   void check_told_nothing(platform::MonotonicTime began);
 
-  /// Nothing has come from it since anything came from anybody.
+  /// No sign of life has come from it since the last one from any place.
   bool is_silent(const std::string& place) const { return silent_.contains(place); }
 
-  /// Since when; none: there is no outage.
+  /// When the outage began; none: there is no outage.
   std::optional<platform::MonotonicTime> outage() const { return outage_; }
 
  private:
@@ -74,13 +75,13 @@ class OutageJudge {
 
   Rule rule_;
   std::optional<platform::MonotonicTime> heard_;
-  std::map<std::string, Place> silent_;           // since then
-  std::optional<platform::MonotonicTime> first_;  // of those
-  platform::MonotonicTime latest_{};              // of what is to be judged
+  std::map<std::string, Place> silent_;           // since heard_
+  std::optional<platform::MonotonicTime> first_;  // the earliest silence of these
+  platform::MonotonicTime latest_{};              // end of the last attempt to be judged
   std::size_t known_ = 0;
-  unsigned checking_ = 0;    // under way
-  unsigned failed_ = 0;      // of the suspicion
-  bool unknowable_ = false;  // too few places are known
+  unsigned checking_ = 0;    // checks in progress
+  unsigned failed_ = 0;      // silent checks of this suspicion
+  bool unknowable_ = false;  // too few known places could be checked
   platform::MonotonicTime checked_{};
   std::optional<platform::MonotonicTime> outage_;
   platform::MonotonicTime last_outage_until_{};

@@ -20,10 +20,10 @@ using Verdict = OutageJudge::Verdict;
 
 constexpr std::size_t most_kept = 16384;      // attempts; more are handed back
 constexpr std::size_t most_counted = 100000;  // deliveries of an outage
-constexpr std::size_t most_ended = 100;       // outages that could not be written down yet
-constexpr unsigned most_read = 500;           // webhooks whose receivers answered before the start
+constexpr std::size_t most_ended = 100;       // outages not recorded yet
+constexpr unsigned most_read = 500;           // webhooks with a receiver that answered before the start
 constexpr auto lease_margin = 5s;
-constexpr auto write_interval = 10s;  // of a running outage
+constexpr auto write_interval = 10s;  // between updates of an outage
 constexpr auto retry_interval = 1s;
 constexpr auto week = std::chrono::hours(7 * 24);
 constexpr auto day = std::chrono::hours(24);
@@ -89,7 +89,7 @@ void OutageWatch::note(const Attempt& attempt) {
     network.wait_for_sign(attempt.ended);
   }
   if (attempt.silence == Silence::names) {
-    // A name that has not been found of late is no witness.
+    // A name that was not found for known_for is no witness.
     if (hosts_.seen_since(attempt.host, attempt.ended - names.known_for))
       names.judge.silent(attempt.host, entity, attempt.ended);
     names.judge.wait_for_sign(attempt.ended);
@@ -114,7 +114,7 @@ void OutageWatch::read_checks() {
       case Check::Outcome::not_asked:
         judge.check_told_nothing(check.began);
         break;
-      case Check::Outcome::nothing:  // whoever cannot be asked is no witness; others are asked instead
+      case Check::Outcome::nothing:  // a host that cannot be asked is no witness; others are asked instead
         judge.check_told_nothing(check.began);
         hosts_.forget(check.host);
         break;
@@ -126,8 +126,8 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   side.judge.know(hosts_.entities());
   const auto wanted = side.judge.wanted_checks(now);
   if (wanted == 0) return;
-  // Those that are silent anyway are the worst witnesses: some of them may be so on purpose. In an outage all
-  // are asked in turn, since of the others all may be gone.
+  // Silent hosts come last: an entity may keep some of its own silent on purpose. In an outage all are asked
+  // alike, because the others may all be gone.
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;
@@ -171,7 +171,7 @@ void OutageWatch::release_judged(platform::MonotonicTime now, std::vector<Attemp
   for (auto& attempt : kept_) {
     auto& side = side_of(attempt.silence);
     auto verdict = side.judge.judge(attempt.ended - attempt.duration, attempt.ended, now);
-    // It must be on record before somebody else may begin it again.
+    // The result must be recorded before the lease ends and another dispatcher may claim the delivery.
     if (verdict == Verdict::open && now + lease_margin >= attempt.lease_until) verdict = Verdict::theirs;
     if (verdict == Verdict::open && open.size() < most_kept) {
       open.push_back(std::move(attempt));
@@ -202,7 +202,7 @@ void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
   }
 }
 
-/// A restart during an outage is the first thing that many try.
+/// An operator may well restart the program during an outage.
 void OutageWatch::read_known(store::Session& session, platform::MonotonicTime now) {
   for (const auto& known : store::find_answering(session, week, most_read)) {
     const auto address = platform::IpAddress::parse(known.address);
@@ -217,7 +217,7 @@ void OutageWatch::write(store::Session& session, Outage& outage, platform::Monot
   const auto ago = [now](platform::MonotonicTime time) {
     return std::chrono::duration_cast<platform::Milliseconds>(now - time);
   };
-  outage.written = now;  // whatever goes wrong, it is tried again after a while
+  outage.written = now;  // set first: after an error it is tried again after a while
   if (!outage.row) outage.row = store::begin_outage(session, dispatcher_, outage.kind, ago(outage.since));
   const auto over = ended ? std::optional(ago(*ended)) : std::nullopt;
   store::update_outage(session, *outage.row, outage.affected.size(), over);

@@ -1,8 +1,8 @@
-// Our own outages: attempts of which nothing was heard wait here until it is known whether that is the
+// Watches for our own outages: attempts without a sign of life wait here until it is known whether the
 // receivers' fault or ours (docs/delivery.md#our-own-outages).
 //
-// It promises: an attempt is kept no longer than its lease allows; what is ours counts for nobody; with
-// anybody answering, nothing waits.
+// It promises: an attempt is kept no longer than its lease allows; a failure that is ours is not counted;
+// nothing waits while any receiver answers.
 #pragma once
 
 #include <array>
@@ -33,18 +33,18 @@ class OutageWatch {
   OutageWatch(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
               Sender& sender);
 
-  /// Those of `attempts`, and of those kept before, that are to be recorded now: what is ours is not
-  /// `counted`.
+  /// Returns the attempts, new or kept before, that are to be recorded now. Those that failed in our outage
+  /// are not `counted`.
   std::vector<Attempt> judge(std::vector<Attempt> attempts, platform::MonotonicTime now);
-  /// What is kept, as if it had not been started: the service stops.
+  /// Returns the kept attempts as not_started, for the end of the service.
   std::vector<Attempt> give_up();
   std::size_t kept() const { return kept_.size(); }
 
-  /// Only a few attempts should be under way, of different hosts.
+  /// True: only a few attempts to different hosts should be in flight.
   bool outage() const;
 
-  /// Reads who has answered before this program started; writes down what has become of the outages. Throws
-  /// what the store throws.
+  /// Reads which receivers answered before this program started, and records the outages. Throws what the
+  /// store throws.
   void record(store::Session& session, platform::MonotonicTime now);
 
  private:
@@ -57,8 +57,8 @@ class OutageWatch {
   };
   struct Side {
     store::OutageKind kind;
-    Request::Purpose purpose;          // of what is asked
-    platform::Milliseconds known_for;  // of hosts that answered within this time
+    Request::Purpose purpose;          // of its checks
+    platform::Milliseconds known_for;  // hosts that answered within this time are checked
     OutageJudge judge;
     std::optional<Outage> outage{};
   };
@@ -84,10 +84,10 @@ class OutageWatch {
   const platform::DeliverySettings settings_;
   std::array<Side, 2> sides_;
   std::vector<Attempt> kept_;
-  std::deque<Ended> ended_;  // and not written down yet
+  std::deque<Ended> ended_;  // not recorded yet
   bool known_read_ = false;
   platform::MonotonicTime read_again_{};
-  std::string dispatcher_;  // its name in the database
+  std::string dispatcher_;  // this dispatcher's name in the database
 };
 
 }  // namespace dispatcher

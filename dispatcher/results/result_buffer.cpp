@@ -15,15 +15,15 @@ using namespace std::chrono_literals;
 using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto quarantine_time = 5s;  // of a webhook that was refused, or whose lock cost a wait
-// Of one whose row somebody holds: doubled from try to try. The first is for a lock that is soon gone, that
-// of another dispatcher.
+constexpr auto quarantine_time = 5s;  // for a webhook with a refused result, or a lock that cost a wait
+// For a webhook with a locked row; each wait is twice the last. The first is for the short lock of another
+// dispatcher.
 constexpr Milliseconds shortest_wait{10};
 constexpr Milliseconds longest_wait{100};
 constexpr std::size_t tried_at_once = 100;  // results brought back for a batch
-constexpr auto between_releases = 100ms;    // of leases whose rows somebody holds
-constexpr auto refused_for = 1s;            // between tries while all are refused
-constexpr std::size_t enough_to_tell = 20;  // refused, and none taken since: all are
+constexpr auto between_releases = 100ms;    // for leases with locked rows
+constexpr auto refused_for = 1s;            // between attempts while all results are refused
+constexpr std::size_t enough_to_tell = 20;  // refused, with none recorded since: all are refused
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
   if (attempt.transport == delivery::TransportResult::not_started) {
     unreleased_.push_back(attempt.delivery);
   } else if (attempt.transport == delivery::TransportResult::local_failure) {
-    // Not the receiver's fault, so no attempt of its own: it is tried again when the lease expires.
+    // The receiver is not at fault, so this counts as no attempt: the delivery is sent again after its lease.
     log_.error("attempt not made: this host lacks descriptors or memory, or cannot read delivery.ca_file",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
     done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, attempt.delivery.kind, false, {}});
@@ -61,7 +61,7 @@ void ResultBuffer::hold(const delivery::HeldDelivery& held) {
   enqueue(hold_unreadable(held));
 }
 
-/// Those of a webhook that waits go with it.
+/// If the webhook's results wait apart, this one joins them.
 void ResultBuffer::enqueue(const delivery::DeliveryResult& delivery_result) {
   const auto found = quarantine_.find(delivery_result.webhook);
   if (found == quarantine_.end() || found->second.tried) {
@@ -84,7 +84,7 @@ bool ResultBuffer::record(store::Session& session) {
   return release(session, now) || got_on;
 }
 
-/// True: some were given back.
+/// Releases leases of deliveries that were not started. True: some were released.
 bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now) {
   if (unreleased_.empty() || now < next_release_) return false;
   next_release_ = now + refused_for;
@@ -101,10 +101,10 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   return any;
 }
 
-/// Written, or given up: its webhook's other results need not wait any longer.
+/// The result is recorded or given up, so other results of its webhook need not wait any longer.
 void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   refusals_.erase(delivery_result.id);
-  // Uncounted, it is due at once.
+  // Without a counted attempt the delivery is due at once.
   const auto wait = delivery_result.counted ? delivery_result.wait : std::optional(Milliseconds{});
   const bool delivered = delivery_result.state == delivery::DeliveryState::delivered;
   done_.push_back({delivery_result.webhook, delivery_result.entity, delivery_result.kind, delivered, wait});
@@ -114,8 +114,8 @@ void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   quarantine_.erase(found);
 }
 
-/// Takes out of the queue what is done with or set aside: part of the batch that was last read of it. One
-/// delivery may be there twice: its lease ended while the database was away, and it was sent again.
+/// Removes what is decided from the front of the queue, where the batch came from. A delivery can be there
+/// twice: its lease expired while the database was away, and it was sent again.
 void ResultBuffer::forget(const Batch& batch) {
   std::set<store::ResultKey> decided;
   for (const auto& delivery_result : batch) decided.emplace(delivery_result.id, delivery_result.lease);
@@ -125,8 +125,8 @@ void ResultBuffer::forget(const Batch& batch) {
   unrecorded_.erase(std::remove_if(unrecorded_.begin(), end, is_decided), end);
 }
 
-/// The oldest. While all seem to be refused one of them, whichever: those in front may be all that is. Of its
-/// webhook the first.
+/// Returns the oldest results. While all seem to be refused, it returns a random one: perhaps only those in
+/// front are refused. For the order within a webhook it is the first one of its webhook.
 ResultBuffer::Batch ResultBuffer::next_batch() {
   const auto size = std::min(batch_size, unrecorded_.size());
   const auto end = unrecorded_.begin() + static_cast<std::ptrdiff_t>(size);
@@ -160,8 +160,8 @@ void ResultBuffer::set_aside_held(const delivery::DeliveryResult& delivery_resul
   set_aside(delivery_result, wait);
 }
 
-/// Those that have waited for long enough, a few of them: the others of a batch must not wait for thousands
-/// that are still held.
+/// Brings back the webhooks that have waited for long enough, a few at a time: other results must not wait
+/// for thousands that may still be locked.
 void ResultBuffer::bring_back(platform::MonotonicTime now) {
   const auto before = quarantined_;
   while (!brought_back_at_.empty() && brought_back_at_.begin()->first <= now &&
@@ -181,7 +181,7 @@ void ResultBuffer::bring_back(Quarantine& quarantine) {
   quarantine.tried = true;
 }
 
-/// True: some of them are done with.
+/// True: some results are recorded or given up.
 bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   if (batch.empty()) return false;
   heartbeat_.beat();
@@ -197,7 +197,7 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   }
 }
 
-/// True: some of them are done with.
+/// True: some results are recorded or given up.
 bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summary) {
   forget(batch);
   Batch recorded;
@@ -223,8 +223,8 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   return !recorded.empty();
 }
 
-/// True: some of them are done with. Whatever the error says: whether others are taken tells whom it
-/// concerns.
+/// Writes a batch by halves. The kind of error does not matter: whether other results are recorded shows what
+/// it concerns. True: some are recorded or given up.
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;
@@ -239,7 +239,7 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
         if (all_refused) return;
         try {
           any = settle(part, store::record_results(session, part, policy())) || any;
-        } catch (const store::Conflict&) {  // it stays for the next batch
+        } catch (const store::Conflict&) {  // the part stays for the next batch
         }
       },
       [&](const delivery::DeliveryResult& delivery_result, const store::DatabaseError&) {
@@ -250,8 +250,8 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   return any;
 }
 
-/// One that is refused while others are taken is given up: its delivery is attempted again after its lease.
-/// When all are, it is not their fault: they are kept. True: given up.
+/// A result that is refused while others are recorded is given up: its delivery is attempted again after its
+/// lease. If all are refused, they are kept. True: given up.
 bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   forget({delivery_result});
   const auto written_before = refusals_.try_emplace(delivery_result.id, written_).first->second;
@@ -268,8 +268,8 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   return false;
 }
 
-/// Counts what was recorded. A batch whose COMMIT was not acknowledged comes back as stale: it is counted by
-/// nobody.
+/// Counts what was recorded. If the answer to a COMMIT is lost, its batch comes back as stale and is not
+/// counted.
 void ResultBuffer::report(const Batch& recorded, const store::RecordSummary& summary) const {
   for (const auto& delivery_result : recorded) {
     const bool stale = summary.stale.contains({delivery_result.id, delivery_result.lease});

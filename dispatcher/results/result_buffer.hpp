@@ -1,8 +1,8 @@
-// What became of attempts, from the network back to the database.
+// Holds the results of attempts until they are recorded in the database.
 //
-// It promises: a result is kept until it is recorded, while the database is away and while it refuses all.
-// Those that it refuses while it takes others, and rows that somebody holds, keep no other from being
-// written: their webhooks' results wait apart, and are tried again a few at a time. Used by one thread.
+// It promises: a result is kept while the database is away or refuses all results. A refused result or a
+// locked row delays only its own webhook: the results of that webhook wait apart, and are tried again a few
+// at a time. Used by one thread.
 #pragma once
 
 #include <deque>
@@ -24,42 +24,44 @@ namespace dispatcher {
 
 class ResultBuffer {
  public:
-  /// `metrics` and `heartbeat` outlive it; the latter is beaten before all that may wait for somebody's lock.
+  /// `metrics` and `heartbeat` outlive it; the heartbeat is beaten before each statement that may wait for a
+  /// lock.
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
                platform::Heartbeat& heartbeat);
 
   void add(const delivery::Attempt& attempt);
   void hold(const delivery::HeldDelivery& held);
 
-  /// Writes a batch of them down; what could not be written stays. True: it got on, and there may be more.
-  /// Throws store::Unavailable and store::Conflict.
+  /// Records a batch; what could not be recorded stays. True: it recorded some, and there may be more. Throws
+  /// store::Unavailable and store::Conflict.
   bool record(store::Session& session);
 
-  /// The database takes none of them: nothing more should be started.
+  /// The database refuses all results: nothing more should be started.
   bool refused() const { return refused_; }
 
-  /// What is done with: recorded, given back, given up or no result at all. Each is told once.
+  /// A result that is recorded, released or given up, or an attempt that this host could not make. Each is
+  /// returned once.
   struct Done {
     delivery::WebhookId webhook;
     delivery::EntityId entity;
     delivery::AttemptKind kind;
     bool delivered;
-    std::optional<platform::Milliseconds> wait;  // the delivery is due again after that, from now on
+    std::optional<platform::Milliseconds> wait;  // from now until the delivery is due again; none: it is not
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }
 
   std::size_t waiting() const { return unrecorded_.size() + quarantined_ + unreleased_.size(); }
-  /// Of them, those that wait for a row that somebody holds, or that was refused.
+  /// How many of them wait apart, because of a locked row or a refused result.
   std::size_t quarantined() const { return quarantined_; }
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;
-  /// A webhook whose results wait apart.
+  /// A webhook with results that wait apart.
   struct Quarantine {
     Batch results;
     platform::Milliseconds wait{};  // the last one
     platform::MonotonicTime until{};
-    bool tried = false;  // its results are among the others again, and not recorded yet
+    bool tried = false;  // its results are in unrecorded_ again
   };
   store::FailurePolicy policy() const;
   void enqueue(const delivery::DeliveryResult& delivery_result);
@@ -83,15 +85,15 @@ class ResultBuffer {
   const Metrics& metrics_;
   platform::Heartbeat& heartbeat_;
   std::mt19937_64 random_;
-  std::deque<delivery::DeliveryResult> unrecorded_;   // but for those in quarantine
+  std::deque<delivery::DeliveryResult> unrecorded_;   // except those in quarantine_
   std::vector<delivery::LeasedDelivery> unreleased_;  // never started
   platform::MonotonicTime next_release_{};
   std::vector<Done> done_;
   std::map<delivery::WebhookId, Quarantine> quarantine_;
-  std::multimap<platform::MonotonicTime, delivery::WebhookId> brought_back_at_;  // some of it out of date
+  std::multimap<platform::MonotonicTime, delivery::WebhookId> brought_back_at_;  // entries may be out of date
   std::size_t quarantined_ = 0;                                                  // results
   std::uint64_t written_ = 0;                                                    // batches so far
-  std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // what was refused, and `written_` at that time
+  std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // refused, with written_ at the first refusal
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_
 };

@@ -12,12 +12,12 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};  // between tries while the database is away
-constexpr Milliseconds retry_wait{50};  // while something waits that could not be written
+constexpr Milliseconds away_wait{500};  // between attempts while the database is away
+constexpr Milliseconds retry_wait{50};  // while a result waits that could not be recorded
 constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};
-constexpr std::size_t enough = 250;        // results, not to wait for more
-constexpr Milliseconds trusted_for{1000};  // a connection that has been used
+constexpr std::size_t enough = 250;        // results that make a batch without waiting for more
+constexpr Milliseconds trusted_for{1000};  // a connection used within this time
 
 }  // namespace
 
@@ -47,8 +47,8 @@ void ResultWriter::submit(std::vector<Item> items) {
   items_.put(std::move(items));
 }
 
-// What is taken is counted as unrecorded before it is no longer counted as submitted: whoever reads in
-// between counts it twice, and never not at all.
+// take() counts items as unrecorded before it uncounts them as submitted: a reader in between counts them
+// twice, but never misses them.
 std::size_t ResultWriter::waiting() const {
   const std::size_t submitted = submitted_;
   return submitted + unrecorded_;
@@ -75,14 +75,13 @@ void ResultWriter::run(const std::stop_token& stop) {
       }
       wait(away_ || failed_ ? away_wait : buffer_.waiting() > 0 ? retry_wait : idle_wait, !away_ && !failed_);
     }
-  } catch (const std::exception& error) {  // no memory: the program ends, and says why
+  } catch (const std::exception& error) {  // out of memory: the program must end, and the log must say why
     log_.error("result writer failed; the program ends", {{"error", error.what()}});
     throw;
   }
 }
 
-/// A batch of ten costs the database nearly what one of a hundred does: those that end within a moment are
-/// written together.
+/// Waits a moment for more results: a batch of ten costs the database almost as much as one of a hundred.
 void ResultWriter::gather(platform::MonotonicTime last_start) const {
   if (waiting() >= enough) return;
   const auto left = std::chrono::ceil<Milliseconds>(last_start + between_batches - platform::monotonic_now());
@@ -101,7 +100,7 @@ void ResultWriter::take() {
   submitted_ -= items.size();
 }
 
-/// True when it got on, and there may be more to do at once. Whatever goes wrong, the results stay and are
+/// Records a batch. True: it recorded some, and there may be more. After any error the results stay, and are
 /// tried again.
 bool ResultWriter::record() {
   failed_ = false;
@@ -109,7 +108,8 @@ bool ResultWriter::record() {
     look_alive();
     const bool got_on = buffer_.record(session_);
     if (got_on) used_ = platform::monotonic_now();
-    // After an absence only once all is written: leases are not recovered, meanwhile, under what comes next.
+    // After an absence, `away_` ends only when all results are recorded: until then maintenance must not
+    // recover the leases of the results that come next.
     const bool caught_up = !got_on || buffer_.waiting() == buffer_.quarantined();
     if (away_ && caught_up) {
       away_ = false;
@@ -124,18 +124,19 @@ bool ResultWriter::record() {
     log_.info("transaction conflict; retrying", {{"duty", "record"}, {"error", error.what()}});
   } catch (const std::exception& error) {
     log_.error("results cannot be recorded; retrying", {{"duty", "record"}, {"error", error.what()}});
-    session_.disconnect();  // whatever state it is in
+    session_.disconnect();  // its state is unknown
     failed_ = true;
   }
   return false;
 }
 
-/// A connection that was closed for being idle is made again without a word, before a result needs it; a
-/// node that is gone is left.
+/// Finds out before a result needs the session whether its connection was closed for idleness, and
+/// reconnects; a server that is gone is left.
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;
-  // Of a table: without one, a Galera node that is cut off answers as if somebody held a lock (1205).
+  // The statement reads a table: without one, a Galera node that is cut off answers as if a row were locked
+  // (1205).
   constexpr auto* alive = "SELECT id FROM control_envio WHERE id = 1";
   try {
     session_.query(alive);

@@ -1,7 +1,7 @@
-// The thread that writes down what became of attempts, on a database session of its own: while its
-// transaction is made durable, the loop fetches what is to be sent next.
+// The thread that records results, on its own database session: while a transaction is made durable, the loop
+// fetches what is to be sent next.
 //
-// It promises what result_buffer.hpp does, and that the loop never waits for it.
+// It promises what result_buffer.hpp promises, and that the loop never waits for it.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@ namespace dispatcher {
 
 class ResultWriter {
  public:
-  /// `metrics` outlives it. A session without work is looked at every `between_looks`.
+  /// `metrics` outlives it. An idle session is checked every `between_looks`.
   ResultWriter(const platform::DeliverySettings& settings, store::Session session,
                platform::Milliseconds between_looks, const platform::Log& log, const Metrics& metrics);
-  /// What is not written yet is attempted again after its lease.
+  /// A result that is not recorded by then is lost: its delivery is attempted again after its lease.
   ~ResultWriter();
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
@@ -28,18 +28,18 @@ class ResultWriter {
   void add(std::vector<delivery::Attempt> attempts);
   void hold(std::vector<delivery::HeldDelivery> deliveries);
 
-  /// What was added or held and is done with; each comes out once.
+  /// Returns what was added or held and is done; each is returned once.
   std::vector<ResultBuffer::Done> take_done() { return done_.take(); }
-  /// Readable when there is something to take.
+  /// Readable when take_done() has something to return.
   int fd() const { return done_.fd(); }
 
-  /// Of what was added and held, how much is not written; never too little.
+  /// How much of what was added and held is not recorded; never too low.
   std::size_t waiting() const;
-  /// The same without those that are quarantined, which hold up nobody.
+  /// The same without the results that wait apart, which delay no other.
   std::size_t backlog() const;
-  /// Nothing can be written at the moment: nothing more should be started.
+  /// Nothing can be recorded at the moment, so nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
-  /// All that was tried of late is refused. Whether others are is known only once there are others.
+  /// All recent results were refused, so only new ones can show whether the database records again.
   bool refusing() const { return refused_; }
   bool away() const { return away_; }
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
@@ -63,15 +63,15 @@ class ResultWriter {
   ResultBuffer buffer_;
   platform::Mailbox<Item> items_;
   platform::Mailbox<ResultBuffer::Done> done_;
-  std::atomic<std::size_t> submitted_ = 0;  // and not taken yet
+  std::atomic<std::size_t> submitted_ = 0;  // not yet taken by the thread
   std::atomic<std::size_t> unrecorded_ = 0;
   std::atomic<std::size_t> quarantined_ = 0;
-  std::atomic<bool> refused_ = false;     // by the database, one and all
-  std::atomic<bool> failed_now_ = false;  // as failed_
-  std::atomic<bool> away_ = false;        // the database, or a connection to it, at the last try
-  bool failed_ = false;                   // the last try, by an error of no known kind
-  platform::MonotonicTime used_{};        // the session
-  std::jthread thread_;                   // last: it uses the rest
+  std::atomic<bool> refused_ = false;     // the database refuses all results
+  std::atomic<bool> failed_now_ = false;  // failed_, for other threads
+  std::atomic<bool> away_ = false;        // the database could not be reached at the last attempt
+  bool failed_ = false;                   // the last attempt failed with an unexpected error
+  platform::MonotonicTime used_{};        // when the session was last used
+  std::jthread thread_;                   // last: it uses the members above
 };
 
 }  // namespace dispatcher

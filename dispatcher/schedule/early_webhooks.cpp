@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto lease_margin = 5s;          // until an expired lease has been recovered
-constexpr auto stopped_remembered = 1min;  // by then the failure is on record
+constexpr auto lease_margin = 5s;          // until maintenance has recovered an expired lease
+constexpr auto stopped_remembered = 1min;  // by then the failure is recorded
 
 }  // namespace
 
@@ -88,7 +88,7 @@ bool EarlyWebhooks::reached(const store::EarlyClaim::Reach& reach, unsigned leas
   }
   entry.none_waited = none;
   if (reach.more) {
-    // When one of those under way has ended, if there is no room before.
+    // Without room it is listed again when an attempt ends.
     if (room(reach.webhook) > 0) list(reach.webhook, entry, now);
   } else {
     const auto until_again = limits_.lease + lease_margin;
@@ -125,7 +125,7 @@ void EarlyWebhooks::ended(delivery::WebhookId webhook, delivery::AttemptKind kin
   entry.in_hand -= std::min(entry.in_hand, 1U);
   if (entry.stopped) return;
   if (delivered) ++entry.delivered;
-  if (!delivered) entry.after = 0;  // handed back: it waits again
+  if (!delivered) entry.after = 0;  // handed back: it is pending again
   if (!delivered || !entry.listed || entry.after > 0) list(webhook, entry, now);
 }
 

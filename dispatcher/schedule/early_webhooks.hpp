@@ -1,7 +1,7 @@
-// Webhooks of which something is to be tried ahead of its schedule, as far as this dispatcher knows, and how
-// much of each is under way: one that has answered again gets a few deliveries at a time, and more as it
-// takes them (docs/delivery.md#recovery-and-probes). Hints only: the database decides. What a call costs does
-// not depend on how many are known. Pure bookkeeping.
+// Knows webhooks with deliveries to be tried ahead of their schedule, and how many of each are in flight: a
+// recovering webhook gets a few at a time, and more as it accepts them
+// (docs/delivery.md#recovery-and-probes). These are hints: the database decides. The cost of a call does not
+// depend on how many are known. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -19,37 +19,37 @@ namespace dispatcher {
 class EarlyWebhooks {
  public:
   struct Limits {
-    unsigned per_webhook = 1;      // early attempts under way to one webhook; new notifications keep the rest
-    unsigned probes = 1;           // under way to all
-    platform::Milliseconds lease;  // what another dispatcher lets expire waits again by then
+    unsigned per_webhook = 1;  // early attempts in flight to one webhook; the rest is for new notifications
+    unsigned probes = 1;       // probes in flight to all
+    platform::Milliseconds lease;  // a lease that another dispatcher lets expire ends within this time
   };
   explicit EarlyWebhooks(const Limits& limits) : limits_(limits) {}
 
   void found(const store::EarlyWebhook& webhook, platform::MonotonicTime now);
 
-  /// Some that have answered again and whose turn it is. Each is told once, until one of the calls below.
+  /// Returns recovering webhooks that are due. Each is returned once, until one of the calls below.
   std::vector<store::EarlyWebhook> next(std::size_t most, platform::MonotonicTime now);
-  /// The same of those that fail, as far as there is room for probes: in the order of `since`, so that they
-  /// all wait alike.
+  /// Returns failing webhooks, as far as probes are allowed: in the order of `since`, so that all wait
+  /// equally long.
   std::vector<store::EarlyWebhook> next_probes(std::size_t most, platform::MonotonicTime now);
 
-  /// How many more of it may be under way now, and where to go on.
+  /// How many more of its deliveries may be in flight now, and after which one to continue.
   unsigned room(delivery::WebhookId webhook) const;
   delivery::DeliveryId after(delivery::WebhookId webhook) const;
 
-  /// Its deliveries were looked at, and so many leased. True: nothing of it has waited for as long as a lease
-  /// may last, so it is done.
+  /// Its deliveries were read up to `reach`, and `leased` of them leased. True: nothing of it has waited for
+  /// the longest time of a lease, so its recovery is over.
   bool reached(const store::EarlyClaim::Reach& reach, unsigned leased, platform::MonotonicTime now);
-  /// Not before `until`.
+  /// It is not returned before `until`.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// Nothing more of it is to be tried ahead, unless it is found with a later `since`.
   void forget(delivery::WebhookId webhook);
 
   void probing(delivery::WebhookId webhook);
-  /// An attempt was made, or handed back, and that is on record.
+  /// An attempt was made or handed back, and its result is recorded.
   void ended(delivery::WebhookId webhook, delivery::AttemptKind kind, bool delivered,
              platform::MonotonicTime now);
-  /// It fails again: what waits for it waits.
+  /// It fails again, so its deliveries wait for their schedule.
   void failed(delivery::WebhookId webhook, platform::MonotonicTime now);
 
   std::size_t size() const { return webhooks_.size(); }
@@ -73,7 +73,7 @@ class EarlyWebhooks {
   unsigned probing_ = 0;
   Entries webhooks_;
   std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> by_time_;
-  std::set<store::EarlyWebhook> probes_;  // those that fail and have not been told
+  std::set<store::EarlyWebhook> probes_;  // failing webhooks that next_probes may return
 };
 
 }  // namespace dispatcher

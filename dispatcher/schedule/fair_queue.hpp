@@ -1,5 +1,5 @@
-// Start-time fair queueing (Goyal, Vin and Cheng, 1996; the kernel's CFS is a relative): who waits is served
-// in the order of the slot-time used so far. Pure bookkeeping; every call is O(log n).
+// Start-time fair queueing (Goyal, Vin and Cheng, 1996; Linux's CFS is similar): those that wait are served
+// in the order of the slot-time that they have used. Pure bookkeeping; every call is O(log n).
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace dispatcher {
 
-/// Of slots: how long they were, or are going to be, held.
+/// How long slots were held, or are expected to be held.
 using SlotTime = platform::Milliseconds;
 
-/// An account for everybody who waits or holds something. Who comes new begins at the least account of those;
-/// once that minimum has passed an account which is not used, or nobody is left, it can be forgotten.
+/// Keeps an account for each id that waits or holds something. A new id begins at the least account of those.
+/// An unused account can be forgotten once that minimum has passed it, or when no id waits or holds anything.
 template <class Id>
 class FairQueue {
  public:
@@ -33,16 +33,17 @@ class FairQueue {
     retire(id, found->second);
   }
 
-  /// It holds one more, expected to take that long.
+  /// The id holds one more, for `expected`.
   void charge(Id id, SlotTime expected) {
     auto& entry = activate(id);
     ++entry.held;
     move(id, entry, std::max(entry.account, least_) + expected);
     advance();
   }
-  /// The minimum is at least this: who only holds something, and waits for nothing, does not keep it back.
+  /// Raises the minimum to `present`: an id that holds something and does not wait must not keep it low.
   void pass(SlotTime present) { least_ = std::max(least_, present); }
-  /// One less, which took that much longer or shorter than expected. Nobody is credited beyond the minimum.
+  /// The id holds one less, after `correction` more or less than expected. No account falls below the
+  /// minimum.
   void release(Id id, SlotTime correction) {
     const auto found = entries_.find(id);
     if (found == entries_.end() || found->second.held == 0) return;
@@ -53,9 +54,9 @@ class FairQueue {
     advance();
   }
 
-  /// Those that wait, the one to be served next first.
+  /// The ids that wait, the next to be served first.
   const Order& order() const { return order_; }
-  /// The present minimum, at which newcomers begin.
+  /// The present minimum, at which new accounts begin.
   SlotTime least() const { return least_; }
   SlotTime account(Id id) const {
     const auto found = entries_.find(id);
@@ -63,7 +64,7 @@ class FairQueue {
   }
   bool knows(Id id) const { return entries_.contains(id); }
   std::size_t size() const { return entries_.size(); }
-  /// Forgets one account that can be forgotten: whose it was.
+  /// Forgets one account that can be forgotten, and returns its id.
   std::optional<Id> forget_one() {
     if (retired_.empty() || (!active_.empty() && retired_.begin()->first > least_)) return std::nullopt;
     const Id id = retired_.begin()->second;
@@ -112,7 +113,7 @@ class FairQueue {
 
   std::unordered_map<Id, Entry> entries_;
   Order order_;    // those that wait
-  Order active_;   // those, and those that hold something
+  Order active_;   // those that wait or hold something
   Order retired_;  // the others, until the minimum has passed them
   SlotTime least_{};
 };

@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr SlotTime least_charge = 1ms;
-/// Who takes longer has no part in the reserve.
+/// A webhook with slower answers gets no slot of the reserve.
 constexpr SlotTime slow_from = 1s;
 
 }  // namespace
@@ -59,14 +59,14 @@ void FairSlots::stop_waiting(delivery::WebhookId id) {
 
 FairSlots::NextWebhooks FairSlots::next(std::size_t most) {
   NextWebhooks result;
-  // Neither kind keeps the other from its turn.
+  // Each kind gets a part of `most`, so that neither excludes the other.
   while (add_ordered(joining_.empty() ? most : most / 2, result)) result = {};
   add_joining(most, result);
   return result;
 }
 
-/// One webhook of each entity. True: some had to leave the order, since their host has no room, and others of
-/// it may have come in.
+/// Adds one webhook of each entity. True: some left the order because their host has no room, and others of
+/// that host may have entered it.
 bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::WebhookId> without_room;
   const auto last_for_reserve = queue_.least() + limits_.longest;
@@ -91,7 +91,7 @@ bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   return !without_room.empty();
 }
 
-/// In turn.
+/// Round robin.
 void FairSlots::add_joining(std::size_t most, NextWebhooks& result) {
   if (in_hand_ >= used_ + limits_.total) return;
   const auto start = joining_.upper_bound(joined_);
@@ -138,7 +138,8 @@ bool FairSlots::take(delivery::WebhookId id) {
   return true;
 }
 
-/// What others use while there is enough is not held against them once somebody comes who has used nothing.
+/// What an entity uses while slots are free must not count against it when a new entity comes, which has used
+/// nothing.
 void FairSlots::pass_present(delivery::EntityId entity) {
   auto present = queue_.account(entity);
   if (!queue_.order().empty()) present = std::min(present, queue_.order().begin()->first);
@@ -149,7 +150,7 @@ bool FairSlots::take_new(const Destination& destination) {
   identify(destination);
   const auto& webhook = webhooks_.at(destination.webhook);
   const auto& waiting = queue_.order();
-  // What is left for the reserve alone is no competition.
+  // Waiting entities do not count if only the reserve is free.
   const bool others_first = !may_join(destination.webhook, webhook) && unreserved() > 0 &&
                             unreserved() <= waiting.size() &&
                             waiting.begin()->first < queue_.account(webhook.entity);
@@ -189,7 +190,7 @@ void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Millise
     webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
   else
     webhook.stalled = outcome == Outcome::not_started;
-  // Of what is handed back nothing newer may overtake the rest before it is due again.
+  // After a delivery that was handed back, no newer one may overtake the rest before it is due again.
   if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
@@ -219,13 +220,13 @@ unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
       std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
-/// For one more, within its own limit.
+/// It has room for one more within its own limit.
 bool FairSlots::has_room(const Webhook& webhook) const {
   const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
 }
 
-/// Somebody who has used less waits for a slot, at its host or at all, and none is free.
+/// An entity or webhook that has used less waits for a slot, at this host or anywhere, and none is free.
 bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) const {
   const auto& host = webhook.host->second;
   if (host.slots >= limits_.per_host && !host.waiting_here.empty()) {
@@ -239,16 +240,16 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
   return own.order().begin()->first < own.account(id);
 }
 
-/// One more would follow others on a slot that it holds. While others wait for it, no more than the slot was
-/// taken for: it would never be free again.
+/// One more would follow others on a slot that it holds. While others wait for the slot, it takes no more
+/// than the slot carries: otherwise the slot would never be free again.
 bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
   const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
   return deliveries(webhook) < carries && in_hand_ < used_ + limits_.total &&
          (webhook.given < carries || !others_first(id, webhook));
 }
 
-/// The reserve is for entities that hold nothing, are not far ahead of the least, and are not known to be
-/// slow: one that turns slow takes one of it, whatever it had in hand.
+/// The reserve is for entities that hold nothing, are not far ahead of the minimum, and are not known to be
+/// slow: an entity that becomes slow then holds one slot of it at most.
 bool FairSlots::slot_free(const Webhook& webhook) const {
   if (unreserved() > 0) return true;
   const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
@@ -309,7 +310,7 @@ void FairSlots::hold_slot(Webhook& webhook) {
   ++webhook.host->second.by_entity[webhook.entity];
 }
 
-/// Those that what is in hand does not need.
+/// Releases slots that its deliveries in hand do not need.
 void FairSlots::release_slots(Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
   auto& host = webhook.host->second;
@@ -339,8 +340,8 @@ void FairSlots::drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTim
   forget_idle();
 }
 
-/// As many as there is room for, those of the least accounts first. Past those of entities that have half of
-/// the host already.
+/// Orders as many of those that wait as the host has room for, the least accounts first, but skips entities
+/// that have half of the host.
 void FairSlots::let_in(Host& host) {
   for (auto next = host.waiting_here.begin();
        next != host.waiting_here.end() && host.slots + host.ordered < limits_.per_host;) {
@@ -358,7 +359,7 @@ void FairSlots::leave_host(Webhook& webhook) {
   if (--webhook.host->second.known == 0) hosts_.erase(webhook.host);
 }
 
-/// Unless something of it is in hand, waits, or has an account.
+/// Forgets the entity, unless something of it is in hand, waits, or has an account.
 void FairSlots::forget(delivery::EntityId id) {
   const auto found = entities_.find(id);
   if (found == entities_.end() || queue_.knows(id)) return;
@@ -388,7 +389,7 @@ std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
     const auto [rank, webhook] = *order.begin();
     order.erase(order.begin());
     if (const auto now = slots.rank(webhook); rank < now) {
-      order.emplace(now, webhook);  // another webhook of its entity has taken one meanwhile
+      order.emplace(now, webhook);  // another webhook of its entity took one since then
     } else if ((rank.first <= candidates.until || slots.joins(webhook)) && grants.take(webhook)) {
       ++granted[webhook];
       ++total;

@@ -1,5 +1,6 @@
-// Who may send next: send capacity is shared by slot-time, so that who holds slots for long, or many of them,
-// holds up nobody else (docs/delivery.md#how-slots-are-shared). Pure bookkeeping, no clock of its own.
+// The scheduler's shares: which webhook may send next. Send capacity is shared by slot-time, so that an
+// entity that holds many slots, or holds them for long, does not delay others
+// (docs/delivery.md#how-slots-are-shared). Pure bookkeeping, no clock of its own.
 #pragma once
 
 #include <deque>
@@ -17,7 +18,7 @@
 
 namespace dispatcher {
 
-/// What a slot carries: a receiver that answers in less is given several deliveries for it.
+/// The time that one slot carries: a receiver that answers faster gets several deliveries for a slot.
 inline constexpr SlotTime slot_carries{100};
 
 /// Where a webhook's requests go, as last read from the database.
@@ -25,72 +26,74 @@ struct Destination {
   delivery::WebhookId webhook = 0;
   delivery::EntityId entity = 0;
   std::string host;      // with its port
-  bool probing = false;  // its last attempt failed in transport or with 429 or 503: one in flight only
+  bool probing = false;  // its last attempt failed in transport or with 429 or 503: only one in flight
 };
 
-/// A slot is the right to have one request under way. A receiver that answers quickly is given several
-/// deliveries for each slot, which follow each other; what waits so holds nothing.
+/// A slot is the right to have one request in flight. A fast receiver gets several deliveries for each slot,
+/// which follow each other; those that wait for that hold no slot.
 class FairSlots {
  public:
   struct Limits {
     unsigned total = 0;
     unsigned per_webhook = 0;        // deliveries in hand
     unsigned per_host = 0;           // slots; an entity has at most half of them
-    platform::Milliseconds longest;  // an attempt, where nothing is known: delivery.timeout
+    platform::Milliseconds longest;  // expected time of an attempt if nothing is known: delivery.timeout
   };
   explicit FairSlots(const Limits& limits) : limits_(limits), reserve_(limits.total / 8) {}
 
-  /// Other limits from now on; what is in hand stays so.
+  /// Changes the limits; deliveries in hand keep their slots.
   void limit(const Limits& limits);
   const Limits& limits() const { return limits_; }
 
-  // Who waits. A webhook must be identified before it waits; what it holds already stays with its old host.
+  // A webhook must be identified before it waits. What it holds already stays with its old host.
   void identify(const Destination& destination);
   bool identified(delivery::WebhookId webhook) const { return webhooks_.contains(webhook); }
-  /// Deliveries of it are due, or none are known to be any more.
+  /// Deliveries of it are due, or (stop_waiting) none are known to be due.
   void wait(delivery::WebhookId webhook);
   void stop_waiting(delivery::WebhookId webhook);
-  /// Who may take something now, least used first.
+  /// The webhooks that may take something now, least used first.
   struct NextWebhooks {
     std::vector<delivery::WebhookId> webhooks;
-    SlotTime until = SlotTime::max();  // whose entity has used more comes after others that wait, too
+    SlotTime until = SlotTime::max();  // webhooks of entities that have used more come after others that wait
   };
   NextWebhooks next(std::size_t most);
-  /// Less is served first.
+  /// The slot-time used by the entity, then by the webhook. The lower rank is served first.
   using Rank = std::pair<SlotTime, SlotTime>;
   Rank rank(delivery::WebhookId webhook) const;
 
-  /// One more of it would follow others on a slot that it holds.
+  /// One more delivery of it would follow others on a slot that it holds.
   bool joins(delivery::WebhookId webhook) const;
-  /// True: one more delivery of it is in hand.
+  /// True: it has one more delivery in hand.
   bool take(delivery::WebhookId webhook);
-  /// The same for one that has just been made: not before others that wait and whose entities have used less.
+  /// The same for a new delivery, but not ahead of waiting entities that have used less.
   bool take_new(const Destination& destination);
-  /// It was not leased after all.
+  /// A taken delivery was not leased.
   void give_back(delivery::WebhookId webhook);
-  /// What was taken is for a diagnosis: no delivery follows on its slot until it has ended as `diagnosed`.
+  /// The slot just taken is for a diagnosis: no delivery follows on it until the diagnosis has ended as
+  /// `diagnosed`.
   void diagnoses(delivery::WebhookId webhook);
-  /// A delivery that is not sent, but has an outcome to be recorded, counts for its webhook's own limit.
+  /// A delivery that is held instead of sent has a result to be recorded, so it counts for its webhook's
+  /// limit.
   void take_unsent(delivery::WebhookId webhook);
 
   enum class Outcome {
     answered,
     asked_to_wait,  // 429 or 503
     failed,
-    not_started,  // handed back: no more is given until what is under way has ended
-    diagnosed,    // it was no delivery, and says nothing of the next one
+    not_started,  // handed back: it gets no more until another attempt ends or none is in hand
+    diagnosed,    // not a delivery; says nothing about the next one
   };
-  /// The attempt is over. Its webhook has its own room back once it is `recorded`, and none at all before
-  /// that when it was asked to wait, or failed: how long it is to rest is not known yet.
+  /// The attempt has ended. The webhook gets its room back when the result is `recorded`. After a failure or
+  /// a 429 or 503 it gets nothing at all before that, because its rest is not known yet.
   void ended(delivery::WebhookId webhook, Outcome outcome, platform::Milliseconds took);
   void recorded(delivery::WebhookId webhook);
 
-  /// Something of it is in hand, or has not been recorded yet.
+  /// Something of it is in hand, or ended and not recorded yet.
   bool holds_any(delivery::WebhookId webhook) const;
-  /// How many of a webhook's requests may be under way together.
+  /// How many of a webhook's requests may be in flight together.
   unsigned slots(delivery::WebhookId webhook) const;
   unsigned in_hand() const { return in_hand_; }
-  /// Slots, the reserve included.
+  /// Free slots, including the reserve.
   unsigned free() const { return limits_.total - std::min(limits_.total, used_); }
   bool full() const { return free() == 0; }
   /// Webhooks and entities remembered.
@@ -112,8 +115,8 @@ class FairSlots {
     unsigned slots = 0;
     bool reserved = false;  // one of its slots is of the reserve
   };
-  /// Where a webhook is that waits: it needs no slot, is in the order, or waits for room at its host. `none`:
-  /// it does not wait, or has as much in hand as it may.
+  /// Where a waiting webhook is: it needs no slot (joining), is in the order, or waits for room at its host.
+  /// `none`: it does not wait, or has as much in hand as it may have.
   enum class Place { none, joining, ordered, at_host };
   struct Webhook {
     delivery::EntityId entity = 0;
@@ -123,14 +126,14 @@ class FairSlots {
     Place place = Place::none;
     SlotTime waits_since{};  // its key in Host::waiting_here
     unsigned in_hand = 0;
-    unsigned diagnosing = 0;  // of them, diagnoses
+    unsigned diagnosing = 0;  // of these, diagnoses
     unsigned slots = 0;
     unsigned given = 0;              // deliveries since it last held no slot
-    unsigned unrecorded = 0;         // ended, and not recorded yet
-    bool awaiting_result = false;    // one of those failed, or was asked to wait
-    bool stalled = false;            // something was handed back, and nothing has ended since
-    std::optional<SlotTime> recent;  // how long an answer took of late
-    std::deque<SlotTime> charged;    // for what is in hand
+    unsigned unrecorded = 0;         // ended, not recorded yet
+    bool awaiting_result = false;    // one of these failed, or was asked to wait
+    bool stalled = false;            // something was handed back, and no attempt has ended since
+    std::optional<SlotTime> recent;  // average time of the last answers
+    std::deque<SlotTime> charged;    // for each in hand
   };
   using Webhooks = std::unordered_map<delivery::WebhookId, Webhook>;
 
@@ -163,24 +166,24 @@ class FairSlots {
   Limits limits_;
   unsigned reserve_;       // slots
   unsigned used_ = 0;      // slots
-  unsigned reserved_ = 0;  // of them, of the reserve
+  unsigned reserved_ = 0;  // of these, of the reserve
   unsigned in_hand_ = 0;   // deliveries
   FairQueue<delivery::EntityId> queue_;
   std::unordered_map<delivery::EntityId, Entity> entities_;
   Webhooks webhooks_;
   Hosts hosts_;
-  std::set<delivery::WebhookId> joining_;  // wait, and need no slot more
-  delivery::WebhookId joined_ = 0;         // their turn begins after it
+  std::set<delivery::WebhookId> joining_;  // wait, and need no further slot
+  delivery::WebhookId joined_ = 0;         // the last one chosen; the next round begins after it
 };
 
 class Grants;
-/// Gives the candidates, one at a time to whoever has used least so far, what they may have: how many to
-/// each, `most` in all.
+/// Distributes up to `most` deliveries among the candidates, one at a time to the lowest rank. Returns how
+/// many each got.
 std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
                                                   const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants);
 
-/// What is taken for deliveries about to be leased: what is not leased in the end is given back.
+/// Owns what is taken for deliveries about to be leased. What is not kept is given back.
 class Grants {
  public:
   /// `slots` outlive it.
@@ -203,7 +206,7 @@ class Grants {
   void add(Grants&& more) {
     for (const auto& [webhook, count] : std::exchange(more.taken_, {})) taken_[webhook] += count;
   }
-  /// One of them was leased, and is going to end.
+  /// One delivery was leased and is going to end.
   void keep(delivery::WebhookId webhook) {
     if (const auto found = taken_.find(webhook); found != taken_.end() && found->second > 0) --found->second;
   }

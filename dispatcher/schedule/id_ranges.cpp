@@ -6,7 +6,7 @@ namespace dispatcher {
 
 namespace {
 
-/// How many ids it has beside its first one.
+/// Number of ids minus one.
 std::uint64_t width(const store::IdRange& range) {
   return static_cast<std::uint64_t>(range.last) - static_cast<std::uint64_t>(range.first);
 }

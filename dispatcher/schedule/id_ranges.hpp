@@ -1,4 +1,4 @@
-// Ranges of ids that are searched for who waits. Pure.
+// Ranges of ids that the queue scanner searches for entities or webhooks that wait. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace dispatcher {
 
-/// Halves the widest ranges until there are `count`, or all are of one id: as many are searched at once, and
-/// what waits is found side by side and not one after the other.
+/// Halves the widest ranges until there are `count`, or each has one id. One statement searches them side by
+/// side, which is faster than one after the other.
 void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
 
-/// What lies between the keys that `known` picks, in about as many ranges as are searched at once: the others
-/// end some of them, so that what waits is found side by side and not one after the other.
+/// Returns the ranges between the keys for which `known` is true, about as many as one statement searches;
+/// other keys divide the ranges evenly.
 template <class Map, class F>
 std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
   constexpr auto highest_id = std::numeric_limits<std::int64_t>::max();

@@ -1,5 +1,5 @@
-// What the operator has paused beside the whole queue, and who was put off for it. What a call costs while
-// nothing is paused is nothing. Pure bookkeeping.
+// Entities, webhooks and hosts that the operator has paused, and the webhooks that wait for that. While
+// nothing is paused, a call costs nothing. Pure bookkeeping.
 #pragma once
 
 #include <set>
@@ -15,13 +15,14 @@ namespace dispatcher {
 
 class PausedParts {
  public:
-  /// As read at `now`. Those who were put off, when something has changed: they may be due.
+  /// Takes the pauses read at `now`. If they have changed, returns the webhooks that waited for them: they
+  /// may be due.
   std::vector<delivery::WebhookId> update(std::vector<store::Pause> pauses, platform::MonotonicTime now);
 
-  /// Before anything may be sent there; 0: at once.
+  /// The time until something may be sent there; 0: at once.
   platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
                               platform::MonotonicTime now) const;
-  /// Whether there is more since the last call: what waits to be started may be of it.
+  /// True: a pause was added since the last call, so waiting requests may be paused.
   bool take_added() { return std::exchange(added_, false); }
   void put_off(delivery::WebhookId webhook) { put_off_.insert(webhook); }
 

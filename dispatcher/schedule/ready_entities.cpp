@@ -29,7 +29,7 @@ bool ReadyEntities::found(const store::WaitingEntity& entity) {
   return true;
 }
 
-/// Ids are given before they are committed: one that comes late goes before those in line.
+/// Ids are assigned before they are committed, so a notification committed late may go before those in line.
 bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
                                       delivery::NotificationId oldest) {
   entry.sought = look_;
@@ -61,7 +61,7 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   ++visits_;
   if (entry.more) return false;
   const bool waited = entry.waits();
-  // Where the walk past what is left has come to is remembered.
+  // The position of the walk past left rows is kept.
   if (waited) {
     take_turns_from(entry, entry.in_line.back());
   } else if (is_new) {
@@ -237,7 +237,7 @@ void ReadyEntities::take_turns_from(Entry& entry, delivery::NotificationId after
   entry.look = look_;
 }
 
-/// It takes turns from its first one in line on.
+/// It takes turns, beginning with its first notification in line.
 void ReadyEntities::leave_line(Entry& entry) {
   if (entry.in_line.empty()) return;
   take_turns_from(entry, entry.in_line.front() - 1);
@@ -245,7 +245,7 @@ void ReadyEntities::leave_line(Entry& entry) {
   entry.in_line.clear();
 }
 
-/// Where it belongs by what is known of it; nowhere, when nothing is.
+/// Puts it where it belongs, or forgets it if nothing is known of it.
 void ReadyEntities::update_place(delivery::EntityId entity) {
   const auto at = entities_.find(entity);
   auto& entry = at->second;

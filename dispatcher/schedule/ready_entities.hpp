@@ -1,6 +1,7 @@
-// Which entities have notifications that wait, as far as this dispatcher knows, and whose turn it is. Hints
-// only: the database decides, and QueueScanner finds what is not here. Who has nothing waiting is forgotten,
-// and nothing costs more for those who wait and are not to be taken now. Pure bookkeeping.
+// The ready set of fan-out: entities with notifications that wait, as far as this dispatcher knows, and which
+// is next. These are hints: the database decides, and QueueScanner finds what is missing here. An entity with
+// nothing that waits is forgotten. Entities that wait but cannot be taken now add nothing to the cost of a
+// call. Pure bookkeeping.
 #pragma once
 
 #include <array>
@@ -18,80 +19,79 @@
 namespace dispatcher {
 
 /// Single notifications are *in line*, in the order of their ids, a few of each entity. An entity with more
-/// than that *takes turns* with others like it once those in line are done: its next ones are sought.
+/// of them *takes turns* (round robin) after those in line: its next notifications are read from the table.
 class ReadyEntities {
  public:
-  /// `cursor`: its turn begins after it.
+  /// The first round begins after the entity `cursor`.
   explicit ReadyEntities(delivery::EntityId cursor = 0);
 
-  // What is found. False: it was known to wait, or told nothing new.
+  // These calls report what was found. False: it was already known to wait, or this told nothing new.
 
-  /// Its oldest pending notifications.
+  /// The search found its oldest pending notifications.
   bool found(const store::WaitingEntity& entity);
-  /// A new one. Everything older of its entity is done, or known here.
+  /// A new notification came. Everything older of its entity is done, or known here.
   bool arrived(const store::NewNotification& notification);
-  /// Something new of it, which may not be its oldest.
+  /// Something new of the entity came, but it may have older notifications.
   bool appeared(delivery::EntityId entity);
-  /// Some new ones were not told: they may be of any entity.
+  /// Some new notifications were skipped; they may be of any entity.
   void missed_some();
-  /// Whether more may be told: what is known is bounded.
+  /// Whether more may be added: what is known is bounded.
   bool has_room() const { return line_.size() < longest_line && entities_.size() < most_entities; }
-  /// The same for the search, which has room of its own: what arrives in masses must not keep it from its
-  /// turn.
+  /// The same for the search, which has room of its own, so that many new notifications do not keep it out.
   bool has_room_for_search() const {
     return line_.size() < 2 * longest_line && entities_.size() < most_entities;
   }
   /// The line will soon be empty.
   bool runs_short() const { return line_.size() < longest_line / 2 && entities_.size() < most_entities; }
 
-  // Whose turn it is.
+  // These calls choose what is next.
 
-  /// The first in line, at most `limit`.
+  /// Returns the first ones in line, at most `limit`.
   std::vector<store::NewNotification> line(std::size_t limit) const;
   enum class Pick {
-    ready,    // with room for what it wakes, as far as is known
-    busy,     // without
-    suspect,  // something of it was refused: it is taken alone
-    large,    // with more data than a batch had room for
+    ready,    // its webhooks have free slots, as far as is known
+    busy,     // they have none
+    suspect,  // the database refused something of it: it is taken alone
+    large,    // has more data than a batch had room for
   };
-  /// How many take turns now.
+  /// How many entities of a kind take turns now.
   std::size_t count(Pick pick, platform::MonotonicTime now);
-  /// The next in turn, at most `entities`, each with its oldest notifications, at most `limit`.
+  /// Returns the next ones, at most `entities`, each with its oldest notifications, at most `limit`.
   std::vector<store::TakeRequest> next(Pick pick, unsigned entities, unsigned limit,
                                        platform::MonotonicTime now);
-  /// The turn ended before it: it is the first of the next one.
+  /// The round ended before this entity: the next one begins with it.
   void resume_at(Pick pick, delivery::EntityId entity);
 
-  // What became of them.
+  // These calls report the results of a batch.
 
-  /// Its notifications up to `last` are done with.
+  /// Its notifications up to `last` are done.
   void advance(delivery::EntityId entity, delivery::NotificationId last);
   /// Nothing more of it is known to wait.
   void finished(delivery::EntityId entity);
-  /// Whether some of its notifications were left to a newer version, of a batch.
+  /// Tells whether some of its notifications in a batch were left to a newer version.
   void note_left(delivery::EntityId entity, bool some);
-  /// One of its notifications was refused, and is passed over.
+  /// One of its notifications was refused, and is skipped.
   void note_refused(delivery::EntityId entity);
-  /// From now on it takes turns alone, until all of it has passed.
+  /// From now on it is taken alone, until all of its notifications have passed.
   void suspect(delivery::EntityId entity);
   bool suspected(delivery::EntityId entity) const;
-  /// Whether a batch had no room for its data: it takes turns with others like it, with one notification
-  /// each.
+  /// Tells whether a batch had no room for its data: such entities take turns among themselves, with one
+  /// notification each.
   void note_large(delivery::EntityId entity, bool large);
-  /// Its webhooks have no slot free; until one of them gives one back.
+  /// Its webhooks have no free slot; lasts until one of their results is recorded.
   void mark_busy(delivery::EntityId entity);
   void clear_busy(delivery::EntityId entity);
-  /// Not before `until`, whatever is found: somebody holds its rows.
+  /// It is not taken before `until`, whatever is found: another session has locked its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
 
-  /// Every entity is looked at from its beginning again: ids are given before they are committed, so a lower
-  /// one may have come after a higher one.
+  /// Makes every entity be read from its first notification again: ids are assigned before they are
+  /// committed, so a lower one may come after a higher one.
   void look_again();
 
-  /// The ids that are not known to wait.
+  /// The ranges of entity ids that are not known to wait.
   std::vector<store::IdRange> ranges();
 
-  /// Of what it costs: entities kept, and looked at so far.
+  /// For tests of the cost: entities kept, and entities visited so far.
   std::size_t known() const { return entities_.size(); }
   std::uint64_t visits() const { return visits_; }
 
@@ -104,10 +104,10 @@ class ReadyEntities {
   enum class Place { none, ready, busy, suspect, large, postponed };
   struct Entry {
     std::vector<delivery::NotificationId> in_line;
-    bool more = false;                   // or there may be, after those in line
-    delivery::NotificationId after = 0;  // in turns, what is sought; as of a look
+    bool more = false;                   // more wait, or may wait, after those in line
+    delivery::NotificationId after = 0;  // its turn reads what follows this id; valid for `look`
     unsigned look = 0;
-    unsigned sought = 0;  // at that look nothing was found before those in line
+    unsigned sought = 0;  // at this look, the search found nothing before those in line
     bool busy = false;
     bool suspect = false;
     bool large = false;

@@ -11,13 +11,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr platform::Milliseconds rounding{1};  // of the database's times
-/// How far a webhook was looked at spares the next look what was claimed meanwhile, which an index keeps for
-/// as long as a backup holds a snapshot open.
+/// A webhook's position spares the next look the rows claimed since then: the index keeps them for as long as
+/// a backup holds a snapshot open.
 constexpr auto remembered = 1min;
 
 }  // namespace
 
-/// By when there is something to do with it.
+/// Lists the webhook at the time when there is something to do with it.
 void ReadyWebhooks::list(delivery::WebhookId webhook, Entry& entry) {
   if (entry.listed) by_time_.erase({*entry.listed, webhook});
   entry.listed =
@@ -28,7 +28,7 @@ void ReadyWebhooks::list(delivery::WebhookId webhook, Entry& entry) {
 void ReadyWebhooks::found(const store::WaitingWebhook& webhook, platform::MonotonicTime now) {
   auto& entry = webhooks_[webhook.id];
   if (entry.left.known()) return;
-  // What comes later may be due before a first that is still to come, but not before this moment.
+  // A delivery written later may be due before the first one found, but not before this moment.
   const auto before_due = std::max(webhook.until, platform::Milliseconds::zero());
   entry.after = {webhook.first - before_due - rounding, 0};
   const bool told = entry.due && !entry.listed;

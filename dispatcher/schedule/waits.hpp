@@ -1,13 +1,13 @@
-// How long those wait that cannot have what they need now.
+// How long something waits before it is tried again.
 #pragma once
 
 #include <chrono>
 
 namespace dispatcher {
 
-/// Before a row that another session has locked is tried again.
+/// After another session's lock was met.
 inline constexpr std::chrono::milliseconds locked_wait{50};
-/// Before a webhook without a free slot is looked at again.
+/// After a webhook had no free slot.
 inline constexpr std::chrono::milliseconds no_slot_wait{50};
 
 }  // namespace dispatcher

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The benchmarks: bench/ does the measuring, on stacks of its own that it takes down.
+# The benchmarks: bench/ measures, on stacks of its own that it takes down.
 
 command_bench() {
   local argument

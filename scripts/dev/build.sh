@@ -8,7 +8,7 @@ PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
 build_preset() {
   local preset=$1 folder=$ROOT/build/$1 leniency=()
   shift
-  # What a release that nobody has tried yet warns of stops nobody.
+  # Warnings on an untested release do not stop the build.
   [[ -z $DEV_NO_BUILD ]] || return 0
   is_tested_release "$(host_release)" || {
     leniency=(--compile-no-warning-as-error)
@@ -47,7 +47,7 @@ build_programs() {
   build_site
 }
 
-# The documentation for the entities; with DEV_NO_BUILD=1 what is there is served.
+# The documentation for entities; with DEV_NO_BUILD=1 the existing one is served.
 build_site() {
   [[ -z $DEV_NO_BUILD ]] || return 0
   "$PYTHON" "$ROOT/scripts/build_site.py" "$SITE" || die "the documentation could not be built: see the line above"

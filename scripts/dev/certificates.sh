@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# An authority of this stack's own, and what it vouches for: the API's server, the receivers of tests, the database. The last made
-# says that all are there.
+# This stack's own authority, and its certificates: the API's server, the receivers of tests, the database. The last
+# file made says that all exist.
 
 make_certificates() {
   local folder=$DEV_DIR/certs

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A stack whose database is a cluster. Its folder (.dev/cluster) says so, and then its parts are db1, db2, db3 in place of
-# db; everything else, and every other command with DEV_DIR set to it, is as with one server.
+# A stack with a database cluster. Its folder (.dev/cluster) says so, and then its parts are db1, db2, db3 instead of
+# db; every other command with DEV_DIR set to it works as with one server.
 
 CLUSTER_SECONDS=1200 # its tests
 
@@ -29,7 +29,7 @@ HELP
 
 is_cluster() { [[ -s $DEV_DIR/cluster/kind ]]; }
 
-# What is another thing when the database is a cluster.
+# What differs with a database cluster.
 # shellcheck disable=SC2317 # they take the place of functions that others call
 use_cluster() {
   is_cluster || return 0

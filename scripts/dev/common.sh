@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Where things are, and how to speak. Only results go to standard output; what `dev` says goes to standard error.
+# Paths, and output. Only results go to standard output; messages of `dev` go to standard error.
 
 export PATH=$PATH:/usr/sbin:/sbin # where nginx and mariadbd are, which a plain user does not have
 PYTHON=/usr/bin/python3
@@ -35,8 +35,8 @@ wait_for() {
   done
 }
 
-# The rest of the command has the stack's folder to itself; a second `dev` waits for its turn.
-# Only this process keeps descriptor 9: part.py closes it in what it starts.
+# The rest of the command has the stack's folder to itself; a second `dev` waits for it. Only this process keeps
+# descriptor 9: part.py closes it in what it starts.
 lock_stack() {
   umask 077 # the database's root needs no password, only to reach the socket
   mkdir -p "$DEV_DIR" 2>/dev/null || die "cannot make the folder $DEV_DIR"

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# A database server of the stack's own, MariaDB or MySQL, on a socket in a private folder; without network, unless
-# DEV_DB_PORT asks for a port of 127.0.0.1, over TLS. DEV_DB_OPTIONS: options of the server, for tests.
+# The stack's own database server, MariaDB or MySQL, on a socket in a private folder; without network, unless
+# DEV_DB_PORT asks for a port of 127.0.0.1, with TLS. DEV_DB_OPTIONS: options of the server, for tests.
 
 DB_USERS=(api dispatcher admin evaluacion)
 DB_CLIENT_HOSTS=(localhost) # where the programs connect from
 
 db_socket() { printf '%s/db.sock\n' "$(sockets_dir)"; }
-# What the statements of this tool and of `./dev sql` rely on, whatever the server is set to.
+# Settings on which the statements of this tool and of `./dev sql` rely, whatever the server's are.
 DB_SESSION="SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', character_set_client = utf8mb4,
   character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, autocommit = 1, completion_type = 0,
   sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615, sql_big_selects = 1
@@ -20,7 +20,7 @@ db_answers() { db_client -e 'SELECT 1' >/dev/null 2>&1; }
 start_database() { ensure db; }
 database_address() { printf 'socket = %s\n' "$(db_socket)"; }
 
-# What a data folder holds says which server it is of; DEV_DATABASE chooses only for a new one.
+# The content of a data folder says which server it belongs to; DEV_DATABASE chooses only for a new one.
 database_kind() {
   local kind=${DEV_DATABASE:-mariadb}
   [[ $kind == mariadb || $kind == mysql ]] || die "DEV_DATABASE must be mariadb or mysql, not '$kind'"
@@ -33,7 +33,7 @@ database_kind() {
   printf '%s\n' "$kind"
 }
 
-# What the chosen server needs beyond the packages that every stack needs.
+# Packages that the chosen server needs beyond those of every stack.
 install_database() {
   local kind
   kind=$(database_kind) || exit 1
@@ -46,7 +46,7 @@ start_db() {
   choose_server
   make_data_folder
   choose_network
-  rm -f "$(db_socket).lock" # MySQL's: a killed server that nobody has reaped yet would count as one that uses the socket
+  rm -f "$(db_socket).lock" # MySQL's: a killed server that is still a zombie would count as one that uses the socket
   launch db -- "${SERVER[@]}" --datadir="$DEV_DIR/db" --tmpdir="$(db_tmpdir)" \
     --socket="$(db_socket)" --pid-file="$DEV_DIR/run/db.pid" "${NETWORK[@]}" --skip-name-resolve \
     --max-connections=500 --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1 "${DB_OPTIONS[@]}"
@@ -54,7 +54,7 @@ start_db() {
   db_answers || part_failed db "it does not answer on $(db_socket)"
 }
 
-# Of its own: a server that starts removes the temporary tables that it finds, also another server's in use.
+# A private one: a server that starts removes the temporary tables that it finds, even those of another running server.
 db_tmpdir() {
   mkdir -p "$DEV_DIR/db.tmp"
   printf '%s\n' "$DEV_DIR/db.tmp"
@@ -62,7 +62,7 @@ db_tmpdir() {
 
 db_answers_or_ended() { db_answers || ! part_alive db; }
 
-# The server's command, up to what both servers are told alike, in the array SERVER.
+# Sets the array SERVER to the server's command, with the options that both servers share.
 choose_server() {
   local kind
   kind=$(database_kind) || exit 1
@@ -83,8 +83,8 @@ choose_network() {
     --ssl-cert="$DEV_DIR/certs/database.pem" --ssl-key="$DEV_DIR/certs/database.key")
 }
 
-# Made aside and moved, so that an interrupted first start is no half-made folder.
-# --force: a machine whose own name does not resolve is good enough for sockets.
+# Made elsewhere and renamed, so that an interrupted first start leaves no incomplete folder. --force: for sockets it
+# does not matter that a machine's own name does not resolve.
 make_data_folder() {
   [[ ! -d $DEV_DIR/db ]] || return 0
   say "making the database"
@@ -99,7 +99,7 @@ make_data_folder() {
   mv "$DEV_DIR/db.new" "$DEV_DIR/db"
 }
 
-# Users, schema and rights, by the very files of a real installation; with a port, users for it, too.
+# Users, schema and rights, by the files of a real installation; with a port, also users for it.
 prepare_database() {
   local name
   db_client <<<"CREATE DATABASE IF NOT EXISTS $DB_NAME" || die "could not create the database"
@@ -114,7 +114,7 @@ prepare_database() {
   db_client "$DB_NAME" <"$ROOT/sql/grants/triggers.sql" || die "could not apply sql/grants/triggers.sql: see the line above"
 }
 
-# The evaluation system's user is not one of ours, and is called by its own name.
+# The evaluation system's user is not one of ours, so it has its own name here.
 database_user() { if [[ $1 == evaluacion ]]; then echo evaluacion; else echo "apientidades_$1"; fi; }
 
 make_database_user() {

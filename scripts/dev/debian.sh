@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The Debian releases that the project is tested on, and minimal systems of them, made by debootstrap from the mirror that this
-# machine's apt uses.
+# The Debian releases on which the project is tested, and minimal systems of them, made by debootstrap from the mirror
+# that this machine's apt uses.
 
 declare -A DEBIAN=([bookworm]=12 [trixie]=13)
 
@@ -14,8 +14,8 @@ require_release() {
   is_tested_release "${1:-}" || usage_error "--release takes one of: $(printf '%s\n' "${!DEBIAN[@]}" | sort | tr '\n' ' ')"
 }
 
-# make_debian FOLDER RELEASE PACKAGE,…: made aside and moved, so that what is there is whole, in a mount namespace of its own, so that
-# nothing stays mounted. (set -e would not hold in here: callers test its status.)
+# make_debian FOLDER RELEASE PACKAGE,…: made elsewhere and renamed, so that an existing one is complete; in its own
+# mount namespace, so that nothing stays mounted. (set -e would not hold in here: callers test its status.)
 make_debian() {
   local folder=$1 release=$2 packages=$3
   local -x http_proxy='' https_proxy=''
@@ -32,7 +32,7 @@ make_debian() {
   return 1
 }
 
-# targets FORMAT: of Debian's own archives, as this machine's apt has last seen them.
+# targets FORMAT: the targets of Debian's own archives that this machine's apt knows.
 targets() { apt-get indextargets --format "$1" 'Created-By: Packages' 'Origin: Debian' | sort -u; }
 
 debian_mirror() {

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The main job, shown on a stack of its own that is always taken down. scripts/demo.py does the showing.
+# Shows the main job on a stack of its own, which it always takes down; scripts/demo.py does the work.
 
 command_demo() {
   [[ ${1:-} != --mysql ]] || { export DEV_DATABASE=mysql && shift; }
@@ -10,7 +10,7 @@ command_demo() {
   local status=0
   trap '"$ROOT/dev" down; rm -rf "$DEV_DIR"' EXIT
   trap 'exit 130' INT TERM
-  "$ROOT/dev" down 2>/dev/null && rm -rf "$DEV_DIR" # what an interrupted demo may have left
+  "$ROOT/dev" down 2>/dev/null && rm -rf "$DEV_DIR" # remains of an interrupted demo
   "$ROOT/dev" up
   "$PYTHON" "$ROOT/scripts/demo.py" || status=$?
   exit "$status"

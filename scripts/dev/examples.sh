@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What the receivers of examples/ need, each language's in a folder of its own under build/examples, pinned by the files beside them.
-# A toolchain that is on PATH is used; otherwise Debian's is installed, if it is new enough. As root the user nobody fetches and
-# compiles.
+# Prepares what the receivers of examples/ need, each language's in its own folder under build/examples, pinned by the
+# files there. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. As root, everything is
+# fetched and compiled as `nobody`.
 
 EXAMPLES=$ROOT/build/examples
 EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)
 
-# Where one cannot be made its tests are skipped, and a line says so; with EXAMPLES_REQUIRED=1 they fail.
+# If one cannot be made, its tests are skipped, and a line says so; with EXAMPLES_REQUIRED=1 they fail.
 prepare_examples() {
   [[ -z $DEV_NO_BUILD ]] || return 0
   install_packages "${EXAMPLE_PACKAGES[@]}"
@@ -58,7 +58,7 @@ debian_version() {
   printf '%s\n' "$version"
 }
 
-# Made anew when one of these files, or the toolchain, changes.
+# Made again when one of these files, or the toolchain, changes.
 pins_of_example() {
   echo "$1 $2"
   find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" -type f -exec sha256sum {} + 2>/dev/null | sort

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A newcomer's machine: a minimal system of a release with nothing but ca-certificates and git added, and a clone of what is
-# committed here. Its commands run in namespaces of mounts and processes of their own, so that nothing is left mounted or running
+# A newcomer's machine: a minimal system of a release with only ca-certificates and git added, and a clone of the
+# committed state. Its commands run in their own mount and process namespaces, so that nothing stays mounted or running,
 # however they end.
 
 FRESH=$ROOT/.dev/fresh
@@ -12,7 +12,7 @@ FRESH_ENTER='system=$1 tree=$2 && shift 2 && mount --bind "$system" "$system" &&
   mount --rbind /sys sys && mount --rbind /dev dev && mount -t tmpfs tmpfs run && cp /etc/resolv.conf /etc/hosts etc/ &&
   pivot_root . . && umount -l . && exec env -i -C "$tree" HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb ${CI:+CI="$CI"} ${OPENAPI_REQUIRED:+OPENAPI_REQUIRED="$OPENAPI_REQUIRED"} ${EXAMPLES_REQUIRED:+EXAMPLES_REQUIRED="$EXAMPLES_REQUIRED"} "$@"'
 
-# prepare_fresh RELEASE: makes one, and tries to enter it. False where that cannot be, with the reason in FRESH_OBSTACLE.
+# prepare_fresh RELEASE: makes one, and tries to enter it. False if that is impossible; FRESH_OBSTACLE has the reason.
 prepare_fresh() {
   local release=$1 log=$ROOT/build/fresh-$1.log
   [[ -z ${FRESH_MADE[$release]:-} ]] || return 0
@@ -43,7 +43,8 @@ fill_fresh() {
     git_of_anyone clone -q --no-hardlinks "$ROOT" "$FRESH/$1$FRESH_TREE"
 }
 
-# A checkout may belong to another user than root. The clone's other end reads this from no command line.
+# A checkout may belong to another user than root, and the other end of the clone reads this setting from no command
+# line.
 git_of_anyone() {
   printf '[safe]\n\tdirectory = *\n' >"$FRESH/gitconfig"
   GIT_CONFIG_GLOBAL=$FRESH/gitconfig git "$@"
@@ -56,7 +57,7 @@ in_fresh() {
   local system=$FRESH/$1 status=0
   shift
   "${FRESH_NAMESPACES[@]}" bash -c "$FRESH_ENTER" fresh "$system" "$FRESH_TREE" "$@" </dev/null &
-  # Neither unshare nor the first process of a namespace minds SIGINT or SIGTERM; killed, it ends all that runs in there.
+  # unshare and the first process of a namespace ignore SIGINT and SIGTERM. SIGKILL ends everything in it.
   # shellcheck disable=SC2064
   trap "kill -KILL $! 2>/dev/null; exit 130" INT TERM
   wait $! || status=$?
@@ -64,8 +65,8 @@ in_fresh() {
   return "$status"
 }
 
-# run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…` as a newcomer begins. Each command counts as a case, and the
-# cases of its suites are counted with the others'.
+# run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…`, as a newcomer would run them. Each command counts as
+# a case, and the cases of its suites are counted with the others'.
 run_fresh() {
   local release=$1
   shift

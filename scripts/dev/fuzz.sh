@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The fuzz targets (docs/fuzzing.md): short in `test --long`, as long as wanted with `fuzz`. What they learn stays in
-# .dev/fuzz/TARGET and is where the next run begins.
+# The fuzz targets (docs/fuzzing.md): briefly in `test --long`, as long as wanted with `fuzz`. Their corpus stays in
+# .dev/fuzz/TARGET, and the next run begins with it.
 
 FUZZ_PACKAGES=(clang libclang-rt-dev) # the second has libFuzzer
 FUZZ_TARGETS=(url json event_data config request answer)

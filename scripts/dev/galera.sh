@@ -5,7 +5,8 @@ GALERA_PACKAGES=(galera-4 mariadb-backup socat lsof)
 GALERA_PROVIDER=/usr/lib/galera/libgalera_smm.so
 GALERA_TOOLS=$ROOT/.dev/galera-tools
 
-# Debian keeps the scripts of the state transfer in mariadb-server, which would also install a service: only they are taken.
+# The scripts of the state transfer are in Debian's mariadb-server, which would also install a service: only the scripts
+# are taken.
 galera_install() {
   install_packages "${GALERA_PACKAGES[@]}"
   local tools=$GALERA_TOOLS
@@ -47,7 +48,7 @@ wsrep-sst-auth = root:
 CONF
 }
 
-# Only the first node's: the others begin by taking everything from it.
+# Only the first node has one: the others begin with a copy of everything.
 make_first_galera_node() {
   local command
   [[ ! -d $DEV_DIR/db1 ]] || return 0
@@ -61,7 +62,7 @@ make_first_galera_node() {
   mv "$DEV_DIR/db1.new" "$DEV_DIR/db1"
 }
 
-# The last transaction that a stopped node has, as UUID:NUMBER; after a kill its own recovery tells.
+# The last transaction that a stopped node has, as UUID:NUMBER; after a kill, its own recovery reports it.
 galera_position() {
   local node=$1 state=$DEV_DIR/$1/grastate.dat uuid number command
   [[ -s $state ]] || return 0
@@ -93,7 +94,7 @@ galera_start_node() {
     ${position:+--wsrep-start-position="$position"} "$@"
 }
 
-# All that are down; when none is up, the one that has the last transaction begins.
+# Starts all nodes that are down; if none is up, the one with the last transaction begins.
 galera_start() {
   local node first=''
   make_first_galera_node

@@ -2,13 +2,13 @@
 # MySQL's nodes with Group Replication (nodes.sh), each of them a primary: programs write on any, as on Galera.
 
 GROUP_NAME=6f1d3a52-4c0e-4b7a-9d58-0e6a7c21b9f4
-GROUP_USER=replicacion # takes from another node what its own lacks
+GROUP_USER=replicacion # copies from another node what its own binary log lacks
 GROUP_MAJORITY="SELECT SUM(member_state = 'ONLINE') * 2 > COUNT(*) AND SUM(member_id = @@server_uuid AND member_state = 'ONLINE')
   AND NOT @@super_read_only FROM performance_schema.replication_group_members"
 
 group_replication_install() { install_mysql; }
 
-# MySQL is told a password over TLS alone, also on loopback.
+# MySQL accepts a password over TLS only, also on loopback.
 group_replication_database_address() {
   printf 'hosts = %s\ntls_ca = %s\n' "$(node_addresses 1 | sed 's/127\.0\.0\.1/localhost/g')" "$DEV_DIR/certs/ca.pem"
 }
@@ -18,13 +18,13 @@ group_replication_node_answers() { [[ $(node_client "$1" -N -B -e "$GROUP_MAJORI
 cut_file() { printf '%s\n' "$DEV_DIR/cluster/$1.cut"; }
 group_replication_cut() { : >"$(cut_file "$1")"; }
 
-# One that has given up (it was without a majority, or was expelled) tries again by itself only after minutes.
+# A node that has given up (without a majority, or expelled) tries again by itself only after minutes.
 group_replication_rejoin() {
   rm -f "$(cut_file "$1")"
   node_answers "$1" || join_group "$1"
 }
 
-# Read-only until it is part of the group, so that nobody writes on a node for itself.
+# Read-only until it is part of the group, so that no client writes on a node that is alone.
 configure_group_replication() {
   local node=$1 group
   group=$(node_ports "$node" | cut -d ' ' -f 2)
@@ -97,8 +97,8 @@ join_group() {
   start_group_replication "$1" OFF
 }
 
-# start_group_replication NODE BOOTSTRAP: the user of the recovery also where none is needed yet; a node that was expelled
-# comes back with it by itself.
+# start_group_replication NODE BOOTSTRAP: sets the user of the recovery even if it is not needed yet; with it an
+# expelled node comes back by itself.
 start_group_replication() {
   node_client "$1" <<SQL || part_failed "$1" "it cannot become part of the group"
 SET GLOBAL group_replication_bootstrap_group = $2;
@@ -108,7 +108,7 @@ SQL
 }
 group_password() { secret_of "$GROUP_USER.password" openssl rand -hex 16; }
 
-# The first node of a group that has none; what the others lack they take from it.
+# The first node of a group that has none; the others copy from it what they lack.
 form_group() {
   start_group_replication "$1" ON
   wait_for_member "$1"
@@ -118,13 +118,13 @@ GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO '$GROUP_USER'@
 SQL
 }
 
-# What a node has of the group's transactions, those that it has only received included.
+# The group's transactions that a node has, including those only received.
 group_transactions() {
   node_client "$1" -N -B -r -e "SELECT CONCAT(@@gtid_executed, ',', COALESCE((SELECT received_transaction_set
     FROM performance_schema.replication_connection_status WHERE channel_name = 'group_replication_applier'), ''))" | tr -d '\n'
 }
 
-# The node that has all that any other has.
+# The node that has everything that any other has.
 node_with_all() {
   local node other all
   for node in "${NODES[@]}"; do

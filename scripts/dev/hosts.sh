@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# The tests on several application hosts. Each host is a network namespace, inside a namespace of networks, processes and
-# mounts of their own: all of it ends with the tests, however they end, and nothing of it is seen or reached from outside.
+# The tests on several application hosts. Each host is a network namespace, inside one namespace of networks, processes
+# and mounts: all of it ends with the tests, however they end, and nothing outside sees or reaches it.
 
 HOSTS_SECONDS=900
 HOSTS_PACKAGES=(iproute2 util-linux libnginx-mod-stream)
 HOSTS_NAMESPACES=(unshare --mount --net --pid --fork --kill-child --mount-proc)
-# unshare itself does not mind SIGTERM: `timeout` passes it to what runs in there, and kills what does not end.
+# unshare ignores SIGTERM: `timeout` passes it to what runs inside, and kills what does not end.
 HOSTS_RUNNER=(timeout -k 30 "$HOSTS_SECONDS" "${HOSTS_NAMESPACES[@]}" sh -c 'mount -t tmpfs tmpfs /run && "$@"' hosts)
 HOSTS_TRIAL='mount -t tmpfs tmpfs /run && ip netns add one && ip -n one link add cable type veth peer name other &&
   ip -n one link add lan type bridge && ip -n one link set cable master lan up'
 
-# Why they cannot run here, one line; nothing when they can.
+# Prints why they cannot run here, in one line; nothing if they can.
 hosts_obstacle() {
   local found
   ((EUID == 0)) || { echo 'only root may make network namespaces'; return; }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Debian packages: each step installs what it misses, and says so.
+# Debian packages: each step installs what it lacks, and says so.
 
 SITE_PACKAGES=(python3 python3-jinja2 python3-markdown-it python3-yaml)
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev
@@ -35,7 +35,7 @@ as_root() {
   fi
 }
 
-# Starts no service: the stack runs its own nginx and MariaDB, and port 80 is the machine's business.
+# Starts no service: the stack runs its own nginx and MariaDB, and port 80 belongs to the machine.
 apt_install() {
   command -v apt-get >/dev/null || die "this is not Debian: install by hand $*"
   as_root bash -s -- "$@" >&2 <<'ROOT'

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A MySQL server on a machine whose Debian brings only MariaDB: Debian unstable's, in a folder of its own made once by
-# debootstrap. It runs by that folder's own loader and libraries, which needs neither chroot nor root, so that its data
+# A MySQL server on a machine with only MariaDB in its Debian: from Debian unstable, in its own folder made once by
+# debootstrap. It runs with that folder's loader and libraries, which needs neither chroot nor root, so that its data
 # and its socket are where MariaDB's would be.
 
 MYSQL_TREE=$ROOT/.dev/mysql
@@ -15,13 +15,13 @@ install_mysql() {
   ) 9>"$ROOT/.dev/mysql.lock" || exit 1
 }
 
-# Made aside and moved, so that an interrupted one is no half-made tree.
+# Made elsewhere and renamed, so that an interrupted one leaves no incomplete tree.
 make_mysql_tree() {
   local mirror proxy='' log=$ROOT/.dev/mysql.log new=$MYSQL_TREE.new
   install_packages debootstrap
   mirror=$(debian_mirror)
   say "fetching MySQL of Debian unstable from $mirror (some minutes, once; 600 MB in $MYSQL_TREE)"
-  eval "$(apt-config shell proxy Acquire::http::Proxy)" # as the image of the system tests does
+  eval "$(apt-config shell proxy Acquire::http::Proxy)" # like the image of the system tests
   as_root rm -rf --one-file-system "$new" "$MYSQL_TREE"
   as_root env ${proxy:+"http_proxy=$proxy"} debootstrap --variant=minbase --include=mysql-server-core \
     sid "$new" "$mirror" >"$log" 2>&1 9>&- || {
@@ -32,7 +32,8 @@ make_mysql_tree() {
   as_root mv "$new" "$MYSQL_TREE"
 }
 
-# mysqld_command OPTION…: the server's command in the array SERVER; the options, which begin with where defaults are, come first.
+# mysqld_command OPTION…: sets the array SERVER to the server's command; the options, which begin with the path of the
+# defaults, come first.
 mysqld_command() {
   local libraries
   libraries=$MYSQL_TREE/usr/lib/$(uname -m)-linux-gnu
@@ -43,5 +44,5 @@ mysqld_command() {
   ((EUID != 0)) || SERVER+=(--user=root)
 }
 
-# As choose_server. No second protocol, and no binary log, which MariaDB has not by default either.
+# Like choose_server. No second protocol and no binary log, like MariaDB's defaults.
 choose_mysqld() { mysqld_command --no-defaults --skip-log-bin; }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# nginx with the very files of a real installation (nginx/): only paths, port and names are substituted.
+# nginx with the files of a real installation (nginx/): only paths, port and names are substituted.
 
 start_nginx() {
   local port
@@ -17,7 +17,7 @@ require_free_port() {
   port_is_free "$1" || die "port $1 is in use: stop what listens there, or choose another: DEV_PORT=9443 ./dev up"
 }
 
-# The kernel's choice at the first start: nobody needs to know it by heart.
+# A free port, chosen at the first start and recorded.
 metrics_port() {
   local record=$DEV_DIR/run/metrics_port
   [[ -s $record ]] || free_port >"$record"
@@ -72,10 +72,10 @@ substitute_paths() {
     -e "s|/var/log/nginx/apientidades.access.log|$DEV_DIR/log/nginx-access.log|"
 }
 
-# Stands for Debian's /etc/nginx/nginx.conf, and adds nothing that apientidades.conf needs.
+# Replaces Debian's /etc/nginx/nginx.conf, and adds nothing that apientidades.conf needs.
 main_nginx_conf() {
   local user='' temp=$DEV_DIR/nginx/temp
-  ((EUID != 0)) || user='user root;' # the workers read what only we may read
+  ((EUID != 0)) || user='user root;' # the workers read files that only we may read
   cat <<CONF
 $user
 daemon off;
@@ -97,7 +97,7 @@ http {
 CONF
 }
 
-# The status of an unauthenticated request through the whole path; 000 when there is no answer.
+# Prints the status of an unauthenticated request through the whole path; 000 if there is no answer.
 https_status() {
   curl -q -s -o /dev/null -w '%{http_code}' --noproxy '*' --max-time 10 --cacert "$DEV_DIR/certs/ca.pem" \
     "https://localhost:$(stack_port)/apientidades/v1/webhooks" || true

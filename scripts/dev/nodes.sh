@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The nodes of a database cluster, whatever its engine: db1, db2, db3, each in a folder and on ports of its own on loopback.
-# An engine (galera.sh, group_replication.sh) brings the functions that `engine` calls, named after it.
+# The nodes of a database cluster of any engine: db1, db2, db3, each in its own folder and on its own ports of loopback.
+# An engine (galera.sh, group_replication.sh) has the functions that `engine` calls, named after it.
 
 NODES=(db1 db2 db3)
 NODE_SECONDS=180 # to recover, to join and, if it must, to take a copy of everything
@@ -21,7 +21,7 @@ node_client() {
   server_client --connect-timeout=3 --socket="$(node_socket "$node")" --user=root "$@"
 }
 
-# Whether it is part of the cluster's majority and takes work.
+# True: it is part of the cluster's majority and accepts work.
 node_answers() { engine node_answers "$1"; }
 node_answers_or_ended() { node_answers "$1" || ! part_alive "$1"; }
 
@@ -54,14 +54,15 @@ first_node() {
   return 1
 }
 
-# The ports of a node: SQL, the group, and what else its engine wants. They stay its own: the others know them.
+# The ports of a node: SQL, the group, and others of its engine. They do not change, because the others know them.
 node_ports() {
   local record=$DEV_DIR/cluster/$1.ports
   [[ -s $record ]] || listening_ports 4 >"$record"
   cat "$record"
 }
 
-# N free ports below those that the kernel gives to connections, which may take one while its node is down.
+# N free ports below those that the kernel gives to connections: a connection could take one of those while its node is
+# down.
 listening_ports() {
   "$PYTHON" - "$1" <<'PROGRAM'
 import contextlib, random, socket, sys
@@ -88,7 +89,7 @@ node_addresses() {
 
 node_configuration() { printf '%s\n' "$DEV_DIR/cluster/$1.cnf"; }
 
-# What the engines are told alike; theirs comes from standard input.
+# Options that the engines share; their own come from standard input.
 write_node_configuration() {
   local node=$1
   mkdir -p "$DEV_DIR/$node.tmp"

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# What checks web/openapi.json: schemathesis (PyPI; beside it the schema of CycloneDX) and Redocly's linter (npm); and what checks our pages in
-# chromium: Playwright (PyPI) and axe (npm). Each has a folder of its own under build and is pinned by the hashes of its files (tests/openapi,
-# tests/browser). Fetching them runs nothing of theirs, and as root the user nobody fetches them.
+# Tools that check web/openapi.json: schemathesis (PyPI; also the schema of CycloneDX) and Redocly's linter (npm); and
+# tools that check our pages in chromium: Playwright (PyPI) and axe (npm). Each has its own folder under build and is
+# pinned by the hashes of its files (tests/openapi, tests/browser). Fetching them runs none of their code, and as root
+# the user nobody fetches them.
 
 OPENAPI_TOOLS=$ROOT/build/openapi-tools
 
-# Without the network the tests that need them are skipped, and say so; with OPENAPI_REQUIRED=1 they fail.
+# Without network, the tests that need them are skipped, and say so; with OPENAPI_REQUIRED=1 they fail.
 prepare_openapi_tools() {
   export OPENAPI_TOOLS OPENAPI_REQUIRED=${OPENAPI_REQUIRED:-}
   [[ -z $DEV_NO_BUILD ]] || return 0
@@ -15,7 +16,8 @@ prepare_openapi_tools() {
   make_tool "$OPENAPI_TOOLS/axe" "$(cat "$ROOT/tests/browser/axe/package-lock.json")" install_axe "$OPENAPI_REQUIRED"
 }
 
-# make_tool FOLDER PINS INSTALL REQUIRED: anew when its pins change. REQUIRED only words what follows when it cannot be made.
+# make_tool FOLDER PINS INSTALL REQUIRED: installs it again when its pins change. REQUIRED only affects the message if
+# that fails.
 make_tool() {
   local folder=$1 name=${1##*/}
   [[ $(cat "$folder/pins" 2>/dev/null) != "$2" ]] || return 0
@@ -34,7 +36,8 @@ make_tool() {
   fi
 }
 
-# in_scratch COMMAND…: in an empty folder that its user may write to, its home, too; the folder is gone afterwards.
+# in_scratch COMMAND…: runs it in an empty folder that its user may write to, which is also its home; the folder is
+# removed afterwards.
 in_scratch() {
   local scratch
   scratch=$(mktemp -d) || return
@@ -57,7 +60,7 @@ install_wheels() {
   in_scratch fetch_and_install_wheels "$@"
 }
 
-# Nothing but wheels: to install one runs none of its code.
+# Only wheels, because installing one runs none of its code.
 fetch_and_install_wheels() {
   local pins=(--require-hashes --no-deps --only-binary ':all:' -r requirements.txt)
   install -m 0644 "$1/requirements.txt" . || return

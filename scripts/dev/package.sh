@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# The Debian package of a release, by CPack, its bill of materials, and what lintian thinks of it. One commit makes the same bytes,
-# whatever the folder, user, host, umask, locale, time zone and order of a folder's files, with the same versions of what builds it.
+# The Debian package of a release, by CPack, its bill of materials, and lintian's check. One commit makes the same bytes
+# with the same versions of the build tools, whatever the folder, user, host, umask, locale, time zone and order of
+# files.
 
 command_package() {
   local version='' release=''
@@ -36,7 +37,8 @@ package_here() {
   make_package "$1"
 }
 
-# package_in_fresh RELEASE [VERSION]: on a fresh system of that release; on that of the tests, where they have just made one.
+# package_in_fresh RELEASE [VERSION]: builds on a fresh system of that release, or on the one that the tests have just
+# made.
 package_in_fresh() {
   local release=$1 version=$2 built result tests=${FRESH_MADE[$1]:-} output=$ROOT/build/package/built-$1
   prepare_fresh "$release" || die "a package of Debian ${DEBIAN[$release]} cannot be built here: $FRESH_OBSTACLE"
@@ -51,26 +53,26 @@ package_in_fresh() {
   printf '%s\n' "$result"
 }
 
-# The end of the package's version, which says of which release it is.
+# The end of the package's version, which names its release.
 version_ending() { sed -n 's/^set(CPACK_DEBIAN_PACKAGE_VERSION ".*\(~deb[0-9]*\)")$/\1/p' "$ROOT/build/release/CPackConfig.cmake"; }
 
-# The time of all that is packed: given, or of the commit, or, where this is no checkout, of the change log.
+# The time of all packed files: given, or of the commit, or, without a checkout, of the change log.
 source_date() {
   local date
   if [[ -n ${SOURCE_DATE_EPOCH:-} ]]; then
     [[ $SOURCE_DATE_EPOCH =~ ^[0-9]{1,10}$ ]] && printf '%s\n' "$SOURCE_DATE_EPOCH"
   elif [[ -e $ROOT/.git ]]; then
-    git -c "safe.directory=$ROOT" -c log.showSignature=false -C "$ROOT" log -1 --format=%ct # the checkout may be another user's
+    git -c "safe.directory=$ROOT" -c log.showSignature=false -C "$ROOT" log -1 --format=%ct # the checkout may belong to another user
   else
     date=$(sed -n '/^ -- /{s/^ -- .*>  //p;q}' "$ROOT/packaging/changelog") && [[ -n $date ]] && date -d "$date" +%s
   fi
 }
 
-# make_package [VERSION]: prints its path. Another version is for tests of upgrades: the programs keep their own.
+# make_package [VERSION]: prints its path. Another version is for tests of upgrades; the programs keep their version.
 make_package() {
   local version=$1 folder=$ROOT/build/package/cpack log=$ROOT/build/package.log package
   rm -rf "$folder" && mkdir -p "$folder"
-  # Debian's umask, whatever the caller's: what is installed must be readable.
+  # Debian's umask, whatever the caller's: installed files must be readable.
   (umask 022 && cd "$folder" && cpack --config "$ROOT/build/release/CPackConfig.cmake" -B "$folder" \
     ${version:+-D "CPACK_DEBIAN_PACKAGE_VERSION=$version$(version_ending)"}) \
     >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "cpack failed (all of it: $log)"; }
@@ -86,22 +88,23 @@ make_package() {
   printf '%s\n' "$ROOT/build/package/${package##*/}"
 }
 
-# pack_alike PACKAGE FOLDER: packs it anew, by way of the folder. CPack takes files as the file system lists them, and sizes of
-# folders from it; dpkg-deb sorts.
+# pack_alike PACKAGE FOLDER: packs it again, in the folder, because CPack takes the order of files, and the sizes of
+# folders, from the file system; dpkg-deb sorts.
 pack_alike() (
   package=$1 tree=$2
   umask 022
   dpkg-deb -R "$package" "$tree" &&
     LC_ALL=C sort -k 2 -o "$tree/DEBIAN/md5sums" "$tree/DEBIAN/md5sums" &&
     sed -i "s/^Installed-Size: .*/Installed-Size: $(installed_size "$tree")/" "$tree/DEBIAN/control" &&
-    # Below a folder that hands its group or an ACL down, folders are made with that; those that are root's alone stay so.
+    # Below a folder with setgid or a default ACL, new folders inherit them; folders that belong to root alone do not
+    # change.
     find "$tree" -type d ! -perm 0700 -exec chmod 00755 {} + &&
     find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} + &&
     # With several threads the bytes may depend on their number.
     DPKG_DEB_THREADS_MAX=1 dpkg-deb --root-owner-group -Zxz -b "$tree" "$package"
 )
 
-# As Debian's policy counts: files by their length in whole KiB, and 1 KiB for all else.
+# Sizes as in Debian's policy: files by their length in whole KiB, and 1 KiB for everything else.
 installed_size() {
   find "$1" -mindepth 1 -path "$1/DEBIAN" -prune -o -mindepth 1 -printf '%y %s\n' |
     awk '{ size += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print size }'

@@ -1,4 +1,4 @@
-"""Starts and ends the processes of one part of the stack, and knows them again.
+"""Starts and ends the processes of one part of the stack, and identifies them later.
 
 A part is recorded as lines `PID START_TIME`; a process is signalled only while both still match, so a reused pid is
 never hit. Each process leads a session of its own, which is how its children (nginx's workers) are found, even after
@@ -15,12 +15,12 @@ import subprocess
 import sys
 import time
 
-# What a service manager above this stack may have set for us is not for what we start.
+# Variables that a service manager of this stack may have set for us must not reach what we start.
 SERVICE_MANAGER = {"NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CREDENTIALS_DIRECTORY"}
 
 
 def stat_fields(pid):
-    """Fields of /proc/PID/stat from the state on, or None when there is no such process or it is a zombie."""
+    """Fields of /proc/PID/stat from the state on; None if there is no such process or it is a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -47,7 +47,7 @@ def leaders(path):
 
 
 def members(path):
-    """The leaders that live, then every other process of the sessions that they lead or led."""
+    """The living leaders, then every other process of their sessions, even of those with a dead leader."""
     found = leaders(path)
     sessions = {pid for pid, start in recorded(path) if start_time(pid) in (None, start)}
     for name in filter(str.isdigit, os.listdir("/proc")):
@@ -58,7 +58,8 @@ def members(path):
 
 
 def send(pid, number, path):
-    """Signals a member by descriptor: it is judged after the descriptor is held, so it cannot be another by then."""
+    """Signals a member by descriptor: it is checked after the descriptor is open, so it cannot be another process by
+    then."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -106,7 +107,7 @@ def listening_socket(path):
 
 
 def notification_socket():
-    """Where the programs say READY=1 as they do to systemd; the kernel vouches for the sender's pid."""
+    """The socket on which the programs send READY=1 as to systemd; the kernel vouches for the sender's pid."""
     receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     receiver.bind("")  # Linux picks an abstract name
     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -122,7 +123,7 @@ def sender_if_ready(receiver):
 
 
 def wait_ready(processes, receiver, seconds):
-    """An empty text when every process has said READY=1, else what went wrong."""
+    """Returns an empty text if every process has sent READY=1, otherwise the problem."""
     waiting = {process.pid for process in processes}
     deadline = time.monotonic() + seconds
     while waiting:

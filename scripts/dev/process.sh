@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The parts of the stack as processes. part.py starts, knows and ends them; here is what each one is called.
+# The parts of the stack as processes. part.py starts, identifies and ends them; this file names their commands.
 
 STOP_SECONDS=60 # the dispatcher may finish attempts of delivery.timeout (15 s) first
 

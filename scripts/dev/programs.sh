@@ -7,7 +7,7 @@ READY_SECONDS=30
 write_configuration() {
   secret_of secrets.keys new_key >/dev/null
   cat >"$DEV_DIR/apientidades.conf" <<CONF
-# Written by ./dev up; APIENTIDADES_<SECTION>_<KEY> in the environment goes over it.
+# Written by ./dev up; APIENTIDADES_<SECTION>_<KEY> in the environment overrides it.
 [database]
 $(database_address)
 name = $DB_NAME
@@ -54,7 +54,7 @@ program() {
   printf '%s\n' "$found"
 }
 
-# as_user NAME COMMAND…: each program has a database user of its own, unless the environment says otherwise.
+# as_user NAME COMMAND…: runs it with its own database user, unless the environment sets another.
 as_user() {
   local name=$1
   shift
@@ -79,7 +79,7 @@ start_dispatcher() {
 run_admin() {
   local executable
   executable=$(program apientidades-admin) || exit 1
-  # By default both are where a package puts them.
+  # By default both are where a package installs them.
   [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations"
   [[ "$*" != "nginx "* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
   as_user admin "$executable" --config "$DEV_DIR/apientidades.conf" "$@"

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# The suites under sanitizers, for `test --long`: what is fast has AddressSanitizer on unit and store tests already; here
-# ThreadSanitizer on them, and both on the HTTP tests and on deliveries, with the programs built so. A report fails the
-# suite, wherever it was written from: tests do not see that a process that they stop has something to say.
+# The suites under sanitizers, for `test --long`. The fast suites already use AddressSanitizer for unit and store tests;
+# this adds ThreadSanitizer for them, and both for the HTTP tests and deliveries, with the programs built so. A report
+# fails the suite, whatever process wrote it: tests do not see the output of a process that they stop.
 
 SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)
-# For whatever is started from here with the programs of that preset.
+# For everything that is started from here with that preset's programs.
 [[ ${TSAN_OPTIONS:-} == *suppressions=* ]] || export TSAN_OPTIONS=${TSAN_OPTIONS:-}:suppressions=$ROOT/tests/tsan.suppressions
 
 build_sanitized() {

@@ -19,9 +19,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 CLAUSES = {"Depends": "required", "Recommends": "optional", "Suggests": "optional"}
-# Only constants of the kernel are compiled in: what is wrong with a kernel, and a scanner would report, is not in them.
+# Only constants of the kernel are compiled in, so none of its bugs that a scanner would report is in them.
 NO_CODE = "linux-libc-dev"
-# What decides the bytes besides the compiler, by the program that is run.
+# Tools that affect the bytes besides the compiler, by the program that runs.
 BUILD_TOOLS = ("as", "cmake", "dpkg-deb", "gzip", "ld")
 SERIAL_NUMBERS = uuid.uuid5(uuid.NAMESPACE_URL, "https://cyclonedx.org/schema/bom-1.5.schema.json")
 
@@ -75,7 +75,7 @@ def purl(name: str, version: str, qualifiers: dict[str, str]) -> str:
 
 
 def licence_of(file: Path) -> str:
-    """As a copyright file of Debian's machine-readable format names it for `Files: *`, else empty."""
+    """The licence that a copyright file in Debian's machine-readable format has for `Files: *`, otherwise empty."""
     text = file.read_text(errors="replace") if file.exists() else ""
     whole = re.search(r"^Files: *\*[ \t]*\n(?:\S.*\n|[ \t].*\n)*?License: *(\S.*)$", text, re.M)
     return whole.group(1).strip() if whole and text.startswith("Format:") else ""
@@ -85,7 +85,7 @@ def distribution() -> str:
     return re.search("^VERSION_CODENAME=(.*)$", Path("/etc/os-release").read_text(), re.M).group(1)
 
 
-# What the programs are made of
+# The components of the programs
 
 def programs_of(tree: Path) -> list[Path]:
     files = [file for file in sorted(tree.rglob("*")) if file.is_file() and not file.is_symlink()]

@@ -40,7 +40,7 @@ ensure() {
   "start_$1"
 }
 
-# What a failed `up` had started ends with it; its logs stay.
+# A failed `up` ends what it has started; the logs stay.
 undo_up() {
   local i
   for ((i = ${#STARTED[@]} - 1; i >= 0; i--)); do
@@ -48,7 +48,7 @@ undo_up() {
   done
 }
 
-# Judged before anything is started; the port of a stack that is partly up stays what it was.
+# Checked before anything is started; a stack that is partly up keeps its port.
 choose_port() {
   part_alive nginx && return
   local port=${DEV_PORT:-8443}

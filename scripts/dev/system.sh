@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The tests on a real systemd. The Debian that they boot is made once for each release, with nothing in it but systemd. What the
-# package depends on is put into its apt cache, since what boots has no network.
+# The tests on a real systemd. The Debian that they boot is made once for each release, with only systemd in it. The
+# package's dependencies are put into its apt cache, because the booted system has no network.
 
 system_image() { printf '%s\n' "$ROOT/.dev/image-$1"; }
 
@@ -10,7 +10,7 @@ run_system() {
   shift 2
   prepare_system "$how" "system-$release" "$release" || return 0
   if package=$(command_package --release "$release") && fetch_dependencies "$release" "$package"; then
-    # One machine, chapter after chapter.
+    # One machine for all chapters in order.
     SYSTEM_IMAGE=$(system_image "$release") SYSTEM_PACKAGE=$package run_on_machine "system-$release" tests/system/debian "$@"
   else
     no_suite "" "system-$release" "the system tests on a Debian ${DEBIAN[$release]}" "no package, or not what it depends on"
@@ -37,7 +37,8 @@ run_on_machine() {
   run_python "$suite" "$@"
 }
 
-# prepare_system HOW SUITE RELEASE: false where it cannot be, which has been said, and counted unless HOW is --system-if-possible.
+# prepare_system HOW SUITE RELEASE: false if it is impossible; it has said so, and counted it unless HOW is
+# --system-if-possible.
 prepare_system() {
   local how=$1 suite=$2 release=$3 obstacle
   say "preparing a Debian ${DEBIAN[$release]} for the system tests (the first time takes some minutes)"
@@ -48,7 +49,7 @@ prepare_system() {
   }
 }
 
-# Why the system tests of a release cannot run here, one line; nothing when they can. What can be made for them is made.
+# Prints why the system tests of a release cannot run here, in one line; nothing if they can. Makes what they need.
 system_obstacle() {
   local image log=$ROOT/build/image.log
   image=$(system_image "$1")
@@ -71,7 +72,7 @@ lock_image() {
   mkdir -p "${1%/*}" && exec 9>"$1.lock" && flock -w 1800 9
 }
 
-# fetch_dependencies RELEASE PACKAGE.deb: what apt would install with it, into the image's cache.
+# fetch_dependencies RELEASE PACKAGE.deb: puts what apt would install with it into the image's cache.
 fetch_dependencies() {
   local log=$ROOT/build/image.log
   fetch_into "$(system_image "$1")" "$2" >"$log" 2>&1 && return

@@ -25,7 +25,7 @@ def count_cases(report):
 
 
 def judge(status_file):
-    """Counts of one suite, and what to say of it."""
+    """Counts of one suite, and its message."""
     status = status_file.read_text().strip()
     try:
         passed, failed, skipped = count_cases(status_file.with_suffix(".xml"))

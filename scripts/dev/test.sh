@@ -3,14 +3,14 @@
 
 SUITES='unit store python examples system upgrade mysql fuzz sanitizers hosts'
 TEST_TARGETS=(unit_tests store_tests)
-# With the programs themselves, so that warnings, which are errors in that preset, are looked for in all that is ours.
+# Builds the programs, too, so that all our sources are checked for warnings, which are errors in that preset.
 CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
-# The tests wait more than they compute: a file to a worker at a time, each worker with a stack of its own.
+# The tests wait more than they compute: each worker takes a file at a time, and has its own stack.
 PYTEST_WORKERS=(-n 2 --dist loadfile)
 EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation}.py)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py tests/system/test_server_settings.py)
-# What entities see and change, and what the evaluation system sees of it: the API on one node, the dispatcher on another.
+# What entities and the evaluation system see and change: the API on one node, the dispatcher on another.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
   tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
 FUZZ_SECONDS=30 # each target
@@ -62,7 +62,7 @@ require_suites() {
   [[ -n $1 ]] || usage_error "--only takes one or more of: $SUITES"
 }
 
-# With the variables of command_test, as the next two.
+# Uses the variables of command_test, like the next two.
 test_here() {
   local how=${system:---system}
   prepare_tests
@@ -79,7 +79,7 @@ test_here() {
   ! is_wanted mysql || run_on_mysql "${pytest_arguments[@]}"
 }
 
-# What the system tests boot is not inside the fresh system but beside it.
+# The system that the system tests boot is next to the fresh system, not inside it.
 test_on_release() {
   local how=${system:---system} inside
   install_packages python3
@@ -91,7 +91,7 @@ test_on_release() {
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
 
-# Of the other release the demo and the shorter suites, and its package with --system.
+# For the other release: the demo and the shorter suites, and its package with --system.
 test_other_release() {
   local release
   release=$(other_release)
@@ -133,7 +133,7 @@ prepare_tests() {
   ! is_wanted sanitizers || build_sanitized
 }
 
-# What knows the database, once more on MySQL.
+# The suites that depend on the database, again on MySQL.
 run_on_mysql() {
   local -x DEV_DATABASE=mysql
   local SUITE_SUFFIX=-mysql PYTHON_SUITES=("${MYSQL_SUITES[@]}")
@@ -154,16 +154,17 @@ run_on_clusters() {
   done
 }
 
-# A suite's results have its own name under AddressSanitizer, and say the preset of another, and MySQL.
+# A suite's results have its own name under AddressSanitizer, and also name the preset if it is another, and MySQL.
 suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
 
-# write_suite NAME STATUS CASES: the results of what is no Boost.Test and no pytest, as theirs.
+# write_suite NAME STATUS CASES: writes results of suites other than Boost.Test and pytest in the same form.
 write_suite() {
   printf '<testsuite name="%s">%s</testsuite>\n' "$1" "$3" >"$RESULTS/$1.xml"
   printf '%s\n' "$2" >"$RESULTS/$1.status"
 }
 
-# no_suite HOW SUITE WHAT OBSTACLE: what cannot run here. Unless HOW ends in -if-possible, it counts as a failure.
+# no_suite HOW SUITE WHAT OBSTACLE: notes a suite that cannot run here. Unless HOW ends in -if-possible, it counts as a
+# failure.
 no_suite() {
   if [[ $1 == *-if-possible ]]; then
     say "$3 are SKIPPED: $4"
@@ -178,7 +179,7 @@ case_of() {
   if [[ $2 == 0 ]]; then printf '<testcase name="%s"/>' "$1"; else printf '<testcase name="%s"><failure/></testcase>' "$1"; fi
 }
 
-# run_boost NAME PRESET: counts by its JUnit report and its exit status, which tells of a crash.
+# run_boost NAME PRESET: counts by its JUnit report and its exit status, which shows a crash.
 run_boost() {
   local status=0 suite
   suite=$(suite_name "$1" "$2")
@@ -188,7 +189,7 @@ run_boost() {
   printf '%s\n' "$status" >"$RESULTS/$suite.status"
 }
 
-# run_store PRESET, on a fresh database server of its own, gone afterwards. A subshell, so that the end is certain.
+# run_store PRESET, on a fresh database server, removed afterwards. A subshell, so that it always ends.
 run_store() (
   DEV_DIR=$ROOT/.dev/test-store
   lock_stack
@@ -204,8 +205,8 @@ run_store() (
   run_boost store "$1"
 ) || true
 
-# run_python NAME [PYTEST ARGUMENTS], with the programs of DEV_PRESET. One after another what was asked for by name, and what
-# takes minutes: it tells how it gets on.
+# run_python NAME [PYTEST ARGUMENTS], with the programs of DEV_PRESET. Tests asked for by name, and long ones, run one
+# after the other and show progress.
 run_python() {
   local suite=$1$SUITE_SUFFIX status=0 argument suites=("${PYTHON_SUITES[@]}") workers=("${PYTEST_WORKERS[@]}")
   shift
@@ -220,7 +221,7 @@ run_python() {
     unset DEV_DIR DEV_PORT
     exec "${PYTHON_RUNNER[@]}" "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${workers[@]}" "${suites[@]}" "$@"
   ) &
-  # Told to stop, it must still take its stacks down: it is told too, and waited for.
+  # On a signal it must still take its stacks down: the signal is passed on, and its end waited for.
   # shellcheck disable=SC2064
   trap "kill -TERM $! 2>/dev/null; wait $!; exit 130" INT TERM
   wait $! || status=$?

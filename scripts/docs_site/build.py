@@ -1,4 +1,5 @@
-"""All of the site into a folder, which may be served at that moment: each file is replaced at once, after all were made."""
+"""Builds the whole site into a folder that may be served at that time: after all files are made, each is replaced at
+once."""
 from __future__ import annotations
 
 import fcntl
@@ -35,7 +36,7 @@ def build(root: Path, folder: Path) -> None:
 
 
 def replace(folder: Path, made: Path) -> None:
-    """The files of `folder` by those of `made`, which goes: what both have is there at every moment."""
+    """Replaces the files of `folder` by those of `made`, which is removed: files in both exist at every moment."""
     for old in sorted(folder.rglob("*"), reverse=True):
         new = made / old.relative_to(folder)
         if old.is_dir() and not old.is_symlink():
@@ -54,7 +55,7 @@ def replace(folder: Path, made: Path) -> None:
 
 
 def site(root: Path) -> dict[str, bytes]:
-    """The files by their names."""
+    """The files by name."""
     source = root / "web/docs"
     sections, not_found = read_sections(source), read_page(source / "404.md")
     files = downloads(root)
@@ -117,7 +118,7 @@ def template_of(source: Path) -> jinja2.Template:
 
 
 def html(template: jinja2.Template, page: Page, rendered, sections: list[Section], before: Page | None, after: Page | None) -> str:
-    # What does not exist is asked for at any depth: the page that says so cannot have relative addresses.
+    # A missing page may be requested at any depth, so the error page cannot have relative addresses.
     base = ADDRESS if page.name == "404" else ""
     contents = [heading for heading in rendered.headings if heading.level == 2]
     if len(contents) < 3:

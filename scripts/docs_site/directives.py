@@ -1,4 +1,4 @@
-"""Lines of a page that stand for something else: `@name argument`, alone on their line, outside of code."""
+"""Lines of a page that are replaced by something else: `@name argument`, alone on their line, outside of code."""
 from __future__ import annotations
 
 import re

@@ -1,4 +1,4 @@
-"""What arrives, from `webhooks` of the OpenAPI document: each event with its fields and an example."""
+"""The notifications, from `webhooks` of the OpenAPI document: each event with its fields and an example."""
 from __future__ import annotations
 
 import json

@@ -14,7 +14,7 @@ def downloaded(path: str) -> str:
 
 
 class Links:
-    """Of one page: what it points at is kept for `check`, which needs all pages."""
+    """The links of one page: their targets are kept for `check`, which needs all pages."""
 
     def __init__(self, page: str, files: set[str]):
         self.page, self.files, self.targets = page, files, []

@@ -1,4 +1,5 @@
-"""Markdown to HTML, by markdown-it-py. What is wider than a screen scrolls inside itself and can be reached by keyboard."""
+"""Converts Markdown to HTML with markdown-it-py. Elements wider than a screen scroll inside themselves and can be
+reached by keyboard."""
 from __future__ import annotations
 
 import re
@@ -26,7 +27,8 @@ class Rendered:
 
 
 class Anchors:
-    """As GitHub makes them: lower case, nothing but letters, digits, _ and -, blanks as hyphens, repeated ones numbered."""
+    """Anchors as GitHub makes them: lower case, only letters, digits, _ and -, blanks as hyphens, repeated ones
+    numbered."""
 
     def __init__(self):
         self._seen: dict[str, int] = {}
@@ -38,7 +40,7 @@ class Anchors:
 
 
 def render(text: str, link: Callable[[str], str]) -> Rendered:
-    """`link` makes the address of a page's link, and refuses one that leads nowhere."""
+    """`link` makes the address of a page's link, and refuses a broken one."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     headings, anchors, place = [], Anchors(), ""

@@ -1,2 +1,2 @@
 class Problem(Exception):
-    """What the author of a page has to mend: it names the file."""
+    """An error that the author of a page must correct: it names the file."""

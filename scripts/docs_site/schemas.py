@@ -41,7 +41,7 @@ def _word(one: str, schema: dict, document: dict) -> str:
 
 
 def limits(schema: dict, document: dict) -> str:
-    """What a value must keep to, where no default and no description says it."""
+    """The limits of a value, if no default and no description says them."""
     schema = resolve(schema, document)
     said = []
     if "maxLength" in schema:

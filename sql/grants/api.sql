@@ -1,6 +1,7 @@
--- apientidades-fcgi: authenticates, keeps the webhooks of the entities, queues test events, shows entities their deliveries.
--- It reads no secret, sealed or not; it deletes no row but those that count pending test events and Idempotency-Keys that are
--- too old; of a webhook it changes all but its entity and the date of its registration; it asks for replays and diagnoses and writes the audit.
+-- apientidades-fcgi: authenticates, maintains the webhooks of the entities, queues test events, shows entities their
+-- deliveries. It reads no secret, sealed or not. It deletes only counters of pending test events and old
+-- Idempotency-Keys. In a webhook it changes everything except its entity and the date of its registration. It asks for
+-- replays and diagnoses, and writes the audit.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, hash, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta, fecha_modificacion, secreto_clave,

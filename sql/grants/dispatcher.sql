@@ -1,6 +1,6 @@
--- apientidades-dispatcher: works the queue, records what came of it, and purges what retention lets go. It sees no
--- token and no entity's name; of a webhook it changes only whether it is active, and secrets that have ended, of a
--- notification and a delivery only what becomes of them.
+-- apientidades-dispatcher: works the queue, records results, and purges rows past their retention. It sees no token and
+-- no entity's name. In a webhook it changes only its state and ended secrets, in a notification and a delivery only
+-- their results.
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
       UPDATE (activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),

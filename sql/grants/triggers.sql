@@ -1,10 +1,10 @@
--- After every migration, as root: whatever a writer sets in its session, the number of a new notification is the server's.
--- Any session may set insert_id, which the next INSERT takes for its number: one near the end of BIGINT and nobody could
--- insert any more. (MySQL takes a 0, too, which @@insert_id does not show: it is seen once the row has it.) Of these two
--- users alone, since a replica and a restored binary log number their rows so.
--- They run as a user of their own, of no host and with whose name nobody connects: without its definer a trigger refuses
--- every INSERT (error 1449), and the programs' users are dropped when a host is given up.
--- What holds the table keeps this waiting, and with it every statement that comes after: not for long.
+-- Run after every migration, as root. The server assigns the id of a new notification, whatever a writer sets in its
+-- session. Any session may set insert_id, which the next INSERT takes as its id: one near the highest would make every
+-- later INSERT fail. (MySQL also accepts a 0, which @@insert_id does not show: it is seen once the row has it.) Applies
+-- to these two users only, because a replica and a restored binary log set ids in this way. The triggers run as a user
+-- of their own, which belongs to no host and cannot connect: without its definer a trigger refuses every INSERT (error
+-- 1449), and the programs' users are dropped when a host is removed. A lock on the table delays this, and every later
+-- statement waits for it: so lock_wait_timeout is short.
 SET SESSION lock_wait_timeout = 5;
 CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
 GRANT TRIGGER, SELECT (id) ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';

@@ -1,4 +1,4 @@
-"""A browser for each file of tests, and after each test the certainty that no page complained."""
+"""A browser for each file of tests; after each test, no page may have complained."""
 import pytest
 
 from support.browser import Browser, launch, playwright_module

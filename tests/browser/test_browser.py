@@ -1,4 +1,4 @@
-"""The means of the browser's tests themselves: what is wrong with a page is noticed."""
+"""Tests of the browser tests' own tools: they notice what is wrong with a page."""
 import pytest
 
 from support.browser import API, assert_no_sideways_scrolling, barriers, tab_to

@@ -1,4 +1,5 @@
-"""Una entrega: what was sent, every attempt, what to mend, the button that sends it again, and the print that is evidence."""
+"""Una entrega: what was sent, every attempt, what to correct, the button that sends it again, and the print that is
+evidence."""
 import hashlib
 import json
 import re
@@ -114,7 +115,7 @@ def test_a_replay_that_fails_too(browser, entity, failure, expect):
 
 
 def test_the_delivery_ends_before_its_replay_is_known_to(browser, entity, failure, expect):
-    """The two are asked for apart: whichever is told of first, the button comes back."""
+    """They are two requests: whichever is answered first, the button comes back."""
     page = open_portal(browser, entity.token, place(failure))
     going = {"entregadas": 0, "fallidas": 0, "reenviadas": 1, "estado": "terminado"}
     answer(page, "GET", f"webhooks/{failure[0].id}/reenvios/*", 200, going)
@@ -158,7 +159,7 @@ def test_what_cannot_be_sent_again_says_why_beforehand(browser, entity, failure,
 
 
 def test_a_409_is_explained(browser, entity, failure, expect):
-    """What the portal shows is older than what the API knows."""
+    """The portal shows an older state than the API has."""
     page = open_portal(browser, entity.token, place(failure))
     button = page.get_by_role("button", name="Reenviar")
     expect(button).to_be_visible()

@@ -1,4 +1,4 @@
-"""Resumen: how each webhook is, what to mend, what waits, and what has not been set up yet."""
+"""Resumen: how each webhook is, what to correct, what waits, and what has not been set up yet."""
 import re
 
 import pytest

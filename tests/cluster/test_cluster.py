@@ -1,6 +1,6 @@
-"""The kill test on a cluster: two dispatchers on two nodes, while nodes die, are cut off, freeze and come back; at last all die.
-
-`./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. The random choices come from a seed that is printed; TEST_SEED gives it again.
+"""The kill test on a cluster: two dispatchers on two nodes, while nodes are killed, cut off, frozen and brought back; at last all are
+killed. `./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. It prints the seed of its random
+choices; TEST_SEED sets it.
 """
 import contextlib
 import os
@@ -38,8 +38,8 @@ def freeze(stack, node):
 
 
 def disturb(arena, node, what, waits: list) -> dict:
-    """Does it to a node; once every dispatcher has turned to another one and deliveries are recorded again, `waits` has how
-    long that took, and the node comes back."""
+    """Does the fault to a node. When every dispatcher has changed to another node and deliveries are recorded again,
+    `waits` has the time that this took, and the node comes back."""
     wait_until(arena.settled, what="the dispatchers to have begun")
     faults.moment(arena)
     taken, seen = Stopwatch(), arena.in_flight()

@@ -1,7 +1,6 @@
 """Several application hosts: one nginx, two FastCGI pools, two dispatchers; a host is cut off and returns, and one is lost.
-
-`./dev cluster test hosts` and `./dev test --long` run it, in namespaces of their own (scripts/dev/hosts.sh). The random choices
-come from a seed that is printed; TEST_SEED gives it again.
+`./dev cluster test hosts` and `./dev test --long` run it, in namespaces of their own (scripts/dev/hosts.sh). It prints the seed
+of its random choices; TEST_SEED sets it.
 """
 import contextlib
 import os
@@ -70,14 +69,15 @@ def test_requests_and_deliveries_go_on(fault, capsys):
 
 
 def cut_off(arena, visitors, host, cut, restore):
-    """Whoever had a request at that host at this moment gets one error for it, within BOUND; every later one is answered."""
+    """A client with a request at that host at this moment gets one error for it, within BOUND; every later request is
+    answered."""
     in_course = InCourse(arena, host)
     faults.moment(arena)
     in_course.begin()
     seen = arena.in_flight()
     cut()
     cut_at = time.monotonic()
-    seen |= arena.in_flight()  # what it claimed meanwhile
+    seen |= arena.in_flight()  # what it claimed in that time
     in_course.go_on()
     taken = Stopwatch()
     arena.progress()
@@ -152,7 +152,7 @@ class InCourse:
             one.lock.close()
 
     def check(self) -> None:
-        """Those at the host that was cut off got an error, in time; the others are registered; none is so twice."""
+        """Requests at the host that was cut off got an error, in time; the others registered; none registered twice."""
         for one in self._held:
             one.join()
         statuses = sorted(one.status for one in self._held)
@@ -169,7 +169,7 @@ def cut_from_database(arena, visitors, host):
     seen = arena.in_flight()
     host.box.unplug("data")
     cut_at, taken = time.monotonic(), Stopwatch()
-    seen |= arena.in_flight()  # what it claimed meanwhile
+    seen |= arena.in_flight()  # what it claimed in that time
     health = {}
 
     def asked_long_enough():

@@ -1,5 +1,5 @@
-"""Names of several addresses, some of which are silent: the next one begins while the one before is silent (RFC 8305), all
-within the attempt. delivery.connect_timeout is 1 s here, lookup included."""
+"""Names with several addresses, some of them silent: the next address begins while one is silent (RFC 8305), within the
+attempt. delivery.connect_timeout is 1 s here, including the lookup."""
 import pytest
 
 from support.network import why_not

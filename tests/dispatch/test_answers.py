@@ -79,7 +79,8 @@ def test_an_answer_counts_though_the_request_was_not_read(stack):
 
 
 def test_a_417_is_an_answer(stack):
-    """A request that is reset under its body goes once more with Expect; libcurl would repeat it without, and so on."""
+    """A request that is reset while its body is sent goes once more with Expect; libcurl would repeat it without, again
+    and again."""
     def script(connection, _number, fields):
         if "expect" not in fields:
             return False

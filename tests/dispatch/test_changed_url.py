@@ -1,4 +1,4 @@
-"""A webhook whose URL is changed while an attempt to the one before is under way."""
+"""The URL of a webhook is changed while an attempt to the old one is in flight."""
 import json
 
 import pytest

@@ -51,7 +51,7 @@ def hooks(entity):
     return [(event, entity.register([event])) for event in events]
 
 
-# The dispatcher's clock: only for what it tells others.
+# The dispatcher's clock, which it uses only in what it tells others.
 
 @pytest.fixture(scope="module")
 def jumping_dispatcher(stack, tmp_path_factory):
@@ -99,7 +99,7 @@ def test_the_dispatchers_clock_jumps(dispatcher_clock, entity, receiver, stack, 
     stack.wait_delivery(waiting, "cancelada", 15)  # maintenance goes on
 
 
-# The database's clock: leases, schedule and rests are times of it.
+# The database's clock, on which leases, the schedule and rests depend.
 
 @pytest.fixture(scope="module")
 def jumping_database(stack, tmp_path_factory):
@@ -128,7 +128,7 @@ def counted(root, hook, condition) -> int:
 
 
 def fill(entity, receiver, event, hook, count=25):
-    """A webhook with some in flight, and the rest of `count` waiting for its turn."""
+    """A webhook with some deliveries in flight, and the rest of `count` pending."""
     receiver.behave(hook.path, Behaviour(hold=True))
     for _ in range(count):
         entity.notify(event)
@@ -136,7 +136,7 @@ def fill(entity, receiver, event, hook, count=25):
 
 
 def fail_twice(entity, receiver, root, event, hook, count=30):
-    """So many deliveries wait for the long step of the schedule."""
+    """Makes so many deliveries wait for the long step of the schedule."""
     receiver.behave(hook.path, Behaviour(status=500))
     for _ in range(count):
         entity.notify(event)
@@ -146,7 +146,7 @@ def fail_twice(entity, receiver, root, event, hook, count=30):
 
 @pytest.mark.parametrize("ahead", [HOUR, DAY])
 def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stack, root, hooks, ahead):
-    """As after a suspended machine: all that waited is due and every lease looks expired."""
+    """The situation after a suspended machine: everything that waited is due and every lease seems expired."""
     (waits, waiting), (fills, busy), *_ = hooks
     failed = fail_twice(entity, receiver, root, waits, waiting)
     receiver.behave(waiting.path, Behaviour(delay=0.1))
@@ -169,7 +169,7 @@ def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stac
 
 @pytest.mark.parametrize("back, crashed", [(HOUR, False), (DAY, True)])
 def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, root, hooks, back, crashed):
-    """What the clock that was ahead has scheduled does not wait for it to be there again."""
+    """What was scheduled while the clock was ahead does not wait until the clock is there again."""
     (waits, waiting), (fills, busy), (asks, asked), (news, fresh), _ = hooks
     warnings = lambda: stack.dev("logs", "dispatcher").stdout.count("clock has gone back")
     warned = warnings()

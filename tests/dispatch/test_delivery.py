@@ -13,7 +13,7 @@ from support.wait import wait_until
 
 
 def arrived(receiver, hook, count=1):
-    """The POSTs at a webhook, each verified."""
+    """Returns the POSTs at a webhook, each verified."""
     requests = receiver.wait(hook.path, count)
     assert len(requests) == count
     for request in requests:

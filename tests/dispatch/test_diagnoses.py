@@ -1,4 +1,4 @@
-"""The diagnosis of a receiver: what is asked of real ones, and what is made of their answers."""
+"""Diagnoses of real receivers: the requests, and the findings from their answers."""
 import contextlib
 import json
 import os
@@ -45,7 +45,7 @@ def scripted(stack, certificate):
 
 
 def state(stack, hook):
-    """All that a diagnosis must leave alone."""
+    """Everything that a diagnosis must leave unchanged."""
     return [stack.sql(f"SELECT {what} = {hook.id}") for what in
             ("activo, motivo, url, fecha_modificacion FROM webhooks WHERE id", "* FROM webhook_ejecuciones WHERE webhook_id",
              "* FROM entregas WHERE webhook_id")]
@@ -110,7 +110,7 @@ def test_a_webhook_without_a_secret(scripted):
 
 
 def test_a_rotation_under_way(scripted):
-    """As deliveries: both sign, and the wrong signatures have the same shape."""
+    """The wrong signatures have the shape of genuine ones."""
     verifiers = [Verifier(secret) for secret in ("s3creto", "nuevo-secreto")]
 
     def script(connection, number, fields):
@@ -141,7 +141,7 @@ def test_what_the_genuine_one_is_refused_with_touches_nothing(entity, receiver, 
 
 
 def test_a_failing_webhook_stays_as_it_is(entity, receiver, stack):
-    """What is well with a diagnosis is no recovery: what waits for the webhook still waits."""
+    """A good diagnosis is no recovery: deliveries that wait for the webhook still wait."""
     hook = entity.register()
     with stack.dispatcher_with(**setting(delivery_retry_schedule="1h,1h,1h", delivery_probe_interval="0s")):
         receiver.behave(hook.path, Behaviour(status=500))
@@ -246,7 +246,7 @@ def test_a_connection_that_cannot_be_made(entity, ports, name):
 
 
 def test_a_receiver_with_a_certificate_for_each_name(stack, tmp_path):
-    """It presents another one to who does not say the name (SNI)."""
+    """It presents another one to a client without the name (SNI)."""
     ca = stack.env["CA_CERT"]
     other = issue(tmp_path, (ca, str(Path(ca).with_name("ca.key"))), "other", "otro.example.com")
     right = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -292,11 +292,11 @@ def test_an_inactive_webhook_is_diagnosed_too_unless_by_the_operator(entity, rec
     assert len(receiver.requests(hook.path)) == before + 1
 
 
-# What happens while one is under way.
+# Events during a diagnosis.
 
 @pytest.fixture
 def held(entity, receiver):
-    """A diagnosis whose genuine notification waits for its answer; what follows takes its time."""
+    """A diagnosis with a genuine notification that waits for its answer; the next requests take their time."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True), Behaviour(delay=0.5))
     assert ask(entity, hook).status == 202
@@ -354,7 +354,7 @@ def test_one_that_waits_for_an_hour_ends_while_the_pause_lasts(entity, receiver,
 
 
 def test_one_that_cannot_begin_lets_the_dispatcher_rest(entity, stack):
-    """Its loop turns as seldom as without one, once there has been nothing else to do for a while."""
+    """Its loop runs no more often than without one, once it has been idle for a while."""
     hook = entity.register()
     stack.admin("queue", "pause", "--webhook", hook.id)
     try:
@@ -395,7 +395,7 @@ def test_the_dispatcher_is_stopped_before_anything_was_sent(entity, stack):
 
 
 def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
-    """It follows a delivery on the slot of a quick webhook: it was never sent, and does not count."""
+    """It follows a delivery on the slot of a fast webhook: it was not sent, and does not count."""
     hook = entity.register()
     receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):
@@ -416,7 +416,7 @@ def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(enti
 
 
 def test_the_dispatcher_is_killed_and_nothing_hangs_for_ever(entity, receiver, held, stack):
-    """Its lease runs out: it has failed, and another one may be asked for."""
+    """Its lease expires, so it has failed, and another one may be asked for."""
     stack.stop("dispatcher", "-9")
     assert shown(entity, held)["estado"] == "en_curso"
     assert ask(entity, held).json()["diagnostico"] == {"estado": "en_curso"}
@@ -442,12 +442,12 @@ def test_a_secret_that_cannot_be_read_sends_nothing(entity, receiver, stack):
 
 
 def test_two_dispatchers_send_each_once(new_entity, stack):
-    """The second one dials 127.0.0.2, so that the receiver can tell who sent what."""
+    """The second dispatcher dials 127.0.0.2, so that the receiver can tell them apart."""
     certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2")) as receiver:
         entity, rounds = new_entity(), 0
         hooks = [entity.register(port=receiver.port) for _ in range(5)]
-        lease = setting(delivery_lease="60s")  # longer than a busy machine keeps either waiting
+        lease = setting(delivery_lease="60s")  # longer than either waits on a busy machine
         with (stack.dispatcher_with(**lease),
               stack.second_dispatcher(**lease, **setting(delivery_host_overrides="*.receptor.test=127.0.0.2"))):
             while rounds < 3 or len({one.local_address for one in receiver.requests()}) < 2:
@@ -467,7 +467,7 @@ def test_two_dispatchers_send_each_once(new_entity, stack):
 
 
 def test_the_database_goes_away(entity, receiver, stack):
-    """What was answered while it was away is not lost, and it goes on where it was."""
+    """Answers that came while it was away are not lost, and it goes on where it was."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="60s", delivery_lease="90s")):
@@ -484,7 +484,7 @@ def test_the_database_goes_away(entity, receiver, stack):
 
 
 def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, stack):
-    """It has a turn before what waits, and no more than one of the webhook's slots."""
+    """It goes before waiting deliveries, and takes only one of the webhook's slots."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(delay=0.15))
     backlog = 400
@@ -498,7 +498,7 @@ def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, st
 
 
 def test_diagnoses_of_black_holes_cost_others_no_turn(new_entity, receiver, stack):
-    """One slot for each webhook, and it is of its own entity's share."""
+    """One slot for each webhook, counted for its own entity."""
     with tcp.black_hole() as hole, stack.dispatcher_with(**setting(delivery_max_in_flight="8")):
         greedy, other = new_entity(), new_entity()
         holes = [greedy.register(port=hole) for _ in range(5)]

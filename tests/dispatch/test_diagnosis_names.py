@@ -1,4 +1,4 @@
-"""What a diagnosis finds of names and their addresses. No address that must not be dialled is, and none is shown."""
+"""A diagnosis's findings about names and addresses. It dials no refused address, and shows none."""
 import json
 
 import pytest

@@ -1,5 +1,5 @@
-"""DNS that fails, stalls, lies and changes its mind: a dispatcher whose only network is a loopback and whose only
-DNS server is ours. Its receivers are on addresses that it must take for public ones, and, as a trap, on 127.0.0.1."""
+"""DNS that fails, stalls, lies and changes. The dispatcher's only network is a loopback, and its only DNS server is the
+test's. Its receivers have addresses that it must take for public ones, and 127.0.0.1 is a trap."""
 import os
 
 import pytest
@@ -68,7 +68,7 @@ def world(stack):
 
 
 def outcome(world, entity, hook):
-    """The listing's entry once there is one."""
+    """Returns the listing's entry once there is one."""
     return wait_until(lambda: (w := entity.listed(hook))["ultimaEjecucion"] and w, what="an attempt in the listing")
 
 
@@ -176,7 +176,7 @@ def test_a_failed_lookup_is_not_remembered(world):
 
 
 def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
-    """Though its zone says for how long that may be believed: c-ares 1.34 would, for up to an hour."""
+    """Although its zone says how long an answer may be kept: c-ares 1.34 would keep it for up to an hour."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({})
@@ -187,12 +187,12 @@ def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
 
 
 def test_a_server_that_was_slow_is_not_waited_for_longer(world):
-    """c-ares 1.34 would wait for five times as long as it has taken of late, whatever a lookup may take."""
+    """c-ares 1.34 would wait five times as long as the server has taken recently, beyond the patience of a lookup."""
     entity = world.entity()
     slow = [entity.register([event]) for event in EVENTS[:4]]
     stalled = entity.register([EVENTS[4]])
     world.dns.say({host_of(hook): {"a": [PUBLIC], "fault": "slow"} for hook in slow} | {host_of(stalled): {"fault": "stall"}})
-    world.network.use_dns("127.0.0.1")  # what was known of the server is forgotten
+    world.network.use_dns("127.0.0.1")  # forgets what c-ares knew of the server
     for hook, event in zip(slow, EVENTS):
         world.stack.wait_delivery(world.stack.delivery_id(entity.notify(event), hook.id), "entregada")
     delivery = world.stack.delivery_id(entity.notify(EVENTS[4]), stalled.id)
@@ -222,7 +222,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [PUBLIC]}})
-    world.network.use_dns("127.0.0.53")  # nobody is there
+    world.network.use_dns("127.0.0.53")  # no server is there
     try:
         delivery = world.stack.delivery_id(entity.notify(), hook.id)
         wait_until(lambda: entity.listed(hook)["ultimoError"] == UNRESOLVED, what="a failed lookup")
@@ -232,7 +232,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
 
 
 def test_lookups_leave_nothing_behind(world):
-    """Stalled ones above all: in a pool of threads each would keep one."""
+    """Above all stalled ones: in a pool of threads each would keep a thread."""
     entity = world.entity()
     hooks = [entity.register([event]) for event in EVENTS[:5]]
     before = world.threads(), world.descriptors()
@@ -249,7 +249,7 @@ def test_lookups_leave_nothing_behind(world):
 
 @pytest.mark.skipif(not HAS_V6, reason="no IPv6 here")
 def test_a_server_without_edns_costs_no_family(world):
-    """c-ares 1.18 takes the second FORMERR for final. Of either family alone the receiver is reached."""
+    """c-ares 1.18 takes the second FORMERR as final. With either family alone the receiver is reached."""
     for alone in ({"a": [PUBLIC], "aaaa": [UNROUTED_V6]}, {"a": [UNROUTED], "aaaa": [PUBLIC_V6]}):
         entity = world.entity()
         hook = entity.register()

@@ -1,4 +1,4 @@
-"""Webhooks that fail now: what the operator is shown of them before they are deactivated, and whether it is true."""
+"""Webhooks that fail now: what the operator sees of them before they are deactivated, and that it is true."""
 from datetime import datetime, timedelta
 
 import pytest

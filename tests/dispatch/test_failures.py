@@ -1,4 +1,4 @@
-"""Receivers that fail, and what is done about it: retries, Retry-After, 410, giving up."""
+"""Receivers that fail, and the reaction: retries, Retry-After, 410, giving up."""
 import time
 from email.utils import formatdate
 
@@ -186,7 +186,7 @@ def test_429_rests_the_whole_webhook(entity, receiver, stack):
 
 
 def test_a_backlog_asks_one_that_wants_rest_no_oftener_than_it_has_slots(entity, receiver, stack):
-    """Those that were in flight together are all answered with 429; none is started after the first was written down."""
+    """Attempts in flight together all get a 429; none is started after the first one is recorded."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "60"}))
     stack.admin("queue", "pause")

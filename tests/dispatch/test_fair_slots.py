@@ -1,4 +1,4 @@
-"""Nobody stops anybody: slow receivers in crowds, hosts that many webhooks share."""
+"""No receiver stops another: many slow receivers, and hosts that many webhooks share."""
 import secrets
 
 from fakes.receiver import Behaviour
@@ -16,7 +16,7 @@ def delivered(stack, ids) -> int:
 
 
 def register_at(entity, host: str, receiver) -> tuple[int, str]:
-    """A webhook at that host, with a path of its own: its id and path."""
+    """Registers a webhook at that host with its own path; returns its id and path."""
     path = f"/{secrets.token_hex(6)}"
     url = f"https://{host}.receptor.test:{receiver.port}{path}"
     response = entity.api("POST", BASE, json_body={"url": url, "eventos": list(EVENTS)})
@@ -25,7 +25,7 @@ def register_at(entity, host: str, receiver) -> tuple[int, str]:
 
 
 def test_a_crowd_that_holds_every_slot_does_not_hold_up_a_healthy_one(new_entity, receiver, stack):
-    """The slow ones do not answer while this is looked at: four entities, each with more than all the slots."""
+    """The slow receivers do not answer during the test: four entities, each with more deliveries than all slots."""
     crowd = [new_entity() for _ in range(4)]
     slow = [entity.register() for entity in crowd for _ in range(5)]
     healthy = new_entity()

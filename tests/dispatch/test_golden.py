@@ -1,5 +1,5 @@
-"""What entities and receivers see, to the byte, for the same input: `./dev test --mysql` asks MySQL for the very bytes that
-MariaDB gives. Only what must differ is named instead: ids, the clock's times and the receiver's address."""
+"""The output to entities and receivers, to the byte, for the same input: `./dev test --mysql` expects the same bytes from
+MySQL as from MariaDB. Only what must differ has a name instead: ids, times and the receiver's address."""
 import re
 
 from fakes import verify

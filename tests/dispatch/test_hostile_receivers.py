@@ -1,5 +1,5 @@
 """Receivers that misbehave in every way: each attempt ends in time, frees its slot, leaves nothing behind, and tells the
-entity what to mend. All of a kind run at once, so that they also have to leave each other alone."""
+entity what to correct. All of a kind run at once, and must not disturb each other."""
 import contextlib
 import gzip
 import os
@@ -22,7 +22,7 @@ from support.wait import wait_until
 CONNECT_TIME_OUT, TIME_OUT, SLACK = 1.0, 2.0, 0.6  # seconds; the first two are the stack's
 ATTEMPTS = 4
 
-# What the entity reads.
+# The texts that the entity reads.
 TIMED_OUT = "El receptor no terminó de responder en 2s: debe responder en cuanto recibe el aviso, y procesarlo después"
 NOT_CONNECTED = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: compruebe que es accesible desde "
                  "Internet en el puerto de la URL")
@@ -50,7 +50,7 @@ def raw(*texts, **how):
     return Behaviour(raw=texts, **how)
 
 
-# Who never comes to an end: ended by the time-outs or by the limit of what is read.
+# Answers without an end: the time-outs or the size limit end them.
 ENDLESS = {
     "never answers": (Behaviour(fault="silent"), TIMED_OUT),
     "slow headers": (Behaviour(fault="drip"), TIMED_OUT),
@@ -61,7 +61,7 @@ ENDLESS = {
     "1xx without end": (raw(repeat="HTTP/1.1 100 Continue\r\n\r\n" * 10), LONG_HEADERS),
     "slow 1xx without end": (raw(repeat="HTTP/1.1 102 Processing\r\n\r\n", pause=0.1), TIMED_OUT),
     "half a header, and silence": (raw(OK + "Content-Le", stay=True), TIMED_OUT),
-    # The answer had come: it counts, whatever becomes of the body.
+    # The answer was complete, so it counts, whatever follows in the body.
     "a slow body": (raw(OK + "Content-Length: 1000000\r\n\r\n", repeat="x", pause=0.1), ""),
     "a body without end": (Behaviour(fault="endless_body"), ""),
     "chunks without end": (raw(CHUNKED, repeat="1000\r\n" + "x" * 4096 + "\r\n"), ""),
@@ -69,7 +69,7 @@ ENDLESS = {
     "a body that stops": (raw(OK + "Content-Length: 1000\r\n\r\nabc", stay=True), ""),
 }
 
-# Who breaks off, or speaks something else.
+# Receivers that break off, or speak another protocol.
 BROKEN = {
     "closes": (Behaviour(fault="hang_up"), CLOSED),
     "resets": (Behaviour(fault="reset"), CLOSED),
@@ -110,8 +110,8 @@ def redirect(status, url):
 
 @pytest.fixture(scope="module")
 def outcomes(stack, receiver):
-    """name -> (the listing's entry, its delivery's state, its attempts, what became of the delivery that followed when
-    the receiver had been mended)."""
+    """name -> (the listing's entry, its delivery's state, its attempts, what became of the delivery that followed after
+    the receiver was corrected)."""
     cases = [*ENDLESS, *BROKEN, *REDIRECTS, *NO_REDIRECTS]
     campaign = Campaign(stack, receiver, dict.fromkeys(cases, receiver.port))
     for name, (_, hook, _) in campaign.hooks.items():
@@ -151,7 +151,7 @@ def test_a_redirect_is_never_followed(outcomes, receiver, status):
     assert [r.path for r in receiver.requests() if r.path.endswith("/trampa")] == []
 
 
-# What goes wrong before HTTP.
+# Failures before HTTP.
 
 BEFORE_HTTP = {
     "a closed port": UNREACHABLE,
@@ -289,7 +289,7 @@ def test_nine_failures_do_not_deactivate_and_the_tenth_does(stack, receiver):
     assert entity.listed(hook)["activo"] is False and len(receiver.requests(hook.path)) == 10
 
 
-# What stays behind.
+# Resources that must not remain in use.
 
 QUICK = ("closes", "resets", "half of the headers", "not HTTP", "HTTP/0.9", "switches protocols", "headers without end",
          "a header without end", "1xx without end", "a body without end", "chunks without end", "too much", "too little",
@@ -327,7 +327,7 @@ def test_fifty_times_all_of_them_leave_nothing_behind(stack, receiver, no_retrie
     well = good.register()
 
     def at_rest():
-        """After one more delivery: whoever opens a connection closes those that their receivers have left."""
+        """After one more delivery: opening a connection closes those that their receivers have left."""
         stack.wait_delivery(stack.delivery_id(good.notify(), well.id), "entregada")
         return resources(stack)
 

@@ -1,4 +1,4 @@
-"""Nobody is held up by somebody else: more demand than slots, rows that others hold, a database that refuses."""
+"""No entity delays another: more demand than slots, locked rows, a database that refuses."""
 import time
 
 import pytest
@@ -11,7 +11,7 @@ from support.wait import wait_until
 
 
 def delivered(stack, hooks) -> list[int]:
-    """How many of each, in one look."""
+    """How many of each state, read at once."""
     counts = dict.fromkeys((hook.id for hook in hooks), 0)
     rows = stack.sql("SELECT webhook_id, COUNT(*) FROM entregas WHERE estado = 'entregada' AND webhook_id IN"
                      f" ({','.join(map(str, counts))}) GROUP BY webhook_id")
@@ -19,7 +19,7 @@ def delivered(stack, hooks) -> list[int]:
 
 
 def waited_in_vain(stack) -> int:
-    """How often the thread that fetches has given up waiting for somebody's lock."""
+    """How often the thread that fetches has given up waiting for a lock."""
     lines = stack.dev("logs", "dispatcher").stdout.splitlines()
     return sum("transaction conflict" in line and "error 1205" in line and "duty=record" not in line for line in lines)
 
@@ -90,7 +90,7 @@ def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_o
 
 
 def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stack, root):
-    """What was sent and cannot be written down is its webhook's affair, however few slots all have together."""
+    """A result that cannot be recorded delays only its own webhook, however few slots there are."""
     entities = [new_entity() for _ in range(8)]
     hooks = [entity.register() for entity in entities]
     for entity in entities:
@@ -149,7 +149,7 @@ def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was
 
 
 def lock_the_whole_table(stack, lock: str):
-    """What the evaluation system's user may do with SELECT alone."""
+    """What the evaluation system's user can do with SELECT alone."""
     if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("MySQL allows it to nobody without UPDATE")
     writer = stack.writer()
@@ -240,8 +240,8 @@ def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
 
 
 def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
-    """The first attempts to write them fail, whichever they are: those of two rounds, but for the last few."""
-    # Were a result of what other tests have left taken in between, one that is refused again would be given up.
+    """The first statements that record results fail, whatever the results: those of two rounds, except the last few."""
+    # If a result of an earlier test were recorded in between, one that is refused again would be given up.
     stack.cancel_all_waiting()
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

@@ -1,5 +1,5 @@
-"""What comes, or ends, on a kept connection between two requests: only what answers a request is its answer
-(RFC 9112 section 9.2), and a connection that the receiver has left says nothing of the receiver."""
+"""Data, or an end, on a kept connection between two requests: only what answers a request is its answer (RFC 9112
+section 9.2), and a connection that the receiver has closed says nothing about the receiver."""
 import ssl
 import threading
 
@@ -11,7 +11,7 @@ from support.wait import wait_until
 
 VERSIONS = {"TLS 1.2": ssl.TLSVersion.TLSv1_2, "TLS 1.3": ssl.TLSVersion.TLSv1_3}
 
-STRAY = {  # what comes on a connection that has answered, while no request is outstanding
+STRAY = {  # data on a connection that has answered, while no request is outstanding
     "408, the idle time is over": answer(408, "Connection: close"),
     "a second answer": OK,
     "410": answer(410),
@@ -124,7 +124,7 @@ CLOSED = ("close_politely", "close", "reset")
 
 @pytest.mark.parametrize("how", CLOSED)
 def test_connections_that_the_receiver_has_closed_cost_no_attempt(stack, scripted, how):
-    """More of them than the five times that libcurl tries again by itself."""
+    """More than the five times that libcurl itself retries."""
     kept, release = 7, threading.Event()
 
     def script(connection, number, fields):
@@ -168,7 +168,7 @@ def test_a_kept_connection_that_ends_as_the_request_comes(stack, scripted, how, 
 
 
 def test_a_408_on_a_kept_connection_is_of_its_idle_time(stack, scripted):
-    """It met the request on its way. On a fresh connection it is the receiver's answer."""
+    """It crossed the request. On a new connection it is the receiver's answer."""
     def script(connection, number, fields):
         connection.read_body(fields)
         connection.send(OK if number == 1 else answer(408))

@@ -1,6 +1,5 @@
-"""At least once, proved: everything that can fail fails while notifications flow, and a ledger is kept.
-
-The random choices come from a seed that is printed; TEST_SEED gives it again. `./dev test --long` does the long form.
+"""Proves at-least-once delivery: everything that can fail fails while notifications flow, and a ledger is kept. It
+prints the seed of its random choices; TEST_SEED sets it. `./dev test --long` runs the long form.
 """
 import os
 import random

@@ -17,7 +17,7 @@ LEASE = 12  # seconds: delivery.lease of the shared stack
 
 @pytest.fixture
 def addresses(stack):
-    """A receiver that can tell who sent what: each dispatcher dials an address of its own."""
+    """A receiver that can tell the dispatchers apart: each dials its own address."""
     certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2", "127.0.0.3")) as running:
         yield running
@@ -25,7 +25,7 @@ def addresses(stack):
 
 @contextlib.contextmanager
 def another(stack, address):
-    """One more dispatcher, at work."""
+    """Runs another dispatcher."""
     query = "SELECT COUNT(DISTINCT id) FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
     before = int(stack.value(query))
     with stack.second_dispatcher(**setting(delivery_host_overrides=f"*.receptor.test={address}")) as process:
@@ -70,7 +70,7 @@ def test_three_dispatchers_share_the_work_without_repeats(new_entity, addresses,
 
 
 def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, addresses, stack):
-    """What was created leased by the fan-out, and what was claimed later: a test event is always claimed."""
+    """Deliveries created leased by the fan-out, and deliveries claimed later: a test event is always claimed."""
     hook = entity.register(["evaluacion.abierta"], port=addresses.port)
     addresses.behave(hook.path, Behaviour(hold=True))
     entity.notify()
@@ -109,7 +109,7 @@ def test_leases_are_recovered_as_soon_as_the_database_is_back(entity, receiver, 
 
 
 def test_a_stale_owner_changes_nothing(entity, addresses, stack):
-    """It was stopped in the middle of attempts, and learns after its lease that the receiver had answered 410 and 500."""
+    """It is frozen during attempts, and learns after its lease that the receiver has answered 410 and 500."""
     gone, failed = (entity.register([event], port=addresses.port) for event in ("evaluacion.abierta", "evaluacion.cerrada"))
     addresses.behave(gone.path, Behaviour(hold=True, status=410), Behaviour())
     addresses.behave(failed.path, Behaviour(hold=True, status=500), Behaviour())

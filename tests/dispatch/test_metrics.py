@@ -1,4 +1,4 @@
-"""What the dispatcher counts, by doing what it counts."""
+"""The dispatcher's metrics, each caused by what it counts."""
 import math
 import socket
 import subprocess
@@ -86,7 +86,7 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
     try:
         wait_until(lambda: scrape().value("apientidades_paused") == 1, what="paused")
         entity.notify(ocurrida_en="2026-01-01 00:00:00")
-        # Of the table: the gauge is as old as the last look at the queue.
+        # Counted in the table, because the gauge is as old as the last look at the queue.
         pending = int(stack.sql("SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente'")[0][0])
         wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending, what="the depth")
         wait_until(lambda: scrape().value("apientidades_queue_oldest_seconds", of="notification") > 86400)

@@ -1,4 +1,5 @@
-"""What only a bug or a lack of memory can do to the network's thread: it must not leave a process that sends nothing."""
+"""Failures that only a bug or a lack of memory can cause in the network's thread: they must not leave a process that
+sends nothing."""
 import subprocess
 
 from support.wait import wait_until

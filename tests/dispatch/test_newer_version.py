@@ -1,5 +1,5 @@
-"""A newer version works beside this one (an upgrade, one host after the other): what it wrote and this one does not
-know is left to it, and holds up nothing else."""
+"""A newer version works at the same time (an upgrade, one host after the other): rows that it wrote and this version
+does not know are left to it, and delay nothing else."""
 import contextlib
 
 from support.stack import EVENTS
@@ -39,7 +39,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
             stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
             for id in known:
                 stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
-            # As the newer version fans them out: deliveries of an event that this one does not know.
+            # Fans out like the newer version: deliveries of an event that this version does not know.
             ids = ", ".join(map(str, new))
             stack.sql("UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3)"
                       f" WHERE id IN ({ids}) AND estado = 'pendiente'")
@@ -59,7 +59,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
 
 
 def test_an_unknown_event_is_rejected_where_the_schema_is_our_own(entity, stack):
-    """As a writer whose session has switched the CHECKs off can write it."""
+    """Only a writer that has switched off the CHECKs of its session can write it."""
     try:
         allow_events(stack, [*EVENTS, NEW])
         rejected = stack.wait_notification(stack.notify(entity.id, NEW, "{}"), "rechazada")

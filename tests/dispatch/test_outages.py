@@ -1,4 +1,5 @@
-"""Outages of the service itself: a dispatcher whose cable is cut, or whose name servers die, and what entities could feign."""
+"""Outages of the service itself: a dispatcher with its cable cut, or with dead name servers; and what entities could
+feign."""
 import json
 import threading
 import time
@@ -13,7 +14,7 @@ from support.wait import wait_until
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 HERE, RECEIVER = "11.0.0.100", "11.0.0.1"
-DOOMED = "11.0.0.2"  # a receiver's address, until it is taken away: then nothing comes back
+DOOMED = "11.0.0.2"  # a receiver's address, until it is taken away: then nothing answers
 ENTITIES, WEBHOOKS = 20, 5
 HOSTS = ENTITIES * WEBHOOKS
 RATE = 200  # rows a second
@@ -24,7 +25,7 @@ NAME = "red{}x{}.receptor.test"
 
 
 class World:
-    """The stack's dispatcher makes way for one in a network with a cable to another one, where the receivers are."""
+    """Replaces the stack's dispatcher by one in a network with a cable to another network, where the receivers are."""
 
     def __init__(self, stack, schedule: str):
         self.stack = stack
@@ -69,8 +70,8 @@ def world(stack, receiver, schedule):
 
 
 def answer_where_nobody_may_connect(stack, receiver):
-    """Receivers that have answered, at addresses that the next dispatcher's configuration does not allow: it can ask
-    none of them whether it is cut off, and must find others."""
+    """Receivers that have answered, at addresses that the next dispatcher's configuration refuses: it cannot check its
+    link with them, and must find others."""
     entities = [Entity(stack, receiver) for _ in range(ENTITIES)]
     hooks = [entity.register().id for entity in entities]
     for entity in entities:
@@ -79,7 +80,7 @@ def answer_where_nobody_may_connect(stack, receiver):
 
 
 class Crowd:
-    """Entities with five webhooks each, every one at a host of its own and with an event of its own."""
+    """Entities with five webhooks each, every one with its own host and event."""
 
     def __init__(self, world: World, address: str, number: int):
         self.world, self.stack = world, world.stack
@@ -107,7 +108,7 @@ class Crowd:
 
 
 class Writer:
-    """RATE rows a second, in a thread, until it is left."""
+    """Writes RATE rows a second, in a thread, until the block ends."""
 
     def __init__(self, crowd: Crowd):
         self.crowd, self.rows, self._stop = crowd, 0, threading.Event()

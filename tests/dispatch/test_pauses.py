@@ -28,7 +28,7 @@ def selector(option, entity, hook):
 
 
 def caught_up(entity, receiver, hook):
-    """The dispatcher has seen all that was written until now: a later row of another entity has arrived."""
+    """Waits until the dispatcher has seen everything written so far: a later row of another entity has arrived."""
     before = len(receiver.requests(hook.path))
     entity.notify()
     receiver.wait(hook.path, before + 1)

@@ -1,4 +1,4 @@
-"""A row that the database refuses to write must stop nobody else. A trigger of the tests' own refuses it."""
+"""A row that the database refuses to write must stop no other. A trigger of the tests refuses it."""
 import contextlib
 
 import pytest
@@ -27,7 +27,7 @@ def failed_tasks(stack) -> int:
 
 
 def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
-    """More than it takes to believe that all are refused, and the first ones in line."""
+    """More than are needed to conclude that all are refused, and first in line."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register(["evaluacion.abierta"], port=2) for entity in entities for _ in range(5)]
     other = new_entity()
@@ -45,7 +45,7 @@ def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver
 def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"], port=2), entity.register(["evaluacion.cerrada"])
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
-        poison = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)  # nobody listens on port 1
+        poison = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)  # no program listens on port 1
         wait_until(lambda: "cannot be recorded" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
         ids = [entity.notify("evaluacion.cerrada") for _ in range(5)]
         for id in ids:
@@ -85,7 +85,7 @@ def test_a_notification_that_cannot_be_fanned_out_stops_no_other(entity, new_ent
         wait_until(lambda: f"entity={entity.id} " in refusals(stack), what="the refusal")
         stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
         assert failed_tasks(stack) == failures, "no reconnect, no pause: it concerns one entity"
-    if stack.notification(poison)["estado"] == "rechazada":  # refused twice meanwhile
+    if stack.notification(poison)["estado"] == "rechazada":  # refused twice in this time
         stack.admin("notification", "retry", poison)
     stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")
 
@@ -105,7 +105,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
     finally:
         stack.admin("queue", "resume")
     for id in bad:
-        if stack.notification(id)["estado"] == "rechazada":  # refused twice meanwhile
+        if stack.notification(id)["estado"] == "rechazada":  # refused twice in this time
             stack.admin("notification", "retry", id)
         stack.wait_notification(id, "procesada", 30)
         stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
@@ -113,7 +113,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
 
 @contextlib.contextmanager
 def unchecked_length(stack):
-    """As for a writer whose session has switched the CHECKs off."""
+    """Drops the CHECKs, like a writer that has switched them off in its session."""
     table, rule = "notificaciones_pendientes", "datos_de_mas_de_64_KiB"
     stack.sql(f"ALTER TABLE {table} DROP CONSTRAINT {rule}")
     try:
@@ -137,7 +137,7 @@ def test_data_that_are_too_long_are_rejected(entity, stack):
 
 
 def test_rows_written_past_the_checks_are_rejected_and_stop_nobody(new_entity, receiver, stack):
-    """As the evaluation system's user, who needs no right for it."""
+    """The evaluation system's user needs no right for it."""
     if "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("there a CHECK holds for every session")
     entities = [new_entity() for _ in range(4)]

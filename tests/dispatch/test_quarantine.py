@@ -1,4 +1,5 @@
-"""Bad rows are put aside: visible with a reason, retried and discarded by the operator, and nobody waits for them."""
+"""Bad rows are rejected or quarantined: visible with a reason, retried and discarded by the operator, and no other row
+waits for them."""
 import contextlib
 import json
 
@@ -8,7 +9,7 @@ from support.wait import wait_until
 
 TABLE = "notificaciones_pendientes"
 GOOD = json.dumps({"evaluacionId": 1, "titulo": "t"})
-# What a session writes that has switched its CHECKs off: columns after entidad_id, and how the reason begins.
+# Rows of a session that has switched off its CHECKs: columns after entidad_id, and how the reason begins.
 BAD = [
     ("evento, datos", f"'nada', {literal(GOOD)}", "evento: "),
     ("evento, datos", "'evaluacion.abierta', '{'", "datos: "),
@@ -16,17 +17,17 @@ BAD = [
     ("evento, datos, ocurrida_en", f"'evaluacion.abierta', {literal(GOOD)}, '2026-00-15'", "ocurrida_en: "),
 ]
 BETWEEN = 25  # bad rows of a kind, between two good ones
-SOON = 60  # a refused row is passed over for some seconds before it is refused again, a quarantined one for half a minute
+SOON = 60  # a refused row is skipped for some seconds before it is refused again, a quarantined one for half a minute
 
 
 def forget_bad_rows(stack) -> None:
-    """They would be in the way of an ALTER TABLE, of a migration or another test."""
+    """They would prevent an ALTER TABLE of a migration or another test."""
     stack.sql(f"DELETE FROM {TABLE} WHERE estado <> 'procesada' AND id NOT IN (SELECT notificacion_id FROM entregas)")
 
 
 @contextlib.contextmanager
 def without_checks(stack):
-    """A session of the evaluation system; on MySQL the site has to help it."""
+    """A session of the evaluation system; on MySQL the site must allow this."""
     if "MariaDB" in stack.value("SELECT VERSION()"):
         stack.evaluation("SET check_constraint_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
         try:
@@ -51,7 +52,7 @@ def without_checks(stack):
 
 @contextlib.contextmanager
 def trigger(stack, condition: str):
-    """A site's own, that refuses changes of notifications."""
+    """A trigger of the site that refuses changes of notifications."""
     stack.sql(f"CREATE TRIGGER del_sitio BEFORE UPDATE ON {TABLE} FOR EACH ROW"
               f" SET @del_sitio = IF({condition}, (SELECT 1 UNION SELECT 2), 0)")
     try:
@@ -66,7 +67,7 @@ def rejected(stack, entity) -> dict:
 
 
 def keep_passing(stack, entity, hook, done, timeout: float) -> None:
-    """Another one's notifications arrive until `done`."""
+    """Another entity's notifications arrive until `done`."""
     def pass_one():
         stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
         return done()

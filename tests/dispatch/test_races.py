@@ -1,4 +1,5 @@
-"""Two who want the same rows at the same moment: an entity that deletes, an operator that replays, and the dispatcher."""
+"""Two sessions that want the same rows at the same moment: an entity deletes, an operator replays, and the dispatcher
+works."""
 import threading
 
 import pytest
@@ -11,7 +12,7 @@ from support.wait import wait_until
 
 @pytest.fixture
 def pouring(entity):
-    """Rows of the entity are written all the time, some hundreds a second."""
+    """Writes rows of the entity all the time, some hundreds a second."""
     stop = threading.Event()
 
     def pour():
@@ -50,7 +51,7 @@ FAILED = 8
 
 @pytest.mark.parametrize("replay_first", [True, False], ids=["replay first", "purge first"])
 def test_a_purge_and_a_replay_that_meet(entity, receiver, stack, root, replay_first):
-    """Whoever comes first, a delivery is either gone or sent again with all its evidence."""
+    """In either order, a delivery is either gone or sent again with all its evidence."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=500))
     for _ in range(FAILED):

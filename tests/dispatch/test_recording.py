@@ -1,4 +1,4 @@
-"""What became of attempts is written down whatever becomes of some of them: it has a session of its own."""
+"""Results are recorded whatever becomes of some of them, on a session of their own."""
 import contextlib
 
 import pytest
@@ -13,7 +13,7 @@ from support.wait import holds_for, wait_until
 
 @pytest.fixture
 def logged(stack):
-    """What the dispatcher has logged since the test began."""
+    """Returns what the dispatcher has logged since the test began."""
     def text() -> str:
         return stack.dev("logs", "dispatcher").stdout
 
@@ -22,7 +22,7 @@ def logged(stack):
 
 
 def sessions(root, idle_s: int = 0) -> list[str]:
-    """Of the dispatcher: those that have been idle for so long."""
+    """The dispatcher's sessions that have been idle for so long."""
     return [id for id, in root("SELECT id FROM information_schema.processlist WHERE user = 'apientidades_dispatcher'"
                                f" AND time >= {idle_s}")]
 
@@ -95,7 +95,7 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
         entity.notify()
 
         def fetched() -> bool:
-            kill(root, sessions(root, 2))  # the one that records, had it been faster: the other is never idle for so long
+            kill(root, sessions(root, 2))  # the one that records, if it had been faster: the other is never idle for so long
             return len(receiver.requests(hook.path)) == 2
 
         wait_until(fetched, 20, "the session that fetches")
@@ -134,7 +134,7 @@ def lock_waits_s(root) -> int:
 
 
 def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiver, stack, root):
-    """An operator's forgotten transaction. Their results stay in memory; nobody waits for the locks."""
+    """An operator's forgotten transaction: results stay in memory, and nothing else waits for the locks."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register() for entity in entities for _ in range(5)]
     other = new_entity()
@@ -149,7 +149,7 @@ def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiv
         wait_until(lambda: delivered(stack, hooks) == [2] * 30, 30, "the second ones")
         root("START TRANSACTION")
         count = 1
-        for locked, hook in enumerate(hooks, 1):  # one more row at each turn
+        for locked, hook in enumerate(hooks, 1):  # one more row each time
             root(f"SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
             if locked % 5:
                 continue
@@ -201,7 +201,7 @@ def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged)
 
 
 def test_a_lock_of_a_whole_table_is_an_absence_of_the_database(new_entity, receiver, stack, root, logged):
-    """As a backup takes it: results wait for it together, not one by one for seconds each."""
+    """A lock as a backup takes it: results wait for it together, not one by one for seconds each."""
     entities = [new_entity() for _ in range(4)]
     hooks = [entity.register() for entity in entities]
     for hook in hooks:

@@ -1,4 +1,4 @@
-"""A receiver that is back gets what waits for it; one that stays away is asked now and then."""
+"""A receiver that is back gets its waiting deliveries; one that stays away is probed now and then."""
 import json
 
 import pytest
@@ -14,12 +14,12 @@ HOURS = "1h,2h"  # no step falls due in a test
 
 @pytest.fixture
 def patient(stack):
-    """A dispatcher whose schedule does nothing within a test; probes as asked for."""
+    """A dispatcher with a schedule that does nothing within a test, and with these probes."""
     def start(probe_interval="0s", **more):
         return stack.dispatcher_with(**setting(delivery_retry_schedule=HOURS, delivery_probe_interval=probe_interval,
                                                delivery_max_in_flight_per_webhook=str(2 * EARLY), **more))
     yield start
-    # What still waits would be tried in the middle of other tests.
+    # Otherwise deliveries that still wait would be tried during other tests.
     stack.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3) WHERE reintento_de IS NOT NULL")
 
 
@@ -30,7 +30,7 @@ def steps(stack, webhook) -> list[tuple[str, int, int]]:
 
 
 def fail_all(stack, entity, hook, receiver, count: int, behaviour=Behaviour(status=500)) -> None:
-    """So many notifications whose first attempt has failed, and whose next is hours away."""
+    """Writes so many notifications; their first attempt has failed, and the next is hours away."""
     receiver.behave(hook.path, behaviour)
     for _ in range(count):
         entity.notify()
@@ -146,7 +146,7 @@ def test_of_successive_failed_probes_the_first_the_last_and_their_number_are_kep
     with patient(probe_interval="200ms"):
         delivery = stack.delivery_id(entity.notify(), hook.id)
         wait_until(lambda: stack.delivery(delivery)["intentos"] >= 6, 30, "five probes")
-    def shown():  # the next dispatcher makes the probe that was due already
+    def shown():  # the next dispatcher makes the probe that was already due
         before = stack.delivery(delivery)["intentos"]
         attempts = stack.attempts(delivery)
         return stack.delivery(delivery)["intentos"] == before and (before, attempts)

@@ -1,4 +1,4 @@
-"""Replays under way: behind what is new, not at a receiver that is down, and through kills and deletions."""
+"""Running replays: after new deliveries, not to a receiver that is down, and through kills and deletions."""
 import json
 
 import pytest
@@ -132,7 +132,7 @@ def test_a_range_to_the_end_of_time_keeps_nobody_waiting(entity, new_entity, rec
     number = ask(entity, hook, desde="0001-01-01T00:00:00Z", hasta="9999-12-31T23:59:59Z")
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 3, 30, "all of them")
     stack.sql("INSERT INTO reenvios (entidad_id, webhook_id, candidatas, tope) VALUES"
-              f" ({entity.id}, {hook.id}, 1, 1)")  # nobody's: it has no times
+              f" ({entity.id}, {hook.id}, 1, 1)")  # without an owner: it has no times
     broken = stack.value(f"SELECT MAX(id) FROM reenvios WHERE webhook_id = {hook.id}")
     wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {broken}") == "cancelado", 20, "it to be given up")
     again = ask(entity, hook)

@@ -1,4 +1,4 @@
-"""What the evaluation system, and the commissioner, see of what became of their rows."""
+"""What the evaluation system, and the commissioner, read about the result of their rows."""
 import csv
 import io
 import json
@@ -13,7 +13,7 @@ VIEW = "notificaciones_resultado"
 
 
 def result(stack, id):
-    """As the evaluation system reads it."""
+    """Reads like the evaluation system."""
     columns = ("estado", "webhooks", "entregadas", "pendientes", "fallidas", "retenidas", "canceladas", "ultimo_error")
     row, = stack.evaluation(f"SELECT {', '.join(columns)} FROM {VIEW} WHERE notificacion_id = {id}")
     return {name: int(text) if text.isdigit() else text for name, text in zip(columns, row)}

@@ -1,4 +1,4 @@
-"""Retention at work: it disturbs nobody, and can be cut short anywhere."""
+"""Retention during deliveries: it delays none, and can be interrupted anywhere."""
 import time
 
 import pytest
@@ -12,7 +12,7 @@ from support.wait import wait_until
 
 OLD = 6_000
 LEFT = "SELECT COUNT(*) FROM entregas WHERE terminada_en < UTC_TIMESTAMP(3) - INTERVAL 30 DAY"
-# As many attempts as counted, for every delivery.
+# Counts deliveries with another number of rows of attempts than they record.
 WITHOUT_EVIDENCE = ("SELECT COUNT(*) FROM entregas e WHERE intentos <> (SELECT COUNT(*) FROM intentos_entrega i"
                     " WHERE i.entrega_id = e.id)")
 
@@ -60,7 +60,7 @@ def add_old(root, hook, count=OLD, days=40, state="entregada"):
 
 
 def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, root):
-    """Also while a backup holds its snapshot of all that is removed."""
+    """Also while a backup holds a snapshot of everything that is removed."""
     hook = entity.register()
     backup = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     add_old(root, hook)
@@ -101,7 +101,7 @@ def test_a_purge_that_is_killed_leaves_nothing_half_removed(entity, stack, root)
 
 
 def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, stack, root):
-    """Either a delivery is gone, or it is sent again with all that is known of it."""
+    """A delivery is either gone, or sent again with everything known about it."""
     hook = entity.register()
     stack.stop("dispatcher")
     add_old(root, hook, 3000, 100, "fallida")

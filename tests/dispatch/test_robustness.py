@@ -76,7 +76,7 @@ def test_rows_written_while_everything_was_down(entity, receiver, stack):
 # Several dispatchers, many deliveries.
 
 def test_two_dispatchers_share_the_work_without_repeats(entity, stack):
-    """The second one dials 127.0.0.2, so that the receiver can tell who sent what."""
+    """The second dispatcher dials 127.0.0.2, so that the receiver can tell them apart."""
     certificate, addresses = (stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]), ("127.0.0.1", "127.0.0.2")
     with Receiver(*certificate, free_port(), addresses) as receiver:
         hooks = [entity.register(port=receiver.port) for _ in range(4)]
@@ -163,7 +163,7 @@ def test_private_addresses_are_not_dialled_and_nothing_is_told_of_their_ports(en
 def test_what_worked_is_refused_once_it_is_no_longer_allowed(entity, receiver, stack):
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
-    patient = ",".join(["1s"] * 30)  # it must not fail for good before it is allowed again
+    patient = ",".join(["1s"] * 30)  # it must not fail finally before it is allowed again
     with stack.dispatcher_with(**setting(delivery_allowed_networks="10.0.0.0/8", delivery_retry_schedule=patient)):
         refused = started(entity, hook)
         wait_until(lambda: stack.delivery(refused)["intentos"] >= 1, what="an attempt")
@@ -196,7 +196,7 @@ def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, 
 
 
 def test_sighup_ends_no_program(entity, receiver, stack):
-    """Its default would, without draining. What it does: test_rotation.py."""
+    """By default it would end the process without draining. test_rotation.py tests what it does."""
     hook = entity.register()
     before = {part: stack.pids(part) for part in ("dispatcher", "fcgi")}
     for pid in sum(before.values(), []):
@@ -209,7 +209,8 @@ def test_sighup_ends_no_program(entity, receiver, stack):
 # libcurl as Debian builds it.
 
 def test_the_ca_file_is_not_read_again_for_every_connection(entity, receiver, stack):
-    """With the default CAPATH it would be: 20 ms of processor time each. So a webhook's next connection can do without the file."""
+    """With the default CAPATH the bundle would be read for each connection: 20 ms of processor time. Without it, a
+    webhook's next connection does not need the file."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(close=True), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")

@@ -1,4 +1,4 @@
-"""The keys that seal secrets and test events: rotated under load, in the wrong order, with bad files, cut short."""
+"""The keys that seal secrets and test events: rotated under load, in the wrong order, with bad files, interrupted."""
 import os
 import random
 import secrets
@@ -25,7 +25,7 @@ HELD = "SELECT COUNT(*) FROM entregas WHERE estado = 'retenida'"
 
 @pytest.fixture(scope="module")
 def stack():
-    """Of its own: it is not everybody's keys that are at stake."""
+    """Its own stack, because other tests need their keys."""
     running = Stack(setting(delivery_retry_schedule="300ms,600ms,900ms", delivery_retry_jitter="0",
                             delivery_allowed_networks="127.0.0.0/8")).up()
     yield running
@@ -40,7 +40,7 @@ def receiver(stack):
 
 @pytest.fixture
 def keys(stack):
-    """Whatever a test did, the next one finds everything under one key that all programs have."""
+    """Whatever a test has done, the next one finds everything sealed with one key that all programs have."""
     keys = Keys(stack)
     yield keys
     assert stack.admin("secrets", "reencrypt")["ilegibles"] == 0
@@ -50,7 +50,8 @@ def keys(stack):
 
 
 class Customer:
-    """An entity at work: one webhook that stays, others that come, receive and go, each with a secret of its own."""
+    """An active entity: one webhook that stays, and others that are registered, receive and are deleted, each with its
+    own secret."""
 
     def __init__(self, stack, receiver):
         self.entity, self.receiver = Entity(stack, receiver), receiver
@@ -101,7 +102,7 @@ def test_a_rotation_under_load_loses_nothing_holds_nothing_and_signs_everything(
     crowd = [Customer(stack, receiver) for _ in range(3)]
 
     def goes_on():
-        """Every one of them comes further, with the keys as they now are."""
+        """Every one of them makes progress with the present keys."""
         seen = [len(customer.hooks) for customer in crowd]
         assert not [c._work.result(0) for c in crowd if c._work.done()]
         wait_until(lambda: all(len(c.hooks) > n + 1 for c, n in zip(crowd, seen)), 60, "the crowd to go on")
@@ -130,7 +131,7 @@ def test_a_rotation_under_load_loses_nothing_holds_nothing_and_signs_everything(
 
 
 def look_again(stack):
-    """Instead of the minute for which a webhook rests whose secret could not be read."""
+    """Ends the minute for which a webhook with an unreadable secret rests."""
     stack.sql("UPDATE webhook_ejecuciones SET descansa_hasta = NULL")
 
 
@@ -143,7 +144,7 @@ def test_a_dispatcher_without_the_new_key_holds_and_sends_once_it_has_it(stack, 
     entity.notify(STANDING)
     entity.notify("incidencia.cerrada", DATA["incidencia.cerrada"])
     assert entity.api("POST", TEST, json_body={"evento": PASSING, "datosExtra": {"a": 1}}).status == 200
-    receiver.wait(signed.path)  # under the old key, it goes on
+    receiver.wait(signed.path)  # with the old key, it goes on
     wait_until(lambda: stack.value(HELD) == "2", what="what needs the new key to be held")
     assert "cannot be decrypted" in keys.log("dispatcher")
     holds_for(1, lambda: not receiver.requests(late.path) + receiver.requests(unsigned.path), "nothing is sent")
@@ -177,7 +178,7 @@ def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
 
 
 def test_the_key_of_before_a_reinstallation_and_the_new_one_open_what_each_has_sealed(stack, receiver, keys):
-    """Purged and installed again: each time the package has made a key. The first of all was called k1."""
+    """Purged and installed again: each time the package makes a key, and the first of each is called k1."""
     entity, hooks, kept = Entity(stack, receiver), [], []
     for made in (new_key("k1"), packaged_key(), packaged_key()):
         kept = [made, *kept]
@@ -220,7 +221,7 @@ def test_a_storm_of_reloads_under_load(stack, receiver, keys):
     both = [*keys.lines, new_key("tormenta")]
     versions = [both, both[::-1], [*both, "mal"]]
     keys.write(*both)
-    keys.reload("dispatcher", "fcgi")  # whatever comes, all have both
+    keys.reload("dispatcher", "fcgi")  # from here on all have both
     dice = random.Random(1)
     end = time.monotonic() + 3
     while time.monotonic() < end:
@@ -267,7 +268,7 @@ def test_reencrypt_killed_in_the_middle_is_run_again(stack, receiver, keys):
 
 
 def test_the_data_of_a_test_event_moved_to_another_entity_is_not_sent(stack, receiver, keys):
-    """Sealed texts are bound to their owner: whoever writes to the database cannot make one receiver get another's."""
+    """Sealed texts are bound to their owner: a writer of the database cannot make one receiver get another's."""
     entities = [Entity(stack, receiver) for _ in range(2)]
     hooks = [entity.register([STANDING], None) for entity in entities]
     stack.admin("queue", "pause")

@@ -1,4 +1,4 @@
-"""The evaluation system's one table: what it may do, what fails at once, what is rejected later."""
+"""The one table of the evaluation system: what it may do, what fails at once, what is rejected later."""
 import contextlib
 import json
 import re
@@ -51,7 +51,7 @@ WRONG = list(wrong_rows())
 
 
 def test_data_that_does_not_match_its_event_is_rejected_naming_the_field(entity, stack, receiver):
-    """One by one would be slow: all are written, then each is looked at."""
+    """All are written first and then read, because one by one would be slow."""
     hook = entity.register()
     written = [(entity.notify(event, text), event, field, text) for event, field, text in WRONG]
     last = stack.wait_notification(written[-1][0], "rechazada", 30)
@@ -111,7 +111,7 @@ def test_a_row_still_wrong_is_rejected_again(entity, stack):
     stack.wait_notification(id, "rechazada")
 
 
-# What fails at the INSERT: a programmer's error, found the first time.
+# Errors at the INSERT, which a programmer finds at once.
 
 def refused(write, *codes):
     with pytest.raises(SqlError) as caught:
@@ -209,14 +209,14 @@ def test_the_evaluation_user_may_look_at_its_rows(entity, stack):
 
 @pytest.mark.parametrize("number", [9223372036854775806, 5, 0])
 def test_the_number_of_a_row_is_the_servers_whatever_the_writers_session_says(entity, receiver, stack, number):
-    """Any session may set insert_id; one near the end of BIGINT stopped the INSERTs of everybody for good."""
+    """Any session may set insert_id; a value near the end of BIGINT would stop all INSERTs for good."""
     hook = entity.register(events=["evaluacion.abierta"])
     before = entity.notify()
     stack.evaluation(f"SET insert_id = {number}")
     try:
         if number > 0:
             refused(entity.notify, 1644)
-        else:  # to MariaDB it is as if there had been no SET
+        else:  # MariaDB ignores the SET
             with contextlib.suppress(SqlError):
                 entity.notify()
     finally:
@@ -237,7 +237,7 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
 
 
 def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_what_does_not_fit(entity, stack):
-    """And without it neither: that is why."""
+    """Without these settings of the session the server does neither."""
     block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
     text = insert("notificaciones_pendientes", entidad_id=entity.id, evento="incidencia.cerrada", datos='{"incidenciaId": 1, "titulo": "ñ🎓"}')
     misspelt = text.replace(f"({entity.id},", f"('{entity.id}a',")

@@ -1,4 +1,4 @@
-"""scripts/docs_site: how Markdown becomes pages, and what an author is told."""
+"""scripts/docs_site: how Markdown becomes pages, and the errors that an author gets."""
 import sys
 import threading
 from pathlib import Path

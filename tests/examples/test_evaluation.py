@@ -1,4 +1,4 @@
-"""examples/evaluacion: how the evaluation system writes notifications and reads what became of them, with its own rights alone."""
+"""examples/evaluacion: the evaluation system writes notifications and reads their results, with its own rights alone."""
 import os
 import shutil
 import subprocess
@@ -26,7 +26,7 @@ TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 
 @pytest.fixture
 def socket(stack):
-    """The database's, where the user nobody reaches it: the stack's folder is closed to others."""
+    """A socket of the database that the user nobody can reach: the stack's folder is closed to others."""
     with tempfile.TemporaryDirectory(prefix="apie-example-", dir=Path(stack.folder).parent) as folder:
         who = as_nobody()
         if who:

@@ -1,4 +1,4 @@
-"""The examples, and what they fetch, run as nobody: also where the checkout is closed to others."""
+"""The examples, and what they fetch, run as the user nobody, even if the checkout is closed to others."""
 import os
 import subprocess
 

@@ -142,7 +142,7 @@ def test_strange_clients_hold_up_nobody(language, stack):
             stranger.close()
 
 
-# In the midst of the headers, and of the body.
+# Within the headers, and within the body.
 DRIPS = [b"POST /avisos HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"]
 WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # the others say in their first lines what has to be before them
 

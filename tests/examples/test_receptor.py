@@ -47,7 +47,7 @@ def genuine(**how):
     return vectores.Aviso("msg_1_1", VECTORS["ahora"], **{"secreto": SECRET, **how})
 
 
-# What it takes a notification for.
+# What it accepts as a notification.
 
 
 @pytest.mark.parametrize("vector", VECTORS["vectores"], ids=lambda vector: vector["nombre"])

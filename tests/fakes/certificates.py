@@ -1,4 +1,4 @@
-"""Certificates by an authority of the tests, valid or not."""
+"""Certificates by a test authority, valid or not."""
 from __future__ import annotations
 
 import subprocess

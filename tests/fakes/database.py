@@ -1,4 +1,4 @@
-"""A database server that is not what it seems: it asks for passwords in ways of its own, and says what it likes."""
+"""A false database server: it asks for passwords in unusual ways, and answers what the test sets."""
 from __future__ import annotations
 
 import contextlib
@@ -22,9 +22,9 @@ def text(value: str) -> bytes:
 
 
 class FakeDatabase:
-    """`asks`: the plugin that it wants the password by. `answers`: pattern of a statement, and the one value that it gives; it
-    is never at a loss. `certificate`: it speaks TLS. `wants_file`: in answer to the first statement it asks for that file.
-    What arrives is kept, decrypted, in `received`, and what was said before TLS also in `in_clear`."""
+    """`asks`: the plugin that it wants the password by. `answers`: pattern of a statement, and the one value that it returns;
+    it answers every statement. `certificate`: it speaks TLS. `wants_file`: in answer to the first statement it asks for that
+    file. What arrives is kept, decrypted, in `received`, and what was said before TLS also in `in_clear`."""
 
     def __init__(self, asks="mysql_native_password", answers=(), certificate=None, wants_file=None):
         self.asks, self.answers, self.wants_file = asks, answers, wants_file

@@ -1,4 +1,4 @@
-"""A DNS server that answers what it is told, down to the byte, over UDP and TCP. As a command it serves a network
+"""A DNS server with answers that the test sets, down to the byte, over UDP and TCP. As a command it serves a network
 namespace's 127.0.0.1:53; what it answers is read from a JSON file at every question, so that a test changes it at once:
 
     {"name.example.com": {"a": ["192.88.1.1"], "aaaa": [], "cname": "", "ttl": 60, "fault": "", "then": {…}}}
@@ -68,7 +68,7 @@ def edns_size(message: bytes, question: bytes) -> int:
     return size if kind == OPT else 0
 
 
-THE_QUESTIONS_NAME = b"\xc0\x0c"  # where it stands in the message (RFC 1035 section 4.1.4)
+THE_QUESTIONS_NAME = b"\xc0\x0c"  # its position in the message (RFC 1035 section 4.1.4)
 
 
 def record(owner: bytes, kind: int, ttl: int, data: bytes) -> bytes:
@@ -127,7 +127,7 @@ def answer(message: bytes, entry: dict | None, tcp: bool = False) -> bytes | Non
     if fault == "wrong_name":
         question = encode_name("another.example.com") + question[-4:]
     if fault == "loop":
-        pointer = struct.pack("!H", 0xC000 | 12 + len(question))  # to where it stands itself
+        pointer = struct.pack("!H", 0xC000 | 12 + len(question))  # a pointer to itself
         found = [pointer + struct.pack("!HHIH", kind, 1, 60, 4) + b"\1\1\1\1"]
     return header(id, 0, len(found)) + question + b"".join(found)
 
@@ -139,7 +139,7 @@ class Zone:
         self.path, self.log, self.asked, self.lock = path, log, {}, threading.Lock()
 
     def peek(self, message: bytes) -> dict | None:
-        """What is said of the name of a question that is not counted."""
+        """The configured answers for the name of a question that is not counted."""
         return json.loads(self.path.read_text()).get(read_question(message)[0])
 
     def entry(self, name: str, kind: int, how: str) -> dict | None:

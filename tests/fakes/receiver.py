@@ -34,7 +34,7 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What happens to one request. The default is a plain 200."""
+    """The reaction to one request. The default is a plain 200."""
 
     status: int = 200
     headers: dict = field(default_factory=dict)
@@ -100,10 +100,10 @@ class Receiver:
         self._thread.start()
         self.port = self._call(self._listen(addresses, port))
 
-    # What tests say and ask; safe from any thread.
+    # The calls of tests, from any thread.
 
     def behave(self, path: str, *behaviours: Behaviour) -> None:
-        """From now on: one behaviour per request of that path, the last one for ever."""
+        """Sets one behaviour per request of that path, from now on; the last one stays."""
         with self._lock:
             self._behaviours[path] = list(behaviours) or [Behaviour()]
         self._loop.call_soon_threadsafe(self._gates.pop, path, None)
@@ -348,7 +348,7 @@ def _server_tls(cert, key) -> ssl.SSLContext:
 
 
 def self_signed(folder, name: str) -> tuple[str, str]:
-    """A certificate that nobody trusts, and its key."""
+    """A certificate without a trusted authority, and its key."""
     cert, key = Path(folder) / f"{name}.crt", Path(folder) / f"{name}.key"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",

@@ -1,4 +1,4 @@
-"""A TLS receiver whose every byte is scripted: what goes out on which connection, for which request, and when, also while no
+"""A TLS receiver with every byte scripted: what it sends on which connection, for which request, and when, even while no
 request is outstanding. A thread for each connection; nothing is timed, the test says when."""
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ScriptedReceiver:
             return [fields for connection in self.connections for fields in connection.requests if fields[":path"] == path]
 
     def connections_of(self, path: str) -> list[Connection]:
-        """Those on which a request of that path came, in the order in which they were made."""
+        """Connections with a request of that path, in the order in which they were made."""
         with self._changed:
             return [c for c in self.connections if any(fields[":path"] == path for fields in c.requests)]
 

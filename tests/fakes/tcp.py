@@ -1,4 +1,4 @@
-"""Servers that go wrong before HTTP. Each is a context manager that gives its port, on 127.0.0.1."""
+"""Servers that fail before HTTP. Each is a context manager that returns its port on 127.0.0.1."""
 from __future__ import annotations
 
 import contextlib
@@ -68,7 +68,7 @@ def speak_in_clear(connection):
 
 
 def begin_a_record(connection):
-    """Of TLS, 16 KB of a ServerHello to come, that never do."""
+    """Announces 16 KB of a TLS ServerHello that never come."""
     connection.recv(65536)
     connection.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")
     say_nothing(connection)
@@ -100,7 +100,7 @@ def only(version):
 
 
 def at_any_level(context):
-    """With certificates that OpenSSL takes for too weak."""
+    """With certificates that OpenSSL finds too weak."""
     context.set_ciphers("ALL:@SECLEVEL=0")
 
 

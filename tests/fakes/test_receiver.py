@@ -1,4 +1,4 @@
-"""The fake receiver itself: a test that relies on a fault must be able to trust that it happens."""
+"""The fake receiver itself: tests that rely on a fault must be sure that it happens."""
 import http.client
 import socket
 import ssl

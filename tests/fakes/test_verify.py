@@ -1,4 +1,4 @@
-"""The verifier against published vectors: what it accepts in other tests can be believed."""
+"""The verifier against published vectors, so that other tests can rely on it."""
 import pytest
 
 from fakes import verify

@@ -1,5 +1,5 @@
 // A TLS 1.3 server in this process, on loopback, for tests of the sender: it reads requests and writes the
-// bytes that it is told to. One thread for each connection.
+// bytes that the test gives it. One thread for each connection.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ struct ssl_st;
 
 namespace fakes {
 
-/// A connection that was accepted, in the thread that serves it.
+/// An accepted connection, in the thread that serves it.
 class TlsConnection {
  public:
   TlsConnection(ssl_st* tls, int number) : tls_(tls), number_(number) {}
@@ -35,8 +35,8 @@ class TlsConnection {
 /// Serves until it is destroyed, with a certificate of its own for *.receptor.test.
 class TlsServer {
  public:
-  /// Called once a request has been read, and again with `request` empty each time that the other side has
-  /// been silent for a moment; it returns false to close the connection.
+  /// Called for each request, and with `request` empty each time that the other side has been silent for a
+  /// moment; it returns false to close the connection.
   using Script = std::function<bool(TlsConnection&, std::string_view request)>;
 
   explicit TlsServer(Script script);

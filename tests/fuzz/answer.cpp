@@ -1,4 +1,6 @@
-// What a receiver answers, in pieces, on kept connections, through the real sender, TLS and loopback.
+// Answers of a receiver, in pieces, on kept connections, through the real sender, TLS and loopback. The input
+// is a few exchanges: 0xFF ends one, 0xFE begins bytes sent after the answer while no request is outstanding,
+// 0xFD begins another TLS record.
 //
 // The input is a few exchanges: 0xFF ends one, 0xFE begins what is sent after the answer while no request is
 // outstanding, 0xFD begins another TLS record.
@@ -54,7 +56,7 @@ std::vector<Exchange> exchanges_of(std::string_view input) {
   return exchanges;
 }
 
-/// The receiver, and what it is to do with the request that comes next.
+/// The receiver, and what it does with the next request.
 class Receiver {
  public:
   Receiver() : server_([this](auto& connection, auto request) { return serve(connection, request); }) {}
@@ -67,7 +69,7 @@ class Receiver {
     closes_ = closes;
   }
 
-  /// On the connection that answered last, if it is open; returns once they have gone out.
+  /// Sends on the connection that answered last, if it is open; returns after it has sent.
   void send_late(std::string bytes) {
     std::unique_lock lock(mutex_);
     if (bytes.empty() || !last_) return;
@@ -115,7 +117,7 @@ class Receiver {
   std::optional<std::string> late_;  // to be sent on it
   std::optional<int> spoilt_;        // the connection on which late bytes were sent
   int connections_ = 0;
-  int ending_ = 0;  // connections up to this one are of former inputs
+  int ending_ = 0;  // connections up to this one belong to earlier inputs
   fakes::TlsServer server_;
 };
 
@@ -163,7 +165,7 @@ struct Rig {
   }
 };
 
-/// Whether a status line with this status, as a lenient reader finds it, is in the bytes.
+/// True: the bytes have a status line with this status, as a lenient reader finds it.
 bool mentions(std::string_view bytes, int status) {
   return bytes.find("HTTP/") != std::string_view::npos &&
          bytes.find(std::to_string(status)) != std::string_view::npos;

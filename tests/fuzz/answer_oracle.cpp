@@ -10,7 +10,7 @@ namespace {
 
 using Verdict = Answer::Verdict;
 
-constexpr std::size_t longest_head = 32'768;  // well within what is read of an answer
+constexpr std::size_t longest_head = 32'768;  // well within the limit of an answer
 constexpr std::size_t longest_line = 8'192;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -112,7 +112,7 @@ Answer read_answer(std::string_view bytes) {
     answer.verdict = head.verdict;
     if (head.verdict != Verdict::valid) break;
     if (whole - bytes.size() > longest_head || head.status == 101 || head.status == 100) {
-      answer.verdict = Verdict::doubtful;  // nothing was asked that these would answer
+      answer.verdict = Verdict::doubtful;  // no request is open that these could answer
       break;
     }
     if (head.status < 200) continue;

@@ -1,5 +1,5 @@
-// A strict reading of what a receiver sent in answer to one request (RFC 9110, RFC 9112), of its own: nothing
-// of it is shared with the code under test.
+// A strict reading of what a receiver sent in answer to one request (RFC 9110, RFC 9112). It shares nothing
+// with the code under test.
 #pragma once
 
 #include <string>

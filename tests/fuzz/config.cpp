@@ -13,7 +13,7 @@ namespace {
 
 using platform::Config;
 
-/// A file in memory for as long as it lives.
+/// A file in memory, for its lifetime.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view text) : fd_(::memfd_create("config", 0)) {
@@ -29,7 +29,7 @@ class MemoryFile {
   int fd_;
 };
 
-/// What stands before the separator, which is taken off with it.
+/// Removes and returns the text before the separator.
 std::string cut(std::string_view& text, char separator) {
   std::string first(text.substr(0, text.find(separator)));
   text.remove_prefix(std::min(first.size() + 1, text.size()));
@@ -56,7 +56,7 @@ void check(const Config& config) {
                 "connecting is part of an attempt");
   for (const auto& override : settings.delivery.host_overrides)
     fuzz::require(!platform::IpAddress::parse(override.pattern), "no address is overridden");
-  // What `config show` prints can be given back.
+  // The output of `config show` is valid input.
   std::vector<std::string> arguments;
   for (const auto& [name, value, source] : config.values)
     arguments.push_back(std::string("--").append(name).append("=").append(value));

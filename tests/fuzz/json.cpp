@@ -1,5 +1,5 @@
-// Request bodies. What is accepted means the same when it is written and read again, and keeps every number's
-// text.
+// Request bodies. An accepted one means the same when it is written and read again, and keeps the text of
+// every number.
 #include "lib/json/json.hpp"
 #include "lib/text/utf8.hpp"
 #include "lib/webhook/request_bodies.hpp"
@@ -14,7 +14,7 @@ void require_unicode(const std::string& text) {
   fuzz::require(text::count_characters(text).has_value(), "every string is UTF-8");
 }
 
-/// Finds the numbers in the source one after the other, as they are written there.
+/// Finds the numbers in the source in order, as they are written there.
 void check(const json::Value& value, std::string_view& source, unsigned depth) {
   fuzz::require(depth <= json::max_depth, "depth is capped");
   if (const auto* number = value.number()) {

@@ -1,4 +1,4 @@
-// What every fuzz target shares: a property that fails ends the process, which is how libFuzzer learns of it.
+// Shared by all fuzz targets: a violated property ends the process, and libFuzzer reports that.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline void require(bool holds, const char* property) {
   std::abort();
 }
 
-/// Fit for a client, a log line or a column: no control character, and short.
+/// True for text fit for a client, a log line or a column: short, without control characters.
 inline void require_sentence(std::string_view message, std::size_t longest) {
   require(!message.empty(), "a message says something");
   require(message.size() <= longest, "a message is short");

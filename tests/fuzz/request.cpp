@@ -1,4 +1,5 @@
-// The parameters of a FastCGI request, zero bytes between them, as far as they go without a database.
+// The parameters of a FastCGI request, with zero bytes between them, as far as they are used without a
+// database.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +21,7 @@ std::vector<std::string> split(std::string_view text) {
   return parameters;
 }
 
-/// The value of the first parameter that begins so, found in another way.
+/// Finds the value of the first parameter with this prefix, in another way.
 std::string_view value_of(const std::vector<std::string>& parameters, const std::string& name) {
   const auto found =
       std::ranges::find_if(parameters, [&](const std::string& p) { return p.rfind(name + "=", 0) == 0; });

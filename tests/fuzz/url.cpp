@@ -1,5 +1,5 @@
-// What is accepted stays accepted as it is, and its host, read by a parser that is not ours, is no address
-// that the registries reserve.
+// An accepted URL is accepted again unchanged, and its host, read by a foreign parser, is no address that the
+// registries reserve.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using platform::IpAddress;
 using webhook::TargetUrl;
 
-/// As getaddrinfo would read it: every old spelling of IPv4 included; nullopt for a name.
+/// Reads it like getaddrinfo, including every old notation of IPv4; nullopt for a name.
 std::optional<IpAddress> as_address(const std::string& host) {
   in_addr v4{};
   if (::inet_aton(host.c_str(), &v4) == 0) return IpAddress::parse(host);

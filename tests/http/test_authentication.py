@@ -36,7 +36,7 @@ def test_what_is_not_a_valid_token(entity, stack, value):
 
 
 def variations(token: str):
-    """Everything that is near a valid token: cut, longer, a character changed, its case, its order, its encoding."""
+    """Texts close to a valid token: cut, longer, with another character, case, order or encoding."""
     alphabet = string.ascii_letters + string.digits + "-_"
     yield from (token[:n] for n in range(len(token)))
     yield from (token[n:] for n in range(1, len(token)))
@@ -45,7 +45,7 @@ def variations(token: str):
         yield token[:at] + token[at + 1:]
         yield token[:at] + (c.swapcase() if c.isalpha() else "A") + token[at + 1:]
         yield token[:at] + ("A" if c != "A" else "B") + token[at + 1:]
-    # The last of 43 characters carries 4 bits: four spellings of the same bytes, of which one is the token.
+    # The last of 43 characters carries 4 bits: four spellings of the same bytes, of which only one is the token.
     yield from (token[:-1] + c for c in alphabet if c != token[-1])
     yield from (token.lower(), token.upper(), token.swapcase(), token[::-1], token + token, f'"{token}"', f"<{token}>",
                 token.replace("apie_", "apie-"), token.replace("apie_", "apie_ "), token.replace("_", "%5F"),
@@ -120,7 +120,7 @@ def test_a_disabled_entity(entity, stack):
 
 
 def test_callers_who_come_together_each_see_their_own(new_entity, stack):
-    """Those who wait at a moment are looked up by one statement; nothing of it may reach somebody else."""
+    """One statement looks up all callers that wait; no result may reach another caller."""
     one, other = new_entity(), new_entity()
     first, second = one.register().id, other.register().id
     expected = {one.token: [first], one.issue_token(): [first], other.token: [second], other.token[:-1] + "~": 401}

@@ -31,7 +31,7 @@ def shown(entity, hook, delivery):
 
 
 def settled(entity, hook, state, count=1):
-    """The deliveries once so many of them are in that state."""
+    """Returns the deliveries once so many of them are in that state."""
     return wait_until(lambda: len(found := log(entity, hook, f"?estado={state}")["entregas"]) == count and found, 20, state)
 
 

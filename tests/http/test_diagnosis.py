@@ -1,4 +1,5 @@
-"""POST and GET …/diagnostico: the contract, its errors and their order. What is found is in tests/dispatch/test_diagnoses.py."""
+"""POST and GET …/diagnostico: the contract, its errors and their order. tests/dispatch/test_diagnoses.py tests the
+findings."""
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The documentation for entities as nginx serves it: to anybody, to be kept by browsers, and with nothing that runs."""
+"""The documentation for entities as nginx serves it: public, cacheable, and without scripts."""
 import gzip
 import http.client
 import ssl
@@ -93,7 +93,7 @@ def test_an_ambiguous_path_is_refused(stack):
 
 
 def test_an_operators_page_takes_the_place_of_ours(stack):
-    """As docs/nginx.md says."""
+    """docs/nginx.md says so."""
     site = site_of(stack).replace(f"alias {ROOT}/build/site/;", f"""alias {ROOT}/build/site/;
         location = {DOCS}accesibilidad.html {{ alias FOLDER/ok; default_type text/html; types {{ }} }}""")
     with own_nginx(site) as port:

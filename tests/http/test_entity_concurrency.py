@@ -1,4 +1,5 @@
-"""A quarter of the pool's threads for one entity: what is slow for it delays no other. What is more waits, and holds no thread."""
+"""One entity has a quarter of the pool's threads: its slow requests delay no other. Its other requests wait, and hold
+no thread."""
 import contextlib
 import os
 import signal
@@ -18,14 +19,14 @@ REQUESTS = 60  # more than the threads of both processes
 
 @pytest.fixture
 def share(stack) -> int:
-    """Requests of one entity that may be in course."""
+    """Requests of one entity that may be in progress."""
     threads = next(int(one["valor"]) for one in stack.admin("config", "show") if one["clave"] == "api.threads")
     return threads // 4 * len(stack.pids("fcgi"))
 
 
 @pytest.fixture
 def one_process(stack):
-    """Which accepts every request: the others are frozen."""
+    """The process that accepts every request, because the others are frozen."""
     _, *others = stack.pids("fcgi")
     for pid in others:
         os.kill(pid, signal.SIGSTOP)
@@ -52,8 +53,8 @@ def in_course(stack) -> int:
 
 
 def wait_in_course(stack, share):
-    """Of one process at least: which one accepts a request is left to chance."""
-    # Asked more often than every 0.1 s, the server answers what it answered before.
+    """Waits for at least one process, because chance decides which one accepts a request. If it is asked more often
+    than every 0.1 s, the server repeats its last answer."""
     wait_until(lambda: in_course(stack) >= share // len(stack.pids("fcgi")), 4, "requests to wait for the row", every=0.2)
 
 
@@ -117,7 +118,7 @@ def test_what_waits_for_a_client_that_has_gone_is_not_carried_out(entity, stack,
 
 
 def requests_given_up(stack) -> int:
-    """By nginx, since their clients have gone."""
+    """nginx closes them, because their clients are gone."""
     return Path(stack.folder, "log/nginx-access.log").read_text().count('"status":499')
 
 

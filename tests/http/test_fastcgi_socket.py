@@ -1,5 +1,5 @@
-"""The pool's own socket, spoken to directly: what nginx's configuration keeps away, the program withstands too. And the
-other way round: what nginx sends there, whatever the program would withstand."""
+"""Speaks to the pool's socket directly: the program must withstand what nginx's configuration keeps away. And the
+reverse: what nginx sends there, whatever the program would withstand."""
 import contextlib
 import os
 import select
@@ -88,7 +88,7 @@ def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, sta
 
 
 def test_the_order_of_libfcgi_to_accept_nothing_more_is_ignored(entity, stack):
-    """Its handler of SIGUSR1 leaves a process that runs and answers nobody."""
+    """Its handler of SIGUSR1 would leave a process that runs and does not answer."""
     for pid in stack.pids("fcgi"):
         os.kill(pid, signal.SIGUSR1)
     for _ in range(50):
@@ -103,7 +103,7 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
 
 
 def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
-    """More of them than there are threads; what nginx asks meanwhile waits, and is answered."""
+    """More of them than there are threads; a request of nginx in this time waits, and is answered."""
     head = request_head(entity.token, "POST", "/apientidades/v1/webhooks", 100)
     with contextlib.ExitStack() as peers:
         for said in (b"", head[:20], head + record(STDIN, b"{")) * 16:
@@ -113,14 +113,14 @@ def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
         wait_until(lambda: entity.api("GET", "/apientidades/v1/webhooks").status == 200, 30, "an answer")
 
 
-# What nginx sends, seen by a pool that is none.
+# What nginx sends, seen by a false pool.
 
 class FalsePool:
     """Answers every request, and keeps the connection if it is asked to, as a pool must not."""
 
     def __init__(self, path: str):
         self.begun, self.parameters = [], []  # the flags of FCGI_BEGIN_REQUEST; name to value
-        self.stays = False  # does not close a connection whose request it has answered
+        self.stays = False  # does not close a connection after its answer
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
         self._listener.listen()
@@ -179,7 +179,7 @@ def false_pool(stack):
 
 
 def test_nginx_asks_for_no_kept_connection_and_makes_one_for_each_request(stack, false_pool):
-    """With fastcgi_keep_conn, a body that the pool had not read was taken for the next request."""
+    """With fastcgi_keep_conn, an unread body would be taken for the next request."""
     hidden = request_head("x", "DELETE", BASE + "/1", 0) + record(STDIN, b"")
     with stack.api.wire() as wire:
         for _ in range(4):
@@ -218,7 +218,8 @@ def test_nothing_reaches_the_pool_before_all_of_it_has_arrived(stack, false_pool
 
 
 def test_an_answer_that_has_ended_is_passed_on_though_its_connection_never_ends(stack, false_pool):
-    """As when its host vanishes between the two. With buffering, nginx waits until the time-out and then sends the headers alone."""
+    """As if its host vanished between the two. With buffering, nginx waits until the time-out and then sends the
+    headers alone."""
     false_pool.stays = True
     taken = time.monotonic()
     assert stack.api("GET", BASE).text == "ok"

@@ -1,4 +1,4 @@
-"""The database away, the pool stopped: what clients see, and that all is well afterwards without help."""
+"""Without the database, or with the pool stopped: what clients see, and that everything recovers by itself."""
 import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -117,7 +117,7 @@ def test_what_cannot_be_put_on_record_is_not_done(entity, receiver, stack):
 
 
 def test_connections_lost_between_requests_cost_no_request(entity, stack):
-    """As after a restart of the database: a read is done again, once, on a new connection."""
+    """The situation after a restart of the database: a read is repeated, once, on a new connection."""
     hook = entity.register()
     paths = [BASE, f"{BASE}/{hook.id}", f"{BASE}/{hook.id}/entregas"]
     for _ in range(3):

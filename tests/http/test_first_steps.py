@@ -1,5 +1,5 @@
-"""The page that a newcomer follows (web/docs/primeros-pasos.md): its commands, in its order, with nothing changed but the names and the
-places of the certificate that everybody replaces by their own."""
+"""Follows the first page for newcomers (web/docs/primeros-pasos.md): its commands in order, unchanged except for the names and the
+paths of the certificate, which each reader replaces."""
 import contextlib
 import re
 import shlex
@@ -17,7 +17,7 @@ HOST = "avisos.receptor.test"  # in the stack, this machine
 
 
 class Newcomer:
-    """Two terminals in one folder. curl is told in ~/.curlrc what a real certificate and DNS would tell it."""
+    """Two terminals in one folder. ~/.curlrc gives curl what a real certificate and DNS would."""
 
     def __init__(self, stack, token: str, folder: Path):
         self.stack, self.token, self.folder, self.port = stack, token, folder, free_port()

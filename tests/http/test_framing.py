@@ -29,7 +29,7 @@ def chunks(*parts: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
 
 
 def statuses(stack, data: bytes) -> list[int]:
-    """Of every answer until the server closes; each error is shaped as errors are."""
+    """The status of every answer until the server closes; each error has the shape of errors."""
     with stack.api.wire(data) as wire:
         responses = wire.responses()
     assert all(r.message for r in responses if r.status >= 400)
@@ -89,7 +89,7 @@ def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(
 
 def open_files(pids):
     for file in (file for pid in pids for file in Path(f"/proc/{pid}/fd").iterdir()):
-        with contextlib.suppress(OSError):  # closed meanwhile
+        with contextlib.suppress(OSError):  # closed in this time
             yield os.readlink(file)
 
 
@@ -109,7 +109,7 @@ def test_chunks(entity, stack, head, body):
     b"2\r\n{}x\r\n0\r\n\r\n", b"1\r\n{}\r\n0\r\n\r\n", b"2\n{}\n0\n\nx",
 ])
 def test_chunks_that_are_none(entity, stack, head, body):
-    # The last one: a bare line feed, which nginx takes for a line end, is at worst the same body.
+    # The last one has a bare line feed, which nginx accepts as a line end; at worst the body is the same.
     assert statuses(stack, head("Transfer-Encoding: chunked", close=True) + body) in ([400], [400, 400])
     assert registered(entity) == 0
 

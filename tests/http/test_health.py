@@ -54,7 +54,7 @@ def test_the_database_hangs(stack):
     database = stack.pids("db")[0]
     os.kill(database, signal.SIGSTOP)
     try:
-        # One request of each process may hang with it; the others know soon.
+        # One request of each process may hang with it; then the others know.
         results, threads = [], []
 
         def ask():

@@ -1,4 +1,4 @@
-"""Clients that mean harm, or are only slow: smuggled requests, half requests, many connections."""
+"""Hostile or slow clients: smuggled requests, incomplete requests, many connections."""
 import json
 import struct
 import time

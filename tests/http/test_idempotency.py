@@ -1,4 +1,4 @@
-"""Idempotency-Key on POST /webhooks: what a client that got no answer sends again is registered once."""
+"""Idempotency-Key on POST /webhooks: a request repeated after a lost answer registers once."""
 import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Bodies that are no JSON, or JSON that two readers might read differently: 400, told what is wrong, at once; nothing done."""
+"""Bodies that are no JSON, or that two readers might read differently: 400 with the reason, at once, and no effect."""
 import json
 import time
 
@@ -11,7 +11,7 @@ GOOD = b'"url": "https://example.com/", "eventos": ["evaluacion.abierta"], "even
 
 
 def around(value: bytes) -> bytes:
-    """A body that either operation would take, if it were not for this value inside of it."""
+    """A body that both operations would accept, but for this value in it."""
     return b'{"datosExtra": {"x": ' + value + b"}, " + GOOD + b"}"
 
 
@@ -46,7 +46,7 @@ BODIES = {
     "a byte-order mark": (b"\xef\xbb\xbf" + WHOLE, "BOM"), "UTF-16": (WHOLE.decode().encode("utf-16"), UTF8),
     "UTF-16LE": (WHOLE.decode().encode("utf-16-le"), UTF8), "UTF-16BE": (WHOLE.decode().encode("utf-16-be"), UTF8),
     "UTF-32": (WHOLE.decode().encode("utf-32"), UTF8), "UTF-32BE": (WHOLE.decode().encode("utf-32-be"), UTF8),
-    # What comes after, or is missing.
+    # Text after the value, or missing text.
     "two values": (WHOLE + WHOLE, AFTER), "a NUL after": (WHOLE + b"\0", AFTER), "a comma after": (WHOLE + b",", AFTER),
     "a comment": (WHOLE + b"//", AFTER), "a NUL and more": (WHOLE + b"\0" + WHOLE, AFTER), "nothing": (b"", "vac"),
     "white space": (b" \r\n\t", "vac"), "a NUL alone": (b"\0", UTF8), "half": (WHOLE[:-1], "llave"), "form": (b"url=a", EXPECTED),
@@ -97,7 +97,7 @@ def test_a_megabyte_is_not_read(member, path, body):
 
 
 def test_costly_bodies_of_64_kib_are_answered_at_once(member):
-    """As much work as the limit allows, and nothing wrong with the text: the answer is that of the fields."""
+    """The largest work that the limit allows, with a valid text: the answer is about the fields."""
     names = b",".join(b'"%d":0' % i for i in range(5_000))
     for value in (b"{" + names + b"}", b"[" + b"1e-5," * 10_000 + b"0]", b'"' + b"\\u00f1" * 10_000 + b'"',
                   b"0." + b"1" * 60_000, b"1e-" + b"9" * 60_000, b"[" + b"[],{}," * 10_000 + b"0]"):
@@ -139,12 +139,12 @@ def test_unknown_fields_of_a_test_request_set_nothing(new_entity, stack):
 
 
 EXTRA = [
-    # As sent, as received: no number is read and written again, names keep their order, text its characters.
+    # Data arrive as sent: no number is parsed and written again, and names keep their order, and text its characters.
     '{"b":7.50,"a":-0,"c":1E+2,"d":0.10,"e":123456789012345678901234567890,"f":1e-400,"g":1.7976931348623157e308}',
     '{"z":[],"y":{},"x":[[{"":null}],true,false],"A":1,"a":2}',
     '{"ñ":"€😀","t":"\\"\\\\\\b\\f\\n\\r\\t\\u0000\\u001F","sep":"\u2028\u2029\x7f","html":"<a href=\'/\'>&amp;"}',
     '{"test":false,"entidadId":1,"datos":{"datos":{}},"mensaje":"x"}',
-    # As deep as it may be: the database's own check of JSON has a limit too.
+    # The deepest allowed JSON: the database's own check of JSON has a limit, too.
     '{"a":' * 30 + "0.50" + "}" * 30, '{"a":' + "[" * 29 + "]" * 29 + "}",
     '{"a":0.' + "0" * 5000 + '1e5001,"b":1e-2147483648,"c":[' + "-0.0e-0," * 5000 + '1e-99999999999999999999]}',
 ]

@@ -122,7 +122,7 @@ def test_test_events_of_a_token(entity, new_entity, stack):
 
 
 def test_requests_at_once_of_an_address(entity, stack):
-    """A slow client can hold so many of nginx's connections and no more. Those that only idle count for nothing."""
+    """A slow client can hold only so many of nginx's connections. Idle ones do not count."""
     head = (f"POST {BASE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n"
             "Content-Length: 9\r\n\r\n").encode()
     with limited(stack, concurrent_requests_per_address=3):
@@ -138,7 +138,7 @@ def test_requests_at_once_of_an_address(entity, stack):
 
 
 def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
-    """500 requests with 500 tokens from one address; meanwhile another one works."""
+    """500 requests with 500 tokens from one address; at the same time another one works."""
     error_log = Path(stack.folder, "log/nginx.log")
     before = error_log.stat().st_size
     flood = stack.client(source="127.0.0.9")

@@ -1,4 +1,4 @@
-"""What nginx answers itself, and what it must leave as it is."""
+"""Answers that nginx gives itself, and answers that it must not change."""
 import re
 
 import pytest
@@ -37,7 +37,7 @@ def test_the_document_is_refused_in_json(stack, header, value, status):
 
 
 def test_what_nginx_may_not_give_is_refused_in_json(stack):
-    """As a file that it may not read, which to root there is none."""
+    """Simulates an unreadable file, which root does not have."""
     with own_nginx(site_of(stack).replace(f"alias {ROOT}/web", f"deny all; alias {ROOT}/web")) as port:
         refused = Client(f"https://localhost:{port}", stack.env["CA_CERT"])("GET", DOCUMENT)
     assert refused.status == 403 and refused.message

@@ -1,4 +1,4 @@
-"""One entity against another, and against what is the service's to decide (OWASP API1 and API3, 2023)."""
+"""An entity against another one, and against decisions of the service (OWASP API1 and API3, 2023)."""
 import pytest
 
 from support.actors import BASE
@@ -31,7 +31,7 @@ def test_no_request_of_one_entity_reads_or_changes_anything_of_another(entity, v
                     body = claims if method in ("PUT", "PATCH", "POST") else ...
                     seen.append(entity.api(method, path + suffix, json_body=body, headers=headers))
                     assert seen[-1].status in (400, 404, 405), seen[-1]
-        # Nobody of its own is subscribed: whoever is, is not found.
+        # None of its own webhooks is subscribed, and another's webhook is not found.
         for event in EVENTS[:3]:
             seen.append(entity.api("POST", TEST + suffix, json_body={**claims, "evento": event}, headers=headers))
             assert seen[-1].status == 404

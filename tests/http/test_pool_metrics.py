@@ -1,4 +1,4 @@
-"""What the pool counts: all its processes together, whichever answers."""
+"""The pool's metrics: all processes together, whichever answers."""
 import os
 import signal
 import threading
@@ -83,7 +83,7 @@ def test_all_processes_count_together_and_a_killed_one_takes_nothing_with_it(scr
         total = scrape().value(REQUESTS)
         stack.stop("fcgi")
         stack.start("fcgi")
-    # Every answer was counted; what the killed one had in hand may have been, too.
+    # Every answer was counted, and perhaps the requests that the killed process had.
     assert sum(answered) <= total - start <= sum(answered) + len(answered)
     assert scrape().value(REQUESTS) >= total, "a restart of the pool goes on counting"
 

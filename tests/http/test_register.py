@@ -19,7 +19,7 @@ def member(stack, receiver):
 
 @pytest.fixture
 def register(member):
-    """Registers and, when it was created, deletes again: the five places stay free."""
+    """Registers a webhook and, if it was created, deletes it again, so that the five places stay free."""
     created = []
 
     def post(**fields):

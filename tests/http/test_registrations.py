@@ -1,4 +1,5 @@
-"""limits.registrations: who registers and deletes in a loop is stopped. Counted in the database, by both processes of the pool."""
+"""limits.registrations: stops a client that registers and deletes in a loop. Counted in the database, by both processes
+of the pool."""
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

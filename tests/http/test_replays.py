@@ -14,7 +14,7 @@ COUNTS = ["candidatas", "reenviadas", "entregadas", "fallidas"]
 
 @pytest.fixture
 def paused(stack):
-    """Nothing is sent, so what is asked for stays as it is."""
+    """Nothing is sent, so replays stay as they are asked for."""
     stack.stop("dispatcher")
     yield
     stack.start("dispatcher")

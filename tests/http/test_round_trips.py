@@ -1,4 +1,4 @@
-"""What a request costs the database: counted in the server's own general log."""
+"""The cost of a request for the database, counted in the server's general log."""
 import os
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ READS = 100  # more than there are threads: some serve several
 
 @pytest.fixture
 def statements(stack):
-    """Runs a function; what each session of the API's user asked for meanwhile, in order: (command, text)."""
+    """Runs a function; returns what each session of the API's user asked in that time, in order: (command, text)."""
     def of(run) -> list[list[tuple[str, str]]]:
         stack.sql("SET GLOBAL log_output = 'TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log = ON")
         try:
@@ -49,7 +49,8 @@ def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, sta
 
 
 def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack, statements):
-    """Whoever looks the caller up and whoever reads the page are different sessions: each runs one statement again and again."""
+    """The caller is looked up on another session than the page is read on: each session runs one statement again and
+    again."""
     path = f"{BASE}/{entity.register().id}/entregas"
 
     def read():
@@ -63,7 +64,8 @@ def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack,
 
 
 def test_a_registration_pays_for_its_idempotency_key_alone(entity, statements):
-    """Who calls, the slots, the row, what it is, the audit. With a key: its turn, what there was, what there is."""
+    """The caller, the places, the row, the row as written, the audit. With a key also: its lock, the stored answer, and
+    storing it."""
     def executed(key) -> int:
         body = {"url": "https://hooks.example.com/", "eventos": ["evaluacion.abierta"]}
         sessions = statements(lambda: entity.api("POST", BASE, json_body=body, headers={"Idempotency-Key": key} if key else {}))

@@ -1,4 +1,4 @@
-"""PUT /webhooks/{id}/secreto and DELETE /webhooks/{id}/secreto/anterior: another secret, without a refused signature."""
+"""PUT /webhooks/{id}/secreto and DELETE /webhooks/{id}/secreto/anterior: a new secret, without a refused signature."""
 import json
 
 import pytest
@@ -92,7 +92,7 @@ def test_a_rotation_during_a_delivery_counts_from_the_next_attempt(entity, recei
 
 @pytest.mark.parametrize("column", ["secreto_sellado", "secreto_b_sellado"])
 def test_while_either_secret_cannot_be_read_nothing_is_sent(entity, receiver, stack, column):
-    """In a grace: the one before is in the first column, the new one in the second."""
+    """During a grace period: the previous secret is in the first column, the new one in the second."""
     hook = entity.register(secret="uno")
     put(entity, hook, {"secreto": "dos", "graciaSegundos": 3600})
     reverse = f"UPDATE webhooks SET {column} = REVERSE({column}) WHERE id = {hook.id}"

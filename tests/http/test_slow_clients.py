@@ -1,4 +1,4 @@
-"""Clients that are slow, or that only stay connected, cost the others nothing and are given up after a time."""
+"""Slow or idle clients cost the others nothing, and are disconnected after a time."""
 import contextlib
 import json
 import socket
@@ -78,7 +78,8 @@ def test_idle_connections_by_the_hundred(entity, stack):
 
 
 def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
-    """After 10 s without the whole head, without a byte of the body, without a byte taken. Meanwhile others work."""
+    """After 10 s without the whole head, without a byte of the body, or without a byte taken. Others work at the same
+    time."""
     url = "https://example.com/" + "a" * 1900
     for _ in range(5):
         body = {"url": url, "eventos": ["evaluacion.abierta"]}
@@ -91,7 +92,7 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
         bodies = wires(20, head(entity.token, "POST", "Content-Length: 100", "Content-Type: application/json") + b"{")
         reader = opened.enter_context(stack.api.wire())
         reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # for a few: each is a TLS record of 10 KB
-        reader.send(head(entity.token) * 1500)  # 15 MB of answers, which nobody reads
+        reader.send(head(entity.token) * 1500)  # 15 MB of answers that no client reads
         waiting = [wire.socket for wire in headers + bodies] + silent
         with dribbling([wire.socket for wire in headers], threading.Event()):
             closed = set()
@@ -105,7 +106,7 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
 
 
 def slow_reader(stack, port: int, data: bytes) -> Wire:
-    """One for whom its kernel keeps as little as it can."""
+    """A client with the smallest buffers that its kernel allows."""
     wire = Wire.__new__(Wire)
     plain = socket.socket()
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -138,7 +139,7 @@ def test_who_reads_the_longest_answers_slowly_holds_no_thread_and_gets_all_of_th
     paths = with_the_longest_answers(entity, stack)
     sizes = [len(entity.api("GET", path).text.encode()) for path in paths]
     assert sizes[0] > 340_000 and sizes[1] > 220_000, sizes
-    # Of loopback's packets of 64 KiB a connection buffers more than an answer; of the internet's, some tens of KiB.
+    # With loopback's packets of 64 KiB a connection buffers more than an answer; with the internet's, some tens of KiB.
     site = site_of(stack).replace(" ssl;", " ssl sndbuf=16k;")
     assert "sndbuf" in site
     with own_nginx(site) as port, contextlib.ExitStack() as opened:

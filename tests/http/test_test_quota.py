@@ -1,4 +1,5 @@
-"""limits.pending_test_deliveries: POST /webhooks/test is no cannon. Counted in the database, by both processes of the pool."""
+"""limits.pending_test_deliveries: POST /webhooks/test must not flood a receiver. Counted in the database, by both
+processes of the pool."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 

@@ -33,7 +33,7 @@ def port(tmp_path_factory):
 
 
 def client(ciphers: str = "ALL:COMPLEMENTOFALL") -> ssl.SSLContext:
-    """Of TLS 1.2, and as lax as OpenSSL can be."""
+    """A context for TLS 1.2, as lax as OpenSSL allows."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2

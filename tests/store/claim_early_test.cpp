@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_success_and_a_failure_in_one_batch_count_in_their_order) 
 
 BOOST_AUTO_TEST_CASE(what_waits_is_claimed_oldest_first_and_once_between_two_steps) {
   const Ids waiting{fail_one().id, fail_one().id, fail_one().id};
-  queue_one();  // due: no business of these claims
+  queue_one();  // due, so not for these claims
   BOOST_TEST(early(2) == (Ids{waiting[0], waiting[1]}));
   BOOST_TEST(early(2, waiting[1]) == Ids{waiting[2]});
   BOOST_TEST(early(2).empty());

@@ -1,4 +1,4 @@
-// Claims, their leases, and what others hold meanwhile.
+// Claims, their leases, and rows that other sessions lock.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/delivery_support.hpp"
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_claim_is_bounded_by_bytes_and_goes_on_where_it_stopped) {
   fan_out(session);
   const auto first = claim(session, {{webhook.id, all}}, long_lease);
   BOOST_TEST(first.leased.deliveries.size() == bytes_per_claim / data.size());
-  BOOST_TEST(first.reached.at(0).found == all);  // it is not through
+  BOOST_TEST(first.reached.at(0).found == all);  // it has not reached the end
   const auto second = claim(session, {{webhook.id, all, first.reached.at(0).last}}, long_lease);
   BOOST_TEST(second.leased.deliveries.size() == all - first.leased.deliveries.size());
   BOOST_TEST(second.reached.at(0).found < all);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_is_put_off_for_its_bytes_is_taken_from_where_its_webho
   BOOST_TEST(claim(session, {{other.id, 1}}, long_lease).leased.deliveries.size() == 1U);
 }
 
-// What whoever may insert into `entregas` could do: an entity would get another one's notification.
+// A user with INSERT on `entregas` could do this: an entity would get another one's notification.
 BOOST_AUTO_TEST_CASE(another_entitys_notification_is_never_leased) {
   add_webhook(session, 2);
   const auto foreign = insert_notification(session, 2);

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_is_believed_once_it_is_accepted)
   BOOST_CHECK_EQUAL(accept_clock(session).count(), 0);
   BOOST_CHECK_EQUAL(jumped().count(), 0);
   accept_clock(session);
-  set_clock(150 * day);  // before anybody has looked again
+  set_clock(150 * day);  // before another look
   BOOST_CHECK(jumped() > 9 * day);
   set_clock(140 * day);
   mend(session);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_somebody_holds_is_not_waited_for) {
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM reloj_visto FOR UPDATE");
   set_clock(Milliseconds(25000));
-  BOOST_CHECK_EQUAL(behind().count(), 0);  // throws LockTimeout where it waits
+  BOOST_CHECK_EQUAL(behind().count(), 0);  // throws LockTimeout instead of waiting
   BOOST_CHECK_EQUAL(number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto"), before);
   other.execute("ROLLBACK");
   behind();

@@ -33,8 +33,8 @@ std::string new_name() {
   return "prueba_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
 }
 
-/// The database refuses every change of state that is in no table of delivery/states.hpp, whichever statement
-/// makes it. What a test itself writes it may: SET @any_state = 1.
+/// Triggers refuse every change of state that is not in the table of delivery/states.hpp, whatever statement
+/// makes it. A test may still write any state: SET @any_state = 1.
 template <class Transitions>
 void watch_transitions(Session& session, const std::string& table, const Transitions& transitions) {
   std::string allowed = "''";
@@ -113,7 +113,7 @@ bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::stri
                     query)
              .empty())
       return true;
-    // Asked more often than every 0.1 s, the server answers what it answered before.
+    // If it is asked more often than every 0.1 s, the server repeats its last answer.
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
   }
   return false;
@@ -121,7 +121,7 @@ bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::stri
 
 std::int64_t rows_read(Session& session) {
   std::int64_t rows = 0;
-  // MariaDB counts apart what it reads and drops inside the index.
+  // MariaDB counts separately the rows that it reads and drops inside the index.
   for (const auto& row : session.query("SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler_read%' OR "
                                        "Variable_name = 'Handler_icp_attempts'"))
     rows += row.integer("Value");

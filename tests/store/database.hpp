@@ -1,5 +1,5 @@
-// A database of its own for each test, on the server of TEST_DB_SOCKET, dropped at the end. The server also
-// listens on TEST_DB_PORT of localhost, over TLS by the authority TEST_DB_CA.
+// Makes a database for each test, on the server of TEST_DB_SOCKET, and drops it at the end. The server also
+// listens on TEST_DB_PORT of localhost, with TLS by the authority TEST_DB_CA.
 #pragma once
 
 #include <optional>
@@ -45,7 +45,7 @@ const webhook::KeyRing& keys();
 /// An entity `id` with a webhook subscribed to every event.
 Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string> secret = {});
 
-/// As the evaluation system does.
+/// Inserts as the evaluation system does.
 NotificationId insert_notification(Session& session, EntityId entity,
                                    std::string_view event = "evaluacion.cerrada",
                                    std::string_view data = R"({"evaluacionId": 1, "titulo": "t"})");
@@ -53,14 +53,14 @@ NotificationId insert_notification(Session& session, EntityId entity,
 /// SQL text: a table of one column `seq` from 1 to `count`, on either server.
 std::string numbers(int count, const std::string& alias = "numeros");
 
-/// How the server would read one table for a statement; texts are EXPLAIN's, empty where it says nothing.
+/// How the server would read one table for a statement; the texts are EXPLAIN's, empty if it has none.
 struct PlanStep {
   std::string table, access, key, extra;
 };
 std::vector<PlanStep> explain(Session& session, const std::string& sql);
 
-/// Until somebody waits for a lock, as `look`, which waits for none, sees it: false if nobody does for so
-/// long. `query`: a LIKE pattern of the statement that waits.
+/// Waits until a session waits for a lock; false: none does in that time. `look` sees it and waits for no
+/// lock itself. `query`: a LIKE pattern of the waiting statement.
 bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::string_view query = "%");
 
 /// Rows and index entries that the session has read so far.
@@ -73,12 +73,12 @@ std::vector<EntityId> waiting_entities(Session& session);
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,
                                      const Lease& lease = {77, platform::Milliseconds(60000)});
 
-/// A whole walk of the reconciliation; the deliveries changed.
+/// Runs a whole walk of the reconciliation; returns the deliveries changed.
 ReconcileWalk::Changed reconcile(Session& session);
 
 /// A successful attempt of a leased delivery.
 DeliveryResult delivered(const LeasedDelivery& delivery);
-/// A failed one, tried again after `wait`.
+/// A failed one, to be retried after `wait`.
 DeliveryResult failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait);
 
 }  // namespace store::testing

@@ -1,5 +1,5 @@
-// What is over costs nothing: webhooks deleted, tokens revoked, notifications and deliveries finished. Judged
-// by the rows that each operation reads, before there are any and with 100,000 of each.
+// Finished rows cost nothing: deleted webhooks, revoked tokens, finished notifications and deliveries.
+// Compares the rows that each operation reads without any and with 100,000 of each.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <map>
@@ -32,7 +32,7 @@ struct Fixture : MaintenanceFixture {
     for (int i = 0; i < 5; ++i) add_webhook(session, 3);
   }
 
-  /// So many of each kind, all of the first entity.
+  /// Adds so many of each kind, all of the first entity.
   void add_dead(int rows) {
     const auto seq = numbers(rows);
     session.update(
@@ -48,7 +48,7 @@ struct Fixture : MaintenanceFixture {
     session.query("ANALYZE TABLE webhooks, tokens_acceso, notificaciones_pendientes, entregas");
   }
 
-  /// What is due for the live webhook, delivered.
+  /// Delivers what is due for the live webhook.
   void deliver_one() {
     const auto leased = claim(session, {{live.id, 5}}, lease).leased.deliveries;
     BOOST_TEST_REQUIRE(leased.size() == 1U);
@@ -135,13 +135,13 @@ void list_failing(Fixture& f) {
 
 struct Operation {
   const char* name;
-  std::function<void(Fixture&)> run;  // leaves as much alive as it found
+  std::function<void(Fixture&)> run;  // leaves as many live rows as it found
   int slack = 20;                     // rows
 };
 
-/// A step of the reconciliation looks at 200 webhooks, whatever they are, with what it needs of each.
+/// A step of the reconciliation reads 200 webhooks of any kind, with what it needs of each.
 constexpr int reconciled_at_once = 200 * 8;
-/// A walk of the purge ends with a window of what is too young.
+/// A walk of the purge ends with a window of rows that are too young.
 constexpr int purged_at_once = 2 * 512;
 
 const std::vector<Operation> operations{

@@ -1,4 +1,4 @@
-// What entities see of their deliveries, page by page.
+// The deliveries that entities see, page by page.
 #include "lib/store/deliveries/delivery_log.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   BOOST_CHECK_EQUAL(walk({.event = "evaluacion.cerrada"}, 100).first, 0U);
 }
 
-// Else the next page would begin beyond what this one has looked at, or before its end.
+// Otherwise the next page would begin after what this one has read, or before its end.
 BOOST_AUTO_TEST_CASE(what_is_purged_or_arrives_while_a_page_is_read_moves_no_end_of_it) {
   add_deliveries(1000, "fallida", 0);
   add_deliveries(4000, "entregada", 0);
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
   BOOST_CHECK_EQUAL(walk({.since = now - days(1)}, 10).first, 30U);
   BOOST_CHECK(walk({.since = now - days(6), .until = now - days(4)}, 10).first == 30U);
   BOOST_CHECK_EQUAL(walk({.until = now - days(4)}, 100).first, 4530U);
-  BOOST_CHECK_LE(walk({.since = now - days(1)}, 100).second, 2);  // what is older is not looked at to the end
+  BOOST_CHECK_LE(walk({.since = now - days(1)}, 100).second, 2);  // not all older rows are read
 }
 
 BOOST_AUTO_TEST_CASE(what_was_delivered_once_stays_so_while_it_is_replayed) {

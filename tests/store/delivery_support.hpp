@@ -21,13 +21,13 @@ struct DeliveryFixture {
     return claim(session, {{webhook.id, limit}}, lease).leased.deliveries;
   }
   LeasedDelivery claim_one(const Lease& lease = long_lease) { return claim_some(1, lease).at(0); }
-  /// Nothing of the webhook is due.
+  /// No delivery of the webhook is due.
   bool nothing_due() {
     const auto waiting = find_waiting_webhooks(session, {IdRange{}});
     return waiting.empty() || waiting.front().until.count() > 0;
   }
   Delivery only() { return list_deliveries(session, {}).at(0); }
-  /// So many deliveries in a state, made `ago` days ago, as the ids go.
+  /// Adds so many deliveries in a state, made `ago` days ago, in the order of their ids.
   void add_deliveries(unsigned count, std::string_view state, int ago) {
     const bool ended = state == "entregada" || state == "fallida" || state == "cancelada";
     for (unsigned done = 0; done < count; done += 500) {

@@ -1,4 +1,4 @@
-// What the operator has disabled stays so for its entity, whatever becomes of the webhook.
+// A URL that the operator has disabled stays disabled for its entity, whatever happens to the webhook.
 #include "lib/store/webhooks/disabled_urls.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,4 @@
-// Webhooks that fail now: since when, and when they are deactivated for it; judged beside the deactivation
-// itself.
+// Webhooks that fail now: since when, and when they are deactivated; compared with the deactivation itself.
 #include "lib/store/webhooks/failing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -19,7 +18,7 @@ constexpr Milliseconds disable_after = 100h;
 struct Fixture : DeliveryFixture {
   Webhook second = add_webhook(session, 2);
 
-  /// A failure of what is due for the first webhook; those that it deactivates.
+  /// Records a failure of a due delivery of the first webhook; returns the webhooks that it deactivates.
   std::vector<WebhookId> fail(delivery::AttemptKind kind = delivery::AttemptKind::scheduled) {
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
     auto result = failed_attempt(claim_one(), 0ms);
@@ -29,7 +28,7 @@ struct Fixture : DeliveryFixture {
   void fail_times(int times) {
     for (int i = 0; i < times; ++i) BOOST_TEST(fail().empty());
   }
-  /// As if the webhook had failed so many times, the first of them so long ago, and the last.
+  /// Writes a streak of so many failures, with the times of the first and the last.
   void set_streak(WebhookId id, int failures, Milliseconds first, Milliseconds last = 0ms) {
     session.update(
         "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos,"
@@ -59,7 +58,7 @@ struct Fixture : DeliveryFixture {
   }
 };
 
-/// The same but for the seconds that a test takes.
+/// Equal except for the seconds that a test takes.
 bool about(UtcTime time, UtcTime expected) { return std::chrono::abs(time - expected) < Milliseconds(1min); }
 
 }  // namespace
@@ -113,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_success_an_enabling_and_two_days_of_silence_end_it) {
   check_near(0, 0);
 }
 
-// Rows of a version that did not note the last failure.
+// Rows of a version that did not record the last failure.
 BOOST_AUTO_TEST_CASE(without_a_last_failure_the_last_execution_stands_for_it) {
   set_streak(webhook.id, 20, 90h);
   session.update("UPDATE webhook_ejecuciones SET fallos_ultimo = NULL");
@@ -122,7 +121,8 @@ BOOST_AUTO_TEST_CASE(without_a_last_failure_the_last_execution_stands_for_it) {
   BOOST_TEST(!streak());
 }
 
-// What is foretold is what happens: a minute before it a failure deactivates nobody, a minute after it does.
+// The predicted time is right: a failure a minute before it deactivates no webhook, and one a minute after it
+// does.
 BOOST_AUTO_TEST_CASE(the_moment_is_that_of_the_deactivation_outages_of_our_own_apart) {
   queue_one();
   fail_times(1);
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(those_past_half_and_past_nine_tenths_are_counted) {
   check_near(0, 0);
   set_streak(webhook.id, 20, 51h);
   check_near(1, 0);
-  set_streak(second.id, 2, 91h);  // the eight that are missing may come late
+  set_streak(second.id, 2, 91h);  // the eight missing ones may come late
   check_near(2, 1);
   set_streak(webhook.id, 20, 500h);
   check_near(2, 2);
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(outage_times)
 
-// Either way of counting says the same, wherever the moment lies: before, within, between and after outages.
+// Both ways of counting agree at any moment: before, within, between and after outages.
 BOOST_AUTO_TEST_CASE(so_long_ago_is_the_latest_moment_since_when_so_much_has_passed) {
   const auto at = [](int minutes) { return UtcTime(std::chrono::minutes(minutes)); };
   const OutageTimes outages(

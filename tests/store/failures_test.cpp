@@ -1,4 +1,4 @@
-// What concerns one row, webhook or entity is its own result: nobody waits for it, and nothing is thrown.
+// A failure of one row, webhook or entity is its own result: no other waits for it, and nothing is thrown.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/database.hpp"
@@ -22,7 +22,7 @@ struct Fixture {
     insert_notification(session, 1);
     insert_notification(session, 2);
   }
-  /// As an operator who forgets a transaction does.
+  /// Locks rows like an operator who forgets a transaction.
   void hold(const std::string& row) {
     other.execute("START TRANSACTION");
     other.query("SELECT 1 FROM " + row + " FOR UPDATE");
@@ -32,7 +32,7 @@ struct Fixture {
         .at(0)
         .integer("n");
   }
-  /// What a newer version's migration does.
+  /// Changes the schema like a newer version's migration.
   void add_event() {
     session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT evento_no_es_uno_de_los_11");
     std::string names = "'evento.nuevo'";
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(what_an_attempt_gives_back_while_its_notification_is_cancel
   const auto id = insert_notification(session, 1);
   fan_out(session);
   BOOST_REQUIRE_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
-  // The result of an attempt, recorded after the deliveries were looked at and before the commit.
+  // Records the result of an attempt after the deliveries were read and before the commit.
   session.execute(
       "CREATE TRIGGER prueba AFTER UPDATE ON notificaciones_pendientes FOR EACH ROW UPDATE entregas"
       " SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL WHERE estado = 'en_curso'");

@@ -1,4 +1,4 @@
-// What waits to be fanned out, and to whom it goes.
+// Which notifications wait for fan-out, and to which webhooks they go.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/delivery_support.hpp"
@@ -19,7 +19,7 @@ Ids ids_of(const std::vector<PendingNotification>& notifications) {
   return ids;
 }
 
-/// What a writer can do whose session has its CHECKs off.
+/// Rows of a writer that has switched off the CHECKs of its session.
 NotificationId insert_data(Session& session, std::size_t bytes) {
   session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT datos_de_mas_de_64_KiB");
   return insert_notification(session, 3, "evaluacion.cerrada",
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
 }
 
-// A broadcast is found by a few statements, and an entity with many is not read through.
+// A few statements find a broadcast, without reading all notifications of an entity with many.
 BOOST_AUTO_TEST_CASE(a_search_finds_many_entities_at_once_with_their_oldest) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(what_is_created_leased_is_returned_and_not_claimed_again) {
 }
 
 BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
-  // Some modes of the writer's session let a month or a day of 0 in.
+  // Some SQL modes of the writer's session allow a month or a day of 0.
   session.execute("SET SESSION sql_mode = 'STRICT_ALL_TABLES'");
   BOOST_CHECK_THROW(
       session.execute("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"

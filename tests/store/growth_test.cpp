@@ -1,4 +1,4 @@
-// What the dispatcher's statements cost does not grow with what waits or is done.
+// The cost of the dispatcher's statements does not grow with the rows that wait or are finished.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
@@ -18,7 +18,7 @@ struct Fixture {
   Webhook busy = add_webhook(session, 1);   // with a backlog
   Webhook other = add_webhook(session, 2);  // with one of each
 
-  /// So many more finished and waiting rows, at least, of every kind, all of the busy one.
+  /// Adds at least so many finished and waiting rows of every kind, all of the busy webhook.
   void grow(int rows) {
     session.update(
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en)"
@@ -34,7 +34,7 @@ struct Fixture {
     session.query("ANALYZE TABLE entregas, notificaciones_pendientes, webhooks");
   }
 
-  /// Rows read by one run of `work`, which leaves everything as it was.
+  /// Rows read by one run of `work`, which leaves all data unchanged.
   std::int64_t cost(const std::function<void()>& work) {
     session.execute("START TRANSACTION");
     const auto before = rows_read(session);
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   check_same_cost(candidates);
 }
 
-// The optimiser, left alone, reads all that is in a state rather than those of a few notifications.
+// Without a hint the optimiser reads all rows of a state instead of those of a few notifications.
 BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);

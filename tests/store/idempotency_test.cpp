@@ -1,4 +1,5 @@
-// Registrations with an Idempotency-Key: repeated, at once, too late, and after what they depend on has gone.
+// Registrations with an Idempotency-Key: repeated, concurrent, too late, and after rows that they depend on
+// are gone.
 #include "lib/store/webhooks/idempotency.hpp"
 
 #include <atomic>
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
   BOOST_TEST(conflicts == 0);
 }
 
-// Else it could find neither the key, nor, a moment later, a slot: 400 for what was registered.
+// Otherwise it could find neither the key nor, a moment later, a free place: 400 for a registered webhook.
 BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
   Session other = database.connect();
   session.execute("START TRANSACTION");

@@ -1,4 +1,4 @@
-// What the tests of maintenance share: rows of every age, whole walks, and a clock that can be set.
+// Shared by the tests of maintenance: rows of every age, whole walks, and a clock that can be set.
 #pragma once
 
 #include <string>
@@ -59,7 +59,7 @@ struct MaintenanceFixture {
         failures, std::int64_t{wait.count()} * 1000, webhook, count);
   }
 
-  /// This session's clock; others keep theirs.
+  /// Sets this session's clock; other sessions keep theirs.
   void set_clock(Milliseconds ahead) {
     session.execute("SET @@timestamp = DEFAULT");
     session.execute("SET @@timestamp = UNIX_TIMESTAMP(SYSDATE(3)) + " + std::to_string(ahead.count() / 1000));

@@ -1,5 +1,5 @@
-// A migration of a table that a transaction has read and keeps: others go on meanwhile, and it is told whose
-// it is.
+// A migration of a table that a transaction has read: other sessions go on, and the migration names the
+// transaction's session.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/database.hpp"
@@ -15,7 +15,7 @@ constexpr Patience brief{1, 3, platform::Milliseconds(10)};
 struct ReadTable {
   ReadTable() {
     migrations.push_back({number, "larga.sql", "ALTER TABLE entregas ADD COLUMN anotacion INT NULL;"});
-    // No server ends it before the test does.
+    // No server time-out ends it before the test does.
     if (reader.is_mariadb()) reader.execute("SET SESSION idle_transaction_timeout = 0");
     connection = reader.query("SELECT CONNECTION_ID() AS id").at(0).text("id");
     reader.execute("START TRANSACTION");

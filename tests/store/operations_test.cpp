@@ -1,4 +1,4 @@
-// What an operator or an entity does to deliveries that are under way.
+// What an operator or an entity does to leased deliveries.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/delivery_support.hpp"
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_failed_delivery_is_replayed_alone_or_with_the_rest) {
   BOOST_CHECK(!retry_failed_deliveries(session, 999, UtcTime{}));
 }
 
-// What the evaluation system's session can do on MariaDB without any right; on MySQL the site has to.
+// On MariaDB the evaluation system's session can do this without any right; on MySQL the site must allow it.
 BOOST_AUTO_TEST_CASE(an_operator_can_put_a_row_away_that_was_written_past_the_checks) {
   session.execute(
       session.is_mariadb()

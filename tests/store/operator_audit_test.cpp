@@ -1,4 +1,4 @@
-// The audit of what the operator does, and what keeps it whole.
+// The audit of the operator's actions, and what keeps it complete.
 #include "lib/store/audit/audit.hpp"
 
 #include <boost/test/unit_test.hpp>

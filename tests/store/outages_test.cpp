@@ -1,4 +1,4 @@
-// Outages of the service itself: what is written of them, and what that is good for.
+// Outages of the service itself: what is recorded of them, and how it is used.
 #include "lib/store/backlog/outages.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,7 +13,7 @@ using platform::Milliseconds;
 namespace {
 
 struct Fixture : DeliveryFixture {
-  /// From so many minutes ago until so many minutes ago.
+  /// Records an outage between two times, in minutes ago.
   void add(int from, int to, OutageKind kind = OutageKind::network) {
     const auto id = begin_outage(session, "here:1", kind, std::chrono::minutes(from));
     update_outage(session, id, 3, std::chrono::minutes(to));

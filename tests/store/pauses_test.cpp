@@ -1,4 +1,4 @@
-// What the operator has stopped from being sent, and what waits for a webhook.
+// What the operator has paused, and why a webhook waits.
 #include "lib/store/backlog/pauses.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// No statement reads a table from end to end, or sorts one: judged by the server's plans, on many rows.
+// No statement reads a whole table, or sorts one: checks the server's plans on many rows.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <set>
@@ -25,10 +25,10 @@ using namespace store::testing;
 
 namespace {
 
-/// 50,000 deliveries of 1,000 webhooks, most of them done, some of each other kind.
+/// 50,000 deliveries of 1,000 webhooks: most are finished, and some are of every other kind.
 void fill(Session& session) {
-  // They are the tests' own, and could change any column: with them MariaDB 11.8 sorts what it updates in the
-  // order of a key.
+  // The triggers are the tests' own and could change any column: with them MariaDB 11.8 sorts the rows that
+  // it updates by a key.
   for (const auto* table : {"entregas", "notificaciones_pendientes"})
     session.execute(std::string("DROP TRIGGER ") + table + "_transitions");
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
@@ -84,8 +84,8 @@ std::vector<std::string> statements_of(Session& session, const std::function<voi
   return statements;
 }
 
-/// Checks the plan of each statement; the tables that they read, as they call them. `read_whole`: one that
-/// may be.
+/// Checks the plan of each statement, with the tables under the names that it uses. `read_whole`: the table
+/// that it may read whole.
 std::set<std::string> check_plans(Session& session, const std::vector<std::string>& statements,
                                   std::string_view read_whole = "webhook_ejecuciones") {
   std::set<std::string> tables;
@@ -95,7 +95,7 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
       const auto& table = step.table;
       tables.insert(table);
       const bool scanned = step.access == "ALL" || step.access == "index";
-      // j and p are JSON_TABLEs: ids of the program's, the five slots.
+      // j and p are JSON_TABLEs of ids and of the five places
       const bool small = table == "j" || table == "p" || table.starts_with("<") || table == read_whole;
       BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
       const bool few = small || table == "webhooks";  // an entity's, five at most
@@ -142,7 +142,7 @@ void serve_once(Session& session, EntityId entity) {
   forget_old_requests(session);
 }
 
-/// What the API does for an entity.
+/// The API's work for an entity.
 void serve(Session& session, EntityId entity) {
   find_caller(session, crypto::sha256("token"));
   find_caller(session, crypto::sha256("token"), CallerWith::nothing_else);
@@ -158,7 +158,7 @@ void serve(Session& session, EntityId entity) {
   delete_webhook(session, {entity}, made.webhook.value().id);
 }
 
-/// What an entity changes of a webhook that has much behind it, and what the dispatcher makes of it.
+/// An entity changes a webhook with many deliveries, and the dispatcher applies it.
 void change(Session& session, EntityId entity, WebhookId id) {
   const auto any = [](const WebhookDetail&) { return true; };
   const ChangePolicy policy{60, day};
@@ -178,7 +178,7 @@ void change(Session& session, EntityId entity, WebhookId id) {
                           any);  // what is deleted has no plan afterwards
 }
 
-/// Replays of a webhook, of one delivery and of ranges, as they are asked for, carried out and looked at.
+/// Replays of a webhook, of one delivery and of ranges: asked for, carried out and read.
 void replay(Session& session, EntityId entity, WebhookId webhook) {
   const Author author{entity};
   const ReplayRange failed{UtcTime{}};
@@ -210,8 +210,8 @@ void replay(Session& session, EntityId entity, WebhookId webhook) {
   forget_old_replay(session, Milliseconds(0));
 }
 
-/// What the operator does, but for what only looks at much: lists, as long as their filter, and `secrets
-/// status`.
+/// The operator's commands, except those that read much by design: lists, which are as long as their filter,
+/// and `secrets status`.
 void operate(Session& session, WebhookId webhook) {
   const auto id_of = [&](std::string_view what) {
     return session.query("SELECT MIN(id) AS id FROM " + std::string(what)).at(0).integer("id");
@@ -231,7 +231,7 @@ void operate(Session& session, WebhookId webhook) {
   reencrypt(session, keys());
 }
 
-/// What tables of quotas, of disabled URLs and of the audit hold of a thousand entities.
+/// Rows of a thousand entities in the tables of quotas, of disabled URLs and of the audit.
 void fill_quotas(Session& session) {
   session.execute("INSERT INTO turnos_prueba (entidad_id, turno) SELECT id, 1 FROM entidades");
   session.execute(
@@ -250,7 +250,7 @@ void fill_quotas(Session& session) {
       "ANALYZE TABLE turnos_prueba, pruebas_pendientes, altas_webhook, auditoria, urls_desactivadas");
 }
 
-/// What is counted of an entity, granted and refused, and noted of it.
+/// The counts and the audit of an entity, for granted and refused requests.
 void count_and_note(Session& session, EntityId entity, NotificationId notification) {
   lock_test_quotas(session, entity);
   BOOST_TEST(pending_tests_left(session, entity, 1000).left > 0U);
@@ -264,7 +264,7 @@ void count_and_note(Session& session, EntityId entity, NotificationId notificati
   note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, entity, "{}"});
 }
 
-/// What is disabled and paused, and comes to its end.
+/// Disabled URLs and pauses, and their end.
 void stop_parts(Session& session, EntityId entity, WebhookId webhook) {
   note_disabled_url(session, webhook);
   BOOST_TEST(is_disabled_url(session, entity, "https://receptor.example.org"));
@@ -373,13 +373,13 @@ BOOST_AUTO_TEST_CASE(every_statement_of_quotas_of_the_audit_and_of_disabled_urls
     stop_parts(session, 7, 7);
   });
   BOOST_TEST(statements.size() >= 16U);
-  // As many as the operator has paused.
+  // It reads as many as the operator has paused.
   const auto tables = check_plans(session, statements, "pausas_envio");
   for (const auto* table : {"p", "e", "altas_webhook", "turnos_prueba", "auditoria", "urls_desactivadas"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Beside thousands that are kept locked and are in the list.
+/// Among thousands that stay locked and are in the list.
 BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
   fill(session);
   session.execute(
@@ -408,7 +408,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Joined to a table of its own, too.
+/// Also joined to a table of its own.
 BOOST_AUTO_TEST_CASE(what_the_evaluation_system_asks_of_its_view_seeks) {
   fill(session);
   session.execute(
@@ -464,7 +464,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Of an entity: without a filter the newest are read backwards by id.
+/// For an entity without a filter, it reads the newest backwards by id.
 BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
   fill(session);
   session.execute(
@@ -490,7 +490,7 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
   });
   BOOST_TEST(statements.size() == 5U);
   auto tables = check_plans(session, statements);
-  // As many as entities have asked for within retention.delivered.
+  // It reads as many as entities asked for within retention.delivered.
   tables.merge(check_plans(
       session, statements_of(session, [&] { BOOST_TEST(list_replays(session, own).size() == 40U); }),
       "reenvios"));
@@ -498,8 +498,8 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-// A row of webhook_ejecuciones for each webhook that was ever sent anything: read whole, and sorted as far as
-// it fails. Of webhooks, those alone are looked up.
+// webhook_ejecuciones has a row for each webhook that was ever sent anything. It is read whole, and the
+// failing ones are sorted. `webhooks` is read only for those.
 BOOST_AUTO_TEST_CASE(what_fails_is_looked_for_in_the_executions) {
   fill(session);
   session.execute(

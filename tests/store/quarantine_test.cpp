@@ -1,5 +1,5 @@
-// Rows that violate a CHECK, and rows that cannot be changed at all: put aside, shown, retried, discarded,
-// purged.
+// Rows that violate a CHECK, and rows that cannot be changed: rejected or quarantined, shown, retried,
+// discarded, purged.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/notifications/quarantine.hpp"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view reason = "fila: la base de datos la rechaza: error 4025";
 
-/// What the evaluation system's user can write on MariaDB without any right (`SET check_constraint_checks =
-/// 0`), and on MySQL where the site has made the CHECKs NOT ENFORCED.
+/// Rows that the evaluation system's user can write: on MariaDB without any right (`SET
+/// check_constraint_checks = 0`), on MySQL if the site has made the CHECKs NOT ENFORCED.
 struct Fixture : MaintenanceFixture {
   bool mariadb = number("SELECT VERSION() LIKE '%MariaDB%'") == 1;
 
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_operator_takes_it_out_or_puts_it_away) {
   BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
   BOOST_CHECK_EQUAL(taken.notifications[0].id, retried);
   BOOST_CHECK_EQUAL(queue_status(session).rejected, 0);
-  // Once the site mends its trigger, they are put away in their own table.
+  // Once the site corrects its trigger, they move to their own table.
   session.execute("DROP TRIGGER del_sitio");
   const auto later = insert_notification(session, 1);
   session.update("INSERT INTO notificaciones_apartadas SELECT ?, 'rechazada', 'x', 'v', UTC_TIMESTAMP(3)",

@@ -1,4 +1,4 @@
-// What the dispatcher's scanner finds in a queue that others keep filling.
+// What the queue scanner finds while others add to the queue.
 #include "dispatcher/intake/queue_scanner.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@ using dispatcher::QueueScanner;
 
 constexpr int others = 20'000;
 
-/// One each of the next `count` of the others, which are above entity 1000.
+/// Inserts one for each of the next `count` other entities, which are above entity 1000.
 void notify_others(Session& session, int count) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
@@ -37,7 +37,7 @@ void finish(Session& session, QueueScanner& scanner, std::size_t count) {
 
 }  // namespace
 
-// As many arrive as are done, so that the line stays full.
+// Inserts as many as were finished, so that the line stays full.
 BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arrive) {
   QueueScanner scanner({}, 0);
   const auto look = [&] {
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arri
   const auto deadline = platform::monotonic_now() + std::chrono::seconds(30);
   const auto in_time = [&] { return platform::monotonic_now() < deadline; };
 
-  look();  // what comes from now on is read as it arrives
+  look();  // later ones are read as they arrive
   Session other = database.connect();
   other.execute("START TRANSACTION");
   const auto late = insert_notification(other, 7);

@@ -1,4 +1,4 @@
-// The depth of the queue: what it counts, and what that costs.
+// The depth of the queue: what it counts, and how much it costs.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/session/error_stats.hpp"
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(the_age_of_the_oldest_of_each_kind) {
   BOOST_TEST((status.oldest_notification_s >= 60 && status.oldest_notification_s < 90));
   BOOST_TEST((status.oldest_delivery_s >= 600 && status.oldest_delivery_s < 630));
   BOOST_TEST(status.oldest_s == status.oldest_delivery_s);
-  // One that rests is not to be sent yet; one that waits for its retry is not due.
+  // A resting one must not be sent yet; one that waits for its retry is not due.
   session.update(
       "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
       "HOUR)",

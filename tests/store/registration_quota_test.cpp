@@ -36,7 +36,7 @@ struct Fixture : MaintenanceFixture {
     add_entity(session, 1, "Entidad");
     add_entity(session, 2, "Entidad");
   }
-  /// How many of `tries` pass.
+  /// How many of `tries` are accepted.
   int accepted(int tries, unsigned limit) {
     int passed = 0;
     for (int i = 0; i < tries; ++i) passed += register_one(session, limit) == 0 ? 1 : 0;
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_changes_holds_at_once) {
   BOOST_TEST(accepted(9, 0) == 9);
 }
 
-// 3600 s in 7 parts leave a rest: the seventh passes all the same.
+// 3600 s do not divide evenly by 7: the seventh must still be accepted.
 BOOST_AUTO_TEST_CASE(the_hour_is_divided_without_loss) {
   set_clock({});
   for (const unsigned limit : {1U, 7U, 60U, 77U}) {

@@ -1,4 +1,4 @@
-// What replays came to: written down when a delivery ends, counted, and the same ever after.
+// Results of replays: recorded when a delivery ends, counted, and never changed afterwards.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/maintenance/held.hpp"

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(an_entity_has_so_many_replayed_in_a_day) {
   BOOST_CHECK(range.result == done);
   const auto full = refused(single, 9);
   BOOST_TEST_REQUIRE(full.has_value());
-  BOOST_CHECK(full->left == 0 && full->retry_after_s == hour_s);  // what runs has it all
+  BOOST_CHECK(full->left == 0 && full->retry_after_s == hour_s);  // the running one has all of it
   fed();
   cancel_replay(session, author, webhook.id, range.replay.id);  // five of nine were replayed
   const auto rest = refused(ReplayRange{UtcTime{}, {}, {}, false, true}, 5);
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(one_that_runs_for_more_than_a_day_counts_all_the_while) {
   let_pass("30 HOUR");
   BOOST_CHECK(refused(newest("fallida"), 9));
   finish_all();
-  BOOST_CHECK(refused(newest("fallida"), 9));  // it has ended just now
+  BOOST_CHECK(refused(newest("fallida"), 9));  // it has just ended
   let_pass("25 HOUR");
   BOOST_CHECK(!refused(newest("fallida"), 9));
 }
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
   }
 }
 
-// Of two nodes of a cluster the same row has to change for one to find out about the other.
+// Two nodes of a cluster notice each other only if both change the same row.
 BOOST_AUTO_TEST_CASE(each_turn_changes_the_row_of_the_entity) {
   session.update(
       "INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (1, UTC_TIMESTAMP(6) + INTERVAL 50 "

@@ -1,4 +1,4 @@
-// Which deliveries a replay of a range is of, and what it costs to find them.
+// Which deliveries a replay of a range includes, and what it costs to find them.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/replays/range_walk.hpp"
@@ -14,7 +14,7 @@ namespace {
 UtcTime time(std::string_view text) { return platform::parse_iso8601(text).value(); }
 
 struct Fixture : ReplayFixture {
-  /// Of one walk over all webhooks.
+  /// The cost of one walk over all webhooks.
   std::int64_t cost_of_feed() {
     const auto before = rows_read(session);
     fed();
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_yet_to_be_made_is_no_part_of_it) {
   BOOST_CHECK(rows.at(0).boolean("ahora"));
 }
 
-// As an earlier version has left it.
+// A row as an earlier version left it.
 BOOST_AUTO_TEST_CASE(one_that_reaches_to_the_end_of_time_is_carried_out) {
   add_deliveries(3, "fallida", 0);
   ask(failed);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_turn_reads_little_more_than_what_it_hands_over) {
   add_deliveries(8000, "fallida", 1);
   failed.since = platform::utc_now() - 48h;
   ask(failed);
-  BOOST_CHECK_LT(cost_of_feed(), 12000);  // from the beginning that is found: less than what is before it
+  BOOST_CHECK_LT(cost_of_feed(), 12000);  // from the beginning that is found, less than the rows before it
   for (unsigned turn = 0; turn < 5; ++turn) {
     for (const auto& leased : claim_some(10)) succeed(leased);
     BOOST_CHECK_LT(cost_of_feed(), 300);

@@ -1,4 +1,4 @@
-// Replays, asked for and handed over step by step.
+// Replays, asked for and fed step by step.
 #pragma once
 
 #include <boost/test/unit_test.hpp>

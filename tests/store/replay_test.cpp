@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(no_more_than_a_hundred_wait_for_a_retry) {
       refused.push_back(leased.id);
     }
     session.update(
-        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL");  // it takes others meanwhile
+        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL");  // it takes others in this time
   }
   BOOST_CHECK_EQUAL(refused.size(), 100U);
   ask(single);

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(each_delivery_counts_once_as_what_it_is) {
   BOOST_CHECK(row.text("estado") == "procesada" && row.integer("entidad_id") == 1 && !row.null("clave"));
 }
 
-// Whatever the webhook, and by its last attempt alone.
+// For any webhook, by its last attempt alone.
 BOOST_AUTO_TEST_CASE(the_reason_is_that_of_the_last_attempt) {
   const auto id = add("procesada");
   deliver(id, "pendiente", "", "de la primera");
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(test_events_are_no_part_of_it) {
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_resultado WHERE entidad_id = 1").empty());
 }
 
-// A broadcast is one statement: its rows have one time, and a page costs as much wherever it begins.
+// A broadcast is one statement, so its rows have one time, and a page costs the same wherever it begins.
 BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"

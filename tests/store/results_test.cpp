@@ -1,4 +1,4 @@
-// What a result changes in its delivery, its webhook and the history of attempts.
+// What a result changes in its delivery, its webhook and the rows of attempts.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/delivery/classify.hpp"
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
 
 namespace {
 
-/// Nothing was recorded, because somebody holds a row.
+/// Nothing was recorded, because another session has locked a row.
 void check_held(const RecordSummary& summary, std::size_t count = 1) {
   BOOST_CHECK_EQUAL(summary.held.size(), count);
   BOOST_CHECK(summary.waited.empty() && summary.stale.empty());
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", delivery_results[1].webhook);
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  other.execute("DELETE FROM webhook_ejecuciones");  // not seen by who reads what is not committed
+  other.execute("DELETE FROM webhook_ejecuciones");  // reads of uncommitted rows miss it
   const auto summary = record_results(session, delivery_results, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(summary.held.size() + summary.waited.size(), 1U);
   for (const auto i : {0U, 2U, 3U})
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   BOOST_CHECK(record_results(session, {delivery_results[1]}, {Milliseconds(0)}).held.empty());
 }
 
-/// The streak's end waits for its next failure, the result does not.
+/// The end of the streak waits for the next failure, but the result does not.
 BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later) {
   queue_one();
   const auto fail = [&] {
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later)
   BOOST_CHECK_EQUAL(record_results(session, {fail()}, {Milliseconds(1)}).deactivated.size(), 1U);
 }
 
-/// What is read before nothing must not be read by what comes next.
+/// A recording must not leave its isolation level to the session's next statements.
 BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   queue_one();
   record_results(session, {delivered(claim_one())}, {Milliseconds(0)});  // the first of its webhook
@@ -322,8 +322,7 @@ BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   other.execute("ROLLBACK");
 }
 
-// Claimed anew together, and so under one token, by another dispatcher: they are stale, and keep no other
-// waiting.
+// Another dispatcher claimed them again, with one token: these results are stale, and delay no other.
 BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_our_own) {
   for (int i = 0; i < 3; ++i) queue_one();
   const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).leased.deliveries;

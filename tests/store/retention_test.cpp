@@ -1,4 +1,4 @@
-// Retention: what goes, what stays, what it reads and whom it disturbs.
+// Retention: what it removes, what it keeps, what it reads and whom it delays.
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   BOOST_CHECK_EQUAL(count("entregas"), 3);  // of tests alone
 }
 
-/// Notifications of two webhooks: of each, one delivery `delivered` ago and one in `state`, `age` ago.
+/// Adds notifications of two webhooks: for each, one delivery `delivered` ago and one in `state`, `age` ago.
 struct TwoWebhooks : MaintenanceFixture {
   WebhookId one = add_webhook(session, 1).id, other = add_webhook(session, 1).id;
   void add(unsigned count, Milliseconds delivered, const std::string& state, Milliseconds age) {
@@ -129,7 +129,7 @@ BOOST_FIXTURE_TEST_CASE(what_somebody_holds_keeps_the_others_of_its_notification
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 6U);
 }
 
-// Else the row would say for weeks that its entity had no webhook.
+// Otherwise the row would say for weeks that its entity had no webhook.
 BOOST_AUTO_TEST_CASE(a_notification_goes_with_its_deliveries) {
   add_finished(add_webhook(session, 1).id, 1, 8 * day, "fallida");
   BOOST_CHECK_EQUAL(sweep(session, {30 * day, 7 * day, 60 * day, {}, {}}).rows, 2U);
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
   const auto again = purge(session, retention, follower, 500);
   BOOST_CHECK_EQUAL(again.rows, 0U);
   BOOST_CHECK_LE(again.windows, 2U);
-  // What falls due goes at the next turn, without reading anything again.
+  // A row that becomes due is removed at the next run, without reading any row again.
   session.execute(
       "UPDATE entregas SET creada_en = creada_en - INTERVAL 31 DAY, terminada_en = creada_en ORDER BY id "
       "LIMIT 700");
@@ -227,10 +227,8 @@ BOOST_AUTO_TEST_CASE(a_straggler_is_left_by_the_follower_and_taken_by_the_sweep)
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 600, 40 * day);
   add_finished(webhook, 600, day);
-  session.execute(
-      "UPDATE entregas SET terminada_en = UTC_TIMESTAMP(3) - INTERVAL 1 DAY ORDER BY id LIMIT 1");  // retried
-                                                                                                    // for
-                                                                                                    // weeks
+  // A retry ended late.
+  session.execute("UPDATE entregas SET terminada_en = UTC_TIMESTAMP(3) - INTERVAL 1 DAY ORDER BY id LIMIT 1");
   session.execute("UPDATE entregas SET estado = 'retenida', terminada_en = NULL WHERE id = 2");
   PurgeWalk follower;
   purge(session, retention, follower);
@@ -264,7 +262,7 @@ BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) 
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 600U);
 }
 
-// In the order of their deletion, many of them at the same time, and not in that of their ids.
+// In the order of their deletion, with many at the same time, and not in the order of their ids.
 BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_and_others_never) {
   const auto kept = add_webhook(session, 1).id;
   add_finished(kept, 1, 80 * day, "fallida");  // kept for longer than the deleted webhook that it is of
@@ -279,7 +277,7 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_an
   const auto before = rows_read(session);
   PurgeWalk walk{true};
   BOOST_TEST(purge(session, retention, walk, 7).rows == 1000U);
-  BOOST_TEST(rows_read(session) - before < 1001 * 16);  // what is read to remove one, and not again and again
+  BOOST_TEST(rows_read(session) - before < 1001 * 16);  // the rows read to remove one, once
   BOOST_TEST(count("webhooks", "fecha_baja > UTC_TIMESTAMP(3) - INTERVAL 30 DAY") == 1000);
   BOOST_TEST(count("webhooks", "id IN (" + std::to_string(kept) + ", " + std::to_string(live) + ")") == 2);
   const auto removed = rows_read(session);
@@ -331,14 +329,14 @@ BOOST_AUTO_TEST_CASE(what_is_being_replayed_keeps_its_evidence) {
       "WHERE id = ?",
       replayed);
   session.execute("SET SESSION innodb_lock_wait_timeout = 1");
-  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);  // waits for nobody
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);  // waits for no lock
   operator_session.execute("COMMIT");
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
   BOOST_CHECK_EQUAL(count("intentos_entrega", "entrega_id = " + std::to_string(replayed)), 1);
   BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 1);
 }
 
-/// A purge held half-way through its transaction: it has removed attempts and waits for the last one.
+/// A purge stopped within its transaction: it has removed attempts, and waits for the last one.
 struct PurgeHalfWay {
   explicit PurgeHalfWay(MaintenanceFixture& fixture)
       : holder(fixture.database.connect()), purging(fixture.database.connect()) {

@@ -1,4 +1,4 @@
-// What the schema refuses, whoever writes; and the migrations that make it.
+// What the schema refuses from any writer, and the migrations that make it.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <map>
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
   BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET plaza = 6"), DatabaseError);
 }
 
-// So an attempt that succeeds changes no entry of that index.
+// Therefore a successful attempt changes no entry of that index.
 BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebody_looks_for_it) {
   Database database;
   add_webhook(database.session, 7);
@@ -140,7 +140,8 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   for (const auto& state : migration_status(database.session, migrations))
     BOOST_CHECK(state.applied.has_value());
 
-  // Forget them all: as if each had been cut short at its last line. Two repair it at once.
+  // Forgets all migrations, as if each had been interrupted at its last line. Two sessions repair that at
+  // once.
   database.session.execute("DELETE FROM migraciones");
   std::vector<std::string> first;
   ThreadedWork other([&] {

@@ -1,4 +1,4 @@
-// Another secret for a webhook, and the grace of the one before.
+// A new secret for a webhook, and the grace period of the previous one.
 #include "lib/store/webhooks/secret_change.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -22,7 +22,7 @@ struct SecretFixture : DeliveryFixture {
   SecretChange set(const std::string& secret, std::chrono::seconds grace = 24h) {
     return change_secret(session, {3, 9}, webhook.id, {secret, grace}, keys());
   }
-  /// What signs: the current one, and the one before while its grace runs.
+  /// The secrets that sign: the current one, and the previous one during its grace period.
   std::vector<std::string> in_force() {
     insert_notification(session, 3);
     fan_out(session);
@@ -41,7 +41,7 @@ struct SecretFixture : DeliveryFixture {
         .at(0)
         .integer("n");
   }
-  /// What an earlier version signs with, which knows of one column.
+  /// The secret of an earlier version, which knows one column only.
   std::string in_a() {
     const auto row =
         session
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
   BOOST_CHECK(set("siete").result == SecretChanged::done && kept() == 1);  // known as the same
 }
 
-/// An earlier version deletes, and knows of one secret alone.
+/// An earlier version deletes, and knows only one secret.
 BOOST_AUTO_TEST_CASE(no_secret_of_a_deleted_webhook_is_kept) {
   set("dos", 1h);
   session.update(
@@ -223,9 +223,9 @@ BOOST_AUTO_TEST_CASE(both_are_sealed_again_under_another_key) {
     return change_secret(session, {3, 9}, webhook.id, {secret, grace}, new_one);
   };
   const auto before = audited();
-  BOOST_CHECK(set_alone("dos", 24h).result == SecretChanged::done);  // without the key that made the first
+  BOOST_CHECK(set_alone("dos", 24h).result == SecretChanged::done);  // without the key that sealed the first
   BOOST_CHECK_EQUAL(audited(), before);
-  BOOST_CHECK(set_alone("uno", 24h).result == SecretChanged::grace_running);  // the one before is another
+  BOOST_CHECK(set_alone("uno", 24h).result == SecretChanged::grace_running);  // the previous one is another
 }
 
 BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
     const auto before = version(session, id);
     BOOST_CHECK_EQUAL(reencrypt(session, newer_keys()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
-    // By a key that is current now and by the one before: each time all is sealed again.
+    // With the current key and with the previous one: each time all is sealed again.
     BOOST_CHECK_EQUAL(reencrypt(session, keys_again()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
     set(secret, std::string(secret) == "dos" ? 1h : 0s);
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
   }
 }
 
-/// It knows of the fingerprint alone.
+/// It knows only the fingerprint.
 BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   reencrypt(session, newer_keys());
   const auto before = version(session, webhook.id);
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   BOOST_CHECK(version(session, webhook.id) != before);
 }
 
-/// Of a webhook from before there were fingerprints.
+/// A webhook from a version without fingerprints.
 BOOST_AUTO_TEST_CASE(a_missing_fingerprint_is_made) {
   session.update("UPDATE webhooks SET secreto_huella = NULL");
   const auto unnamed = version(session, webhook.id);

@@ -1,4 +1,4 @@
-// What is sealed, and sealed again under another key while others work.
+// Secrets sealed again under another key while other sessions work.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/crypto/crypto.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto event = webhook::Event::incidencia_cerrada;
 
-/// Of keys() (its one key is k1) and a newer one.
+/// A ring with the key of keys() (k1) and a newer one.
 const KeyRing& rotated() {
   static const KeyRing ring = KeyRing::parse(
       "k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\nk1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_batch_and_what_cannot_be_opened_is_left) {
   std::vector<WebhookId> ids;
   for (EntityId entity = 1; entity <= 45; ++entity)
     for (int i = 0; i < 5; ++i) ids.push_back(add_webhook(session, entity, "s").id);
-  // Swapped between two webhooks: neither opens any more, and both stay as they are.
+  // Swapped between two webhooks, neither opens any more, and both stay unchanged.
   const auto swapped = sealed_of(session, ids[0]);
   session.update(
       "UPDATE webhooks a JOIN webhooks b ON b.id = ? SET a.secreto_sellado = b.secreto_sellado WHERE a.id = "
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
   const auto changed = add_webhook(session, 1, "uno");
   const auto deleted = add_webhook(session, 1, "dos");
   const auto last = add_webhook(session, 1, "tres");
-  // Somebody is about to change the first one: it is read as it was, and waited for.
+  // Another transaction is changing the first one: this reads the old value, and waits for the lock.
   const auto fresh = keys().seal(changed.id, "otro");
   Session other = database.connect();
   other.execute("START TRANSACTION");

@@ -1,4 +1,4 @@
-// The traps of Connector/C++, each as it was met.
+// The traps of Connector/C++, one test for each.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ void kill_connection(Database& database, Session& victim) {
   database.session.execute("KILL " + std::to_string(id));
 }
 
-/// A new user with a password, who may come from 127.0.0.1 only.
+/// A new user with a password, allowed from 127.0.0.1 only.
 struct NetworkUser {
   NetworkUser(Database& database_, bool tls) : database(database_) {
     const std::string name = database.name + (tls ? "_tls" : "_clear");
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_time) {
-  // The connector's default waits for ever.
+  // By default the connector waits forever.
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -293,8 +293,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_ti
   ::close(listener);
 }
 
-// On MariaDB only a proof of a password goes. MySQL asks for one that it has not seen before as it is, and
-// gets it through TLS alone, not under a key that anybody may have given.
+// MariaDB gets only a proof of the password. MySQL asks for a new password in clear, and gets it through TLS
+// alone, not encrypted with a key that anyone may have sent.
 BOOST_AUTO_TEST_CASE(a_password_over_tcp_with_tls_and_without) {
   Database database;
   for (const bool tls : {true, false}) {

@@ -1,4 +1,4 @@
-// How the deliveries of a webhook have gone of late.
+// Statistics of the recent deliveries of a webhook.
 #include "lib/store/deliveries/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@ namespace {
 struct Fixture : DeliveryFixture {
   DeliveryStatistics day() { return read_statistics(session, webhook.id, 24h); }
   DeliveryStatistics week() { return read_statistics(session, webhook.id, 24h * 7); }
-  /// One attempt of each that has none.
+  /// Adds one attempt to each delivery that has none.
   void add_attempts(int status, int duration) {
     session.update(
         "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http)"

@@ -1,4 +1,4 @@
-"""The people of the tests: entities with a token, and their webhooks at a fake receiver."""
+"""The entities of the tests, with a token, and their webhooks at a fake receiver."""
 from __future__ import annotations
 
 import itertools
@@ -28,7 +28,7 @@ _ids = itertools.count(1001)
 
 
 def fresh_id() -> int:
-    """Of an entity that does not exist yet."""
+    """Returns the id of an entity that does not exist yet."""
     return next(_ids)
 
 
@@ -41,7 +41,7 @@ class Webhook:
 
 
 class Entity:
-    """An entity of its own for each test, so that tests share a stack without meeting."""
+    """A new entity for each test, so that tests can share a stack."""
 
     def __init__(self, stack: Stack, receiver: Receiver, name: str = "Entidad de pruebas ñ", id: int | None = None):
         self.stack, self.receiver = stack, receiver
@@ -56,7 +56,7 @@ class Entity:
         return self.stack.api(method, path, self.token, **how)
 
     def register(self, events=EVENTS, secret: str | None = "s3creto", port: int | None = None) -> Webhook:
-        """A webhook at a host and a path that nothing else uses."""
+        """A webhook at a host and a path that no other test uses."""
         name = secrets.token_hex(6)
         url = f"https://{name}.receptor.test:{port or self.receiver.port}/{name}"
         body = {"url": url, "eventos": list(events)} | ({"secreto": secret} if secret is not None else {})

@@ -1,4 +1,4 @@
-"""A private stack to break: its parts, the traffic through it, and what was in flight at any moment."""
+"""A private stack for faults: its parts, the traffic through it, and the deliveries in flight at any moment."""
 from __future__ import annotations
 
 import contextlib
@@ -27,7 +27,7 @@ SETTINGS = setting(
     delivery_allowed_networks="127.0.0.0/8")
 EVENT = ["evaluacion.abierta"]
 DISPATCHERS = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
-BLOCKED_EVERY = 0.2  # seconds: asked more often than every 0.1 s, the server answers what it answered before
+BLOCKED_EVERY = 0.2  # seconds: if it is asked more often than every 0.1 s, the server repeats its last answer
 BLOCKED = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher' AND state LIKE 'Waiting for table%'"
 
 
@@ -47,7 +47,7 @@ class Arena:
             self.writer = Writer(self._connect_evaluation, self.ledger)
             self._closing.callback(self.writer.close)
             audiences = [self.audience(hooks=2), self.audience(hooks=1)]
-            self.traffic = [self._traffic(audiences) for _ in range(2)]  # who commit in another order than they insert
+            self.traffic = [self._traffic(audiences) for _ in range(2)]  # they commit in another order than they insert
             self._closing = self._closing.pop_all()
 
     def _open_receiver(self, addresses) -> Receiver:
@@ -73,8 +73,8 @@ class Arena:
         return int(self.root(text)[0][0])
 
     def in_flight(self, expiring: bool = False) -> dict[int, str]:
-        """Delivery -> lease of what some dispatcher, alive or dead, holds at this moment; only leases that have passed, or
-        are about to, if asked so."""
+        """Delivery -> lease of the deliveries that a dispatcher, alive or dead, holds now; if asked so, only leases that
+        have expired or are about to."""
         query = "SELECT id, arriendo FROM entregas WHERE estado = 'en_curso'"
         query += " AND arriendo_hasta < UTC_TIMESTAMP(3) + INTERVAL 2 SECOND" if expiring else ""
         return {int(id): lease for id, lease in self.root(query)}
@@ -84,11 +84,11 @@ class Arena:
         return {int(row[0]) for row in self.root(DISPATCHERS)}
 
     def wait_blocked(self) -> None:
-        """Once a dispatcher waits for a table."""
+        """Waits until a dispatcher waits for a table."""
         wait_until(lambda: self.root(BLOCKED), what="a dispatcher to wait for a table")
 
     def told(self, message: str) -> int:
-        """How often the dispatchers' log says it."""
+        """How often the dispatchers' logs contain it."""
         return self.stack.dev("logs", "dispatcher").stdout.count(message)
 
     def restart_database(self) -> None:
@@ -96,7 +96,7 @@ class Arena:
         self.root.close()
         self.root = self.connect()
 
-    # What goes through it.
+    # Its traffic.
 
     def _traffic(self, audiences: list[Audience]) -> Traffic:
         writer = Writer(self._connect_evaluation, self.ledger)
@@ -114,11 +114,11 @@ class Arena:
         return all(traffic.alive() for traffic in self.traffic)
 
     def refusals(self) -> int:
-        """Transactions of the traffic that an error has ended."""
+        """The traffic's transactions that an error ended."""
         return sum(traffic.refusals() for traffic in self.traffic)
 
     def audience(self, hooks: int) -> Audience:
-        """A new entity, whose receivers take a little time and sometimes answer 500."""
+        """A new entity; its receivers take a little time and sometimes answer 500."""
         entity = Entity(self.stack, self.receiver)
         made = [entity.register(EVENT, secret=self.random.choice(["s3creto ñ", "whsec_" + "MfKQ" * 8])) for _ in range(hooks)]
         for hook in made:
@@ -129,14 +129,14 @@ class Arena:
         return Behaviour(status=500 if self.random.random() < 0.03 else 200, delay=self.random.uniform(0.01, 0.1))
 
     def quiet(self) -> Audience:
-        """A new entity that nobody writes to, with one webhook."""
+        """A new entity with one webhook and no writer."""
         entity = Entity(self.stack, self.receiver)
         return Audience(entity.id, [entity.register(EVENT)])
 
     @contextlib.contextmanager
     def held(self):
-        """A delivery in flight at a receiver that does not answer yet; yields its id, its webhook's, and what makes the
-        receiver answer. It is not the first of its webhook."""
+        """A delivery in flight at a receiver that does not answer yet; yields its id, its webhook's id, and a function
+        that makes the receiver answer. It is not the first of its webhook."""
         hook, id = wait_until(self._hold, 60, "a delivery to be held")
 
         def answer():
@@ -149,7 +149,7 @@ class Arena:
             self._let_go(hook)
 
     def _hold(self) -> tuple[Webhook, int] | None:
-        """A webhook and its delivery. None: it came so late that its time-out might be near."""
+        """Returns a webhook and its delivery; None: it came so late that its time-out may be near."""
         audience = self.quiet()
         hook = audience.hooks[0]
         self.writer.write(audience)
@@ -180,7 +180,7 @@ class Arena:
         wait_until(lambda: self.traffic_alive() and self.value(done) >= before + 5, 60, "results to be recorded")
 
     def finish(self) -> list[list[str]]:
-        """Every delivery, once nothing is left to do."""
+        """Returns every delivery, once all are finished."""
         left = ("SELECT (SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente')"
                 " + (SELECT COUNT(*) FROM entregas WHERE estado IN ('pendiente', 'en_curso'))")
         wait_until(lambda: self.value(left) == 0, 120, "the queue to be empty", every=0.2)
@@ -193,7 +193,7 @@ class Arena:
         return self.stack.pids("dispatcher")[0]
 
     def kill(self, pid: int) -> dict[int, str]:
-        """SIGKILL; what was in flight once it is dead and the database has noticed."""
+        """Sends SIGKILL; returns what was in flight, once it is dead and the database has noticed."""
         before = self.sessions()
         end(pid, signal.SIGKILL)
         with contextlib.suppress(AssertionError):  # it may have been between two connections
@@ -202,7 +202,7 @@ class Arena:
 
     @contextlib.contextmanager
     def second(self, **settings):
-        """Another dispatcher, at work; it dials from 127.0.0.2. A dead one is left at that, another drains."""
+        """Runs another dispatcher, which dials from 127.0.0.2. A dead one stays dead; another one drains."""
         arguments, environment = self.stack.command_of("dispatcher")
         environment |= setting(delivery_host_overrides="*.receptor.test=127.0.0.2", **settings)
         before = self.sessions()
@@ -228,7 +228,7 @@ def end(pid: int, number: int) -> None:
 
 
 def patiently(session: SqlSession, statement: str) -> None:
-    """For statements that may meet what is just ending."""
+    """Runs statements that may meet a session that is ending."""
     with contextlib.suppress(SqlError):
         session(statement)
 

@@ -1,4 +1,5 @@
-"""Debian's chromium, driven by Playwright: pages that complain of nothing, axe on them, and the ways in which people read them."""
+"""Debian's chromium, driven by Playwright: pages without complaints, axe on them, and the ways in which people read
+them."""
 from __future__ import annotations
 
 import json
@@ -12,7 +13,7 @@ from support.tools import tool
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE_MS = 20_000  # the machine may be busy
 API = "/apientidades/v1/"
-# Of WCAG 2.2 AA what a machine can tell, and axe's own good practices.
+# The rules of WCAG 2.2 AA that a program can check, and axe's own good practices.
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
@@ -33,7 +34,7 @@ def launch(playwright):
 
 @dataclass
 class Complaints:
-    """What a page's console said, what its policy refused, what its scripts left uncaught and what it asked of others."""
+    """Messages of a page's console, refusals of its policy, uncaught errors of its scripts and requests to other hosts."""
 
     origin: str
     lines: list[str] = field(default_factory=list)
@@ -43,7 +44,8 @@ class Complaints:
         page.on("pageerror", lambda error: self.lines.append(f"uncaught: {error}"))
         page.on("request", self._request)
 
-    # Chromium says by itself that an answer of the API was an error, or that none came: the page shows it, as tests see.
+    # Chromium itself logs a failed request to the API, or a missing answer: the page shows it, and the tests check
+    # that.
     def _console(self, message) -> None:
         told_by_chromium = message.text.startswith("Failed to load resource:")
         if not (told_by_chromium and API in message.location.get("url", "")):
@@ -55,7 +57,7 @@ class Complaints:
 
 
 class Browser:
-    """Opens pages of one stack. Each is of a context of its own: nothing is shared, as with another person."""
+    """Opens pages of one stack, each in its own context: nothing is shared, like for different persons."""
 
     def __init__(self, browser, base_url: str):
         self.browser, self.base_url = browser, base_url
@@ -63,7 +65,7 @@ class Browser:
 
     def page(self, path: str | None = None, *, width: int = 1280, height: int = 800, dark: bool = False, reduced_motion: bool = False,
              text: float = 1, timezone: str = "Europe/Madrid", locale: str = "es-ES", init: str | None = None, **context):
-        """A page at `path`. `text` 2 is text of 200 %; `init` is a script that runs before the page's own."""
+        """Opens a page at `path`. `text` 2 is text of 200 %; `init` is a script that runs before the page's own."""
         opened = self.browser.new_context(
             base_url=self.base_url, ignore_https_errors=True, viewport={"width": width, "height": height}, locale=locale,
             timezone_id=timezone, color_scheme="dark" if dark else "light",
@@ -83,7 +85,7 @@ class Browser:
         return page
 
     def close_pages(self) -> list[str]:
-        """What the pages complained of."""
+        """The complaints of the pages."""
         complaints = [line for _, page in self._open for line in page.complaints.lines]
         for context, _ in self._open:
             context.close()
@@ -92,7 +94,8 @@ class Browser:
 
 
 def barriers(page) -> list[str]:
-    """What axe finds on the page as it is now, one line each. It runs in a world of its own, as the page's policy allows no code."""
+    """Returns axe's findings on the page as it is now, one line each. axe runs in an isolated world, because the page's
+    policy allows no code."""
     session = page.context.new_cdp_session(page)
     try:
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
@@ -119,13 +122,13 @@ def assert_no_sideways_scrolling(page) -> None:
 
 
 def focused(page) -> str:
-    """The accessible words of what has the focus, for tests by keyboard."""
+    """The accessible name of the focused element, for tests by keyboard."""
     return page.evaluate("""() => { const e = document.activeElement; if (!e || e === document.body) return '';
         return e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].textContent : e.textContent).trim(); }""")
 
 
 def tab_to(page, words: str, key: str = "Tab", most: int = 80) -> None:
-    """Presses Tab until what has these words has the focus: it can be reached by keyboard."""
+    """Presses Tab until the element with this name has the focus: it can be reached by keyboard."""
     seen = []
     for _ in range(most):
         page.keyboard.press(key)
@@ -136,7 +139,7 @@ def tab_to(page, words: str, key: str = "Tab", most: int = 80) -> None:
 
 
 def picture(page, name: str, full: bool = True) -> None:
-    """Where BROWSER_PICTURES names a folder, a picture of the page as it is, to be looked at."""
+    """If BROWSER_PICTURES names a folder, writes a picture of the page there."""
     folder = os.environ.get("BROWSER_PICTURES")
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The same thing done to many webhooks at once: what takes long takes it once, and they have to leave each other alone."""
+"""Does the same to many webhooks at once, so that a long wait is waited for once; they must not disturb each other."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Texts that nothing else contains, and the search for them in everything that a stack leaves behind."""
+"""Texts that occur nowhere else, and the search for them in everything that a stack leaves."""
 from __future__ import annotations
 
 import base64
@@ -13,12 +13,12 @@ STEM = "canario"  # every planted one begins with it, so that most files are sea
 
 
 def forms(kind: str, text: str) -> dict[bytes, str]:
-    """What to look for -> what it is."""
+    """Text to search for -> its name."""
     raw = text.encode()
     found = {raw: f"{kind} as it is", raw.hex().encode(): f"{kind} in hex", raw.hex().upper().encode(): f"{kind} in HEX"}
-    for offset in range(3):  # where in a longer text it begins, modulo 3
+    for offset in range(3):  # where it begins in a longer text, modulo 3
         coded = base64.b64encode(b"\0" * offset + raw)
-        certain = coded[(4 * offset + 2) // 3:8 * (offset + len(raw)) // 6]  # what no neighbour changes
+        certain = coded[(4 * offset + 2) // 3:8 * (offset + len(raw)) // 6]  # the part that does not depend on its neighbours
         found |= {certain: f"{kind} in base64", certain.translate(bytes.maketrans(b"+/", b"-_")): f"{kind} in base64url"}
     return found
 
@@ -28,17 +28,17 @@ class Canaries:
         self._planted: dict[bytes, str] = {}
         self._added: dict[bytes, str] = {}
         self._stems = list(forms("", STEM))
-        self.watched: set[str] = set()  # what was seen in /proc
+        self.watched: set[str] = set()  # text seen in /proc
         self._stop = threading.Event()
 
     def plant(self, kind: str) -> str:
-        """A new one, to be put somewhere."""
+        """A new canary, to be planted."""
         text = STEM + secrets.token_hex(12)
         self._planted |= forms(kind, text)
         return text
 
     def add(self, kind: str, text: str) -> str:
-        """A text that comes from elsewhere: a token, a key."""
+        """A text from elsewhere: a token, a key."""
         self._added |= forms(kind, text)
         return text
 
@@ -50,7 +50,7 @@ class Canaries:
         return found
 
     def found_in_files(self, folder: Path, besides: set[str]) -> dict[str, set[str]]:
-        """Path -> what is in it, of every file below the folder but those `besides`."""
+        """Path -> content of every file below the folder, except `besides`."""
         files = (file for file in sorted(folder.rglob("*"))
                  if file.is_file() and file.relative_to(folder).parts[0] not in besides)
         found = {str(file.relative_to(folder)): self.found_in(file.read_bytes()) for file in files}
@@ -59,7 +59,7 @@ class Canaries:
     # While things happen.
 
     def __enter__(self) -> "Canaries":
-        """From here on every process of the machine is looked at, again and again."""
+        """Reads every process of the machine repeatedly from here on."""
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
         return self

@@ -1,4 +1,4 @@
-"""A stack on a database cluster, its nodes, and an arena in which they are broken. Each node is a part: db1, db2, db3."""
+"""A stack on a database cluster, its nodes, and an arena for faults on them. Each node is a part: db1, db2, db3."""
 from __future__ import annotations
 
 import contextlib
@@ -20,11 +20,11 @@ NOT_READY = (1047, 3796, 3797)
 
 @dataclass(frozen=True)
 class Engine:
-    """What its nodes are asked. `state` gives a row: whether the node takes work, and how many nodes it sees."""
+    """The queries to its nodes. `state` returns a row: whether the node accepts work, and how many nodes it sees."""
 
     causal: str
     state: str
-    conflicts: str  # transactions that a node refused at their COMMIT, or ended for another's, since it began
+    conflicts: str  # transactions that a node refused at COMMIT, or ended for another's, since its start
 
 
 ENGINES = {
@@ -46,7 +46,8 @@ ENGINES = {
 
 class ClusterStack(Stack):
     def __init__(self, kind: str, settings: dict | None = None):
-        # The session for metrics delivers nothing, and under load waits 20 s and more between looks: it has one, and lies idle.
+        # The session for metrics delivers nothing, and under load waits 20 s and more between looks: each dispatcher
+        # has one, idle.
         super().__init__(settings or SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
         self._dispatcher: dict = {}  # its own settings
@@ -61,7 +62,7 @@ class ClusterStack(Stack):
         return self
 
     def spread(self) -> "ClusterStack":
-        """The API on one node, and the dispatcher on another: each sees the other's work by way of the cluster."""
+        """The API uses one node, and the dispatcher another: each sees the other's work through the cluster."""
         self._dispatcher = setting(database_hosts=self.hosts_from(1))
         self.stop("dispatcher")
         self.start("dispatcher")
@@ -78,7 +79,7 @@ class ClusterStack(Stack):
         self.dev("cluster", verb, node, *options, timeout=200)
 
     def session(self, node: str, user: str = "root", password: str = "") -> SqlSession:
-        """One whose reads see what was committed on any node."""
+        """A session with reads that see everything committed on any node."""
         session = SqlSession(self.socket(node), self.env["DB_NAME"], user, password)
         session(self.engine.causal)
         return session
@@ -87,11 +88,12 @@ class ClusterStack(Stack):
         return str(Path(self.env["DB_SOCKET"]).with_name(f"{node}.sock"))
 
     def ready(self, node: str) -> bool:
-        """Whether it takes work; also of a node that does not answer at all."""
+        """Whether it accepts work; also for a node that does not answer."""
         return self._state(node)[0] == "1"
 
     def whole(self) -> bool:
-        """Whether each node takes work and sees all: one that wakes up takes some seconds to know that it was missed."""
+        """Whether each node accepts work and sees all others: a node that wakes up needs some seconds to learn that it
+        was missed."""
         return all(self._state(node) == ["1", str(len(NODES))] for node in NODES)
 
     def _state(self, node: str) -> list[str]:
@@ -133,7 +135,7 @@ class Root:
 
 class ClusterArena(Arena):
     def __init__(self, seed: int, kind: str):
-        self.away: set[str] = set()  # the nodes that a fault has at this moment
+        self.away: set[str] = set()  # the nodes with a fault now
         self._turn = 0
         self._writers: list[tuple[str, SqlSession]] = []
         super().__init__(seed, ClusterStack(kind))
@@ -159,7 +161,7 @@ class ClusterArena(Arena):
         return session
 
     def hang_up(self, node: str) -> None:
-        """What the writers have on a node that may never answer: outcomes that they have to look for elsewhere."""
+        """The writers' transactions on a node that may never answer: they must find the outcomes elsewhere."""
         for _, session in [one for one in self._writers if one[0] == node]:
             session.abandon()
         self._writers = [one for one in self._writers if one[0] != node]
@@ -177,26 +179,26 @@ class ClusterArena(Arena):
         return found
 
     def left(self, node: str, since: Stopwatch) -> bool:
-        """Whether no dispatcher waits for it any more: none has sent it anything since shortly before `since` on a connection
-        that is still open. The one for metrics lies idle: it does not count."""
+        """Whether no dispatcher waits for the node any more: none has sent it anything since shortly before `since` on a
+        connection that is still open. The idle session for metrics does not count."""
         sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
-        # ss does not print it when that is this very millisecond.
+        # ss does not print it if it is this very millisecond
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def settled(self) -> bool:
-        """Whether none has just begun: the session for metrics looks at the queue once, and lies idle then."""
+        """Whether no dispatcher has just started: the session for metrics looks at the queue once, and is idle then."""
         pids = {re.search(r"pid=(\d+)", line)[1] for node in NODES for line in self._connections(node)}
         ages = subprocess.run(["ps", "-o", "etimes=", "-p", ",".join(pids)], capture_output=True, text=True).stdout.split()
         return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)
 
     def _connections(self, node: str) -> list[str]:
-        """Those of the dispatchers to it, as ss shows them."""
+        """The dispatchers' connections to it, as ss shows them."""
         port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
         found = subprocess.run(["ss", "-HOtnpi", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
         return [line for line in found.stdout.splitlines() if "apientidades-di" in line]
 
     def conflicts(self) -> list[int]:
-        """Of each node. Those of before its restart are lost."""
+        """The counts of each node; a restart of a node resets its count."""
         found = []
         for node in NODES:
             session = self.stack.session(node)
@@ -206,7 +208,7 @@ class ClusterArena(Arena):
 
     @contextlib.contextmanager
     def without(self, node: str):
-        """While a fault has this node; afterwards it is part of the cluster again."""
+        """Runs while a fault affects this node; afterwards it is part of the cluster again."""
         self.away.add(node)
         try:
             yield

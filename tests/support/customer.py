@@ -1,4 +1,4 @@
-"""An entity that uses the API all the time: how long it was refused, and whether it sees what it has done."""
+"""An entity that uses the API all the time: how long it was refused, and whether it sees its own changes."""
 from __future__ import annotations
 
 import threading
@@ -9,7 +9,8 @@ from support.actors import BASE, Entity
 
 
 class Customer:
-    """A thread. A 201 must be in the listing that follows and gone after a DELETE, whatever nodes the two are read from."""
+    """A thread. A 201 must be in the listing that follows, and gone after a DELETE, whatever nodes the two are read
+    from."""
 
     def __init__(self, entity: Entity):
         self._entity = entity
@@ -41,7 +42,7 @@ class Customer:
             self._error = error
 
     def _round(self) -> None:
-        for left in self._listed():  # by a registration whose answer was an error
+        for left in self._listed():  # by a registration with an error as its answer
             self._ask("DELETE", f"{BASE}/{left}", {200, 404})
         body = {"url": "https://cliente.receptor.test/", "eventos": ["incidencia.cerrada"]}
         made = self._ask("POST", BASE, {201}, json_body=body, repeat=False)
@@ -59,7 +60,7 @@ class Customer:
         return [line for line in lines if f"request={response.headers.get('x-request-id')}" in line]
 
     def _ask(self, method: str, path: str, wanted: set, repeat: bool = True, **how):
-        """None: refused, and not to be repeated."""
+        """None: refused, and must not be repeated."""
         began = time.monotonic()
         while True:
             response = self._entity.api(method, path, **how)

@@ -45,7 +45,7 @@ def not_good(checks: dict[str, dict]) -> dict[str, str]:
 
 
 class Verifier:
-    """The script of a receiver that verifies what comes, and takes a message once."""
+    """The script of a receiver that verifies requests, and accepts a message once."""
 
     def __init__(self, secret="s3creto", signature=True, timestamp=True, again=200):
         self.secret, self.signature, self.timestamp, self.again = secret, signature, timestamp, again

@@ -1,4 +1,5 @@
-"""The receivers of examples/, each started as its first lines say, with what `./dev test --examples` has prepared for it."""
+"""The receivers of examples/, each started as its first lines say, with the files that `./dev test --examples` has
+prepared."""
 from __future__ import annotations
 
 import atexit
@@ -27,7 +28,7 @@ def open_to_all(path: Path) -> bool:
 
 
 def readable(folder: Path) -> Path:
-    """What the user nobody can read: the folder, or a copy of it where the checkout is closed to others."""
+    """The folder that the user nobody can read: this one, or a copy if the checkout is closed to others."""
     if os.geteuid() != 0 or open_to_all(folder) or not folder.exists():
         return folder
     copy = Path(tempfile.mkdtemp(prefix="apie-examples-", dir="/tmp"))
@@ -37,7 +38,7 @@ def readable(folder: Path) -> Path:
 
 
 def as_nobody() -> dict:
-    """For Popen: what others have written is not run as root."""
+    """For Popen: foreign code must not run as root."""
     return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
@@ -83,12 +84,12 @@ class ExampleReceiver:
         self.client = Client(f"https://localhost:{port}", ca)
 
     def post(self, headers: dict, body: str | bytes) -> int:
-        """The status of its answer."""
+        """Returns the status of its answer."""
         body = body.encode() if isinstance(body, str) else body
         return self.client("POST", "/avisos", body=body, headers=headers).status
 
     def processed(self) -> list[tuple[str, str, dict]]:
-        """(webhook-id, event, data) of what it says that it has processed."""
+        """(webhook-id, event, data) of the notifications that it reports as processed."""
         found = map(LINE.search, self.log.read_text().splitlines())
         return [(line[1], line[2], json.loads(line[3])) for line in found if line]
 
@@ -98,7 +99,8 @@ class ExampleReceiver:
 
 
 def lasting_port() -> int:
-    """A free one that the kernel gives to no connection and to no free_port() until a receiver, seconds later, listens on it."""
+    """A free port that the kernel gives to no connection and to no free_port() until, seconds later, a receiver listens
+    on it."""
     while True:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
@@ -107,7 +109,7 @@ def lasting_port() -> int:
 
 @contextlib.contextmanager
 def running(language: str, stack, secret: str, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401):
-    """An ExampleReceiver that knows these secrets, once it answers what is unsigned with `refusal`."""
+    """Runs an ExampleReceiver with these secrets; returns once it answers an unsigned request with `refusal`."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -136,14 +138,14 @@ def running(language: str, stack, secret: str, previous: str | None = None, fold
 
 
 def answers(receiver: ExampleReceiver, refusal: int) -> bool:
-    """An unsigned notification is refused, by the receiver itself."""
+    """The receiver itself refuses an unsigned notification."""
     with contextlib.suppress(OSError):
         return receiver.post({}, "{}") == refusal
     return False
 
 
 def end(process: subprocess.Popen) -> None:
-    """With its children: PHP's server does not end its workers."""
+    """Also its children: PHP's server does not end its workers."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

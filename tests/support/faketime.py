@@ -1,4 +1,4 @@
-"""A wall clock that jumps while the monotonic one goes on (libfaketime), for one process of a stack."""
+"""A wall clock that jumps while the monotonic clock goes on (libfaketime), for one process of a stack."""
 import glob
 import os
 import subprocess
@@ -15,22 +15,24 @@ class WallClock:
         self._file = Path(folder, "wall-clock")
         self.jump_to(0)
 
-    # The last one: a wait on a monotonic condition variable keeps its deadline. By default it is reckoned from the time that
-    # is faked, so all of them end at once: MySQL's threads spin. (MariaDB and the dispatcher have none.)
+    # The last one: a wait on a monotonic condition variable must keep its deadline. By default libfaketime computes it
+    # from the faked time, so all of these waits end at once, and MySQL's threads spin. (MariaDB and the dispatcher have
+    # none.)
     @property
     def environment(self) -> dict:
         return {"LD_PRELOAD": LIBRARY, "FAKETIME_TIMESTAMP_FILE": str(self._file), "FAKETIME_NO_CACHE": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
 
     def jump_to(self, seconds: int) -> None:
-        """So far ahead of the true time, from now on."""
+        """Sets the clock this far ahead of the true time."""
         new = self._file.with_suffix(".new")
         new.write_text(f"{seconds:+d}\n")
         os.replace(new, self._file)
 
 
 def old_certificates(folder) -> tuple[str, str, str]:
-    """An authority, and a receiver's certificate and key, valid since a month ago: also for who is a day behind."""
+    """An authority, and a receiver's certificate and key, valid since a month ago, so also for a process that is a day
+    behind."""
     def openssl(*arguments):
         subprocess.run(["faketime", "-f", "-30d", "openssl", *arguments], cwd=folder, check=True, capture_output=True)
 

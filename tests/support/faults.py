@@ -1,6 +1,6 @@
-"""The kinds of fault. Each is done to an Arena at work and returns what it may have made unknown: delivery -> lease.
-
-Where no outcome need be forgotten, that is nothing at all, unless the fault took so long that leases ran out.
+"""The kinds of fault. Each is done to an Arena at work, and returns the deliveries with an outcome that it may have
+made unknown: delivery -> lease. A fault that loses no outcome returns nothing, unless it took so long that leases
+expired.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = LEASE - TIMEOUT - 3  # seconds for which every lease outlasts a datab
 
 
 def moment(arena: Arena) -> None:
-    """A random one, with deliveries under way."""
+    """A random one with deliveries in flight."""
     arena.flow(arena.random.randint(1, 30))
     time.sleep(arena.random.uniform(0, 0.05))
 
@@ -29,7 +29,7 @@ def kill_dispatcher(arena: Arena) -> dict:
 
 
 def kill_before_recording(arena: Arena) -> dict:
-    """Exactly between the receiver's 200 and the record of it, which a lock on the rows holds up."""
+    """Exactly between the receiver's 200 and its record, which a lock on the rows delays."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -74,7 +74,7 @@ def kill_sessions(arena: Arena) -> dict:
 
 
 def locked_row(arena: Arena) -> dict:
-    """A row of a batch of results is locked: the others are recorded, and that one once it is free."""
+    """Locks a row of a batch of results: the others are recorded, and this one once it is free."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -115,7 +115,7 @@ def freeze(arena: Arena) -> dict:
         held = f"SELECT COUNT(*) FROM entregas WHERE {owned} AND arriendo_hasta > UTC_TIMESTAMP(3)"
         with arena.second():
             wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to pass", every=0.2)
-            # What it holds locked can hold up the other one until its leases pass, too.
+            # Its locks can delay the other one until its leases expire, too.
             seen |= arena.in_flight(expiring=True)
             os.kill(pid, signal.SIGCONT)
             arena.progress()

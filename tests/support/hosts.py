@@ -1,5 +1,5 @@
-"""One nginx before two application hosts, each with a FastCGI pool and a dispatcher of its own; a database and receivers on
-machines of their own. The configurations of nginx are those of packaging/examples, with other addresses and paths."""
+"""One nginx in front of two application hosts, each with its own FastCGI pool and dispatcher; the database and the
+receivers are on machines of their own. nginx uses the configurations of packaging/examples, with other addresses and paths."""
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +31,8 @@ BOUND = 35  # seconds in which every request is answered: nginx waits 30 s for a
 
 
 class HostsStack(Stack):
-    """`./dev up` on the database's machine makes database, programs and configuration; then the rest moves out."""
+    """`./dev up` on the database's machine makes database, programs and configuration; then everything else moves to
+    its own machine."""
 
     def __init__(self):
         self._outside = Path("/proc/thread-self/ns/net").open("rb")
@@ -52,7 +53,7 @@ class HostsStack(Stack):
 
     @contextlib.contextmanager
     def at(self, box: Box):
-        """This thread in a machine, and then in the front's again, where the clients are."""
+        """Puts this thread into a machine, and then back into the front's, where the clients are."""
         box.enter()
         try:
             yield
@@ -60,7 +61,7 @@ class HostsStack(Stack):
             self.front.enter()
 
     def up(self) -> "HostsStack":
-        """Whether it succeeds or not, down() is its caller's, and once."""
+        """Whether it succeeds or not, its caller calls down(), once."""
         Path(self.folder).mkdir(exist_ok=True)
         self.dev("up", timeout=300)
         self._move_out()
@@ -80,7 +81,7 @@ class HostsStack(Stack):
 
     def _start_front(self, link: "Link") -> None:
         main, socket_path = Path(self.folder, "nginx/nginx.conf"), Path(self.folder, "run/fcgi.sock")
-        socket_path.unlink()  # the pool's that was
+        socket_path.unlink()  # the former pool's
         example = link.fill("front").replace("/run/apientidades-pools/fcgi.sock", str(socket_path))
         for host in self.hosts.values():
             example = example.replace(f"198.18.0.{host.number}:", f"{host.address}:")
@@ -103,7 +104,7 @@ class HostsStack(Stack):
 
 
 class Link:
-    """Certificates for the way between the front and the pools."""
+    """Certificates for the connection between the front and the pools."""
 
     def __init__(self, folder: Path):
         folder.mkdir()
@@ -112,7 +113,7 @@ class Link:
                              "pool": issue(folder, self.authority, "pool", LINK_NAME)}
 
     def fill(self, which: str) -> str:
-        """An example of ours with the paths of these."""
+        """An example of packaging/examples with this test's paths."""
         text = (EXAMPLES / f"hosts-{which}.conf").read_text()
         for name, (certificate, key) in self.certificates.items():
             text = text.replace(f"/etc/apientidades/tls/{name}.pem", certificate).replace(f"/etc/apientidades/tls/{name}.key", key)
@@ -170,15 +171,15 @@ class Host:
         return " | ".join(line for part in ("fcgi", "dispatcher", "nginx") for line in self.log(part).splitlines()[-3:])
 
     def alive(self) -> bool:
-        """Whether everything that was started runs on."""
+        """Whether everything that was started still runs."""
         return all(process.poll() is None for process in self._processes)
 
     def served(self) -> int:
-        """Requests that its pool has answered."""
+        """The number of requests that its pool has answered."""
         return sum(not line.endswith(" 0") for line in self.log("access").splitlines())
 
     def power_off(self) -> None:
-        """Without a word to anyone."""
+        """Without notice to any other host."""
         self.box.unplug()
         for process in self._processes:
             for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
@@ -217,7 +218,7 @@ class HostsArena(Arena):
         return sum(r.local_address == host.receiver_address for r in self.receiver.requests())
 
     def wait_at_work(self, host: Host, patience: float) -> float:
-        """Seconds until both its pool and its dispatcher have done something more."""
+        """Seconds until both its pool and its dispatcher have done something new."""
         taken, served, delivered = Stopwatch(), host.served(), self.delivered_by(host)
         wait_until(lambda: host.served() > served and self.delivered_by(host) > delivered, patience,
                    f"host {host.name} to serve and to deliver", every=0.1)
@@ -226,7 +227,7 @@ class HostsArena(Arena):
 
     @contextlib.contextmanager
     def held_by(self, host: Host):
-        """Like held(), of a delivery that this host's dispatcher has in flight."""
+        """Like held(), for a delivery that this host's dispatcher has in flight."""
         for _ in range(TRIES):
             with self.held() as (id, webhook, answer):
                 if self._holder(webhook) == host.receiver_address:

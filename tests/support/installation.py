@@ -1,4 +1,4 @@
-"""The service as installed on a Machine: by the commands of docs/installation.md, and what its people do with it."""
+"""The service installed on a Machine by the commands of docs/installation.md, and used by its operator and entities."""
 from __future__ import annotations
 
 import json
@@ -46,7 +46,7 @@ def manual(chapter: str) -> list[str]:
 
 
 class Installation:
-    """Speaks to it as people do. What support.actors.Entity asks of a stack, it has."""
+    """Uses it as people do. It has what support.actors.Entity asks of a stack."""
 
     def __init__(self, machine: Machine, package: Path):
         self.machine, self.package = machine, package
@@ -57,13 +57,13 @@ class Installation:
         self.api: Client | None = None
 
     def bring_files(self) -> None:
-        """What the administrator has before beginning: the package, and a certificate for the API."""
+        """What the administrator has at the beginning: the package, and a certificate for the API."""
         certificate, key = issue(self.certificates, self.authority, "server", "localhost")
         for source, name in ((self.package, self.package.name), (certificate, "fullchain.pem"), (key, "privkey.pem")):
             shutil.copy(source, self.machine.root / "root" / name)
 
     def command(self, line: str) -> str:
-        """A line of the manual with this package's name and this API's, answering apt's question beforehand."""
+        """A line of the manual with this package's and this API's names; it answers apt's question beforehand."""
         line = re.sub(r"apientidades_[^ ]*\.deb", self.package.name, line)
         return "cd /root; " + re.sub(r"^apt install", "apt-get -q -y install", line).replace("api.ejemplo.es", "localhost")
 
@@ -85,7 +85,7 @@ class Installation:
         self.finish_install()
 
     def open(self) -> None:
-        """Once it is installed, and again after every boot."""
+        """After the installation, and after every boot."""
         self.close_connections()
         port = self.receiver.port if self.receiver else 0
         if self.receiver:
@@ -98,7 +98,7 @@ class Installation:
         self.evaluation = self.connect_evaluation()
 
     def connect_evaluation(self) -> SqlSession:
-        """A session of the evaluation system, the caller's to close."""
+        """A session of the evaluation system; the caller closes it."""
         password = (self.machine.root / "etc/apientidades/evaluacion.password").read_text().strip()
         socket = self.machine.root / "run/mysqld/mysqld.sock"
         return SqlSession(str(socket), "apientidades", "evaluacion", password)
@@ -156,14 +156,14 @@ class Installation:
         return self.systemctl("show", "--value", "-p", name, unit)
 
     def pid(self, unit: str) -> int:
-        """As the machine counts."""
+        """The process id on the machine."""
         return int(self.property(unit, "MainPID"))
 
     def status(self, unit: str) -> str:
         return self.property(unit, "StatusText")
 
     def drop_in(self, unit: str, text: str) -> None:
-        """An administrator's change of a unit, until the next boot; an empty one takes it back."""
+        """An administrator's change to a unit, until the next boot; an empty one removes it."""
         folder = self.machine.root / f"run/systemd/system/{unit}.d"
         shutil.rmtree(folder, ignore_errors=True)
         if text:
@@ -175,7 +175,7 @@ class Installation:
         return self.machine.run("journalctl", "--no-pager", "-o", "cat", "-u", unit).stdout
 
     def works(self) -> bool:
-        """A request gets through to the database."""
+        """True: a request reaches the database."""
         try:
             return self.api("GET", BASE, "apie_" + "x" * 43).status == 401
         except OSError:

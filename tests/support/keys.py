@@ -1,4 +1,4 @@
-"""secrets.key_file of a stack, rotated as an operator would: written aside and moved, read again at SIGHUP."""
+"""secrets.key_file of a stack, rotated as an operator does: written to another file and renamed, read again at SIGHUP."""
 from __future__ import annotations
 
 import base64
@@ -42,7 +42,7 @@ class Keys:
         aside.replace(self.path)
 
     def reload(self, *parts: str, says: str = RELOADED) -> None:
-        """Returns once every process of these parts has said so."""
+        """Returns once every process of these parts has logged it."""
         for part in parts:
             pids, before = self.stack.pids(part), self._said(part, says)
             for pid in pids:

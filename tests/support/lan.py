@@ -1,5 +1,5 @@
-"""Machines as network namespaces, each with a cable to one bridge or more. For whoever has namespaces of networks, mounts
-and processes of their own (scripts/dev/hosts.sh): they end with them, and nothing of it is reached from outside."""
+"""Machines as network namespaces, each with a cable to one bridge or more. Runs inside namespaces of networks, mounts and
+processes (scripts/dev/hosts.sh): the machines end with these, and nothing outside reaches them."""
 from __future__ import annotations
 
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.network import enter_network
 
-HUB = "hub"  # has the bridges and nothing else
+HUB = "hub"  # has only the bridges
 
 
 def ip(*words) -> str:
@@ -17,7 +17,7 @@ def ip(*words) -> str:
 
 
 def demolish() -> None:
-    """Every machine and every bridge; what runs there must have ended."""
+    """Removes every machine and every bridge; programs in them must have ended."""
     for name in ip("netns", "list").split("\n"):
         if name:
             ip("netns", "delete", name.split()[0])
@@ -47,7 +47,7 @@ class Lan:
 
 
 class Box:
-    """A machine: whatever it runs sees its network alone."""
+    """A machine: its programs see its network alone."""
 
     def __init__(self, name: str):
         self.name, self.cables = name, {}  # lan -> the cable's end at its bridge
@@ -58,11 +58,11 @@ class Box:
         return ["nsenter", f"--net=/run/netns/{self.name}", *map(str, words)]
 
     def enter(self) -> None:
-        """This thread, and those that it starts, are in it from now on."""
+        """Moves this thread, and threads that it starts, into the machine."""
         with Path("/run/netns", self.name).open("rb") as network:
             enter_network(network.fileno())
 
-    # What can happen to its cables. Neither side is told: no packet says that the other one is gone.
+    # Faults of its cables. Neither side is notified: no packet says that the other one is gone.
 
     def unplug(self, *lans: str) -> None:
         for lan in lans or self.cables:
@@ -73,7 +73,7 @@ class Box:
             ip("-n", HUB, "link", "set", self.cables[lan], "up")
 
     def drop(self) -> None:
-        """As a firewall would: the links are up, and nothing passes."""
+        """Drops packets like a firewall: the links are up, and nothing passes."""
         for cable in self.cables.values():
             ip("-n", HUB, "link", "set", cable, "nomaster")
 

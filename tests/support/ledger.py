@@ -1,6 +1,6 @@
-"""What was written, what arrived and what was in flight at each fault; judged at the end: at least once, and no more.
-
-A row counts as written only when its COMMIT was acknowledged or, its outcome unknown, when it was found afterwards.
+"""The ledger of what was written, what arrived and what was in flight at each fault; judged at the end: at least once,
+and no more. A row counts as written only if its COMMIT was acknowledged or, after an unknown outcome, if it was found
+later.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Delivery:
     evidence: int  # rows of intentos_entrega
     last_number: int
     failures: int
-    early_failures: int  # of them, of attempts ahead of the schedule
+    early_failures: int  # of these, of attempts ahead of the schedule
     successes: int
 
     @classmethod
@@ -46,7 +46,7 @@ class Delivery:
 
 @dataclass
 class Fault:
-    """`in_flight`: the deliveries whose outcome it may have made unknown, and that may be repeated once for it."""
+    """`in_flight`: the deliveries with an outcome that it may have made unknown, and that may be repeated once for it."""
 
     kind: str
     in_flight: frozenset[int]
@@ -55,7 +55,7 @@ class Fault:
     repeats: int = 0
 
     def met(self, requests: list[Request], timeout: float) -> bool:
-        """Whether one of them was being answered; what was left unwritten before is not its doing."""
+        """Whether one of them was being answered; the fault does not explain what was unrecorded before."""
         return any(self.began - timeout < r.monotonic_ns / 1e9 < self.ended for r in requests)
 
 
@@ -74,14 +74,14 @@ class Verdict:
 
 
 class Ledger:
-    """Safe from any thread while it is written; judged by one."""
+    """Any thread may write to it; one thread judges it."""
 
     def __init__(self, timeout: float):
         self.timeout = timeout  # delivery.timeout, seconds
         self.faults: list[Fault] = []
         self._lock = threading.Lock()
         self._ids: dict[int, int] = {}  # number (`evaluacionId` of the data) -> notification
-        self._expected: dict[tuple[int, int], Webhook] = {}  # (notification, webhook)
+        self._expected: dict[tuple[int, int], Webhook] = {}  # (notification, webhook) already explained by a fault
         self._leases: set[tuple[int, str]] = set()  # that some fault has already been given
 
     def written(self, number: int, notification: int, hooks: list[Webhook]) -> None:
@@ -91,25 +91,26 @@ class Ledger:
 
     @property
     def count(self) -> int:
-        """Notifications so far."""
+        """Number of notifications so far."""
         with self._lock:
             return len(self._ids)
 
     @property
     def expected(self) -> int:
-        """Deliveries that they become."""
+        """Number of deliveries that they become."""
         with self._lock:
             return len(self._expected)
 
     def fault(self, kind: str, in_flight: dict[int, str], began: float) -> Fault:
-        """One that has just ended. `in_flight`: delivery -> lease; one lease can be lost once, to the first that meets it."""
+        """Adds a fault that has just ended. `in_flight`: delivery -> lease; one lease can be lost once, to the first
+        fault that meets it."""
         leases = set(in_flight.items()) - self._leases
         self._leases |= leases
         self.faults.append(Fault(kind, frozenset(delivery for delivery, _ in leases), began, time.monotonic()))
         return self.faults[-1]
 
     def judge(self, rows: list[list[str]], requests: list[Request]) -> Verdict:
-        """`rows`: what DELIVERIES gives; `requests`: everything that arrived."""
+        """`rows`: the result of DELIVERIES; `requests`: everything that arrived."""
         verdict = Verdict(notifications=self.count, deliveries=self.expected, requests=len(requests))
         deliveries = {(d.notification, d.webhook): d for d in map(Delivery.of_row, rows)}
         arrived = self._by_delivery(requests, verdict)
@@ -140,7 +141,7 @@ class Ledger:
 
     def _judge_repeats(self, delivery: Delivery, requests: list[Request], verdict: Verdict) -> None:
         verdict.failures += delivery.failures
-        unknown = len(requests) - delivery.attempts  # results that nobody recorded
+        unknown = len(requests) - delivery.attempts  # results that were not recorded
         if unknown <= 0:
             return
         verdict.repeats += unknown
@@ -165,7 +166,7 @@ class Ledger:
 
 
 def judge_row(delivery: Delivery, verdict: Verdict) -> None:
-    """The delivery ended well, and its evidence agrees with it."""
+    """The delivery ended as delivered, and its evidence agrees with it."""
     name = f"delivery {delivery.id}"
     verdict.require(delivery.state == "entregada" and delivery.ended, f"{name} is {delivery.state}")
     verdict.require(delivery.free, f"{name} is still leased")
@@ -177,7 +178,7 @@ def judge_row(delivery: Delivery, verdict: Verdict) -> None:
 
 
 def judge_requests(pair, requests: list[Request], secret: str | None, verdict: Verdict) -> None:
-    """They are all the one message, and each is signed."""
+    """All are one message, and each is signed."""
     verdict.require(requests, f"{pair}: lost")
     verdict.require(len({r.id for r in requests}) <= 1, f"{pair}: several webhook-ids {[r.id for r in requests]}")
     verdict.require(len({r.body for r in requests}) <= 1, f"{pair}: several bodies")

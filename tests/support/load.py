@@ -1,4 +1,4 @@
-"""Steady load on an Installation, and what of it was lost: requests without a good answer, rows without a delivery."""
+"""Steady load on an Installation, and its losses: requests without a good answer, rows without a delivery."""
 from __future__ import annotations
 
 import itertools
@@ -35,8 +35,8 @@ class Losses:
 
 
 class Load:
-    """with Load(…) as load: …; then load.losses(). Two clients ask without pause, each time on a new connection; one
-    session writes rows, and writes again what it does not know to be there."""
+    """with Load(…) as load: …; then load.losses(). Two clients send requests without pause, each on a new connection;
+    one session writes rows, and writes a row again after an unknown outcome."""
 
     CLIENTS = 2
     PAUSE = 0.05  # seconds between rows
@@ -69,7 +69,7 @@ class Load:
             thread.join()
 
     def goes_on(self, patience: float = 60) -> None:
-        """Waits for a few more good answers and rows: what was done meanwhile is behind us."""
+        """Waits for a few more good answers and rows, so that the effects of the last step are over."""
         asked, written = self._answers[200], self._written
         wait_until(lambda: self._answers[200] > asked + 20 and self._written > written + 10, patience, "the load to go on")
 
@@ -77,12 +77,12 @@ class Load:
         return time.monotonic() - self._last_row
 
     def losses(self, patience: float = 120) -> Losses:
-        """Once everything has arrived, or nothing has for a while."""
+        """Returns once everything has arrived, or nothing has for a while."""
         arrived = lambda: {json.loads(r.body)["data"]["evaluacionId"] for r in self._arrivals()}
         try:
             wait_until(lambda: len(arrived()) >= self._written, patience, "every row to arrive", every=0.2)
         except AssertionError:
-            pass  # it is in the figures
+            pass  # the figures include it
         wait_until(lambda: not self.installation.sql(
             f"SELECT id FROM entregas WHERE webhook_id = {self.hook.id} AND estado IN ('pendiente', 'en_curso')"),
             patience, "the results to be recorded", every=0.2)

@@ -1,4 +1,4 @@
-"""Requests stopped in the middle: a locked table makes handlers wait for the database as long as a test wants."""
+"""Stops requests in the middle: handlers wait for a locked table as long as a test wants."""
 import contextlib
 import subprocess
 import threading
@@ -10,7 +10,7 @@ from support.wait import wait_until
 
 @contextlib.contextmanager
 def locked(stack: Stack, table: str = "webhooks"):
-    """Nobody reads or writes `table` until the block ends, or until the yielded function is called."""
+    """Locks `table` for all others until the block ends, or until the yielded function is called."""
     client = subprocess.Popen([ROOT / "dev", "sql"], stdin=subprocess.PIPE, text=True,
                               env={**stack.environment, **stack.settings})
 
@@ -37,7 +37,7 @@ def wait_blocked(stack: Stack, count: int = 1) -> None:
 
 
 def in_background(function, *arguments, **named) -> Future:
-    """Calls it in a thread of its own; its result() is the future's."""
+    """Calls it in another thread; result() returns its result."""
     future = Future()
 
     def run():
@@ -54,5 +54,5 @@ def wait_row_lock(stack: Stack, user: str) -> None:
     """Returns once a session of that user (its last word: `admin`, `dispatcher`) waits for a row."""
     query = ("SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
              f" ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.user LIKE '%{user}'")
-    # Asked more often than every 0.1 s, the server answers what it answered before.
+    # If it is asked more often than every 0.1 s, the server repeats its last answer.
     wait_until(lambda: int(stack.value(query)), 30, f"{user} to wait for a row", every=0.2)

@@ -1,6 +1,5 @@
-"""A Debian that boots with a real systemd: a copy of an image in systemd-nspawn, with a network of its own.
-
-As a command, `machine.py --try IMAGE` tells by its exit status, and the last line, whether one boots on this host.
+"""A Debian that boots with a real systemd: a copy of an image in systemd-nspawn, with its own network. As a command,
+`machine.py --try IMAGE` tells by its exit status and its last line whether one boots on this host.
 """
 from __future__ import annotations
 
@@ -29,7 +28,8 @@ class Machine:
     def __init__(self, image: Path, folder: Path):
         self.folder, self.log = Path(folder), Path(f"{folder}.log")
         subprocess.run(["cp", "-a", "--reflink=auto", image, folder], check=True)
-        # cgroup v2, whatever the host has mounted; a group of its own, where the host's process manager has no say.
+        # cgroup v2, whatever the host has mounted; in its own group, where the host's process manager does not
+        # interfere.
         self._group = (CGROUPS / "unified" if (CGROUPS / "unified").is_dir() else CGROUPS) / f"apie-{os.getpid()}"
         self._nspawn: subprocess.Popen | None = None
         self._outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -65,7 +65,7 @@ class Machine:
 
     @property
     def pid(self) -> int | None:
-        """Of its systemd, as this host counts."""
+        """The pid of its systemd on this host."""
         with contextlib.suppress(OSError):
             for child in Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children").read_text().split():
                 if Path(f"/proc/{child}/comm").read_text().strip() == "systemd":
@@ -74,11 +74,11 @@ class Machine:
 
     @property
     def root(self) -> Path:
-        """Its files as it sees them, what it has mounted included."""
+        """Its files as it sees them, including its mounts."""
         return Path(f"/proc/{self.pid}/root")
 
     def run(self, *command, check=True, input=None, timeout=120) -> subprocess.CompletedProcess:
-        """A command as its root, by words."""
+        """Runs a command as its root; the words of it."""
         result = subprocess.run(["nsenter", "-a", "-t", str(self.pid), *map(str, command)], input=input, text=True,
                                 stdin=None if input is not None else subprocess.DEVNULL,
                                 capture_output=True, timeout=timeout, env=ENVIRONMENT)
@@ -88,11 +88,11 @@ class Machine:
         return result
 
     def shell(self, text: str, **how) -> str:
-        """A command line as the manual gives it; what it printed."""
+        """Runs a command line of the manual; returns its output."""
         return self.run("bash", "-ec", text, **how).stdout.strip()
 
     def fetch(self, *arguments) -> None:
-        """apt-get on its files with this host's network: it has none itself."""
+        """Runs apt-get on its files with this host's network, because it has none."""
         self.leave_network()
         try:
             (self.folder / "etc/resolv.conf").unlink(missing_ok=True)
@@ -104,7 +104,7 @@ class Machine:
         assert result.returncode == 0, result.stdout[-2000:]
 
     def enter_network(self) -> None:
-        """Sockets that this thread, and those it starts, make from now on are on the machine's own loopback."""
+        """From now on, sockets that this thread and its children make are on the machine's own loopback."""
         with open(f"/proc/{self.pid}/ns/net", "rb") as network:
             enter_network(network.fileno())
 
@@ -112,7 +112,7 @@ class Machine:
         enter_network(self._outside)
 
     def reboot(self) -> None:
-        """Down in good order, and up again. Afterwards it has another network: enter that one."""
+        """Shuts it down cleanly, and boots it. Afterwards it has another network: enter that one."""
         self._nspawn.terminate()
         self._nspawn.wait(120)
         self.boot()

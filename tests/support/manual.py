@@ -24,7 +24,8 @@ class Block:
 
 
 def blocks(manual: Path = MANUAL) -> list[Block]:
-    """Of both kinds of commands, in order. ValueError for a block of no known kind, or an output of nothing."""
+    """Returns the commands of both kinds, in order. ValueError for a block of unknown kind, or an output without a
+    command."""
     found: list[Block] = []
     chapter = kind = None
     for number, line in enumerate(manual.read_text().splitlines(), 1):

@@ -1,4 +1,4 @@
-"""Reading what Prometheus would scrape."""
+"""Reads what Prometheus would scrape."""
 from __future__ import annotations
 
 import contextlib
@@ -30,13 +30,13 @@ class Scrape:
         return [value for known, of, value in self.samples if known == name and labels.items() <= of.items()]
 
     def value(self, name: str, **labels) -> float:
-        """The sum of all series that the labels fit; there must be one."""
+        """The sum of all series with these labels; there must be one."""
         found = self.select(name, **labels)
         assert found, (name, labels)
         return sum(found)
 
     def families(self) -> dict[str, tuple[str, frozenset]]:
-        """Name -> type and names of its labels, `le` apart."""
+        """Name -> type and names of its labels, except `le`."""
         result = {}
         for name, kind in self.types.items():
             of = [labels for known, labels, _ in self.samples
@@ -53,7 +53,7 @@ def scrape(url: str) -> Scrape:
 
 @contextlib.contextmanager
 def observed_dispatcher(stack):
-    """The stack's dispatcher with its metrics served; what scrapes them."""
+    """Runs the stack's dispatcher with its metrics served; returns a function that scrapes them."""
     address = f"127.0.0.1:{free_port()}"
     with stack.dispatcher_with(**setting(metrics_listen=address, metrics_queue_interval="200ms")):
         yield lambda: scrape(f"http://{address}/metrics")

@@ -1,5 +1,5 @@
-"""A network of its own for a few processes (Linux namespaces, as root): nothing but a loopback, on which any address
-can be put, and an /etc/resolv.conf that names a DNS server of ours. What is sent in it never leaves the machine."""
+"""A separate network for a few processes (Linux namespaces, as root): only a loopback, to which any address can be
+added, and an /etc/resolv.conf that names our DNS server. What is sent in it never leaves the machine."""
 from __future__ import annotations
 
 import contextlib
@@ -28,7 +28,7 @@ exec cat
 
 
 def why_not() -> str:
-    """Why there can be none here; empty when there can."""
+    """Returns why no namespace can be made here; empty if one can."""
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     if not shutil.which("ip"):
@@ -39,14 +39,14 @@ def why_not() -> str:
 
 
 def enter_network(descriptor: int) -> None:
-    """Sockets that this thread, and those it starts, make from now on are in that namespace; so are programs."""
+    """From now on, sockets that this thread and its children make, and programs that they start, are in that namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(descriptor, CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
 
 
 class Network:
-    """`addresses` are put on its loopback. Everything that runs in it ends with close()."""
+    """`addresses` are added to its loopback. Everything that runs in it ends with close()."""
 
     def __init__(self, addresses=()):
         self._stack = contextlib.ExitStack()
@@ -60,14 +60,14 @@ class Network:
         assert self._holder.stdout.readline() == "ready\n"
 
     def use_dns(self, *servers: str) -> None:
-        """Written in place: it is mounted elsewhere."""
+        """Written in place, because it is mounted elsewhere."""
         self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
 
     def _command(self, arguments) -> list[str]:
         return ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--root", "--", *map(str, arguments)]
 
     def connect(self, other: "Network", own: str, *theirs: str) -> None:
-        """A cable: this end has the address `own`, with its prefix; the other one `theirs`."""
+        """A cable: this end has the address `own` with its prefix; the other end has `theirs`."""
         self.ip("link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", other._holder.pid)
         for network, addresses in ((self, [own]), (other, theirs)):
             for address in addresses:
@@ -97,7 +97,7 @@ class Network:
         return Dns(self, *options)
 
     def start_black_hole(self, port: int, *addresses: str) -> subprocess.Popen:
-        """Addresses that drop connection attempts, until it ends."""
+        """Addresses that drop connection attempts, until the block ends."""
         process = self.start([sys.executable, FAKES / "black_hole.py", port, *addresses], stdout=subprocess.PIPE)
         assert process.stdout.readline() == b"ready\n"
         return process
@@ -107,7 +107,7 @@ class Network:
 
 
 def end(process):
-    process.send_signal(signal.SIGCONT)  # one that is frozen would not hear of it
+    process.send_signal(signal.SIGCONT)  # a frozen one would not notice it
     process.terminate()
     process.wait(30)
 
@@ -125,14 +125,14 @@ class Dns:
         assert self._process.stdout.readline() == b"ready\n"
 
     def freeze(self) -> None:
-        """It hears nothing any more, whatever it is asked."""
+        """Stops answering any question."""
         self._process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self._process.send_signal(signal.SIGCONT)
 
     def say(self, names: dict) -> None:
-        """From now on, for these names too."""
+        """Sets the answers for these names, too."""
         self._names |= names
         new = self._zone.with_suffix(".new")
         new.write_text(json.dumps(self._names))
@@ -149,7 +149,7 @@ class Dns:
 
 
 class RemoteReceiver:
-    """fakes/receiver.py; with `close` every response closes its connection."""
+    """Runs fakes/receiver.py; with `close` it closes the connection after every response."""
 
     def __init__(self, network: Network, cert, key, port, addresses, close):
         self.port, self._log = port, network.folder / f"requests-{addresses[0]}-{port}"
@@ -160,7 +160,7 @@ class RemoteReceiver:
         assert b"listening" in self._process.stderr.readline()
 
     def stop(self) -> None:
-        """Its connections are closed."""
+        """Closes its connections."""
         self._process.terminate()
         self._process.wait(30)
 

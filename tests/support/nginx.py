@@ -1,4 +1,4 @@
-"""An nginx of a test's own, for what the stack's cannot show: other certificates, other clients' addresses."""
+"""An nginx for one test, for what the stack's cannot show: other certificates, other clients' addresses."""
 import contextlib
 import socket
 import subprocess
@@ -28,12 +28,12 @@ http {{
 
 @contextlib.contextmanager
 def own_nginx(http: str):
-    """The port that it listens on. In `http`, PORT and FOLDER (its root: the file `ok` is there) are replaced."""
+    """Yields the port that it listens on. In `http`, PORT and FOLDER (its root, which has the file `ok`) are replaced."""
     with tempfile.TemporaryDirectory(prefix="apie-nginx-") as name:
         folder, port = Path(name), free_port()
         folder.joinpath("ok").write_text("ok")
         http = http.replace("PORT", str(port)).replace("FOLDER", name)
-        user = "user root;" if folder.owner() == "root" else ""  # the workers read what only we may read
+        user = "user root;" if folder.owner() == "root" else ""  # the workers read files that only we may read
         folder.joinpath("nginx.conf").write_text(CONFIGURATION.format(user=user, folder=folder, http=http))
         process = subprocess.Popen(["/usr/sbin/nginx", "-e", folder / "error.log", "-c", folder / "nginx.conf"])
         try:
@@ -46,7 +46,7 @@ def own_nginx(http: str):
 
 
 def site_of(stack) -> str:
-    """The stack's, for own_nginx: at a port of its own, without the pool's metrics."""
+    """The stack's configuration for own_nginx: at another port, without the pool's metrics."""
     text = Path(stack.folder, "nginx/apientidades.conf").read_text().partition("# The pool's metrics")[0]
     return text.replace(f":{stack.api.port} ", ":PORT ")
 

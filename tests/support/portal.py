@@ -1,4 +1,4 @@
-"""The portal as a person of an entity uses it."""
+"""The portal as used by a person of an entity."""
 from __future__ import annotations
 
 import json
@@ -9,7 +9,7 @@ PORTAL = "/apientidades/portal/"
 
 
 def open_portal(browser: Browser, token: str | None = None, place: str = "", **how):
-    """The portal at a place ("#/entregas"), entered with a token if there is one."""
+    """Opens the portal at a place ("#/entregas"), after login with a token if there is one."""
     page = browser.page(PORTAL + place, **how)
     if token:
         enter(page, token)
@@ -23,7 +23,8 @@ def enter(page, token: str) -> None:
 
 
 def answer(page, method: str, path: str, status: int, body=None, headers: dict | None = None, times: int | None = None) -> None:
-    """What the API answers this page from now on (`times` times), at a path below /apientidades/v1 with * for anything."""
+    """Sets the API's answer to this page from now on (`times` times), at a path below /apientidades/v1 with * for
+    anything."""
     def fulfil(route):
         if route.request.method != method:
             return route.fallback()

@@ -1,4 +1,4 @@
-"""What tests of the portal's changing screens share."""
+"""Shared by the tests of the portal's screens that change data."""
 from __future__ import annotations
 
 from support.browser import API
@@ -8,7 +8,7 @@ HOSTILE = "<img src=x onerror=\"document.title='x'\"><b>b</b> \u202eevil\u202c Ù
 
 
 def at(browser, entity, place: str, heading: str, token: str | None = None, **how):
-    """The portal at a place, once what it shows there is complete."""
+    """Opens the portal at a place, and waits until the screen is complete."""
     page = open_portal(browser, token or entity.token, place, **how)
     arrived(page, heading)
     return page
@@ -25,7 +25,7 @@ def go(page, place: str, heading: str) -> None:
 
 
 def shown(page):
-    """What people see: the live region says some of it again."""
+    """The visible text: the live region repeats some of it."""
     return page.locator("body > :not(#anuncios)")
 
 
@@ -34,7 +34,7 @@ def said(page):
 
 
 def lose(page, method: str, path: str, arrives: bool) -> list:
-    """The next answer is lost on its way; the request arrives or not. The bodies of all such requests, from now on."""
+    """Loses the next answer; the request arrives or not. Returns the bodies of all such requests from now on."""
     bodies = []
 
     def handle(route):
@@ -58,11 +58,11 @@ def count_requests(page, method: str, path: str) -> list:
 
 
 def hide(page, hidden: bool) -> None:
-    """As when another tab is looked at."""
+    """Hides the page, as if another tab were shown."""
     page.evaluate("""hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
         document.dispatchEvent(new Event('visibilitychange')); }""", hidden)
 
 
 def settle(page) -> None:
-    """What the page has asked for until now has been seen: this request comes after it."""
+    """Returns once the page's requests so far have been seen: this request comes after them."""
     page.evaluate("fetch('tokens.css').then(answer => answer.text())")

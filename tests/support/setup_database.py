@@ -1,4 +1,4 @@
-"""apientidades-setup-database as an installation runs it, with a stack's own configuration and secrets."""
+"""Runs apientidades-setup-database like an installation, with a stack's configuration and secrets."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,7 @@ SCRIPT = ROOT / "packaging/apientidades-setup-database"
 
 
 class SetupDatabase:
-    """`folder`: an empty one, for the script with other paths and for the command that it finds the configuration by."""
+    """`folder`: an empty one, for the script with other paths and for the command by which it finds the configuration."""
 
     def __init__(self, stack: Stack, folder: Path, secrets: Path | None = None, **settings):
         program, environment = stack.command_of("dispatcher")
@@ -41,7 +41,7 @@ class SetupDatabase:
         return result
 
     def refusal(self, *arguments: str, **environment: str) -> str:
-        """Its last line, when it fails."""
+        """Its last line if it fails."""
         result = self(*arguments, check=False, **environment)
         lines = re.findall(r"^apientidades-setup-database: (.*)$", result.stderr, re.M)
         assert result.returncode == 1 and lines, result

@@ -1,4 +1,4 @@
-"""A database session through the mariadb client, as any outside program would have one."""
+"""A database session through the mariadb client, like a program of others."""
 from __future__ import annotations
 
 import contextlib
@@ -8,19 +8,19 @@ import re
 import subprocess
 
 NULL = "NULL"
-# What statements here rely on, also where a test has set the server otherwise.
+# Settings that statements here rely on, even if a test has changed the server's.
 SESSION = ("SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615,"
            " sql_big_selects = 1, autocommit = 1, completion_type = 0 /*M! , max_statement_time = 0, tx_read_only = 0 */"
            " /*!80000 , max_execution_time = 0, transaction_read_only = 0 */")
-GONE = (2006, 2013, 2026)  # the connection to the server is lost, or was; 2026: under TLS, which MySQL's socket has, too
+GONE = (2006, 2013, 2026)  # the connection to the server is lost; 2026: under TLS, which MySQL's socket also has
 
 
 class SqlError(Exception):
-    """What the server refused: `code` is its error number."""
+    """A refusal of the server: `code` is its error number."""
 
     def __init__(self, line: str):
         super().__init__(line)
-        number = re.match(r"ERROR (\d+)", line)  # without one when the client itself finds no connection
+        number = re.match(r"ERROR (\d+)", line)  # without a number if the client finds no connection
         self.code = int(number.group(1)) if number else GONE[0]
 
 
@@ -46,7 +46,7 @@ class SqlSession:
             if line.startswith("ERROR "):
                 error = error or SqlError(line.strip())
                 if error.code in GONE:
-                    break  # nor will the mark come
+                    break  # and the mark will not come
             else:
                 lines.append(line.rstrip("\n").split("\t"))
         if error:
@@ -56,7 +56,7 @@ class SqlSession:
         return lines
 
     def abandon(self):
-        """From another thread: whatever it waits for, it is gone, as for a client whose patience is over."""
+        """Ends the session from another thread, whatever it waits for, like a client that gives up."""
         self._client.kill()
 
     def close(self):

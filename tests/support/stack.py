@@ -1,4 +1,4 @@
-"""A private stack of the service, driven through `./dev` as a person would drive it."""
+"""A private stack of the service, controlled through `./dev` like by a person."""
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def clean_environment(**variables: str) -> dict:
-    """The process's, without what would steer the stack from outside, and with these."""
+    """The process's environment with these variables, and without those that would control the stack from outside."""
     steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT", "DEV_DB_PORT", "DEV_DB_ADDRESS", "DEV_DB_OPTIONS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, **variables}
@@ -43,11 +43,11 @@ def setting(**keys: str) -> dict:
 
 
 class Stack:
-    """`folder` and `port` given: a stack that is already up, which down() leaves alone."""
+    """If `folder` and `port` are given, the stack is already up, and down() leaves it alone."""
 
     def __init__(self, settings: dict | None = None, folder: str | None = None, port: str | None = None):
         self._own = folder is None
-        # Unix sockets live in it, and their paths may have 107 bytes only.
+        # It holds Unix sockets, and their paths may have only 107 bytes.
         self.folder = folder or tempfile.mkdtemp(prefix="apie-", dir="/tmp")
         self.settings = settings or {}
         self.environment = clean_environment(DEV_DIR=self.folder, DEV_PORT=str(port or free_port()))
@@ -74,7 +74,7 @@ class Stack:
         return self
 
     def attach(self) -> None:
-        """Learns where a running stack's things are."""
+        """Reads where the parts of a running stack are."""
         lines = self.dev("env").stdout.splitlines()
         self.env = dict(word.split("=", 1) for line in lines for word in shlex.split(line))
         self.api = self.client()
@@ -99,11 +99,11 @@ class Stack:
             self.dev("down", check=False)
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What people and programs do to it.
+    # Actions of people and programs.
 
     def sql(self, text: str) -> list[list[str]]:
-        """As the database's root: to look, and to break things. A session kept open, since tests wait by asking often; the
-        server may have been restarted since it last spoke."""
+        """Runs a statement as the database's root: to read, and to cause faults. The session stays open, because tests
+        poll; the server may have been restarted since the last statement."""
         with self._root_lock:
             try:
                 return self._ask_root(text)
@@ -130,7 +130,7 @@ class Stack:
         return self.dev("admin", *arguments, check=False)
 
     def notify(self, entidad_id: int, evento: str, datos: str, ocurrida_en=..., clave=...) -> int:
-        """Writes a row as the evaluation system does; its id. Raises SqlError."""
+        """Writes a row like the evaluation system; returns its id. Raises SqlError."""
         row = dict(entidad_id=entidad_id, evento=evento, datos=datos, ocurrida_en=ocurrida_en, clave=clave)
         return int(self.evaluation(insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()")[0][0])
 
@@ -181,7 +181,7 @@ class Stack:
 
     @contextlib.contextmanager
     def second_dispatcher(self, **settings):
-        """Another dispatcher beside the stack's; it must end well when asked to."""
+        """Runs another dispatcher beside the stack's; it must end cleanly when asked to."""
         arguments, environment = self.command_of("dispatcher")
         with tempfile.TemporaryFile() as log:
             process = subprocess.Popen(arguments, env={**environment, **settings}, stdin=subprocess.DEVNULL,
@@ -193,7 +193,7 @@ class Stack:
                 assert process.wait(30) == 0
 
     def cancel_all_waiting(self):
-        """What earlier tests have left, so that nothing of it happens in a test that counts."""
+        """Cancels what earlier tests have left, so that it does not happen in a test that counts."""
         self.stop("dispatcher")
         self.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), arriendo = NULL,"
                  " arriendo_hasta = NULL WHERE estado IN ('pendiente', 'retenida', 'en_curso')")
@@ -203,7 +203,7 @@ class Stack:
 
     @contextlib.contextmanager
     def part_with(self, part: str, **settings):
-        """A part restarted with other settings, and afterwards as it was."""
+        """Restarts a part with other settings, and afterwards with the old ones."""
         self.stop(part)
         try:
             self.start(part, **settings)

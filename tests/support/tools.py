@@ -8,7 +8,7 @@ TOOLS = Path(os.environ.get("OPENAPI_TOOLS", Path(__file__).resolve().parents[2]
 
 
 def tool(name: str, file: str) -> Path:
-    """A file of a tool; without it the test is skipped, or fails where the tools have to be there."""
+    """A file of a tool; if it is missing, the test is skipped, or fails if the tools are required."""
     if not (TOOLS / name / "pins").exists():
         missing = pytest.fail if os.environ.get("OPENAPI_REQUIRED") else pytest.skip
         missing(f"{name} could not be installed: {TOOLS}/{name}/log")

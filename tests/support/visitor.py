@@ -1,4 +1,4 @@
-"""A client that asks without pause, and a book of every request: what was answered, how long it took, what came of it."""
+"""A client that sends requests without pause, and a record of every request: the answer, the time and the effect."""
 from __future__ import annotations
 
 import contextlib
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from support.actors import BASE, Entity
 
 AWAY = (502, 503, 504)
-BROKEN_OFF = 0  # in place of a status: the answer has no end
+BROKEN_OFF = 0  # instead of a status: the answer has no end
 _numbers = itertools.count(1)
 
 
@@ -31,13 +31,13 @@ class Asked:
 
 
 class Visitor:
-    """A thread of an entity's. Every registration has a URL of its own, so that what happened twice is seen in the table."""
+    """A thread of an entity. Every registration has its own URL, so that a repeated one is visible in the table."""
 
     def __init__(self, entity: Entity, pause: float = 0.02):
         self.entity = entity
         self.asked: list[Asked] = []
         self.urls: dict[str, int] = {}  # URL of a registration -> its status
-        self._unknown: set[int] = set()  # whose DELETE was refused: it may have happened
+        self._unknown: set[int] = set()  # DELETE was refused: it may have happened
         self._pause, self._stop = pause, threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="visitor", daemon=True)
@@ -51,13 +51,13 @@ class Visitor:
         self.alive()
 
     def alive(self) -> bool:
-        """True; raises what ended the thread."""
+        """True; raises the error that ended the thread."""
         if self._error:
             raise self._error
         return True
 
     def refusals(self, since: float = 0) -> list[Asked]:
-        """Of the requests that began then."""
+        """The requests that began then."""
         return [one for one in list(self.asked) if since <= one.began and one.refused]
 
     def _run(self) -> None:
@@ -99,13 +99,13 @@ class Visitor:
             return None
         assert response.status in (*wanted, *AWAY), f"{method} {path}: {response}"
         if response.status in AWAY:
-            response.message  # of the shape that errors have
+            response.message  # with the shape of errors
             return None
         return response
 
 
 def judge(visitors: list[Visitor], rows: list[list[str]]) -> list[str]:
-    """What is wrong with `rows`: URL and how many there are, of every registration that there ever was."""
+    """Errors in `rows`: each URL and its count, of every registration there ever was."""
     counts = {url: int(count) for url, count in rows}
     problems = []
     for visitor in visitors:

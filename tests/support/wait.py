@@ -1,9 +1,9 @@
-"""Waiting on a condition, never for a fixed time."""
+"""Waits for a condition, never for a fixed time."""
 import time
 
 
 def wait_until(condition, timeout: float = 10, what: str = "the condition", every: float = 0.02):
-    """The first true value of condition(); AssertionError with its last value when the time is over."""
+    """Returns the first true value of condition(); AssertionError with its last value when the time is over."""
     deadline = time.monotonic() + timeout
     while not (value := condition()):
         if time.monotonic() > deadline:
@@ -13,7 +13,7 @@ def wait_until(condition, timeout: float = 10, what: str = "the condition", ever
 
 
 def holds_for(seconds: float, condition, what: str = "the condition"):
-    """For what must not happen: it is watched, so that a failure shows at once."""
+    """Watches that something does not happen, so that a failure shows at once."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert condition(), f"{what} ceased to hold"

@@ -1,4 +1,4 @@
-"""HTTPS at two levels: whole requests, and bytes as they are, for what no library would send."""
+"""HTTPS at two levels: whole requests, and raw bytes for what no library would send."""
 from __future__ import annotations
 
 import http.client
@@ -20,7 +20,7 @@ class Response:
 
     @property
     def message(self) -> str:
-        """The text of an error, having checked that it has the one shape that errors have."""
+        """The text of an error, after a check that it has the one shape of errors."""
         assert self.headers["content-type"] == "application/json; charset=utf-8", self
         body = self.json()
         assert list(body) == ["message"] and isinstance(body["message"], str) and body["message"], self
@@ -28,7 +28,7 @@ class Response:
 
 
 class Client:
-    """Requests to one server, each on a connection of its own; `source` is the address that they come from."""
+    """Requests to one server, each on its own connection; `source` is the address that they come from."""
 
     def __init__(self, base_url: str, ca_cert: str, timeout: float = 20, source: str | None = None):
         parts = urlsplit(base_url)

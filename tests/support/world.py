@@ -1,5 +1,5 @@
-"""A dispatcher in a network of its own: its only network is a loopback, and its only DNS server is ours. Its receivers are on
-addresses that it must take for public ones and, as a trap, on 127.0.0.1."""
+"""A dispatcher in a network of its own: only a loopback, and our DNS server as its only one. Its receivers have addresses
+that it must take for public ones; 127.0.0.1 is a trap."""
 from __future__ import annotations
 
 import contextlib
@@ -45,9 +45,9 @@ class World:
 
 @contextlib.contextmanager
 def open_world(stack, **settings):
-    """The stack's dispatcher makes way for it."""
+    """Stops the stack's dispatcher for its time."""
     arguments, environment = stack.command_of("dispatcher")
-    # Nor does it ask for names to find out whether it is us (test_outages.py): the questions are counted here.
+    # It does not look up names to detect an outage (test_outages.py), because tests count the questions here.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
                            delivery_allowed_networks=f"127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test, {ALLOWED}") | settings
     addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, OWN, *MOVING, *SILENT, REFUSING, WAKING, KEEPING)]

@@ -1,4 +1,4 @@
-"""The evaluation system as a faulty world sees it: it writes rows, and finds out afterwards what it does not know."""
+"""The evaluation system in a world of faults: it writes rows, and finds out later what it does not know."""
 from __future__ import annotations
 
 import itertools
@@ -19,14 +19,15 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Audience:
-    """An entity and those of its webhooks that must receive what it is written."""
+    """An entity and the webhooks that must receive its notifications."""
 
     entity: int
     hooks: list[Webhook]
 
 
 class Writer:
-    """One session. A transaction whose outcome is unknown is read by its `clave`, and written again if it is not there."""
+    """One session. After an unknown outcome it looks for the transaction by its `clave`, and writes it again if it is
+    not there."""
 
     def __init__(self, connect: Callable[[], SqlSession], ledger: Ledger):
         self._connect, self._ledger = connect, ledger
@@ -40,8 +41,8 @@ class Writer:
 
     def write(self, audience: Audience, count: int = 1, linger: float = 0,
               give_up: Callable[[], bool] = lambda: False) -> None:
-        """`count` rows in one transaction, once, however often it takes; unless `give_up` says so. It lingers for so many
-        seconds before its COMMIT: others overtake it, and commit higher ids first."""
+        """Writes `count` rows in one transaction, exactly once, with retries unless `give_up` says otherwise. It waits
+        for so many seconds before its COMMIT, so that others overtake it and commit higher ids first."""
         numbers = [next(_numbers) for _ in range(count)]
         while True:
             ids = self._attempt(audience.entity, numbers, linger)
@@ -105,7 +106,7 @@ class Writer:
 
 
 class Traffic:
-    """A thread that keeps `outstanding` deliveries on their way, in transactions of one row or several, short or long."""
+    """A thread that keeps `outstanding` deliveries in flight, in transactions of one row or several, short or long."""
 
     def __init__(self, writer: Writer, ledger: Ledger, audiences: list[Audience], seed: int,
                  arrived: Callable[[], int], outstanding: int = 60):
@@ -120,13 +121,13 @@ class Traffic:
         self._thread.start()
 
     def alive(self) -> bool:
-        """True; raises what ended the thread."""
+        """True; raises the error that ended the thread."""
         if self._error:
             raise self._error
         return True
 
     def stop(self) -> None:
-        """Nothing more is written; raises what ended the thread."""
+        """Stops writing; raises the error that ended the thread."""
         self._stop.set()
         self._thread.join(60)
         self._writer.close()

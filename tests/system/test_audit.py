@@ -1,4 +1,5 @@
-"""What the operator does is on record: in the audit, and in the journal, from which a restore revokes again what was revoked."""
+"""The operator's actions are recorded: in the audit, and in the journal, from which a restore revokes again what was
+revoked."""
 import json
 import os
 import re
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {"db migrate", "entity add", "entity disable", "entity enable", "token issue", "token revoke", "webhook disable", "webhook enable",
            "webhook lift", "notification retry", "notification discard", "notification cancel", "delivery retry", "replay cancel",
            "queue pause", "queue resume", "queue clock accept", "secrets reencrypt"}
-# In a mount namespace of its own, in which the journal is a socket that this reads.
+# In a separate mount namespace, in which the journal is a socket that the test reads.
 LISTEN = """
 import os, socket, subprocess, sys
 os.makedirs("/run/systemd/journal", exist_ok=True)

@@ -1,4 +1,5 @@
-"""./dev bench with very small counts: each benchmark measures, prints its table and writes its JSON. No figure is judged."""
+"""./dev bench with very small counts: each benchmark measures, prints its table and writes its JSON. It checks no
+figure."""
 import json
 import os
 import signal
@@ -19,7 +20,7 @@ LONG = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minut
 
 
 def start(*arguments, **variables):
-    """With DEV_NO_BUILD unset: the control program is built by this command only."""
+    """DEV_NO_BUILD is unset, because only this command builds the control program."""
     environment = {**clean_environment(**variables), "DEV_NO_BUILD": ""}
     return subprocess.Popen([ROOT / "dev", "bench", *map(str, arguments)], env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
@@ -28,8 +29,8 @@ def start(*arguments, **variables):
 @pytest.mark.parametrize("name", ["throughput", "latency", *(pytest.param(name, marks=LONG) for name in (
     "scale", "isolation", "idle", "memory", "api"))])
 def test_a_benchmark(name, tmp_path):
-    """A target that is not met is the status only if asked: 300 notifications are over before their rate can be what the
-    throughput's wants."""
+    """A missed target sets the status only on request: 300 notifications end before their rate can reach the throughput
+    target."""
     check = name == "throughput"
     process = start(name, *SMALL, "--output", tmp_path, *["--check"] * check)
     output, errors = process.communicate(timeout=300)
@@ -38,14 +39,14 @@ def test_a_benchmark(name, tmp_path):
 
 
 def test_a_delivery_costs_no_more_than_the_page_says(tmp_path):
-    """docs/benchmarks.md has the figures: what makes a delivery dearer changes them too."""
+    """docs/benchmarks.md has the figures: a change that makes a delivery more expensive changes them, too."""
     process = start("cost", "--no-instructions", "--check", "--output", tmp_path)
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, output + errors
     checked("cost", tmp_path, output)
 
 
-CASES = {  # each case of crowds, and a figure of its own that is above 0 when the case was measured at all
+CASES = {  # each case of `crowds`, and one of its figures that is above 0 if the case was measured
     "slow": "slots of the slow, alone", "bad_rows": "p99 ms", "broadcast": "bare loop/s, 400 hosts (baseline: 10)",
     "costly_reads": "simular, answered a second", "deleted": "another's GET, p50 ms", "large": "highest resident MiB", "locked": "p99 ms", "table_lock": "p99 ms",
     "one_host": "connections at once",
@@ -71,7 +72,7 @@ def test_a_case_that_is_none(given):
 
 
 def checked(name: str, folder: Path, output: str) -> dict:
-    """The JSON, which says what was printed and how it was measured."""
+    """The JSON, which has the printed figures and how they were measured."""
     report = json.loads(Path(folder, f"{name}.json").read_text())
     assert report["name"] == name and report["facts"]["machine"]["cores"] >= 1
     assert report["facts"]["innodb_flush_log_at_trx_commit"] == "1", "durable commits"
@@ -105,7 +106,7 @@ def test_stopped_it_leaves_nothing_behind():
 
 
 def processes_of(mark: str) -> dict[int, str]:
-    """Pid and start time of the processes that have a variable of this name, which is inherited, and of their children:
+    """Pid and start time of the processes with a variable of this name, which they inherit, and of their children:
     nginx writes its title over its variables."""
     pids = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
     marked = {pid for pid in pids if mark.encode() in read(pid, "environ")}
@@ -114,12 +115,12 @@ def processes_of(mark: str) -> dict[int, str]:
 
 
 def start_time(pid: int) -> str | None:
-    """None when it has ended, whether or not its parent has taken note."""
+    """None if it has ended, even if its parent has not waited for it."""
     return None if field(pid, 0) in (None, "Z", "X") else field(pid, 19)
 
 
 def field(pid: int, number: int) -> str | None:
-    """Of /proc/PID/stat, from the state on."""
+    """The fields of /proc/PID/stat, from the state on."""
     fields = read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
     return fields[number] if fields else None
 

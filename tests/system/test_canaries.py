@@ -1,8 +1,7 @@
-"""Secrets, tokens, credentials and datosExtra, planted wherever a request can carry them and while everything goes wrong,
-are found nowhere: no log, no error, no process list, no output of the operator's, and nothing of the database.
-
-By contract, and so not planted: the data that the evaluation system writes is in the database as it was written; a URL that
-was accepted is there and in listings; the path of a request, without its query, is in the access log.
+"""Plants secrets, tokens, credentials and datosExtra wherever a request can carry them, during all kinds of failures, and
+finds them nowhere: no log, no error, no process list, no output of the operator's, nothing in the database. By contract,
+and so not planted: the database has the evaluation system's data as written, and accepted URLs, which listings show; the
+access log has the path of a request without its query.
 """
 import base64
 import contextlib
@@ -33,7 +32,7 @@ ENDPOINTS = [("GET", BASE), ("POST", BASE), ("GET", BASE + "/eventos"), ("POST",
 
 
 class Story:
-    """What happens to the stack. Everything that comes back from it is kept, to be searched too."""
+    """The faults and actions on the stack. All its output is kept for the search."""
 
     def __init__(self, stack: Stack, receiver: Receiver, canaries: Canaries):
         self.stack, self.receiver, self.canaries, self.answers, self.outputs = stack, receiver, canaries, [], []
@@ -66,18 +65,18 @@ class Story:
         return hook
 
     def log_statements(self):
-        """Every one that the programs send, as the server sees it."""
+        """Every statement of the programs, as the server sees it."""
         self.stack.sql("SET GLOBAL log_output = 'FILE', GLOBAL general_log_file = 'todo.log', GLOBAL general_log = 1")
 
     def good_requests(self):
         self.hooks = {event: self.register(event) for event in (A, B)}
-        self.register(C, free_port())  # nobody listens there
+        self.register(C, free_port())  # no program listens there
         changed = self.register(D)
         self.changes(changed)
         self.test_events()
 
     def changes(self, hook):
-        """Another secret, one after the other, with a grace and without; what is refused on the way."""
+        """New secrets, one after the other, with a grace period and without; and refused ones."""
         plant = self.canaries.plant
         secrets = [plant("new secret") for _ in range(3)]
         path = f"{BASE}/{hook.id}"
@@ -101,7 +100,7 @@ class Story:
             assert self.call("POST", TEST, {"evento": event, "datosExtra": extra}).status == 200
 
     def bodies(self):
-        """Bad ones of every kind, and good ones that only the token or the endpoint spoils."""
+        """Bad requests of every kind, and good ones with only a wrong token or endpoint."""
         plant = self.canaries.plant
         good = {"url": "https://x.receptor.test/", "eventos": [A], "secreto": plant("secreto")}
         credentials = f"https://{plant('user')}:{plant('password of a URL')}@example.com/"
@@ -159,7 +158,7 @@ class Story:
                 pass
 
     def failing_receivers(self):
-        """That say what they were sent, too."""
+        """Receivers that return what they got, too."""
         echo = self.canaries.plant("answer of a receiver")
         failing = {self.hooks[A]: [Behaviour(status=500, body=echo + self.signed[self.hooks[A]]), Behaviour(fault="hang_up"),
                                    Behaviour(status=301, headers={"Location": f"https://{echo}.example.com/"})],
@@ -186,7 +185,7 @@ class Story:
         self.keys.reload("dispatcher", "fcgi")
 
     def unreadable(self):
-        """Sealed texts that are not their webhook's."""
+        """Sealed texts of another webhook."""
         reverse = "UPDATE webhooks SET secreto_sellado = REVERSE(secreto_sellado)"
         self.stack.sql(reverse)
         self.call("POST", TEST, {"evento": A, "datosExtra": {"a": self.canaries.plant("datosExtra")}})
@@ -244,7 +243,7 @@ def up(stack):
 
 @pytest.fixture(scope="module")
 def told():
-    """The story, with the stack still up."""
+    """The whole sequence; the stack is still up."""
     stack = Stack(setting(log_level="debug", delivery_retry_schedule="100ms,200ms,300ms", delivery_retry_jitter="0",
                           delivery_connect_timeout="1s", delivery_timeout="1s", delivery_lease="11s",
                           delivery_allowed_networks="127.0.0.0/8"))
@@ -259,7 +258,7 @@ def told():
 
 
 def test_the_story_went_as_told(told):
-    """Or the search would find nothing because nothing happened."""
+    """Otherwise the search would find nothing because nothing happened."""
     for hook, secret in told.signed.items():
         for request in told.receiver.requests(hook.path):
             assert verify.problems(request.headers, request.body, secret, request.wall_ns / 1e9) == []
@@ -291,7 +290,7 @@ def test_the_search_finds_what_is_there(told):
 
 
 def test_no_log_and_no_file_has_any(told):
-    """Logs of nginx, of the programs, of the database; its data files, too. The secrets' own folder is where they belong."""
+    """Logs of nginx, of the programs and of the database, and its data files. The secrets belong in their own folder."""
     assert told.canaries.found_in_files(Path(told.stack.folder), {"secrets"}) == {}
 
 

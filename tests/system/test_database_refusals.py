@@ -1,5 +1,5 @@
-"""A server that answers and does not do its work: clients are told to come again, the health check says the same, and the
-operator is told what to do."""
+"""A server that answers but does not work: clients are told to come again, the health check says so, and the operator
+learns what to do."""
 import subprocess
 import threading
 import time
@@ -42,7 +42,7 @@ def password(stack):
     return Path(stack.env["SECRETS_DIR"], "api.password").read_text().strip()
 
 
-# What the operator or the server does, and what undoes it.
+# What the operator or the server does, and its reversal.
 REFUSALS = {
     "read-only": ("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"),
     "statements in the binary log": ("SET GLOBAL binlog_format = 'STATEMENT'", "SET GLOBAL binlog_format = 'ROW'"),
@@ -56,7 +56,7 @@ REFUSALS = {
 
 @pytest.fixture(params=REFUSALS)
 def refused(request, stack, entity):
-    """A server in this state, with every connection of the API new; its name."""
+    """Puts the server into this state, with every connection of the API new; yields its name."""
     works(stack, entity)
     do, undo = REFUSALS[request.param]
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
@@ -94,7 +94,7 @@ def test_clients_are_told_to_come_again_and_the_health_check_agrees(stack, entit
     assert {post() for _ in range(3)} == {503}
 
     def agrees():
-        disconnect(stack)  # a connection that was being made while the others were ended
+        disconnect(stack)  # a connection in the making while the others were ended
         return stack.api("GET", "/apientidades/salud").status == 503
 
     wait_until(agrees, 10, "the health check to agree")

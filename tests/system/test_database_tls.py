@@ -1,4 +1,4 @@
-"""The database over TCP: verified TLS or nothing, and an operator who reads the refusal knows which key to look at."""
+"""The database over TCP: verified TLS or nothing; the operator learns from the refusal which key to check."""
 import socket
 import subprocess
 
@@ -19,14 +19,14 @@ def port():
 
 @pytest.fixture(scope="module")
 def remote(port):
-    """A stack whose programs reach the database over TCP, as users from whom the server demands TLS."""
+    """A stack with programs that reach the database over TCP, as users from which the server demands TLS."""
     running = Stack({**setting(delivery_allowed_networks="127.0.0.0/8"), "DEV_DB_PORT": str(port)}).up()
     yield running
     running.down()
 
 
 def list_entities(stack, *how, **settings):
-    """apientidades-admin by itself, so that `how` (a program and its arguments) is about nothing else."""
+    """Runs apientidades-admin directly, so that `how` (a program and its arguments) affects nothing else."""
     arguments, environment = stack.command_of("dispatcher")
     password = f"{stack.env['SECRETS_DIR']}/admin.password"
     own = setting(database_user="apientidades_admin", database_password_file=password, **settings)
@@ -35,7 +35,7 @@ def list_entities(stack, *how, **settings):
 
 
 def refused(stack, *how, **settings) -> str:
-    """What it says, in one line, when it is to connect so."""
+    """Its one line of error when it connects in this way."""
     assert list_entities(stack).returncode == 0
     result = list_entities(stack, *how, **settings)
     lines = result.stderr.strip().splitlines()
@@ -78,7 +78,7 @@ def test_an_expired_certificate_is_refused(remote):
 
 
 def test_a_server_without_tls_gets_no_password(remote, port):
-    """Somebody on the way takes TLS out of what the server offers."""
+    """An attacker on the network removes TLS from the server's offer."""
     sent = []
 
     def strip(client):

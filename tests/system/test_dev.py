@@ -1,4 +1,4 @@
-"""./dev as a person meets it: one clear line and a status that is not 0 when something is wrong; and the demo."""
+"""./dev as a person uses it: one clear line and a status other than 0 for an error; and the demo."""
 import contextlib
 import re
 import shutil
@@ -22,7 +22,7 @@ def dev(*arguments, timeout=120, **variables):
 
 
 def complains(result, *named):
-    """The last line says what is wrong; before it there is progress at most."""
+    """The last line says what is wrong; only progress may precede it."""
     assert result.returncode != 0, result
     last = result.stderr.strip().splitlines()[-1]
     assert last.startswith("dev: "), result.stderr
@@ -42,7 +42,7 @@ def folder():
 
 
 def is_running(pid):
-    """A zombie has ended, whether or not its parent has taken note."""
+    """A zombie has ended, even if its parent has not waited for it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

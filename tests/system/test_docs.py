@@ -1,4 +1,4 @@
-"""The documents are true to each other and to the sources: links, citations, messages, the example of a signature."""
+"""The documents agree with each other and with the sources: links, citations, messages, the example of a signature."""
 import os
 import re
 from functools import cache
@@ -20,7 +20,7 @@ def files():
 
 @cache
 def anchors(document: Path) -> set[str]:
-    """Of its headings, as GitHub makes them: lower case, nothing but letters, digits, _ and -, blanks as hyphens."""
+    """The anchors of its headings as GitHub makes them: lower case, only letters, digits, _ and -, blanks as hyphens."""
     text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.M | re.S)
     seen, result = {}, set()
     for heading in re.findall(r"^#{1,6} +(.*?)\s*$", text, re.M):
@@ -35,7 +35,8 @@ def leads_nowhere(target: Path, anchor: str) -> bool:
 
 
 def test_every_link_in_a_document_leads_somewhere():
-    """Those that begin with / lead to what nginx serves; scripts/build_site.py judges the rest of the site once more, as it is built."""
+    """Links that begin with / lead to what nginx serves; scripts/build_site.py checks the rest of the site again when
+    it builds it."""
     links = [(document, *link) for document in files() if document.suffix == ".md"
              for link in re.findall(r"\]\((?!\w+:|/)([^)#\s]*)(?:#([^)\s]+))?\)", document.read_text())]
     assert len(links) > 100
@@ -51,15 +52,15 @@ def test_every_document_and_heading_that_a_source_cites_exists():
             if leads_nowhere(ROOT / path, anchor)] == []
 
 
-# What the documents quote: «text», with {…} for what changes.
+# Quotations in the documents: «text», with {…} for variable parts.
 
 def quoted(*documents: str) -> list[str]:
     return [text for document in documents for text in re.findall("«([^»]+)»", (ROOT / document).read_text())]
 
 
-# What a sentence of ours in Spanish has, and no name, SQL or log line in English.
+# Marks of a Spanish sentence, which no name, SQL or English log line has.
 SPANISH = re.compile(r"(^| )(el|la|los|las|del?|se|es|que|una?|debe|puede|con|por|en|tiene) .* |[áéíóúñ]", re.I)
-# The pages that tell of the API and its messages, and of what a receiver gets.
+# The pages about the API and its messages, and about what a receiver gets.
 API_PAGES = [f"web/docs/{name}.md" for name in ("errores", "webhooks", "cambiar-el-secreto", "entregas", "diagnostico")]
 
 
@@ -77,7 +78,7 @@ API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/servi
                "lib/webhook/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/registration.hpp"]
 HEALTH = "El servicio está disponible"  # for load balancers
 SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/intake/fan_out.cpp", "lib/store/notifications/quarantine.cpp"]
-# What may become `ultimoError`.
+# The texts that `ultimoError` may have.
 FAILURES = ["lib/delivery/failure_text.cpp", "lib/delivery/classify.cpp"]
 FAILURES_IN_SQL = ["lib/store/maintenance/held.cpp", "lib/store/deliveries/lease_candidates.cpp"]
 
@@ -87,7 +88,7 @@ def test_every_message_it_quotes_is_in_the_sources(document):
     known = "\n".join(literals(*SOURCES, *FAILURES))
     messages = quoted(document)
     assert messages
-    # A program puts some of them together from parts.
+    # A program composes some of them of parts.
     assert [message for message in messages for part in re.split(r"\{[^}]*\}|: |; ", message)
             if part.strip() not in known] == []
 
@@ -100,7 +101,7 @@ def test_the_reference_of_the_api_has_every_message_about_a_url_and_every_one_of
 
 
 def test_the_pages_have_every_message_of_the_api():
-    """What the programs say to those who ask: errors, and what they confirm."""
+    """Messages of the programs to clients: errors and confirmations."""
     told = "\n".join(file.read_text() for file in (ROOT / "web/docs").glob("*.md"))
     sentences = [text for text in literals(*API_SOURCES) if SPANISH.search(text)]
     assert len(sentences) > 100
@@ -119,7 +120,8 @@ def without(text: str, parts: list[str]) -> str:
 
 
 def test_the_pages_have_every_ultimo_error_and_what_to_do():
-    """Whole, though a program puts some together: what each part says is there, and nothing that no program says."""
+    """Whole messages, although a program composes some: the documents quote every part, and nothing that no program
+    says."""
     section = page("errores").partition("## Errores de la API")[0]
     rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
     told = [text for text in rows if text != "`ultimoError`" and not set(text) <= set("-|")]
@@ -141,7 +143,7 @@ def test_the_operators_page_has_the_same_texts_of_ultimo_error():
     assert [text for text in english if text.replace("302", "500") not in shown] == []
 
 
-# What the pages say of times and limits is what the programs do by default.
+# The times and limits on the pages are the programs' defaults.
 
 DEFAULTS = [
     ("limits.requests_per_token", "600", "limites", "600 con un token"), ("limits.test_requests_per_token", "30", "limites", "30 de ellas"),
@@ -178,7 +180,7 @@ def test_every_retention_is_told():
     assert keys == {key for key, _, name, _ in DEFAULTS if name == "datos"}
 
 
-# Of the example of a notification.
+# The signature of the example of a notification.
 
 def page(name: str) -> str:
     return (ROOT / "web/docs" / f"{name}.md").read_text()

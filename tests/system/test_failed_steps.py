@@ -1,4 +1,4 @@
-"""A step that fails is no step that is done: what the scripts of the package make of it."""
+"""A failed step does not count as done: tests of the package's scripts."""
 import os
 import subprocess
 
@@ -11,7 +11,7 @@ POSTINST = (ROOT / "packaging/deb/postinst").read_text()
 
 @pytest.fixture
 def run(tmp_path):
-    """The functions of postinst, with its folder of secrets elsewhere; commands given replace those of the system."""
+    """Runs functions of postinst with another folder of secrets; given commands replace the system's."""
     def of(script, **commands):
         for name, body in commands.items():
             (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")

@@ -1,4 +1,4 @@
-"""A database server that is another's: it gets no password, no file of this host, and nothing that it says is run."""
+"""A hostile database server: it gets no password and no file of this host, and none of its answers is executed."""
 import re
 import subprocess
 
@@ -11,7 +11,7 @@ from support.stack import Stack, free_port, setting
 PASSWORD = "unmistakable-password"
 GIVING_AWAY = ["mysql_clear_password", "dialog", "caching_sha2_password", "sha256_password", "mysql_old_password"]
 COMMAND = "a|;1e touch {0}"
-# What each may become a part of: a sed script, a shell's word, SQL text, a command of the client.
+# The languages into which its answers may get: a sed script, a shell's word, SQL text, a command of the client.
 INJECTIONS = [COMMAND, "|e touch {0}", "$(touch {0})", "`touch {0}`", "'; \\! touch {0}", "\\! touch {0}", "localhost\n\\! touch {0}",
               "x' OR '1", "a\tb", "&", "%n", "a b"]
 
@@ -44,7 +44,7 @@ def run_admin(stack, password_file, hosts, **settings):
 
 
 def run_daemon(stack, password_file, hosts, **settings):
-    """Until it has said once why it waits."""
+    """Waits until it has said once why it waits."""
     program, environment = stack.command_of("dispatcher")
     own = setting(database_password_file=str(password_file), database_hosts=hosts, **settings)
     with subprocess.Popen(program, env={**environment, **own}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
@@ -92,7 +92,7 @@ def test_where_tls_is_demanded_nothing_is_said_in_clear(stack, password_file, tm
 
 
 def test_another_machine_without_tls_is_refused_before_the_first_connection(stack, password_file, tmp_path):
-    """At an address that is not loopback's own name: nothing arrives there."""
+    """At another address than the loopback's own name: nothing arrives there."""
     server = FakeDatabase(asks="mysql_clear_password")
     with server.listen("0.0.0.0") as port:
         hosts = f"localhost.localdomain:{port},{HERE}:{port}"
@@ -104,7 +104,7 @@ def test_another_machine_without_tls_is_refused_before_the_first_connection(stac
     assert server.received == b""
 
 
-HERE = "0.0.0.0"  # which a connection takes for this machine, and the configuration for another
+HERE = "0.0.0.0"  # a connection takes it for this machine, and the configuration for another one
 
 
 def test_a_server_gets_no_file(stack, password_file, tmp_path):
@@ -122,14 +122,14 @@ def test_a_server_gets_no_file(stack, password_file, tmp_path):
 @pytest.mark.parametrize("words", INJECTIONS)
 @pytest.mark.parametrize("pattern", ["SUBSTRING_INDEX", "privilege_type", "view_definition|definer", "COUNT", "mysql.user"])
 def test_nothing_that_a_server_says_is_run(stack, tmp_path, pattern, words):
-    """As the administrator's own server, by a good certificate."""
+    """Like the administrator's own server, with a valid certificate."""
     made = tmp_path / "made"
     said = words.format(made)
     answers = [(pattern, said), ("SUBSTRING_INDEX", "127.0.0.1")]
     server = FakeDatabase(certificate=certificate(stack), answers=answers)
     with server.listen() as port:
         setup = SetupDatabase(stack, tmp_path, database_hosts=f"localhost:{port}")
-        # The tables are the real server's business.
+        # The tables are on the real server.
         (tmp_path / "apientidades-admin").write_text(
             (tmp_path / "apientidades-admin").read_text().replace("exec ", '[[ $1 != db ]] || exit 0\nexec ', 1))
         results = [setup("--user", "root", "--evaluation-from", "localhost", check=False),

@@ -1,4 +1,5 @@
-"""`db migrate` beside a backup: it waits briefly, says how to find whose transaction it is, and leaves the service running."""
+"""`db migrate` during a backup: it waits briefly, says how to find the session with the transaction, and leaves the
+service running."""
 import contextlib
 import re
 import shutil
@@ -15,7 +16,8 @@ COLUMN = ("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 
 
 @pytest.fixture
 def migrate(stack, tmp_path):
-    """Starts `db migrate` with a migration more, which changes `entregas`; it writes to a pipe. Afterwards all is as before."""
+    """Starts `db migrate` with a further migration, which changes `entregas`; it writes to a pipe. Afterwards
+    everything is as before."""
     folder = shutil.copytree(ROOT / "sql/migrations", tmp_path / "migrations")
     number = len(list(folder.iterdir())) + 1
     (folder / f"{number:04}_prueba.sql").write_text("ALTER TABLE entregas ADD COLUMN anotacion INT NULL;\n")
@@ -40,7 +42,7 @@ def migrate(stack, tmp_path):
 
 @pytest.fixture
 def backup(stack):
-    """The number of a connection whose transaction has read `entregas` and goes on."""
+    """Returns the id of a connection with an open transaction that has read `entregas`."""
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     session("START TRANSACTION")
     session("SELECT COUNT(*) FROM entregas")
@@ -54,7 +56,7 @@ def test_it_makes_way_for_others_and_goes_on_once_the_backup_has_ended(stack, en
     assert re.match("held up: .*try 1 of 12", running.stdout.readline())
     hook = entity.register()
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada", 8)
-    # The operator's user may not look, and gives what its reader needs.
+    # The operator's user may not read it, and says what its reader needs.
     assert "may not see whose" in running.stdout.readline()
     [[holder, *_], *_] = stack.sql(running.stdout.readline())
     assert holder == backup

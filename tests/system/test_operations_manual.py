@@ -1,4 +1,4 @@
-"""docs/operations.md: each of its commands is run on a private stack, where its chapter's case has been staged."""
+"""docs/operations.md: runs each of its commands on a private stack, in the situation of its chapter."""
 import os
 import re
 import shutil
@@ -17,19 +17,19 @@ from support.wait import wait_until
 
 BLOCKS = manual.blocks()
 TEXT = manual.MANUAL.read_text()
-# Nothing is retried by itself while a case is looked at.
+# Nothing is retried automatically during a case.
 SETTINGS = setting(delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s",
                    delivery_retry_schedule="1h,1h", delivery_allowed_networks="127.0.0.0/8")
 FAILS, WORKS = Behaviour(status=500), Behaviour()
 
 
 class Place:
-    """A private stack, and the people around it."""
+    """A private stack, with its entities and operator."""
 
     def __init__(self, stack: Stack, receiver: Receiver, folder: Path):
         self.stack, self.receiver, self.folder = stack, receiver, folder
         stack_folder, self.bin = Path(stack.folder), folder / "bin"
-        # Where the manual's files are, the first that fits.
+        # The places of the manual's files; the first that fits counts.
         self.paths = {"/etc/apientidades/tls": stack_folder / "certs", "/etc/apientidades": stack_folder / "secrets",
                       "/var/backups": folder, "/var/lib/mysql": stack_folder / "db"}
         for name, own in (("fullchain.pem", "server.pem"), ("privkey.pem", "server.key")):
@@ -50,7 +50,7 @@ class Place:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
 
     def case(self, behaviour: Behaviour = WORKS, attempted: bool = True, events=("evaluacion.abierta",)) -> dict:
-        """A webhook that behaves so, and a notification for it."""
+        """A webhook with this behaviour, and a notification for it."""
         entity = Entity(self.stack, self.receiver, "Universidad de Ejemplo")
         hook = entity.register(events, secret="s3creto")
         self.receiver.behave(hook.path, behaviour)
@@ -78,7 +78,7 @@ def place(tmp_path_factory):
         stack.down()
 
 
-# What is staged for a chapter: its variables, then what its commands must have done.
+# The situation of a chapter: its variables, then checks of the commands' effects.
 
 def new_entity(place):
     case = {"ENTITY": fresh_id()}
@@ -127,7 +127,7 @@ def backed_up(place):
 
 
 def restored(place):
-    """What waited in the dump has been delivered since, and something has come."""
+    """A delivery that was pending in the dump has been sent since, and a new one has come."""
     case, lost = BACKED_UP, place.case()
     place.receiver.behave(case["PATH_OF"], WORKS)
     place.stack.admin("delivery", "retry", case["DELIVERY"])
@@ -157,7 +157,7 @@ def black_hole(place):
 
 
 def own_outage(place):
-    """As dispatchers write it: to cut the cable takes a network of its own (tests/dispatch/test_outages.py)."""
+    """Written like a dispatcher: to cut a cable needs a separate network (tests/dispatch/test_outages.py)."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE entregas SET ultimo_error = 'El servicio no tiene conexión a Internet en este momento: …' WHERE id = {case['DELIVERY']};
         INSERT INTO cortes_envio (despachador, tipo, desde, visto_en, entregas)
@@ -167,7 +167,7 @@ def own_outage(place):
 
 
 def out_of_numbers(place):
-    """A writer's session takes the last numbers; without the triggers nothing refuses that."""
+    """A writer's session uses the last ids; without the triggers nothing refuses that."""
     case = place.case()
     for trigger in ("numero_lo_pone_el_servidor", "numero_no_es_cero"):
         place.stack.sql(f"DROP TRIGGER {trigger}")
@@ -186,7 +186,7 @@ def out_of_numbers(place):
 
 
 def clock_jumped(place):
-    """As a dispatcher notes it."""
+    """Written like a dispatcher."""
     place.stack.sql("UPDATE reloj_visto SET salto_ms = 8640000000")
     yield {}
     assert place.stack.value("SELECT salto_ms FROM reloj_visto") == "0"
@@ -210,7 +210,7 @@ def held(place):
 
 
 def about_to_be_deactivated(place):
-    """As twelve failures of nearly five days leave it, one of which was the last attempt."""
+    """The state after twelve failures within almost five days; one of them was the last attempt."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 118 HOUR
         WHERE webhook_id = {case['WEBHOOK']}""")

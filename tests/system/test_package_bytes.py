@@ -1,4 +1,4 @@
-"""One commit makes one package, and its bill of materials says what is in it."""
+"""One commit always gives the same package, with a bill of materials of its contents."""
 import hashlib
 import json
 import os
@@ -26,7 +26,7 @@ Depends: libcurl4 (>= 7.16), nginx, default-mysql-client | virtual-mysql-client
 Suggests: bash-completion
 Description: a package of the tests
 """
-# What two who build the same commit do not have in common.
+# Settings that may differ between two builds of the same commit.
 HERE = {"umask": 0o022, "TZ": "UTC", "LANG": "C.UTF-8", "LC_ALL": "C", "USER": "root"}
 ELSEWHERE = {"umask": 0o077, "TZ": "Pacific/Kiritimati", "LANG": "tr_TR.UTF-8", "LC_ALL": "", "USER": "constructora"}
 
@@ -38,12 +38,12 @@ def run(*command, place=HERE, cwd=ROOT, timeout=120, **environment) -> subproces
 
 
 def packing(script: str, root=ROOT, **options) -> subprocess.CompletedProcess:
-    """Runs what ./dev packs with."""
+    """Runs the script with which ./dev packs."""
     return run("bash", "-c", f'ROOT={root}\nsource {ROOT}/scripts/dev/package.sh\n{script}', **options)
 
 
 def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755) -> Path:
-    """By dpkg-deb, with sums in the order of the files, which is that in which they are made; one file is of that time."""
+    """Packs with dpkg-deb; the sums are in the order in which the files are made, and one file has that time."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -67,7 +67,7 @@ def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755
 def test_what_is_packed_is_the_same_bytes_wherever_it_is_packed(tmp_path):
     files = {f"usr/share/{name}": name.encode() * 700 for name in ("b", "a/ñ", "a/I", "a/i", "Z")}
     made = []
-    # Below a folder that hands its group down, folders are made setgid.
+    # Below a setgid folder, new folders are setgid.
     for name, order, place, mode in (("one", list(files), HERE, 0o755), ("another-folder", sorted(files), ELSEWHERE, 0o2775)):
         package = packed(tmp_path / name, {file: files[file] for file in order}, len(made), len(made) * 300_000_000, mode)
         done = packing(f'pack_alike {package} {tmp_path}/{name}.tree', place=place)
@@ -236,7 +236,7 @@ def test_no_bill_is_written_of_what_is_not_there(package, tmp_path, broken, says
 # Both, whole
 
 def as_anybody(folder: Path) -> list:
-    """A user and a host name of their own, where root can give them."""
+    """With another user and host name, if root can set them."""
     if os.geteuid():
         return []
     for path in [folder, *folder.rglob("*")]:
@@ -245,7 +245,7 @@ def as_anybody(folder: Path) -> list:
 
 
 def contents(package: Path, folder: Path) -> dict[str, str]:
-    """What can differ, by name."""
+    """What may differ, by name."""
     subprocess.run(["dpkg-deb", "-R", package, folder], check=True, timeout=60)
     sums = {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()}
     return {**sums, "members of ar": str(package.read_bytes()[:68]), "owners, rights and times": run("dpkg-deb", "-c", package).stdout}

@@ -1,4 +1,4 @@
-"""What is installed beside the programs says what the programs say, and the units stay shut."""
+"""Installed files agree with the programs, and the units stay restricted."""
 import base64
 import hashlib
 import json
@@ -33,7 +33,7 @@ def test_the_pool_counts_in_one_folder_that_no_instance_takes_away():
 
 
 def plain(text: str) -> str:
-    """Of a manual page: without what troff needs."""
+    """The text of a manual page, without troff's requests."""
     return text.replace("\\-", "-").replace("\\e", "\\")
 
 
@@ -68,7 +68,7 @@ def test_the_id_of_a_key_that_the_package_makes_is_of_that_key_alone():
 
 
 def test_every_file_below_etc_is_a_configuration_file():
-    """Those keep what an administrator has written in them."""
+    """These keep an administrator's changes."""
     installed = {"/etc/apientidades/apientidades.conf", "/etc/nginx/sites-available/apientidades.conf"}
     installed |= {f"/etc/nginx/snippets/{file.name}" for file in (ROOT / "nginx/snippets").iterdir()}
     assert set((ROOT / "packaging/deb/conffiles").read_text().split()) == installed
@@ -80,7 +80,7 @@ def test_the_readme_installs_as_the_manual_does():
 
 
 def run_script(folder: Path, name: str, *arguments) -> list[str]:
-    """What a script of the package says, on a system that is a folder, where every command of Debian's succeeds."""
+    """Output of a script of the package on a system that is a folder, where every command of Debian's succeeds."""
     commands = folder / "bin"
     if not commands.exists():
         commands.mkdir()

@@ -1,4 +1,4 @@
-"""The programs as processes: how they refuse to start, what they wait for, how they end."""
+"""The programs as processes: refusals to start, waiting, and ending."""
 import contextlib
 import os
 import signal
@@ -34,7 +34,7 @@ def programs(stack):
 
 @pytest.fixture(scope="module")
 def run(programs):
-    """Runs a program that is to end by itself; its standard input is a listening socket, as the pool's is."""
+    """Runs a program that is expected to end by itself; its standard input is a listening socket, like the pool's."""
     def start(name, *extra, settings=None, config=None, without_socket=False):
         command, environment = programs[name]
         command = list(command)
@@ -52,8 +52,8 @@ def run(programs):
 
 @pytest.fixture(scope="module")
 def supervise(programs):
-    """Starts a daemon as the service manager does; told(…) waits until it has said all that in one message. In the end
-    it is signalled, and must end well."""
+    """Starts a daemon like the service manager; told(…) waits until it has sent all that in one message. At the end it
+    gets a signal, and must end cleanly."""
     @contextlib.contextmanager
     def start(name, settings=None, number=signal.SIGTERM):
         command, environment = programs[name]
@@ -254,7 +254,7 @@ def test_an_output_that_is_full_is_said(programs):
 
 @pytest.mark.parametrize("name", DAEMONS)
 def test_what_it_opens_takes_the_place_of_no_closed_standard_descriptor(programs, name):
-    """Else its messages would go to the database, or to a receiver."""
+    """Otherwise its messages would go to the database, or to a receiver."""
     command, environment = programs[name]
     closed = [1, 2] if name.endswith("fcgi") else [0, 1, 2]  # the pool's socket is its standard input
     with tempfile.TemporaryDirectory(prefix="apie-") as folder, socket.socket(socket.AF_UNIX) as listener, \

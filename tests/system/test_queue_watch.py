@@ -23,7 +23,7 @@ ESCAPE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 @pytest.fixture(scope="module")
 def command(stack):
-    """The program itself: a signal must reach it, and not a shell before it."""
+    """The program itself: a signal must reach it, not a shell before it."""
     arguments, environment = stack.command_of("dispatcher")
     program = arguments[0].replace("dispatcher", "admin")
     password = f"{stack.env['SECRETS_DIR']}/admin.password"
@@ -54,7 +54,7 @@ def on_a_terminal(command, columns=80, rows=24, **variables):
 
 
 def screens(terminal, count, timeout=15):
-    """What was written until it has been drawn so often."""
+    """The output after so many drawings."""
     text, deadline = b"", time.monotonic() + timeout
     while text.count(b"\x1b[J") < count:
         assert time.monotonic() < deadline, text

@@ -1,4 +1,4 @@
-"""What each program's database user may do: an intruder in one program has no more (sql/grants; OWASP API5)."""
+"""Rights of each program's database user: an intruder in one program gets no more (sql/grants; OWASP API5)."""
 from pathlib import Path
 
 import pytest
@@ -78,7 +78,7 @@ def test_a_program_may_do_no_more_than_its_work(stack, user, statement):
 
 
 def test_the_operator_may_change_every_table_but_the_audit(stack):
-    """A migration that makes a table is granted in sql/grants/admin.sql."""
+    """Every table that a migration makes needs its grant in sql/grants/admin.sql."""
     tables = {row[0] for row in stack.sql("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
                                           " AND table_type = 'BASE TABLE'")}
     changed = {row[0] for row in stack.sql(

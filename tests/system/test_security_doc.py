@@ -1,4 +1,4 @@
-"""docs/security.md names tests as proof: they exist, and every risk has some. So does what it says of files."""
+"""docs/security.md names tests as proof: they exist, and every risk has some. Its statements about files are true, too."""
 import re
 
 from support.stack import ROOT

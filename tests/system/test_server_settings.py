@@ -1,4 +1,4 @@
-"""A server that is set otherwise than its makers ship it: every session of every program sets what it relies on."""
+"""A server with other than default settings: every session of every program sets what it relies on."""
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from support.sql import SqlError
 from support.stack import Stack, setting
 from support.wait import wait_until
 
-# Add another one here: what SET GLOBAL takes. What a server does not know, or refuses, is left out there.
+# Add others here: settings for SET GLOBAL. Those that a server does not know, or refuses, are skipped.
 HOSTILE = [
     "sql_safe_updates = 1", "sql_select_limit = 1", "max_join_size = 1", "sql_big_selects = 0",
     "sql_mode = 'ANSI_QUOTES'", "sql_mode = 'NO_BACKSLASH_ESCAPES'", "sql_mode = 'ORACLE'", "sql_mode = 'MSSQL'", "sql_mode = ''",
@@ -33,7 +33,7 @@ HOSTILE = [
     "event_scheduler = 1", "query_cache_type = 1", "low_priority_updates = 1", "big_tables = 1", "session_track_schema = 0",
 ]
 USERS = {"api": "apientidades_api", "dispatcher": "apientidades_dispatcher", "admin": "apientidades_admin", "evaluacion": "evaluacion"}
-UNKNOWN = (1193, 1231, 1238, 1229, 1115, 1273, 1210, 3958)  # to this server: the variable, its value, or that it can be set
+UNKNOWN = (1193, 1231, 1238, 1229, 1115, 1273, 1210, 3958)  # unknown to this server: the variable, its value, or setting it
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def entity(stack):
 
 @pytest.fixture
 def hostile(stack):
-    """Sets globals, and has every program connect again; afterwards all is as it was."""
+    """Sets globals, and makes every program reconnect; afterwards everything is as before."""
     changed = {}
 
     def set_all(*settings):
@@ -77,7 +77,7 @@ def disconnect(stack):
 
 
 def use_everything(stack, entity, setup):
-    """Each program does its work, and does it whole."""
+    """Each program does all its work."""
     wait_until(lambda: stack.api("GET", "/apientidades/salud").status == 200)
     name = "Cámara de Lérida · 東京 €"
     hook = entity.register(["evaluacion.cerrada"], secret="ñandú 'con' \"comillas\" \\ y €")
@@ -132,7 +132,7 @@ def test_tables_made_under_them_are_those_made_without(stack, hostile, tmp_path)
 
 
 def test_a_password_is_the_one_that_was_given(stack, hostile, tmp_path):
-    """Whatever its characters, each program enters by it."""
+    """With any characters in the password, each program connects."""
     secrets = tmp_path / "etc"
     secrets.mkdir()
     for name in USERS:

@@ -1,4 +1,4 @@
-"""scripts/dev/openapi.sh: a tool of the tests is made once for its pins, and anew when they change."""
+"""scripts/dev/openapi.sh: a test tool is installed once for its pins, and again when they change."""
 import subprocess
 
 from support.stack import ROOT, clean_environment

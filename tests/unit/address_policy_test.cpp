@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(public_ipv6) {
   }
 }
 
-// Of the forms that carry an IPv4 address only NAT64's well-known prefix may be public.
+// Among the address forms with an embedded IPv4 address, only NAT64's well-known prefix may be public.
 BOOST_AUTO_TEST_CASE(carried_ipv4) {
   BOOST_TEST(is_public_address(address("64:ff9b::8.8.8.8")));
   for (const auto* text : {"64:ff9b::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b::169.254.169.254",
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(without_an_allowance_only_public_addresses_are_dialled) {
   for (const auto* text : {"127.0.0.1", "::1", "::ffff:127.0.0.1"}) BOOST_TEST(!opens(settings, text), text);
 }
 
-// Else every entity's name could lead there.
+// Otherwise every entity's name could lead there.
 BOOST_AUTO_TEST_CASE(an_allowed_network_is_open_for_the_names_of_the_overrides_alone) {
   const auto settings = allowing({{network("10.1.0.0/16"), ""}, {network("fd00:1::/32"), ""}});
   BOOST_TEST(opens(settings, "10.1.2.3"));
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_is_denied_is_dialled_for_nobody) {
     BOOST_TEST(opens(settings, text), text);
 }
 
-// A site's public addresses lead behind its own packet filter.
+// A site's public addresses are behind its own packet filter.
 BOOST_AUTO_TEST_CASE(what_is_ours_is_dialled_where_it_is_allowed_alone) {
   auto settings = allowing({{network("8.8.8.0/24"), "uno.example"}});
   settings.own_addresses = {network("8.8.8.8"), network("8.8.4.4"), network("2600::1")};

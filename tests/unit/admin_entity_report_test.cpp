@@ -1,4 +1,4 @@
-// Whom an event has reached, added up by entity.
+// The report of the entities that an event has reached.
 #include <boost/test/unit_test.hpp>
 
 #include "admin/entity_report.hpp"

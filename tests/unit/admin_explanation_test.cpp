@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 using admin::Facts;
 
-/// A webhook of entity 7 for which two are due, and nothing keeps them.
+/// A webhook of entity 7 with two due deliveries and nothing that stops them.
 Facts facts() {
   const platform::UtcTime now(10h);
   return {{3, 7, "https://hooks.example.com/x", {}, true, {}, now, {}, {}, ""},

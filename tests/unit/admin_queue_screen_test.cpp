@@ -28,7 +28,7 @@ store::QueueStatus busy() {
           .paused = false};
 }
 
-/// What is left on the screen: the lines without escape sequences.
+/// The screen's lines without escape sequences.
 std::vector<std::string> shown(const std::string& drawn) {
   std::vector<std::string> lines(1);
   for (std::size_t i = 0; i < drawn.size(); ++i) {

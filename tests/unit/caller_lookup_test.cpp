@@ -1,4 +1,4 @@
-// Which requests share a statement, and what each of them learns.
+// Which requests share a statement, and what each of them gets.
 #include "fcgi-app/caller_lookup.hpp"
 
 #include <atomic>
@@ -14,8 +14,7 @@ using Answer = std::future<std::optional<store::Caller>>;
 
 store::TokenHash hash_of(int entity) { return {static_cast<std::uint8_t>(entity)}; }
 
-/// A database that holds its first answer back until it is told to give it, and knows the entities of odd
-/// tokens.
+/// A database that delays its first answer until the test releases it. It knows the entities of odd tokens.
 class Database {
  public:
   CallerLookup::Callers operator()(Hashes hashes) {
@@ -31,11 +30,11 @@ class Database {
     return callers;
   }
 
-  std::vector<std::size_t> sizes;  // of each statement; they never run side by side
+  std::vector<std::size_t> sizes;  // of each statement; they never run at the same time
   std::atomic<bool> asked = false;
   std::promise<void> release;
   std::exception_ptr error;  // of the first statement
-  int unreadable = -1;       // an entity whose rows are not as they should be
+  int unreadable = -1;       // an entity with invalid rows
 };
 
 struct Fixture {
@@ -54,7 +53,7 @@ struct Fixture {
     while (lookup.waiting() != count) std::this_thread::yield();
   }
 
-  /// The first one asks; the others, of entities 1, 2, …, wait for it.
+  /// The first request runs the statement; the others, of entities 1, 2, …, wait for it.
   std::vector<Answer> mark_busy(int others) {
     std::vector<Answer> answers;
     answers.push_back(ask(0));

@@ -1,4 +1,5 @@
-// Runs code in a process of its own, for what changes or ends a process: signals, descriptors, environment.
+// Runs code in a process of its own, for code that changes or ends its process: signals, descriptors,
+// environment.
 #pragma once
 
 #include <functional>

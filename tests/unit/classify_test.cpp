@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
     BOOST_TEST(!delivery_result.error.empty(), status);
     BOOST_TEST(delivery_result.failures == 1U, status);
     BOOST_TEST(delivery_result.wait.value().count() == 5000, status);
-    BOOST_TEST(!delivery_result.probe, status);  // it answers: others need not wait for it
+    BOOST_TEST(!delivery_result.probe, status);  // it answers, so other deliveries need not wait for it
     BOOST_TEST(!delivery_result.gone, status);
     BOOST_TEST(delivery_result.rest.count() == 0, status);
   }
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(only_a_410_says_that_it_is_gone) {
   const auto delivery_result = classified(answered(410));
   BOOST_TEST(delivery_result.gone);
   BOOST_TEST((delivery_result.state ==
-              DeliveryState::pending));  // held with the webhook; it goes on if enabled again
+              DeliveryState::pending));  // held with the webhook; it is sent if the webhook is enabled again
   BOOST_TEST(!delivery_result.probe);
   BOOST_TEST(!classified(ended(TransportResult::timeout)).gone);
   auto unanswered = ended(TransportResult::closed);
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_until_it_is_exhausted) {
   }
 }
 
-// What the last attempt says of the webhook holds whatever becomes of its delivery.
+// What the last attempt says of the webhook holds, whatever the state of its delivery.
 BOOST_AUTO_TEST_CASE(the_last_failure_speaks_of_the_webhook_too) {
   BOOST_TEST(classified(answered(429, "120", 3)).rest.count() == 120000);
   BOOST_TEST(classified(answered(429, "120", 3)).probe);

@@ -1,5 +1,4 @@
-// Loading a configuration in a test: from a file's text, variables and options, to the settings or the
-// message.
+// Loads a configuration from a file's text, variables and options, and returns the settings or the message.
 #pragma once
 
 #include <string>
@@ -22,7 +21,7 @@ inline platform::Config load(const Sources& sources) {
                                sources.environment);
 }
 
-/// The message of the ConfigError, with the file's path as "test.conf".
+/// Returns the message of the ConfigError, with the file's path as "test.conf".
 inline std::string config_failure(const Sources& sources) {
   const TemporaryFolder folder;
   try {

@@ -1,4 +1,4 @@
-// What each key accepts and refuses, through load_config: the limits themselves, and just beyond them.
+// Values that each key accepts and refuses, through load_config: at the limits, and just beyond them.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/unit/config_support.hpp"
@@ -14,7 +14,7 @@ Config given(const std::string& key, const std::string& value) {
   return load({.arguments = {"--" + key, value}});
 }
 
-/// Whether each is refused with a message that names the key, the value and what is accepted.
+/// True: each is refused with a message that names the key, the value and what is accepted.
 void refuses(const std::string& key, const std::vector<std::string>& values) {
   for (const auto& value : values) {
     BOOST_TEST_INFO_SCOPE(key << " = " << value);

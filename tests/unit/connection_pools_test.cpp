@@ -17,7 +17,7 @@ constexpr unsigned per_host = 50;
 
 MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
 
-/// Each webhook is at a host of its own, and has ten slots.
+/// Each webhook has its own host and ten slots.
 std::string host_of(delivery::WebhookId id) { return "h" + std::to_string(id) + ":443"; }
 
 Request request(delivery::DeliveryId id, delivery::WebhookId to = webhook, unsigned slots = 10) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_host_has_a_limit) {
   BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(500))) == 3);
 }
 
-// Otherwise steady answers would put it off for ever, however long the queue.
+// Otherwise steady answers would postpone it forever, however long the queue is.
 BOOST_AUTO_TEST_CASE(a_pool_that_moves_slowly_gets_connections_too) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 30; ++i) pools.add(request(i), start);

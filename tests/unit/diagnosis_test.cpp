@@ -1,4 +1,4 @@
-// What a diagnosis asks, and what it makes of the answers.
+// The requests of a diagnosis, and its findings from the answers.
 #include "lib/delivery/diagnosis.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -18,10 +18,10 @@ const platform::UtcTime now{1764000000000ms};
 const auto public_address = *platform::IpAddress::parse("203.0.114.20");
 const auto other_address = *platform::IpAddress::parse("203.0.114.21");
 
-/// How a receiver answers; what is not set is as it should be.
+/// How a receiver answers; an unset field means a correct answer.
 struct Receiver {
   std::vector<platform::IpAddress> addresses{public_address};
-  std::map<platform::IpAddress, TransportResult> broken{};  // their handshakes
+  std::map<platform::IpAddress, TransportResult> broken{};  // of their handshakes
   TlsFacts tls{"TLS 1.3", 2, now + std::chrono::days(60)};
   std::map<Kind, int> status{{Kind::genuine, 200},
                              {Kind::wrong_signature, 401},
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_
 BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothing) {
   for (const auto& [took, result] : std::map<platform::Milliseconds, Result>{
            {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
-    Receiver receiver;  // the repetition is the fifth
+    Receiver receiver;  // the repeated request is the fifth
     receiver.took = took;
     receiver.kept = {{Kind::wrong_signature, Probe::Kept::used},
                      {Kind::no_signature, Probe::Kept::used},

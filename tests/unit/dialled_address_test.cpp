@@ -1,6 +1,6 @@
-// The judgement beside the dialler: for thousands of generated URLs, what libcurl would connect to. Nothing
-// leaves the machine: names are given their address with the request or are not looked up, and no socket is
-// ever opened. The URLs come from a seed that a failure shows; TEST_SEED gives it again.
+// Compares the address policy with libcurl: for thousands of generated URLs, it checks what libcurl would
+// connect to. Nothing leaves the machine: names get their address with the request or are not looked up, and
+// no socket is opened. A failure shows the seed of the URLs; TEST_SEED sets it.
 #include <arpa/inet.h>
 #include <curl/curl.h>
 
@@ -49,8 +49,8 @@ bool is_literal(const std::string& host) {
   return host.starts_with('[') || IpAddress::parse(host).has_value();
 }
 
-/// What a resolver would answer: getaddrinfo reads every old spelling of IPv4 as well; a name that is not
-/// public leads to this machine.
+/// Answers like a resolver: getaddrinfo also reads every old notation of IPv4; a private name leads to this
+/// machine.
 std::string resolved(std::string name) {
   if (name.ends_with('.')) name.pop_back();
   name = text::lower(name);
@@ -135,7 +135,7 @@ void check(const GeneratedUrl& url, Tally& tally) {
     ++tally.accepted;
     check_accepted(*target);
   }
-  // What is not ASCII is never dialled as it was sent: libcurl would read it by the locale.
+  // Text that is not ASCII is never dialled as sent, because libcurl would read it by the locale.
   if (!is_ascii(url.text)) return;
   const auto dialled = dialled_for(url.text);
   if (std::ranges::all_of(dialled, is_public_by_the_registries, &Dialled::address)) return;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(nothing_accepted_dials_an_address_that_is_not_public) {
     const GeneratedUrl url = generator.next();
     BOOST_TEST_CONTEXT("TEST_SEED=" << seed << ", URL " << count << ": " << url.text) { check(url, tally); }
   }
-  // Otherwise it has shown nothing.
+  // Otherwise the test has shown nothing.
   BOOST_TEST(tally.accepted > urls / 10);
   BOOST_TEST(tally.private_refused > urls / 10);
 }

@@ -1,4 +1,4 @@
-// Several addresses of one name, on loopback: 127.0.0.N, of which some listen.
+// Several addresses of one name on loopback: 127.0.0.N; some of them listen.
 #include "dispatcher/http/dialler.hpp"
 
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ struct Fixture {
     return result;
   }
 
-  /// From now on something listens there, at the port of all.
+  /// Begins to listen there, at the port of all.
   void listen(const char* address, int backlog = 8) {
     auto& server = sockets.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     auto own = at(address, port);
@@ -49,7 +49,7 @@ struct Fixture {
     port = ntohs(own.sin_port);
   }
 
-  /// It drops connection attempts: its queue of connections is full.
+  /// It drops connection attempts, because its queue of connections is full.
   void silence(const char* address) {
     listen(address, 0);
     for (int i = 0; i < 3; ++i) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(more_silent_ones_than_may_be_asked_together_each_have_their
   BOOST_CHECK(dialled.address == ip("127.0.1.7") && dialled.socket.fd() >= 0);
 }
 
-// The kernel's first connect() on a connected socket says that it is; libcurl's has to be that one.
+// The first connect() on a connected socket succeeds. It must be libcurl's.
 BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
   listen("127.0.0.6");
   const auto dialled = dial({ip("127.0.0.6")});
@@ -172,12 +172,12 @@ BOOST_AUTO_TEST_CASE(it_dials_from_the_first_source_of_the_family) {
   settings.source_addresses = {one("::1", true), one("127.0.0.0/8", false), one("127.0.0.7", true),
                                one("127.0.0.8", true)};
   BOOST_TEST(source_of(dial({ip("127.0.0.2")}).socket) == "127.0.0.7");
-  settings.source_addresses = {one("127.0.0.0/8", false)};  // it is told, and no more
+  settings.source_addresses = {one("127.0.0.0/8", false)};  // published to entities, not bound
   BOOST_TEST(source_of(dial({ip("127.0.0.2")}).socket) == "127.0.0.1");
   settings.source_addresses = {one("::1", true)};
   const auto no_family = dial({ip("127.0.0.2")});
   BOOST_CHECK(no_family.socket.fd() < 0 && !no_family.local_failure && no_family.error == 0);
-  settings.source_addresses = {one("11.9.9.9", true)};  // it has gone from this host
+  settings.source_addresses = {one("11.9.9.9", true)};  // removed from this host
   BOOST_CHECK(dial({ip("127.0.0.2")}).local_failure);
 }
 

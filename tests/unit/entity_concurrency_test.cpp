@@ -1,4 +1,4 @@
-// A quarter of the threads for one entity; what is more waits without one.
+// One entity may use a quarter of the threads; its other requests wait without a thread.
 #include "fcgi-app/entity_concurrency.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -24,7 +24,7 @@ struct Fixture {
     BOOST_TEST((waiting == nullptr) == (entered == waits));
     return entered;
   }
-  /// Which one the place is handed on to; 0: none.
+  /// The request that gets the place; 0: none.
   int leave(delivery::EntityId entity) {
     const auto next = turns.leave(entity);
     return next ? **next : 0;

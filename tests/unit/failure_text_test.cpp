@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
   BOOST_TEST(failure_text(TransportResult::timeout, 0, other).find(" 2m:") != std::string::npos);
 }
 
-// What is refused must not tell one private address from another, nor what answers there.
+// The text of a refusal must not tell private addresses apart, nor what answers there.
 BOOST_AUTO_TEST_CASE(a_refused_address_has_one_text_without_any_detail) {
   platform::DeliverySettings other;
   other.allowed_networks = {{platform::IpNetwork::parse("10.0.0.0/8").value(), ""}};

@@ -1,5 +1,5 @@
-// Slots under load, by a simulation: claims every 10 ms, receivers of all kinds, results recorded 20 ms after
-// an attempt has ended. What is asserted are the bounds that docs/delivery.md#how-slots-are-shared states.
+// Simulates slots under load: claims every 10 ms, receivers of all kinds, results recorded 20 ms after the
+// end of an attempt. It asserts the bounds that docs/delivery.md#how-slots-are-shared states.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -61,9 +61,9 @@ class Simulation {
     waits_.clear();
   }
 
-  /// Slot-time used by attempts that have ended.
+  /// Slot-time of attempts that have ended.
   double used(EntityId entity) { return used_[entity]; }
-  /// How long rows waited for the start of their attempt: the longest, and all but one of a hundred.
+  /// The time that rows waited for the start of their attempt: the longest, and the 99th percentile.
   Time longest_wait(WebhookId id) { return quantile(id, 1); }
   Time p99_wait(WebhookId id) { return quantile(id, 0.99); }
   std::size_t sent(WebhookId id) { return waits_[id].size(); }
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(entities_that_want_more_than_there_is_get_the_same_slot_tim
   }
 }
 
-// Max-min: what one does not want is shared by the others.
+// Max-min fairness: the others share what one does not want.
 BOOST_AUTO_TEST_CASE(who_wants_less_than_its_share_gets_it_all) {
   Simulation simulation(128);
   simulation.add_crowd(50, 1, 13s);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(nor_two_thousand_that_never_answer) {
   simulation.run(time_out);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(time_out * 2);
-  // Four hundred entities, each with a new claim: more than the reserve holds. What they hold ends.
+  // Four hundred new entities, more than the reserve has slots; their attempts end.
   BOOST_TEST(simulation.p99_wait(webhook).count() <= 200);
 }
 
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(a_flood_does_not_starve_the_slow) {
   BOOST_TEST(simulation.used(1000) > most * 0.9);
 }
 
-// Who keeps a slot busy with one delivery after the other must give it up nevertheless.
+// An entity that keeps a slot busy with one delivery after the other must still give it up.
 BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   Simulation simulation(2);
   simulation.add_crowd(10, 1, 20ms);  // two entities
@@ -290,8 +290,8 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   for (WebhookId webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
 }
 
-// One that uses little and always holds something must not keep the minimum back: what others have used while
-// there was enough would be held against them for as long.
+// An entity that uses little and always holds something must not keep the minimum low: otherwise what others
+// used while slots were free would count against them.
 BOOST_AUTO_TEST_CASE(what_was_used_while_there_was_enough_is_not_held_against_anybody) {
   Simulation simulation(512);
   simulation.add({1, 13s, {}, 0.1});
@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(a_slow_host_is_charged_to_whose_request_it_is) {
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
 }
 
-// Whatever happens in whatever order: all that was wanted is done, and nothing stays taken or remembered.
+// After any sequence of events, all wanted deliveries are done, and nothing stays taken or remembered.
 BOOST_AUTO_TEST_CASE(nobody_waits_for_ever_and_nothing_is_left_behind) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);

@@ -20,7 +20,7 @@ FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10
   return FairSlots({.total = total, .per_webhook = per_webhook, .per_host = per_host, .longest = 15s});
 }
 
-/// Each webhook is of an entity, and at a host, of its own.
+/// Each webhook has its own entity and host.
 Destination own(WebhookId webhook, bool probing = false) {
   return {webhook, webhook, "h" + std::to_string(webhook) + ":443", probing};
 }
@@ -30,7 +30,7 @@ void wait(FairSlots& slots, const Destination& destination) {
   slots.wait(destination.webhook);
 }
 
-/// How many it is given, of at most `most`.
+/// How many of at most `most` deliveries it gets.
 unsigned take(FairSlots& slots, const Destination& destination, unsigned most = 1000) {
   slots.identify(destination);
   unsigned taken = 0;
@@ -44,7 +44,7 @@ void end(FairSlots& slots, WebhookId webhook, Outcome outcome = Outcome::answere
   slots.recorded(webhook);
 }
 
-/// It waits for ever, so its account, and how quickly it answers, are remembered.
+/// It waits forever, so its account and its answer time are kept.
 void know(FairSlots& slots, const Destination& destination, platform::Milliseconds took) {
   wait(slots, destination);
   for (int i = 0; i < 3; ++i) {
@@ -60,7 +60,7 @@ using Ids = std::vector<WebhookId>;
 BOOST_AUTO_TEST_CASE(a_webhook_has_its_own_limit) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);
-  BOOST_TEST(take(slots, own(2)) == 3U);  // and holds up no other
+  BOOST_TEST(take(slots, own(2)) == 3U);  // and delays no other
   end(slots, 1);
   BOOST_TEST(take(slots, own(1)) == 1U);
 }
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(limits_can_be_lowered_below_what_is_in_hand_and_raised_agai
   wait(slots, own(10));
   BOOST_TEST((slots.full() && slots.next(10).webhooks.empty()));
   for (WebhookId webhook = 1; webhook <= 7; ++webhook) end(slots, webhook);
-  BOOST_TEST(slots.next(10).webhooks == Ids{10});  // the other host is still asked by one
+  BOOST_TEST(slots.next(10).webhooks == Ids{10});  // the other host still gets one
   slots.limit(usual);
   BOOST_TEST(slots.next(10).webhooks.size() == 2U);
   BOOST_TEST(take(slots, at_one_host(9)) == 10U);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(who_failed_or_was_asked_to_wait_starts_nothing_before_that_
   }
 }
 
-// Otherwise what is handed back would come again at once, and be handed back again, for as long as it lasts.
+// Otherwise a delivery that is handed back would return at once, and be handed back again, repeatedly.
 BOOST_AUTO_TEST_CASE(who_has_handed_back_gets_no_more_until_something_has_ended) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   BOOST_TEST(slots.slots(1) == 2U);  // they do not follow the diagnosis
   end(slots, 1, Outcome::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
-  end(slots, 1, Outcome::not_started);  // nothing that is in hand says how the receiver is by now
+  end(slots, 1, Outcome::not_started);  // nothing in hand tells the receiver's present state
   BOOST_TEST(take(slots, own(1)) == 9U);
   end(slots, 1, Outcome::not_started);
   end(slots, 1, Outcome::diagnosed, 2s);  // and its end does not

@@ -41,7 +41,7 @@ dispatcher::FanOutPlan plan(const std::vector<PendingNotification>& notification
   return dispatcher::plan_fan_out(judged, held, recipients, grants, ahead);
 }
 
-/// What is written, when all is fanned out at once.
+/// What is written if all are fanned out at once.
 store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
                            const Recipients& recipients, FairSlots slots) {
   return plan(notifications, recipients, slots, Ahead::yes).fan_out;
@@ -53,7 +53,7 @@ dispatcher::FanOutPlan plan_sendable(const std::vector<PendingNotification>& not
   return plan(notifications, recipients, slots, Ahead::no);
 }
 
-/// Notification `id` of the entity, of an event that all the tests' webhooks receive.
+/// Notification `id` of the entity, with an event to which all webhooks of the tests subscribe.
 PendingNotification opened(delivery::NotificationId id) {
   const std::string data = R"({"evaluacionId": 42, "titulo": "Convocatoria"})";
   return {id, entity, Event::evaluacion_abierta, platform::UtcTime{}, data.size(), data};
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(the_reason_names_the_field) {
   BOOST_TEST(rejection(with_data(R"({"evaluacionId": 1, "titulo": "x", "otro": null})"), recipients).empty());
 }
 
-// A webhook that is inactive, or none at all, does not make bad data good.
+// An inactive or missing webhook does not make bad data valid.
 BOOST_AUTO_TEST_CASE(data_are_checked_even_if_nobody_receives_them) {
   auto bad = opened(11);
   bad.data = "{}";
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
   BOOST_TEST(states(plan_fan_out({opened(11)}, with({inactive}), with_slots(10, 10)), 1) == "h");
 }
 
-// Not ahead: what could not be sent is left where it is.
+// Not ahead: a notification that could not be sent stays pending.
 
 BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
   const auto plan =
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
   BOOST_TEST(!plan.full);
 }
 
-// A broadcast to many webhooks of one host: nothing of theirs could end, and have them looked at again.
+// A broadcast to many webhooks of one host: none of their own deliveries could end and make them due again.
 BOOST_AUTO_TEST_CASE(who_waits_for_what_others_hold_is_not_left) {
   FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 1, .longest = std::chrono::seconds(15)});
   slots.identify({9, 9, "receptor.example:443", false});
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
   BOOST_TEST(plan.fan_out.rejected.size() == 1U);
 }
 
-// What somebody took, or holds, between the reading and the lock.
+// Rows that another session took, or has locked, between reading and locking.
 BOOST_AUTO_TEST_CASE(what_is_not_held_is_left_out_and_takes_no_slot) {
   const std::vector judged{dispatcher::judge(opened(11)), dispatcher::judge(opened(12))};
   auto slots = with_slots(10, 1);
@@ -341,11 +341,11 @@ BOOST_AUTO_TEST_CASE(data_that_were_not_fetched_are_too_long) {
   BOOST_TEST(rejection(huge, with({subscriber(1)})) == "datos: tiene más de 65536 bytes");
 }
 
-// How much of what is found makes a batch.
+// How many of the notifications found make a batch.
 
 namespace {
 
-/// Notification `id`, whose data do not come with its row.
+/// Notification `id`; its data do not come with its row.
 PendingNotification large(delivery::NotificationId id, delivery::EntityId of, std::uint64_t bytes = 60'000) {
   return {id, of, Event::evaluacion_abierta, platform::UtcTime{}, bytes, std::nullopt};
 }

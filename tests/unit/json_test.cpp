@@ -10,7 +10,7 @@ using json::Value;
 
 namespace {
 
-/// The message of a refusal; empty when the text was accepted.
+/// Returns the message of a refusal; empty if the text was accepted.
 std::string refusal(std::string_view text) try {
   json::parse(text);
   return "";
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(depth_is_capped) {
   BOOST_TEST(refused_saying(nested(33), "32 niveles"));
   BOOST_TEST(round_trip(repeat(R"({"a":)", 31) + "{}" + repeat("}", 31)).size() > 0);
   BOOST_TEST(refused_saying(repeat(R"({"a":)", 32) + "{}" + repeat("}", 32), "32 niveles"));
-  // Side by side is not deep.
+  // Many values side by side are not deep.
   BOOST_TEST(!refused(std::string("[") + repeat("[],", 1000) + "[]]"));
 }
 

@@ -20,7 +20,7 @@ std::string line(const std::string& id, char byte) {
   return id + ":" + crypto::to_base64(std::string(32, byte)) + "\n";
 }
 
-/// What a reload of a file with this text writes to the log; `ids` becomes the keys then in force.
+/// The log text of a reload of a file with this text; `ids` becomes the keys in force after it.
 std::string log_of_reload(const std::string& path, const std::string& expected_current) {
   return unit::run_in_child([&] {
            SharedKeys keys(KeyRing::parse(line("old", 'o')));
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_bad_file_keeps_the_keys_and_is_one_line_with_its_place) {
   BOOST_TEST(log_of_reload(folder.path(), "old").find("error keys not reloaded") != std::string::npos);
 }
 
-// Under ThreadSanitizer, too: rings are taken while they are replaced.
+// Also for ThreadSanitizer: rings are taken while they are replaced.
 BOOST_AUTO_TEST_CASE(whoever_uses_a_ring_keeps_it_while_others_come) {
   SharedKeys keys(KeyRing::parse(line("k0", 'a')));
   const auto first = keys.current();

@@ -26,7 +26,7 @@ namespace {
 
 std::string with(std::string_view value) { return format_log_line("m", {{"k", value}}); }
 
-/// What a process writes on standard error, under the journal or not.
+/// The text that a process writes on standard error, with or without the journal.
 std::string logged(bool journal, const std::function<void()>& body) {
   const auto child = unit::run_in_child([&] {
     if (journal)
@@ -43,7 +43,7 @@ std::string logged(bool journal, const std::function<void()>& body) {
 
 constexpr const char* journal_socket = "/run/systemd/journal/socket";
 
-/// A journal's socket in a /run that this process alone sees; -1 when that is not allowed.
+/// The socket of a journal in a /run that only this process sees; -1 if that is not allowed.
 int private_journal() {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(elsewhere_a_line_has_its_time_in_utc_and_its_level) {
     std::getline(lines, line);
     const auto time = line.substr(0, line.find(' '));
     BOOST_TEST(line.substr(time.size()) == " " + expected);
-    // Texts of one form and length sort as their times do.
+    // Texts of one form and length sort like their times.
     BOOST_TEST(time.size() == before.size());
     BOOST_TEST((before <= time && time <= after), time);
   }

@@ -1,4 +1,4 @@
-// Whose fault a silence is.
+// Whether a silence is the receivers' fault or ours.
 #include "dispatcher/outage/outage_judge.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -20,7 +20,7 @@ struct Judged {
   OutageJudge judge{{.longest = 24h}};
   Judged() { judge.know(5); }
 
-  /// So many hosts of so many entities, one after the other from `at` on, a millisecond apart.
+  /// Silences of so many hosts of so many entities, from `at` on, a millisecond apart.
   void silence(unsigned hosts, unsigned entities, MonotonicTime at) {
     for (unsigned i = 0; i < hosts; ++i)
       judge.silent("host" + std::to_string(i), i % entities, at + std::chrono::milliseconds(i));
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_few_silent_ones_are_theirs_after_ten_seconds) {
     judged.silence(hosts, entities, start);
     BOOST_CHECK(judged.of(start, start + 9s) == Verdict::open);
     BOOST_CHECK(judged.of(start, start + 10s) == Verdict::theirs);
-    BOOST_CHECK_EQUAL(judged.judge.wanted_checks(start + 60s), 0U);  // nobody waits for an answer
+    BOOST_CHECK_EQUAL(judged.judge.wanted_checks(start + 60s), 0U);  // no attempt waits for a verdict
   }
 }
 
@@ -94,7 +94,7 @@ BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
 BOOST_FIXTURE_TEST_CASE(one_answer_ends_it_and_what_began_before_is_ours_all_the_same, Judged) {
   begin_outage();
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 16s), 5U);  // others, all the time
-  judge.heard(start - 1s);                                  // told late
+  judge.heard(start - 1s);                                  // reported late
   BOOST_CHECK(judge.outage().has_value());
   judge.heard(start + 60s);
   BOOST_CHECK(!judge.outage());
@@ -176,8 +176,8 @@ BOOST_FIXTURE_TEST_CASE(what_is_remembered_is_bounded, Judged) {
   BOOST_CHECK(!judge.is_silent("host0"));
 }
 
-// A link that is there for a moment now and then: whatever falls into an outage counts for nobody, and no
-// attempt is kept for longer than it takes to tell.
+// A link that works for a moment now and then: no failure in an outage counts, and no attempt is kept for
+// longer than the verdict takes.
 
 BOOST_FIXTURE_TEST_CASE(a_flapping_link_keeps_nothing_for_long, Judged) {
   auto now = start;
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(those_that_are_silent_are_asked_last_and_old_ones_not_at_al
   BOOST_CHECK_EQUAL(hosts.pick(100, start, start, random, use).size(), 5U);
 }
 
-// Or whoever has many would be asked more often, and could keep others from being asked.
+// Otherwise an entity with many hosts would be asked more often, and could keep out the others.
 BOOST_AUTO_TEST_CASE(entities_are_picked_in_turn_however_many_hosts_they_have) {
   KnownHosts hosts;
   std::mt19937_64 random(7);

@@ -1,5 +1,5 @@
-// Outages by a simulation: attempts and checks of receivers behind a link that can be cut. What is asserted
-// is what docs/delivery.md#our-own-outages states.
+// Simulates outages: attempts and checks of receivers behind a link that can be cut. It asserts what
+// docs/delivery.md#our-own-outages states.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Simulation {
   void set_link(bool up) { link_ = up; }
   void kill(const std::string& host) { hosts_.at(host).alive = false; }
 
-  /// `rate` attempts a second, of the hosts among `names` in turn.
+  /// `rate` attempts a second, to the hosts of `names` in turn.
   void run(Time time, double rate, const std::vector<std::string>& names) {
     for (const auto end = now_ + time; now_ < end; now_ += step) {
       due_ += rate * std::chrono::duration<double>(step).count();
@@ -188,8 +188,8 @@ BOOST_AUTO_TEST_CASE(on_a_busy_service_a_hundred_black_holes_are_told_at_once) {
   BOOST_CHECK_LE(simulation.longest_kept.count(), 1000);
 }
 
-// Nothing else happens, and they are as cunning as they can be: only so many of their hosts get rows as an
-// outage takes, so that the others look as good as anybody's.
+// Nothing else happens, and the entities do their best to feign an outage: only as many of their hosts get
+// rows as an outage needs, so that their other hosts look like any other host.
 BOOST_AUTO_TEST_CASE(on_a_quiet_service_black_holes_of_twenty_entities_feign_no_outage) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Simulation simulation({.longest = 24h}, seed);

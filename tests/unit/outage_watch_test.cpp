@@ -1,4 +1,4 @@
-// Which silent attempts wait for a judgement, and for how long.
+// Which silent attempts wait for a verdict, and for how long.
 #include "dispatcher/outage/outage_watch.hpp"
 
 #include <array>
@@ -21,7 +21,7 @@ struct Fixture {
   const platform::Log log{platform::LogLevel::error};
   const dispatcher::Metrics metrics;
   const platform::DeliverySettings settings = settings_of({"127.0.0.1/32"});
-  std::array<SilentPort, 5> ports;  // of hosts that have answered, and do not now
+  std::array<SilentPort, 5> ports;  // of hosts that answered before, and are silent now
   platform::Mailbox<Attempt> attempts;
   dispatcher::Sender sender{settings, attempts};
   OutageWatch watch{settings, log, metrics, sender};
@@ -35,7 +35,7 @@ struct Fixture {
       result.allowed_networks.push_back({platform::IpNetwork::parse(network).value(), "127.0.0.1"});
     return result;
   }
-  /// Of a host of each of five entities.
+  /// One attempt to a host of each of five entities.
   std::vector<Attempt> answers(const std::string& address) const {
     std::vector<Attempt> result;
     for (int entity = 1; entity <= 5; ++entity) {
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(hosts_that_must_not_be_asked_are_no_witnesses) {
   OutageWatch other(nowhere, log, metrics, careful);
   other.judge(answers("127.0.0.1"), now);
   BOOST_CHECK(other.judge({silent(6, now + 1s)}, now + 1s).empty());
-  // All five are given up, so it is not waited for them. The watch's clock is the test's own.
+  // Without a wait all five checks are given up. The watch's clock is the test's own.
   std::vector<Attempt> judged;
   auto clock = now + 1s;
   while (judged.empty() && clock < now + 10s) {
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_name_server_that_answers_ends_the_silence_of_names_and_no
   unresolved.transport = TransportResult::name_unresolved;
   unresolved.silence = Silence::names;
   watch.judge({unresolved, silent(7, now + 1s)}, now + 1s);
-  // It does not exist, say the servers; a name that none was asked for says nothing.
+  // The servers answer that the name does not exist; a name without a question to a server says nothing.
   auto unknown = ended(8, now + 2s);
   unknown.transport = TransportResult::name_unresolved;
   BOOST_CHECK_EQUAL(watch.judge({unknown}, now + 2s).size(), 1U);

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Names take a moment: what is known at once, and what is found within ten seconds.
+/// Returns what is known at once, and what is known within ten seconds, because names take a moment.
 bool finds(const std::vector<std::string>& database_hosts, std::string_view text,
            std::chrono::seconds patience = {}) {
   dispatcher::OwnAddresses own(database_hosts);

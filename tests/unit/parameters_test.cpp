@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(the_head_of_a_request) {
   BOOST_TEST(request.body.empty());
 }
 
-// A client's header becomes HTTP_…: it is never taken for a parameter of nginx's own.
+// A client's header becomes HTTP_…, so it is never taken for one of nginx's own parameters.
 BOOST_AUTO_TEST_CASE(headers_are_no_parameters) {
   const std::array<const char*, 5> list{"HTTP_REQUEST_URI=/x", "HTTP_CONTENT_LENGTH=5",
                                         "HTTP_REQUEST_METHOD=DELETE", "HTTP_CONTENT_TYPE=application/json",
@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(headers_are_no_parameters) {
   BOOST_TEST(request.content_type.empty());
 }
 
-// A repeated header is several parameters (nginx 1.22) or one that has them all (1.26): the same is made of
-// both.
+// A repeated header arrives as several parameters (nginx 1.22) or as one with all values (1.26): both give
+// the same.
 BOOST_AUTO_TEST_CASE(the_lines_of_an_idempotency_key_are_joined) {
   const auto key = [](const std::vector<const char*>& parameters) {
     auto list = parameters;
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_lines_of_an_idempotency_key_are_joined) {
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "IDEMPOTENCY_KEY=a"}) == "a");
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "X=y", "HTTP_IDEMPOTENCY_KEY=b"}) == "a, b");
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=", "HTTP_IDEMPOTENCY_KEY="}) == ", ");
-  BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // a site of an earlier version
+  BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // a site configured for an earlier version
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
   BOOST_TEST(if_match({"REQUEST_METHOD=PATCH"}) == "none");
   BOOST_TEST(if_match({"HTTP_IF_MATCH="}) == "");
   BOOST_TEST(if_match({"HTTP_IF_MATCH=\"a\"", "HTTP_IF_MATCH=\"b\""}) == "\"a\", \"b\"");
-  BOOST_TEST(if_match({"IF_MATCH=\"a\""}) == "\"a\"");  // a site of an earlier version
+  BOOST_TEST(if_match({"IF_MATCH=\"a\""}) == "\"a\"");  // a site configured for an earlier version
 }
 
 BOOST_AUTO_TEST_CASE(announced_lengths) {

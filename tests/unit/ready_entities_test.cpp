@@ -16,7 +16,7 @@ using Ids = std::vector<std::int64_t>;
 
 const MonotonicTime now{std::chrono::hours(1)};
 
-/// With many notifications each, from 100 on: none is in line any more.
+/// With many notifications each, from 100 on; none is in line any more.
 ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
   ReadyEntities ready;
   for (const auto id : ids) {
@@ -92,14 +92,14 @@ BOOST_AUTO_TEST_CASE(what_a_search_finds_is_in_line_too) {
   BOOST_TEST(position(ready) == 4);
 }
 
-// Its first attempts start in the order of the ids: what was not told comes before what is told later.
+// First attempts start in the order of the ids: notifications that were skipped come before later ones.
 BOOST_AUTO_TEST_CASE(an_id_that_is_committed_late_goes_before_those_of_its_entity_in_line) {
   ReadyEntities ready;
   for (const delivery::NotificationId id : {105, 106}) ready.arrived({id, 7});
   ready.arrived({103, 8});
   BOOST_TEST(text(ready.ranges()) == "-..6 9..+ ");
   ready.look_again();
-  BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // those in line are sought again, too
+  BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // those in line are read again, too
   BOOST_TEST(!ready.found({8, {103}, false}));
   BOOST_TEST(ready.found({7, {100, 105, 106}, false}));
   BOOST_TEST((line(ready) == Ids{103}));
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at
   BOOST_TEST(ready.next(Pick::ready, 9, 5, now).at(0).limit == 5U);
 }
 
-// What the database refuses.
+// Notifications that the database refuses.
 
 BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
   ReadyEntities ready;
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_passed_over_for_longer_each_time_and_for
   BOOST_TEST(ready.known() == 0U);
 }
 
-// However many they are: a look must not take the walk past them back to its start.
+// However many they are, a look must not return the walk to its start.
 BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -245,8 +245,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   BOOST_TEST(position(ready) == lowest);
 }
 
-// They are found at every look: an entity that has nothing else to do must not be taken up for them each
-// time.
+// They are found at every look: an entity with nothing else must not be taken up for them each time.
 BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_again_after_a_while) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -272,7 +271,7 @@ BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
   BOOST_TEST((next(ready, 1) == Ids{2}));
 }
 
-// What is known is bounded, and what it costs to ask does not grow with it.
+// What is known is bounded, and a call does not cost more the more is known.
 
 BOOST_AUTO_TEST_CASE(there_is_room_until_the_line_is_long) {
   ReadyEntities ready;
@@ -297,7 +296,7 @@ BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
   for (const delivery::EntityId known : {1, 10'000, 200'000}) {
     ReadyEntities ready;
     for (delivery::EntityId id = 1; id <= known; ++id) ready.appeared(id);
-    for (delivery::EntityId id = 1; id <= known; ++id) {  // waits, and not for a turn now
+    for (delivery::EntityId id = 1; id <= known; ++id) {  // waits, and is not to be taken now
       if (id % 2 == 0) {
         ready.mark_busy(id);
       } else {

@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
   BOOST_TEST((ready.after(2).due == UtcTime{}));
 }
 
-// One with a retry tomorrow gets something new: what is due today must not be sought from tomorrow on.
+// A webhook with a retry tomorrow gets something new: the search for what is due today must not begin at
+// tomorrow.
 BOOST_AUTO_TEST_CASE(what_comes_before_the_first_one_found_is_not_skipped) {
   constexpr Milliseconds day{86'400'000};
   const UtcTime seen(Milliseconds(1'000'000));
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
   BOOST_TEST(ready.take_due(at(10)).size() == 1U);
 }
 
-// One with a retry in an hour may get something new at any moment: it is searched again.
+// A webhook with a retry in an hour may get something new at any moment, so it is searched again.
 BOOST_AUTO_TEST_CASE(one_that_is_quarantined_comes_back_only_if_something_is_found) {
   ReadyWebhooks ready;
   ready.found({1, UtcTime{}, past}, now);

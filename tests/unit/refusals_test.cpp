@@ -19,7 +19,7 @@ struct Fixture {
 
   bool refused(delivery::NotificationId id) { return refusals.refused(id, now); }
   void pass() { refusals.passed(next_good++); }
-  /// Each of so many is refused once; how many are to be put aside.
+  /// Each of so many is refused once; returns how many are to be given up.
   int refuse(int count) {
     int bad = 0;
     for (int id = 1; id <= count; ++id) bad += refused(id) ? 1 : 0;

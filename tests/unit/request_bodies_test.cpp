@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(every_event_of_the_catalogue_is_valid) {
 
 BOOST_AUTO_TEST_CASE(offending_names_are_told) {
   BOOST_TEST(refusal(with_events(R"(["nada"])")) == "Eventos no válidos: nada");
-  // A message is a C string on its way: a zero byte must not hide the names after it.
+  // The message passes as a C string: a zero byte must not hide the names after it.
   BOOST_TEST(refusal(with_events(R"(["x\u0000y","a"])")) == R"(Eventos no válidos: "x\u0000y", a)");
   BOOST_TEST(refusal(with_events(R"(["b","incidencia.cerrada","a","b"])")) == "Eventos no válidos: b, a");
   BOOST_TEST(refusal(with_events(R"(["Incidencia.Cerrada","incidencia.cerrada "])")) ==
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_test_request) {
   BOOST_TEST(json::dump(extra.extra) == R"({"b":7.50,"a":{}})");
 }
 
-// One level more, and MariaDB would take what it is put into for no JSON.
+// With one more level, MariaDB would not accept the surrounding text as JSON.
 BOOST_AUTO_TEST_CASE(extra_data_has_at_most_30_levels) {
   const auto body = [](std::size_t levels) {
     return R"({"evento":"evaluacion.abierta","datosExtra":)" + repeat(R"({"a":)", levels) + "1" +

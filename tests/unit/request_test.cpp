@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(the_data_of_a_test_event_is_opened_for_its_entity_and_event
   BOOST_TEST(held(test_of(7, data)));  // not sealed
 }
 
-// What a diagnosis sends.
+// The requests of a diagnosis.
 BOOST_AUTO_TEST_CASE(a_probe_is_signed_as_its_kind_says) {
   using Kind = delivery::ProbeKind;
   auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));

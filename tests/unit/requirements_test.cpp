@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_clock_apart_is_told_and_stops_nothing) {
   const auto ahead = problems_with("timestamp", "1764000004.520000");
   BOOST_REQUIRE(ahead.size() == 1U);
   BOOST_TEST(ahead[0].text.starts_with("the server's clock is 4.0 s ahead of this system's"), ahead[0].text);
-  // A slow answer is no clock apart.
+  // A slow answer does not mean that the clocks differ.
   auto variables = good();
   BOOST_TEST(store::server_problems(variables, {now - 5s, now + 5s}).empty());
 }

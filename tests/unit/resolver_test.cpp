@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// Names that need no server: what servers may do is tested with a real one (tests/dispatch/test_dns.py).
+// Names that need no server; tests/dispatch/test_dns.py tests real servers.
 BOOST_AUTO_TEST_SUITE(resolver)
 
 namespace {
@@ -53,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(an_answer_is_kept_for_its_life, Fixture) {
   BOOST_TEST(resolver.cached("localhost", now + dispatcher::Resolver::longest_life + 5s) == nullptr);
 }
 
-// An entity may choose the name: what needs no server must be no sign that the servers live.
+// An entity may choose the name: a name that needs no server must be no sign that the servers answer.
 BOOST_FIXTURE_TEST_CASE(what_needs_no_server_tells_nothing_of_servers, Fixture) {
   for (const auto& name : {std::string("localhost"), std::string(300, 'x') + ".example.com"}) {
     const auto finished = look_up(name);

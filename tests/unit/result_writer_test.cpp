@@ -1,4 +1,4 @@
-// What the writer promises without a database: nothing is dropped, and nobody waits for it.
+// What the writer promises without a database: it drops nothing, and no caller waits for it.
 #include "dispatcher/results/result_writer.hpp"
 
 #include <poll.h>
@@ -31,7 +31,7 @@ struct Fixture {
   platform::DeliverySettings settings;
   ResultWriter writer{settings, store::Session(nobody(), {"nobody"}), std::chrono::seconds(10), log, metrics};
 
-  /// Until the thread has had what was given to it.
+  /// Waits until the thread has taken what it was given.
   void await_try() const {
     const auto given = platform::monotonic_now();
     while (writer.heartbeat().age(given).count() >= 0) std::this_thread::yield();
@@ -45,7 +45,7 @@ BOOST_FIXTURE_TEST_SUITE(writer, Fixture)
 BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
   writer.add({ended(TransportResult::answered), ended(TransportResult::connection_failed),
               ended(TransportResult::not_started)});
-  BOOST_TEST(writer.waiting() == 3U);  // at once, though the thread may not have seen them
+  BOOST_TEST(writer.waiting() == 3U);  // at once, even if the thread has not seen them
   writer.hold({delivery::HeldDelivery{}});
   while (!writer.away()) std::this_thread::yield();
   BOOST_TEST(writer.stuck());
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
   BOOST_TEST(writer.take_done().empty());
 }
 
-// Its webhook's slot would never come back.
+// Otherwise its webhook's slot would never come back.
 BOOST_AUTO_TEST_CASE(what_this_host_could_not_attempt_is_done_with_and_no_result) {
   auto attempt = ended(TransportResult::local_failure);
   attempt.delivery.webhook = 7;

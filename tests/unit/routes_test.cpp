@@ -9,7 +9,7 @@ namespace {
 
 const std::string base(api::base_path);
 
-/// "GET /webhooks", "405 GET, POST" or "404": what the request means.
+/// The meaning of the request: "GET /webhooks", "405 GET, POST" or "404".
 std::string meaning(std::string_view method, const std::string& target) {
   const api::Match match = api::match_route(method, target);
   if (match.route != nullptr)

@@ -6,7 +6,7 @@ using namespace store;
 
 namespace {
 
-/// The second one, so that what is read of it is not the first one's.
+/// The second column, so that a read of the first one would show.
 Row row_of(std::optional<std::string_view> value) {
   const auto result = std::make_shared<Result>(std::vector<std::string>{"id", "value"});
   result->append("6");
@@ -19,7 +19,7 @@ Row row_of(std::optional<std::string_view> value) {
   return {result, 1};
 }
 
-/// Of a cell that was fetched as a number.
+/// The message for a cell that was fetched as a number.
 Row row_of_number(std::int64_t value) {
   const auto result = std::make_shared<Result>(std::vector<std::string>{"value"});
   result->append(value);

@@ -33,14 +33,14 @@ int listening_socket(const std::string& path) {
   return fd;
 }
 
-/// As systemd would: `count` descriptors from 3 on, for this very process.
+/// Passes descriptors as systemd does: `count` from 3 on, for this process.
 void pass_descriptors(const std::string& count) {
   ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
   ::setenv("LISTEN_FDS", count.c_str(), 1);
 }
 
-/// inherited_listening_socket as text, in a process that `prepare` set up; its descriptor 0 is /dev/null
-/// before.
+/// Returns inherited_listening_socket as text, in a process that `prepare` set up; its descriptor 0 is
+/// /dev/null at first.
 std::string inherited(const std::function<void(const std::string& folder)>& prepare) {
   const unit::TemporaryFolder folder;
   const auto result = unit::run_in_child([&] {

@@ -1,4 +1,4 @@
-// The whole API but for the database: who calls is a stub, and the session is never connected.
+// The whole API except the database: the caller is a stub, and the session is never connected.
 #include "fcgi-app/service.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -56,7 +56,7 @@ struct Call {
   std::optional<std::string> content_encoding = {};
 };
 
-/// A request of an entity with so many others in course.
+/// A request of an entity with so many others in progress.
 std::optional<api::Response> respond_beside(unsigned others, const Call& call,
                                             const api::CallerLookup::FindCallers& find_callers = stub) {
   const platform::Log log(platform::LogLevel::error);
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_too_many_of_its_entity_waits_once_it_is_known_w
 }
 
 BOOST_AUTO_TEST_CASE(checks_come_in_the_order_of_the_design) {
-  // Each request fails every check that comes after the one it is answered with.
+  // Each request also fails every check after the one that answers it.
   Call call{
       .method = "POST", .path = "/nada", .authorization = "", .content_type = "text/plain", .body = "{"};
   call.body_state = api::BodyState::too_large;

@@ -18,7 +18,7 @@ constexpr std::int64_t example_time = 1614265330;
 const std::string example_body = R"({"test": 2432232314})";
 const std::string example_signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
 
-/// What a signature with these very bytes as key would be.
+/// The signature with these bytes as the key.
 std::string signed_with(std::string_view key) {
   return "v1," + crypto::to_base64(crypto::hmac_sha256(key, "id.1.body"));
 }

@@ -1,5 +1,5 @@
-// examples/vectores/vectores.json, which entities test their receivers with: a receiver that compares with
-// this service's own signatures takes and refuses what the file says.
+// Entities test their receivers with examples/vectores/vectores.json: a receiver that compares with this
+// service's signatures must accept and refuse what the file says.
 #include <boost/test/unit_test.hpp>
 #include <charconv>
 #include <cstdlib>
@@ -37,7 +37,7 @@ bool has_word(const std::string& words, const std::string& wanted) {
   return false;
 }
 
-/// Whether one of the secrets has made the signature of this header.
+/// True: one of the secrets made the signature of this header.
 bool takes(const Receiver& receiver, const Value& vector, const std::string& header) {
   const auto& headers = *vector.find("cabeceras");
   const auto id = text(headers, "webhook-id");

@@ -1,4 +1,4 @@
-// A port of this host that takes connections and says nothing.
+// A port of this host that accepts connections and sends nothing.
 #pragma once
 
 #include <netinet/in.h>

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(length_counts_characters_as_sent_and_as_stored) {
   // 2000 as sent, more as punycode.
   const std::string idn = "https://ñ.example.com/";
   BOOST_TEST(rejected_saying(idn + std::string(2001 - idn.size(), 'a'), "2000"));
-  // Characters, not bytes: the complaint is of the characters themselves.
+  // Counts characters, not bytes: the complaint is about the characters themselves.
   const std::string accents = "https://example.com/";
   std::string long_in_bytes = accents;
   for (std::size_t i = accents.size(); i < 2000; ++i) long_in_bytes += "á";
@@ -110,8 +110,7 @@ BOOST_AUTO_TEST_CASE(private_ipv4) {
   }
 }
 
-// Two readers take them for two addresses, or one for an address and the other for a name: private or not,
-// refused.
+// Two readers take them for two addresses, or for an address and a name. They are refused, private or not.
 BOOST_AUTO_TEST_CASE(ipv4_in_unusual_spellings) {
   for (const auto* host : {"127.1",           "127.0.1",
                            "0x7f.1",          "0x7f000001",
@@ -316,7 +315,7 @@ BOOST_AUTO_TEST_CASE(an_idn_host_becomes_punycode) {
   BOOST_TEST(stored("https://straße.de/") == "https://xn--strae-oqa.de/");
   BOOST_TEST(stored("https://例え。jp?x=1") == "https://xn--r8jz45g.jp?x=1");
   BOOST_TEST(dialled("https://españa.es/") == "xn--espaa-rta.es:443");
-  // What Unicode takes for separators of a URL.
+  // Characters that Unicode treats as separators of a URL.
   for (const auto* url :
        {"https://example.com／@evil.com/", "https://example.com＃.evil.com/", "https://example.com：80/",
         "https://a％62.com/", "https://a\u00A0b.com/", "https://a\u3000b.com/", "https://℀.com/",

@@ -1,4 +1,4 @@
-// A private folder that goes away with its test.
+// A private folder that is removed at the end of its test.
 #pragma once
 
 #include <cstdlib>

@@ -23,8 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Takes the epoll instance of a poller away, as a host without memory for another socket does, and gives it
-/// back.
+/// Replaces the epoll descriptor of a poller, as on a host without memory for another socket, and restores
+/// it.
 class Failure {
  public:
   Failure() : epoll_(find_epoll()), kept_(::dup(epoll_)), nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
@@ -53,7 +53,7 @@ class Failure {
   int epoll_, kept_, nothing_;
 };
 
-/// Requests on their way to a port of this host.
+/// Requests in flight to a port of this host.
 class Sending {
  public:
   Sending() {
@@ -62,7 +62,7 @@ class Sending {
     settings_.timeout = settings_.connect_timeout = 300ms;
   }
 
-  /// Until libcurl has opened its socket.
+  /// Waits until libcurl has opened its socket.
   void start(Transfer& transfer, const std::string& url) {
     const auto before = connections.sockets;
     Job job;

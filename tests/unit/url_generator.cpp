@@ -147,7 +147,7 @@ bool is_public_by_the_registries(const IpAddress& address) {
   return std::ranges::none_of(special(), [&](const IpNetwork& network) { return network.contains(address); });
 }
 
-/// At the edges of the special ranges, mostly: there a wrong prefix shows.
+/// Mostly at the edges of the special ranges, where a wrong prefix shows.
 IpAddress UrlGenerator::address() {
   IpAddress any{one_in(2), {}};
   for (std::size_t i = 0; i < (any.v6 ? 16U : 4U); ++i)
@@ -242,7 +242,8 @@ std::string UrlGenerator::name() {
   return one_in(8) ? text + "." : text;
 }
 
-/// The same host to some reader: percent-encoded, or in letters and dots that Unicode takes for ASCII.
+/// A text that some reader takes for the same host: percent-encoded, or in letters and dots that Unicode
+/// treats as ASCII.
 std::string UrlGenerator::disguised(std::string host) {
   const std::size_t at = below(host.size());
   const char c = host[at];

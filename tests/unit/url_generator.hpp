@@ -1,5 +1,5 @@
-// URLs as an attacker would write them, from a seed: every spelling of addresses around the edges of the
-// special ranges, names, and what confuses parsers around them.
+// Generates, from a seed, URLs as an attacker would write them: every notation of addresses near the edges of
+// the special ranges, names, and text that confuses parsers.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,14 @@
 
 #include "lib/platform/ip.hpp"
 
-/// Written here a second time, as text and from the registries, to check the tables of the program by.
-/// `special`: IANA's special-purpose registries, multicast, reserved, and the metadata service in no
-/// registry.
+/// The special ranges a second time, as text from the registries, to check the program's tables. `special`:
+/// IANA's special-purpose registries, multicast, reserved, and the metadata service, which is in no registry.
 bool is_public_by_the_registries(const platform::IpAddress& address);
 
 struct GeneratedUrl {
   std::string text;
-  /// The URL is nothing but a spelling of this address, which must be accepted if it is public and `usual`:
-  /// the only spelling of IPv4 that all readers read alike, any of IPv6.
+  /// The URL is a notation of this address. It must be accepted if the address is public and the notation
+  /// `usual`: the only notation of IPv4 that all readers agree on, any of IPv6.
   std::optional<platform::IpAddress> plain;
   bool usual;
 };

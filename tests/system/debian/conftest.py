@@ -1,7 +1,6 @@
-"""The package on a Debian of its own, with a real systemd: installed once, and then lived with, in the order of the files.
-
-`./dev test --system` builds image and package and says where they are; without that nothing here is run. `./dev test --only upgrade`
-brings the package of the next release besides, and runs that file alone."""
+"""The package on a separate Debian with a real systemd: installed once, and then used, in the order of the files. `./dev test
+--system` builds image and package and names them; without that nothing here runs. `./dev test --only upgrade` also passes the
+package of the next release, and runs only that file."""
 import os
 import tempfile
 from pathlib import Path

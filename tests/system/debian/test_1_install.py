@@ -1,4 +1,4 @@
-"""A fresh Debian, and the manual: five commands later it delivers."""
+"""A fresh Debian and the manual: it delivers after five commands."""
 import hashlib
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the units may do, asked of the very systemd that runs them."""
+"""What the units may do, checked with the systemd that runs them."""
 import re
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from support.installation import DISPATCHER, POOL
 
 LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5}
 
-# Which kinds of socket it may make, and whether it reaches nginx on this machine's loopback.
+# The kinds of socket that it may make, and whether it reaches nginx on this machine's loopback.
 PROBE = """use Socket;
 for ([AF_UNIX, "unix"], [AF_INET, "inet"], [AF_INET6, "inet6"], [16, "netlink"], [17, "packet"]) {
   print "probe $_->[1] ", (socket(my $s, $_->[0], SOCK_DGRAM, 0) ? "made" : "refused"), "\\n"; }
@@ -44,7 +44,7 @@ def test_a_crash_writes_no_memory_to_the_disk(machine, installation, name):
 
 
 def probe(installation, instance: str, more: str = "") -> dict:
-    """What a process in the pool's place can reach."""
+    """What a process in the place of the pool can reach."""
     unit = f"apientidades-fcgi@{instance}.service"
     (installation.machine.root / "usr/local/share/probe.pl").write_text(PROBE)
     installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
@@ -62,7 +62,7 @@ def test_the_pool_reaches_no_network(installation, figure):
     assert seen == {"unix": "made", "inet": "refused", "inet6": "refused", "netlink": "refused", "packet": "refused",
                     "nginx": "unreachable"}
     assert probe(installation, "family", "RestrictAddressFamilies=AF_UNIX AF_INET\n")["nginx"] == "unreachable"
-    # The probe can tell: without the sandbox's two walls it reaches nginx.
+    # The probe works: without the sandbox's two barriers it reaches nginx.
     free = "RestrictAddressFamilies=AF_UNIX AF_INET\nPrivateNetwork=no\nIPAddressDeny=\n"
     assert probe(installation, "free", free)["nginx"] == "reached"
     figure("the pool makes sockets of: " + ", ".join(kind for kind, made in seen.items() if made == "made"))
@@ -89,13 +89,13 @@ def test_a_remote_database_with_the_documented_drop_in(machine, installation):
     installation.wait_working()
 
 
-ADDRESS, NAME = "10.9.9.9", "bd.ejemplo.es"  # of a database elsewhere
+ADDRESS, NAME = "10.9.9.9", "bd.ejemplo.es"  # for a database elsewhere
 USERS = ["apientidades_admin", "apientidades_api", "apientidades_dispatcher", "evaluacion"]
 
 
 @pytest.fixture
 def elsewhere(machine, installation):
-    """The database at an address that is not this machine's own loopback, with a certificate; configure(TEXT) points there."""
+    """The database at an address other than this machine's loopback, with a certificate; configure(TEXT) sets it."""
     configuration, hosts = machine.root / "etc/apientidades/apientidades.conf", machine.root / "etc/hosts"
     before, names = configuration.read_text(), hosts.read_text() if hosts.exists() else ""
     options = machine.root / "etc/mysql/mariadb.conf.d/99-tests.cnf"
@@ -136,7 +136,7 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     for user in USERS:
         assert f"user '{user}'@'{ADDRESS}', REQUIRE SSL" in said
     assert re.findall("DROP USER .*", said) == ["DROP USER 'apientidades_api'@'%'"]
-    # What is written and read does not depend on the users of a host that is given up.
+    # Reads and writes do not depend on the users of a host that is removed.
     definers = "SELECT definer FROM information_schema.views WHERE table_schema = 'apientidades'"
     assert installation.sql(definers) == [[f"apientidades_admin@{ADDRESS}"]]
     installation.sql("DROP USER apientidades_admin@localhost")
@@ -146,7 +146,7 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
 
 
 def rights(installation, user):
-    """Of columns, tables and the database."""
+    """Rights on columns, tables and the database."""
     where = f"table_schema = 'apientidades' AND grantee = CONCAT(QUOTE('{user}'), '@', QUOTE('localhost'))"
     places = (("column_privileges", "CONCAT(table_name, '.', column_name)"), ("table_privileges", "table_name"), ("schema_privileges", "'*'"))
     return sorted(installation.sql(" UNION ALL ".join(
@@ -154,7 +154,7 @@ def rights(installation, user):
 
 
 def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, installation):
-    """As an earlier version may have had it; what is in another database is not ours."""
+    """A state that an earlier version may have left; other databases are not ours."""
     before = rights(installation, "apientidades_api")
     user = "apientidades_api@localhost"
     installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); CREATE TABLE apientidades.`mi-tabla` (`una columna` INT);"
@@ -178,7 +178,7 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
 
 
 def test_triggers_of_another_definer_are_made_again(machine, installation):
-    """Those of a restored dump, or of an earlier version: without that user nobody could insert."""
+    """Triggers of a restored dump, or of an earlier version: without their user no INSERT works."""
     definer = "SELECT DISTINCT definer FROM information_schema.triggers WHERE trigger_schema = 'apientidades'"
     installation.sql("USE apientidades; DROP TRIGGER numero_no_es_cero; CREATE DEFINER = 'otro'@'%' TRIGGER numero_no_es_cero"
                      " AFTER INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")
@@ -187,7 +187,7 @@ def test_triggers_of_another_definer_are_made_again(machine, installation):
 
 
 def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it_needs_new_rights(machine, installation, elsewhere):
-    """Root of this machine may grant nothing there, and a program without the rights that it needs answers with errors."""
+    """The root of this machine may grant nothing there; a program without its rights answers with errors."""
     elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
     setup = f"MYSQL_PWD=contrasena apientidades-setup-database --user dba --evaluation-from {ADDRESS}"
     machine.shell(setup)

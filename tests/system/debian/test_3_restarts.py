@@ -1,4 +1,5 @@
-"""Under load: what is restarted loses nothing; what is killed, frozen or without its database comes back by itself."""
+"""Under load: a restarted program loses nothing; a killed or frozen program, or one without its database, recovers by
+itself."""
 import contextlib
 import signal
 
@@ -38,7 +39,7 @@ def test_the_socket_is_kept_by_a_restart_and_closed_by_a_stop(installation):
     listening_since = installation.property("apientidades-fcgi.socket", "ActiveEnterTimestampMonotonic")
     installation.systemctl("restart", "apientidades.target")
     assert installation.property("apientidades-fcgi.socket", "ActiveEnterTimestampMonotonic") == listening_since
-    with Load(installation):  # whoever asks while it stops must not start it again
+    with Load(installation):  # a request while it stops must not start it again
         installation.systemctl("stop", "apientidades.target")
         for unit in ("apientidades-fcgi.socket", *SERVICES):
             wait_until(lambda: installation.property(unit, "ActiveState") == "inactive", 60, f"{unit} to stop")
@@ -57,7 +58,7 @@ def test_a_killed_process_comes_back(machine, installation, unit, figure):
     with Load(installation) as load:
         before = installation.pid(unit)
         kill(machine, installation, unit)
-        if unit == "nginx":  # Debian's unit does not restart it: that is the administrator's
+        if unit == "nginx":  # Debian's unit does not restart it: the administrator does
             installation.systemctl("restart", unit)
         wait_until(lambda: installation.pid(unit) not in (0, before), 30, f"{unit} to be started again")
         load.goes_on()
@@ -66,7 +67,7 @@ def test_a_killed_process_comes_back(machine, installation, unit, figure):
     assert losses.lost_deliveries == 0
     if unit == DISPATCHER:
         assert losses.lost_requests == 0
-    if unit in POOL:  # those in flight in that process
+    if unit in POOL:  # the requests in that process
         assert losses.lost_requests <= Load.CLIENTS
     assert unit == DISPATCHER or losses.repeated == 0 or unit in ("mariadb",)
 
@@ -80,7 +81,7 @@ def test_the_database_stopped_for_30_seconds(installation, figure):
         wait_until(lambda: load.seconds_without_rows() > 30, 60, "30 seconds to pass")
         installation.systemctl("start", "mariadb")
         load.goes_on()
-        assert [installation.pid(unit) for unit in SERVICES] == pids  # nobody had to be restarted
+        assert [installation.pid(unit) for unit in SERVICES] == pids  # no program had to be restarted
     losses = load.losses()
     figure(f"database stopped for 30 s: {losses}")
     assert losses.lost_deliveries == 0
@@ -134,7 +135,7 @@ def test_a_full_disk_of_the_log(machine, installation, figure):
     try:
         with Load(installation) as load:
             installation.systemctl("restart", *POOL, DISPATCHER)
-            # Again: journald gives back what it had reserved.
+            # Again, because journald frees what it has reserved.
             free = machine.shell("cat /dev/zero >>/var/log/filler 2>/dev/null || true; df --output=avail /var/log | tail -n 1")
             load.goes_on()
         losses = load.losses()
@@ -154,12 +155,13 @@ def test_a_wrong_configuration_is_told_and_once_mended_all_is_well(machine, inst
         for unit in SERVICES:
             wait_until(lambda: installation.property(unit, "ActiveState") == "failed", 30, f"{unit} to give up")
             assert "api.thread" in installation.journal(unit)
-        for _ in range(5):  # whom nobody answers must not bring the socket down for good
+        for _ in range(5):  # unanswered clients must not stop the socket for good
             impatient = Client("https://localhost:443", installation.authority[0], timeout=1)
             with contextlib.suppress(OSError):
                 impatient("GET", BASE)
     finally:
         file.write_text(before)
-        # By name: what a client's connection has just started with the wrong configuration is restarted as well.
+        # By name, so that a process that a client's connection has just started with the wrong configuration is
+        # restarted, too.
         installation.systemctl("restart", "apientidades.target", *SERVICES)
     installation.wait_working()

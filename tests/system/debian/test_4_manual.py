@@ -1,4 +1,4 @@
-"""docs/operations.md on a real systemd: what only that can answer, and the chapters that deal with units, files and the database.
+"""docs/operations.md on a real systemd: what only systemd can answer, and the chapters on units, files and the database.
 tests/system/test_operations_manual.py stages the cases of the others."""
 import pytest
 

@@ -16,7 +16,7 @@ LEFT = ("find / -xdev -name '*apientidades*' -not -path '/proc/*' -not -path '/s
 
 
 def repack(package, folder, version, change):
-    """The same programs as another version, its files changed by change(tree)."""
+    """The same programs as another version, with files changed by change(tree)."""
     tree = folder / "tree"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     control = tree / "DEBIAN/control"
@@ -29,7 +29,7 @@ def repack(package, folder, version, change):
 
 @pytest.fixture(scope="module")
 def next_package(installation, tmp_path_factory):
-    """A later version, with one migration more."""
+    """A later version with a further migration."""
     def add_migration(tree):
         migrations = tree / "usr/share/apientidades/sql/migrations"
         number = len(list(migrations.iterdir())) + 1
@@ -40,7 +40,7 @@ def next_package(installation, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def first_package(installation, tmp_path_factory):
-    """With the units of 0.1.0, where the socket followed the target itself."""
+    """The units of 0.1.0, in which the socket itself followed the target."""
     def change_units(tree):
         units = tree / "usr/lib/systemd/system"
         (units / "apientidades-listening.target").unlink()
@@ -60,7 +60,7 @@ def apt(machine, package) -> str:
 def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
     files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
     before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
-    # Rights that the version before had and this one has not.
+    # Rights of the earlier version that this one does not have.
     installation.sql("GRANT SELECT (etiqueta), DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")
     with Load(installation) as load:
         apt(machine, next_package)
@@ -90,7 +90,7 @@ def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_
 
 def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(machine, installation, first_package, next_package):
     apt(machine, first_package)
-    installation.systemctl("stop", "apientidades-listening.target", check=False)  # no boot of that version starts it
+    installation.systemctl("stop", "apientidades-listening.target", check=False)  # that version does not start it at boot
     apt(machine, next_package)
     assert installation.property("apientidades-listening.target", "ActiveState") == "active"
     installation.systemctl("stop", "apientidades.target")
@@ -100,7 +100,7 @@ def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(ma
 
 
 def test_an_upgrade_without_the_database(machine, installation, next_package):
-    """The tables stay as they were, so the version that works with them goes on."""
+    """The tables stay unchanged, so the version that works with them goes on."""
     pids = [installation.pid(unit) for unit in SERVICES]
     installation.systemctl("stop", "mariadb")
     try:
@@ -116,7 +116,7 @@ def test_an_upgrade_without_the_database(machine, installation, next_package):
 
 @pytest.fixture
 def one_more(machine, installation):
-    """A migration that changes `entregas`, and is no longer known afterwards."""
+    """A migration that changes `entregas`, and that the program does not know afterwards."""
     folder = machine.root / "usr/share/apientidades/sql/migrations"
     number = len(list(folder.iterdir())) + 1
     file = folder / f"{number:04}_entregas.sql"

@@ -1,4 +1,5 @@
-"""A Debian 12 that runs the package becomes a Debian 13 with its own, by the commands of the manual, on the same database."""
+"""A Debian 12 with the package becomes a Debian 13 with its own package, by the commands of the manual, on the same
+database."""
 import os
 import re
 import shutil
@@ -17,14 +18,14 @@ KEEP_OURS = "-o Dpkg::Options::=--force-confold"
 
 @pytest.fixture(scope="module")
 def package(machine, installation):
-    """Of the next release, where the manual expects it."""
+    """The package of the next release, where the manual expects it."""
     package = Path(os.environ["SYSTEM_NEXT_PACKAGE"])
     shutil.copy(package, machine.root / "root" / package.name)
     return package
 
 
 def upgrade(machine, package) -> None:
-    """What the commands would download is fetched for them: the machine has no network."""
+    """Downloads what the commands would download, because the machine has no network."""
     stop, sources, system, service, start = manual(CHAPTER)
     machine.shell(stop)
     machine.shell(sources)
@@ -52,7 +53,7 @@ def test_nothing_is_lost_and_nothing_repeated(machine, installation, package, fi
     installation.receiver.behave(waiting.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
     entity.notify()
     wait_until(lambda: entity.listed(waiting)["ultimoEstado"] == 503, 30, "an attempt that fails")
-    with Load(installation) as load:  # rows are written all the time; the API is away meanwhile
+    with Load(installation) as load:  # rows are written all the time, even while the API is away
         upgrade(machine, package)
         installation.wait_working()
         load.goes_on()

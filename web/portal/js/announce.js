@@ -2,12 +2,12 @@
 
 let timer = 0;
 
-/** @param {string} text said once what is being said has ended */
+/** @param {string} text said after the present announcement */
 export function announce(text) {
   const region = document.getElementById("anuncios");
   if (!region) return;
   clearTimeout(timer);
   region.textContent = "";
-  // An emptied region that is filled in the same breath is not announced when the words are the same as before.
+  // Screen readers ignore the same words if the region is emptied and filled at once.
   timer = setTimeout(() => (region.textContent = text), 50);
 }

@@ -1,4 +1,4 @@
-// The API, with every error as a value. The token is in memory alone: it goes with the tab.
+// The API, with every error as a value. The token is only in memory: it ends with the tab.
 
 export const BASE = "/apientidades/v1";
 const TIMEOUT_MS = 20_000;
@@ -6,10 +6,10 @@ const TIMEOUT_MS = 20_000;
 /**
  * @typedef {object} Answer
  * @property {boolean} ok
- * @property {string} kind "ok", or what is wrong: see KINDS; "network", "timeout", "aborted" where nothing came
- * @property {number} status 0 where nothing came
- * @property {any} data the body, where it is JSON
- * @property {string} message a sentence in Spanish, where not ok
+ * @property {string} kind "ok", or the kind of error: see KINDS; "network", "timeout", "aborted" without an answer
+ * @property {number} status 0 without an answer
+ * @property {any} data the body, if it is JSON
+ * @property {string} message a sentence in Spanish, if not ok
  * @property {number} retryAfter seconds, or 0
  * @property {string | null} etag
  * @property {string | null} requestId
@@ -30,9 +30,9 @@ const OWN_WORDS = {
 /**
  * @param {object} means
  * @param {() => string} means.token
- * @param {(message: string) => Promise<boolean>} means.askForToken shows that the token is no longer good; true once there is another
- * @param {() => number} [means.session] another number once another person has entered, or the session has ended
- * @param {(webhooks: {id: number}[]) => void} [means.onWebhooks] what there is, or has been registered
+ * @param {(message: string) => Promise<boolean>} means.askForToken says that the token is invalid; true once there is another
+ * @param {() => number} [means.session] changes when another person logs in, or the session ends
+ * @param {(webhooks: {id: number}[]) => void} [means.onWebhooks] the listed or registered webhooks
  * @param {(headers: Headers) => void} [means.onHeaders]
  * @param {() => void} [means.onForbidden] the token in use may not change anything
  * @param {typeof fetch} [means.fetch]
@@ -59,7 +59,7 @@ export function createApi({ token, askForToken, session = () => 0, onWebhooks = 
       if (session() !== begun) return answer;
       if (answer.kind === "forbidden" && method !== "GET" && token() === used) onForbidden();
       if (answer.ok && path === "/webhooks") onWebhooks([answer.data].flat());
-      // A 401 says that nothing was done: once there is another token of the same entity, the same is asked again, and what was typed is kept.
+      // A 401 means that nothing was done: with another token of the same entity the request is repeated, and the form keeps its values.
       const retried = answer.kind === "unauthorized" && how.ask !== false && (token() !== used || (await askForToken(answer.message)));
       if (!retried || session() !== begun || how.signal?.aborted) return answer;
     }

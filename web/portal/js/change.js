@@ -1,4 +1,4 @@
-// What all changes share: a button that works once at a time, an error at the field that it names, and what has been done, in words.
+// Shared by all screens that change data: a button that runs once at a time, an error at its field, and a message of what was done.
 import { announce } from "./announce.js";
 import { el, replace } from "./dom.js";
 import { notice, problemBox } from "./problem.js";
@@ -7,7 +7,7 @@ import { notice, problemBox } from "./problem.js";
 export const unsure = (answer) => answer.kind === "network" || answer.kind === "timeout" || answer.kind === "unavailable";
 
 /**
- * A button that says that it works while it does, and does not work twice at a time.
+ * A button that shows that it is busy, and does not run twice at a time.
  * @param {object} what
  * @param {string} what.label
  * @param {string} what.busy
@@ -52,7 +52,7 @@ export function fieldOf(message) {
 }
 
 /**
- * Shows an answer that refuses: at the field that it names, or else in the box.
+ * Shows a refusal: at the field that it names, otherwise in the box.
  * @param {import("./api.js").Answer} answer
  * @param {Object<string, {control: any, setError: (text: string) => void}>} fields by the API's names
  * @param {Element} box
@@ -73,7 +73,7 @@ export function clearRefusal(fields, box) {
 
 const DONE = "hecho";
 
-/** What has been done and what comes next, above the screen at `hash`, until another one is shown. */
+/** Shows what was done and what comes next, above the screen at `hash`, until another screen is shown. */
 export function tellDone(hash, title, ...children) {
   const region = document.getElementById(DONE);
   if (!region) return;
@@ -81,7 +81,7 @@ export function tellDone(hash, title, ...children) {
   replace(region, notice("good", el("p", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, "✓ "), title), ...children));
 }
 
-/** Forgets it where it does not belong; without a hash, anywhere. @param {string} [hash] */
+/** Removes it from other screens than `hash`; without a hash, from any. @param {string} [hash] */
 export function forgetDone(hash) {
   const region = document.getElementById(DONE);
   if (region && region.dataset.at !== hash) replace(region);

@@ -1,4 +1,4 @@
-// The last 24 hours by the hour: a small drawing for the eye, and the same as a table.
+// The last 24 hours by the hour: a small chart, and the same as a table.
 import { el } from "./dom.js";
 import { madridHour, utcBeside } from "./time.js";
 import { count } from "./words.js";
@@ -12,7 +12,7 @@ const SLOT = 10;
 /**
  * @param {{creada: string, estado: string, entregada: string | null}[]} deliveries
  * @param {number} now
- * @param {string | null} seenFrom the oldest that was looked at, where not all were
+ * @param {string | null} seenFrom the oldest delivery read, if not all were
  * @returns {Hour[]} 24 of them, the last one is the present one
  */
 export function byHour(deliveries, now, seenFrom = null) {

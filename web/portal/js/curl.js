@@ -1,6 +1,6 @@
-// A delivery as a command: what reached the receiver, to be tried by hand from anywhere.
+// A delivery as a curl command: what the receiver got, to be repeated by hand.
 
-/** In single quotes, where a shell reads nothing. */
+/** In single quotes, in which a shell interprets nothing. */
 export const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**

@@ -1,4 +1,4 @@
-// Elements from values. Text only ever becomes text nodes: nothing here, and nothing in the portal, reads markup.
+// Elements from values. Text always becomes text nodes: no code of the portal parses markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", "title"]);
@@ -38,13 +38,13 @@ function append(node, children) {
   }
 }
 
-/** A link out of the portal, in another tab: the token, and what is being typed, are in this one alone. @param {string} href @param {string} words */
+/** A link out of the portal, in another tab: only this tab has the token and the typed text. @param {string} href @param {string} words */
 export const away = (href, words, attributes = {}) => el("a", { ...attributes, href, target: "_blank", rel: "noopener noreferrer" }, `${words} (se abre en otra pestaña)`);
 
 /** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere where it is long. */
 export const foreign = (text) => el("bdi", { dir: "auto", class: "foreign" }, text);
 
-/** A URL, with its host where the eye finds it. */
+/** A URL with its host emphasised. */
 export function urlOf(url) {
   const [, scheme, host, rest] = /^(https:\/\/)([^/?]*)(.*)$/s.exec(url) ?? ["", "", url, ""];
   return el("bdi", { class: "foreign url" }, el("span", {}, scheme), el("strong", {}, host), el("span", {}, rest));
@@ -78,5 +78,5 @@ function sameNodes(before, after) {
 }
 
 let ids = 0;
-/** An id that nothing else on the page has. */
+/** An id that is unique on the page. */
 export const freshId = (prefix = "id") => `${prefix}-${++ids}`;

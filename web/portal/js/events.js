@@ -1,4 +1,4 @@
-// What there is to be notified of, in groups and in plain words, and the field in which it is chosen.
+// The events, in groups and in plain words, and the field to choose them.
 import { el, freshId, replace } from "./dom.js";
 import { eventName } from "./words.js";
 
@@ -18,7 +18,7 @@ const MEANINGS = {
   "documento.disponible": "Hay un informe o un documento nuevo para descargar.",
 };
 
-/** [name of the group, its events][], in the catalogue's order. An event that is not known here is shown by its own name. @param {string[]} events */
+/** [name of the group, its events][], in the catalogue's order. An unknown event is shown by its own name. @param {string[]} events */
 export function groupsOf(events) {
   const groups = new Map();
   for (const event of events) {
@@ -28,7 +28,7 @@ export function groupsOf(events) {
   return [...groups];
 }
 
-/** "Recibe los 11 avisos", or which. @param {string[]} events */
+/** "Recibe los 11 avisos", or a list of them. @param {string[]} events */
 export const eventList = (events) => el("ul", { class: "plain-list" }, events.map((event) => el("li", {}, eventName(event))));
 
 function checkbox(event, checked) {

@@ -1,4 +1,4 @@
-// A field of a form: its name, what is expected, and what is wrong with it, tied together also for those who do not see them side by side.
+// A field of a form: its name, what is expected, and its error, connected for screen readers, too.
 import { el, freshId, replace } from "./dom.js";
 
 /**
@@ -35,7 +35,7 @@ export function field({ label, hint = "", control, attributes = {} }) {
   };
 }
 
-/** Shows the first error beside its field and moves the focus there. True where there is none. @param {[ReturnType<typeof field>, string][]} judged */
+/** Shows the first error at its field and moves the focus there. True: there is none. @param {[ReturnType<typeof field>, string][]} judged */
 export function judge(judged) {
   for (const [one, text] of judged) one.setError(text);
   const wrong = judged.find(([, text]) => text);

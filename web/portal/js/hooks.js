@@ -1,9 +1,9 @@
-// What the screens of one webhook share: fetching it, its name, the way back, and what is shown where it may not be changed.
+// Shared by the screens of one webhook: fetching it, its name, the way back, and the text shown if it may not be changed.
 import { el, foreign, replace } from "./dom.js";
 import { notice, problemBox } from "./problem.js";
 import { link } from "./router.js";
 
-/** The host of a webhook's URL, by which people know it; the whole text where it has none. */
+/** The host of a webhook's URL, by which people know it; the whole text if it has none. */
 export function hostOf(url) {
   try {
     return new URL(url).host || url;
@@ -19,7 +19,7 @@ export const hookLink = (id, rest = "", query = {}) => link(`/webhooks/${id}${re
 export const backTo = (id, words = "Volver al webhook") => el("p", { class: "back" }, el("a", { href: hookLink(id) }, el("span", { "aria-hidden": "true" }, "← "), words));
 
 /**
- * Draws heading and what the API says of the webhook; the problem instead, where it cannot be had.
+ * Draws heading and what the API says of the webhook; the problem if it cannot be fetched.
  * @param {import("./main.js").Portal} portal
  * @param {import("./router.js").Place} place
  * @param {string} title
@@ -42,7 +42,7 @@ function missing(answer, retry) {
   return notice("warning", el("p", { class: "notice-title" }, "Este webhook ya no existe"), el("p", {}, "Puede que alguien de su entidad lo haya eliminado. ", el("a", { href: link("/") }, "Ver los que hay")));
 }
 
-/** Why nothing can be changed here; null where it can. @param {import("./main.js").Portal} portal @param {string} what "registrar un webhook" */
+/** Why nothing can be changed here; null if it can. @param {import("./main.js").Portal} portal @param {string} what "registrar un webhook" */
 export function onlyReads(portal, what) {
   if (!portal.session.readOnly) return null;
   return notice("warning", el("p", { class: "notice-title" }, "Su token es de solo lectura"),

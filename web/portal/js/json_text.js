@@ -1,8 +1,8 @@
-// JSON laid out for reading, without reading its numbers: 7.50 stays 7.50, and an integer of 64 bits loses none of its digits.
+// JSON formatted for reading, without parsing its numbers: 7.50 stays 7.50, and an integer of 64 bits loses none of its digits.
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** @param {string} text JSON; what is not comes back as it is */
+/** @param {string} text JSON; other text is returned unchanged */
 export function pretty(text) {
   let depth = 0;
   let out = "";

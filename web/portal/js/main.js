@@ -1,4 +1,4 @@
-// Puts the portal together. Nothing is asked of the API before a token is given: the first screen is drawn at once.
+// Starts the portal. It sends no request before there is a token: the first screen is drawn at once.
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";
@@ -13,7 +13,7 @@ const NAME = "Portal de avisos";
 const root = /** @type {Element} */ (document.getElementById("contenido"));
 
 /**
- * What every screen is given: screen(portal, place).
+ * The argument of every screen: screen(portal, place).
  * @typedef {object} Portal
  * @property {ReturnType<typeof createApi>} api
  * @property {ReturnType<typeof createSession>} session

@@ -1,4 +1,4 @@
-// What an answer that is no success looks like: what happened, what to do, and when it can be tried again.
+// Shows an unsuccessful answer: what happened, what to do, and when to try again.
 import { el, foreign } from "./dom.js";
 import { span } from "./time.js";
 
@@ -9,7 +9,7 @@ const TITLES = {
 };
 
 /**
- * A box with the problem. `retry` gives it a button; where the service said how long to wait, that is counted down, and then it is done by itself if `auto`.
+ * A box with the problem. `retry` gives it a button; if the service said how long to wait, it counts down, and then retries by itself if `auto`.
  * @param {import("./api.js").Answer} answer
  * @param {{retry?: () => any, auto?: boolean, id?: string}} [how]
  */
@@ -24,7 +24,7 @@ export function problemBox(answer, { retry, auto = false, id } = {}) {
   return box;
 }
 
-// The seconds are for the eye: read aloud once, by the alert.
+// The countdown is visual: the alert is announced once.
 function countDown(box, text, button, seconds, then) {
   const until = Date.now() + seconds * 1000;
   button?.setAttribute("aria-disabled", "true");
@@ -47,7 +47,7 @@ function countDown(box, text, button, seconds, then) {
 /** A box that is no error. @param {"good" | "warning" | "info"} kind */
 export const notice = (kind, ...children) => el("div", { class: `notice ${kind}` }, ...children);
 
-/** Read aloud at once, where it appears after something was pressed. */
+/** Announced at once if it appears after an action. */
 export function alerted(box) {
   box.setAttribute("role", "alert");
   return box;

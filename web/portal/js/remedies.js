@@ -1,7 +1,7 @@
 // From the text of a failed attempt to what happened, in a few words, and what to mend. Texts and remedies are those of web/docs/errores.md,
 // word for word (a test compares them).
 
-/** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` goes on after a colon; `ours`: nothing to mend at the receiver */
+/** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` follows a colon; `ours`: nothing to correct at the receiver */
 
 /** @type {[RegExp, (found: RegExpExecArray) => Remedy][]} */
 const KNOWN = [
@@ -38,7 +38,7 @@ const KNOWN = [
   [/^La notificación es de otra entidad/, () => ({ cause: "la notificación era de otra entidad", remedy: "No hay nada que corregir en su receptor: se escribió mal en el sistema de evaluación, y se canceló. Avise al operador.", ours: true })],
 ];
 
-/** @param {string} error `ultimoError` of a webhook or a delivery, or `error` of an attempt @returns {Remedy | null} null where nothing failed */
+/** @param {string} error `ultimoError` of a webhook or a delivery, or `error` of an attempt @returns {Remedy | null} null if nothing failed */
 export function remedyOf(error) {
   if (!error) return null;
   for (const [pattern, make] of KNOWN) {

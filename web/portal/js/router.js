@@ -1,4 +1,4 @@
-// Screens by the fragment of the address: "#/entregas?webhook=1". Nothing of it reaches the server.
+// Screens by the fragment of the address: "#/entregas?webhook=1". The server never sees it.
 import { queryText } from "./api.js";
 
 /**
@@ -20,7 +20,7 @@ export function parseHash(hash) {
   return { path, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** match("/entregas/:webhook/:entrega", "/entregas/1/806"): the parameters, or null. Those are numbers. */
+/** match("/entregas/:webhook/:entrega", "/entregas/1/806"): the parameters (numbers), or null. */
 export function match(pattern, path) {
   const names = [];
   const regex = pattern.replace(/:(\w+)/g, (_, name) => names.push(name) && "([0-9]{1,19})");
@@ -30,14 +30,14 @@ export function match(pattern, path) {
 
 /**
  * @param {object} means
- * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last one is for what nothing matches
+ * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last one is for unmatched addresses
  * @param {Element} means.root
  * @param {string} means.name of the portal, for the page's title
  */
 export function createRouter({ routes, root, name }) {
   let leave = new AbortController();
   let byLink = true;
-  const left = new Map(); // where one was on each screen: for Back
+  const left = new Map(); // the scroll position of each screen, for Back
 
   function find(path) {
     for (const route of routes) {
@@ -102,7 +102,7 @@ export function createRouter({ routes, root, name }) {
       if (location.hash === hash) show();
       else location.hash = hash;
     },
-    /** As the browser's own Back: to the place where one was. */
+    /** Like the browser's Back: to the last position. */
     back() {
       byLink = false;
       history.back();

@@ -1,4 +1,4 @@
-// The screens, by their address. The last one is for addresses that nothing matches.
+// The screens, by their address. The last one is for unmatched addresses.
 import { changingRoutes } from "./changing_routes.js";
 import { deliveriesScreen } from "./screens/deliveries.js";
 import { deliveryScreen } from "./screens/delivery.js";

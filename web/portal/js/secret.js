@@ -1,14 +1,14 @@
-// A secret of a webhook: made here, shown while its screen is, and kept nowhere.
+// A secret of a webhook: made here, shown only on its screen, and stored nowhere.
 import { copyButton } from "./copy.js";
 import { el, freshId, replace } from "./dom.js";
 import { field } from "./field.js";
 
-/** As Standard Webhooks writes them: whsec_ and 24 random bytes in base64. */
+/** In the form of Standard Webhooks: whsec_ and 24 random bytes in base64. */
 export function newSecret(random = (bytes) => crypto.getRandomValues(bytes)) {
   return `whsec_${btoa(String.fromCharCode(...random(new Uint8Array(24))))}`;
 }
 
-/** A new secret, which can be copied, made anew, or written over by another one. */
+/** A new secret, which can be copied, generated again, or replaced by typing. */
 export function secretField() {
   const one = field({
     label: "Secreto nuevo",
@@ -24,14 +24,14 @@ export function secretField() {
   return one;
 }
 
-/** A secret that is in force, for the last time. @param {string} secret */
+/** Shows a secret in force for the last time. @param {string} secret */
 export function lastSight(secret) {
   return el("div", { class: "secret" },
     el("p", {}, el("strong", {}, "El secreto"), " (al salir de aquí no se volverá a mostrar, en ninguna parte):"),
     el("p", {}, el("code", { class: "code-line" }, secret)), el("div", { class: "actions tight" }, copyButton("Copiar el secreto", () => secret)));
 }
 
-/** A box to tick before going on; like a field of field.js. @param {string} label */
+/** A checkbox that must be ticked to continue; like a field of field.js. @param {string} label */
 export function promise(label) {
   const id = freshId("si");
   const error = el("p", { class: "field-error", id: `${id}-error` });

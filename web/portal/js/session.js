@@ -1,22 +1,22 @@
-// Who is working: the token, in memory alone, and whether it may change anything.
+// The session: the token, only in memory, and whether it may change anything.
 
-/** What a token looks like. What people paste may have spaces around it, or the word Bearer. */
+/** The form of a token. Pasted text may have spaces around it, or the word Bearer. */
 export const TOKEN = /^apie_[A-Za-z0-9_-]{43}$/;
 export const cleanToken = (text) => text.trim().replace(/^(Authorization:\s*)?Bearer\s+/i, "").trim();
 
 export function createSession() {
   const listeners = new Set();
   const changed = () => listeners.forEach((listener) => listener());
-  let seen = new Set(); // ids of webhooks, by which two tokens of one entity are known
+  let seen = new Set(); // ids of webhooks, which show that two tokens belong to one entity
   const set = (token, readOnly) => {
     Object.assign(session, { token, readOnly });
     changed();
   };
   const session = {
-    /** Another number for each time that one enters: what was asked for before is not repeated then. */
+    /** Changes with each login, so that earlier requests are not repeated. */
     number: 0,
     token: "",
-    /** A token that only reads: nothing that changes is offered. */
+    /** A read-only token: no changes are offered. */
     readOnly: false,
     get open() {
       return session.token !== "";
@@ -29,8 +29,8 @@ export function createSession() {
       set(token, readOnly);
     },
     /**
-     * Goes on with another token of the same entity. False, and nothing is changed, where it is of another one: it knows no webhook that was seen here. Two
-     * entities without any are not told apart.
+     * Continues with another token of the same entity. False, and no change, if it belongs to another entity: it lists no webhook that was seen here. Two
+     * entities without webhooks cannot be told apart.
      * @param {string} token @param {boolean} readOnly @param {{id: number}[]} webhooks
      */
     renew(token, readOnly, webhooks) {
@@ -39,11 +39,11 @@ export function createSession() {
       set(token, readOnly);
       return true;
     },
-    /** @param {{id: number}[]} webhooks what the API told of */
+    /** @param {{id: number}[]} webhooks the listed webhooks */
     see(webhooks) {
       for (const { id } of webhooks) seen.add(id);
     },
-    /** What a refused change says of the token, whatever was thought of it before. */
+    /** Marks the token as read-only after a refused change. */
     onlyReads() {
       set(session.token, true);
     },
@@ -55,7 +55,7 @@ export function createSession() {
   return session;
 }
 
-const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds that say themselves what happened
+const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds with their own message
 
 /**
  * Asks what a token is good for, changing nothing: a list, and then a change of no webhook, in a form that is never accepted. A token that only reads is refused

@@ -1,4 +1,4 @@
-// Times as people read them: of the peninsula (Europe/Madrid), with UTC beside it; by the service's clock, never by the browser's alone.
+// Times for people: in Europe/Madrid, and in UTC; by the service's clock, never by the browser's alone.
 import { el } from "./dom.js";
 
 export const ZONE = "Europe/Madrid";
@@ -19,13 +19,13 @@ function numbers(formatter, ms) {
   return Object.fromEntries(formatter.formatToParts(ms).filter((part) => part.type !== "literal").map((part) => [part.type, Number(part.value)]));
 }
 
-/** Day number in the zone, to tell today from yesterday. */
+/** The number of the day in the zone, to distinguish today from yesterday. */
 function dayOf(ms) {
   const part = numbers(PARTS, ms);
   return Date.UTC(part.year, part.month - 1, part.day) / DAY;
 }
 
-/** What the service's clock is ahead of the browser's, learnt from the Date of its answers. */
+/** How far the service's clock is ahead of the browser's, from the Date of its answers. */
 export class Clock {
   #skew = 0;
   #known = false;
@@ -44,12 +44,12 @@ export class Clock {
     this.#known = true;
   }
 
-  /** Now, by the service. */
+  /** Now, by the service's clock. */
   now() {
     return this.browser() + (Math.abs(this.#skew) > 2000 ? this.#skew : 0);
   }
 
-  /** A sentence, where the browser's clock is wrong enough to mislead; otherwise "". */
+  /** A sentence if the browser's clock is misleadingly wrong; otherwise "". */
   warning() {
     if (!this.#known || Math.abs(this.#skew) < NOTICED_MS) return "";
     const way = this.#skew < 0 ? "adelantado" : "atrasado";
@@ -78,7 +78,7 @@ export function when(iso, now) {
 
 /** "20 nov 2026, 11:00:06", of the peninsula. */
 export const madrid = (iso) => `${DATE.format(Date.parse(iso))}, ${SECONDS.format(Date.parse(iso))}`;
-/** The same without the year, where it is this one. */
+/** The same without the year if it is the present one. */
 export const madridCompact = (iso, now) => madrid(iso).replace(` ${YEAR.format(now)},`, ",");
 export const madridShort = (iso) => `${DATE.format(Date.parse(iso))}, ${HOUR.format(Date.parse(iso))}`;
 export const madridDay = (iso) => LONG_DATE.format(Date.parse(iso));
@@ -91,7 +91,7 @@ export function utc(iso) {
   return `${part.year}-${two(part.month)}-${two(part.day)} ${two(part.hour)}:${two(part.minute)}:${two(part.second)} UTC`;
 }
 
-/** Beside a time of the peninsula, where there is little room: "10:00:06 UTC", with the date where it is another day there. */
+/** UTC in little space: "10:00:06 UTC", with the date if the day differs. */
 export function utcBeside(iso) {
   const ms = Date.parse(iso);
   return dayOf(ms) === Math.floor(ms / DAY) ? utc(iso).slice(11) : utc(iso);
@@ -107,7 +107,7 @@ function offset(ms) {
 }
 
 /**
- * What <input type="datetime-local"> gives, read as a time of the peninsula: ISO 8601 in UTC, or "" where it is none. An hour that occurs twice is the first
+ * The value of <input type="datetime-local"> as a time in Europe/Madrid: ISO 8601 in UTC, or "" if it is invalid. An hour that occurs twice is the first
  * of them; one that a change of clocks skips is what the clocks show instead.
  * @param {string} local "2026-11-20T11:00"
  */
@@ -126,7 +126,7 @@ export function toMadrid(iso) {
   return Number.isNaN(ms) ? "" : new Date(ms + offset(ms)).toISOString().slice(0, 16);
 }
 
-/** A sentence, where the browser is in another zone; otherwise "". */
+/** A sentence if the browser is in another zone; otherwise "". */
 export function zoneNote(browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
   const same = format({ dateStyle: "short", timeStyle: "short" }, browserZone).format(0) === format({ dateStyle: "short", timeStyle: "short" }).format(0);
   return browserZone === ZONE || same ? "" : `Este equipo está en otra zona horaria (${browserZone}).`;

@@ -1,4 +1,4 @@
-// What the API's names are called here.
+// The portal's words for the API's names.
 import { el } from "./dom.js";
 
 export const EVENTS = {
@@ -17,7 +17,7 @@ export const EVENTS = {
 
 export const eventName = (event) => EVENTS[event] ?? event;
 
-/** Of a delivery: [word, kind, mark, what it means]. The mark and the word say it without the colour. */
+/** States of a delivery: [word, kind, mark, meaning]. Mark and word are clear without the colour. */
 export const STATES = {
   pendiente: ["En espera", "info", "◷", "Espera su intento."],
   en_curso: ["Enviándose", "info", "➤", "Se está enviando."],

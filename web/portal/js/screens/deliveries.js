@@ -59,7 +59,7 @@ const manyOf = ({ id }, { evento, desde, hasta }) => link(`/webhooks/${id}/reenv
 
 const short = (url) => (url.length > 70 ? `${url.slice(0, 67)}…` : url);
 
-/** One page of the list: loads it, and asks again without moving what is read. */
+/** Loads one page of the list, and refreshes it without moving the visible rows. */
 function listOf(portal, place, webhook, { body, fresh }) {
   const { estado, evento, desde, hasta, cursor = "" } = place.query;
   const filter = { estado, evento, desde, hasta };
@@ -69,7 +69,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
   let next = null;
   let loaded = false;
 
-  /** Goes on while the API's pages are short, up to LOOKS times. */
+  /** Continues while the API's pages are short, up to LOOKS times. */
   async function collect(from) {
     const found = [];
     let at = from;
@@ -125,7 +125,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
       next && el("a", { class: "button", id: "mas-antiguas", href: here({ cursor: next }) }, shown.length ? "Más antiguas →" : "Seguir buscando →"));
   }
 
-  /** States change in place. What is new waits behind a button: the list does not move while it is read. */
+  /** States change in place. New rows wait behind a button, so that the list does not move while it is read. */
   async function refresh() {
     if (!loaded) return load();
     const answer = await collect(cursor);

@@ -1,4 +1,4 @@
-// Una entrega: what was sent, every attempt, what to mend, and the button that sends it again. Printed, it is evidence.
+// Una entrega: what was sent, every attempt, what to correct, and the button that sends it again. Printed, it is evidence.
 import { announce } from "../announce.js";
 import { copyButton } from "../copy.js";
 import { curlOf } from "../curl.js";
@@ -11,7 +11,7 @@ import { link } from "../router.js";
 import { bothTimes, utc, when } from "../time.js";
 import { STATES, count, eventName, stateBadge } from "../words.js";
 
-const WATCH_MS = 2_000; // while something is under way
+const WATCH_MS = 2_000; // while an attempt is pending or in flight
 const IDLE_MS = 60_000;
 const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
 const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // of the button
@@ -45,7 +45,7 @@ export async function deliveryScreen(portal, place) {
     if (last && last.estado !== answer.data.estado) announce(`Ahora: ${STATES[answer.data.estado][0]}`);
     last = answer.data;
     hash ||= await sha256(last.cuerpo);
-    // Everything that the drawing is made of: the delivery, and what the button can do.
+    // Everything that the screen shows: the delivery, and the button's action.
     const made = JSON.stringify([last, sending.state(), sending.readOnly()]);
     if (made !== drawn) {
       drawn = made;
@@ -55,7 +55,7 @@ export async function deliveryScreen(portal, place) {
     }
     return answer;
   }
-  // Quick while something is on its way, slow otherwise.
+  // Fast while an attempt is pending, slow otherwise.
   const turns = poll(async () => {
     const answer = await look();
     return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.state() !== "idle") ? IDLE_MS : 0 };
@@ -63,7 +63,7 @@ export async function deliveryScreen(portal, place) {
   await turns.now();
 }
 
-// To the list as it was left, with its page and its place.
+// To the list as it was left, with its page and position.
 let cameFromList = false;
 addEventListener("hashchange", ({ oldURL }) => (cameFromList = /#\/entregas(\?|$)/.test(oldURL)));
 
@@ -73,7 +73,7 @@ function goBack(portal, event) {
   portal.back();
 }
 
-/** The button, and what becomes of what it asked for. */
+/** The button, and the result of its request. */
 function resender({ api, session }, place, { path, webhook, box, changed }) {
   let state = "idle";
   let watched = null;
@@ -86,7 +86,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     const answer = await api.request("POST", `${path}/reenvio`, { signal: place.signal });
     if (!answer.ok) {
       state = "idle";
-      // Another one may have been drawn in its place: changed() sees to that one.
+      // Another button may have replaced it: changed() handles that one.
       button.removeAttribute("aria-disabled");
       button.textContent = WORDS.idle;
       if (answer.kind !== "aborted") replace(box, problemBox(answer, { retry: answer.kind === "conflict" || answer.kind === "forbidden" ? undefined : () => press(button), id: "no-reenviada" }));
@@ -120,7 +120,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     }, { every: WATCH_MS, signal: watched.signal, now: true });
   }
 
-  // What is drawn from now on is of a replay that has ended, whichever of the two requests tells of it first.
+  // From now on the replay has ended, whichever of the two requests reports it first.
   function settle() {
     state = "idle";
     changed();
@@ -179,7 +179,7 @@ function buttons(webhook, delivery, sending) {
   return [el("div", { class: "actions" }, button, print), why && el("p", { class: "muted small no-print", id: "por-que-no" }, why)];
 }
 
-/** What the API would answer with 409, said beforehand. */
+/** Reasons for which the API would answer 409, shown before the request. */
 function whyNot({ activo }, { estado }) {
   if (estado === "cancelada") return "La canceló el operador: no se puede reenviar.";
   if (!activo) return "El webhook no está activo: reactívelo antes de reenviar.";

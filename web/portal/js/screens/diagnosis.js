@@ -1,4 +1,4 @@
-// Diagnóstico: what the receiver lacks, and how it is mended.
+// Diagnóstico: what is wrong with the receiver, and how to correct it.
 import { announce } from "../announce.js";
 import { unsure, workButton } from "../change.js";
 import { el, foreign, replace } from "../dom.js";
@@ -16,7 +16,7 @@ const TESTS = {
   firma_incorrecta: "Aviso con la firma incorrecta", sin_firma: "Aviso sin firma", fecha_antigua: "Aviso antiguo", repetida: "Aviso repetido",
 };
 
-/** Of a result: [heading, kind, mark, word], in the order in which they matter. */
+/** Results: [heading, kind, mark, word], in the order of importance. */
 const RESULTS = {
   mal: ["Hay que corregirlo", "bad", "✕", "Mal"], aviso: ["Conviene corregirlo", "warning", "!", "Aviso"], no_hecha: ["No se ha comprobado", "muted", "–", "No hecha"],
   bien: ["Está bien", "good", "✓", "Bien"],

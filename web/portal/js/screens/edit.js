@@ -1,4 +1,4 @@
-// Editar un webhook. What another person changed since is shown beside what was typed here, never overwritten unseen.
+// Editar un webhook. Another person's changes are shown next to the typed values, and never overwritten unseen.
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
 import { el, foreign, freshId, replace } from "../dom.js";
 import { eventsField } from "../events.js";
@@ -19,7 +19,7 @@ export const editScreen = (portal, place) => withHook(portal, place, "Editar el 
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/** As the API stores it, the host in punycode, to tell whether two are the same. */
+/** The form in which the API stores it, with the host in punycode, to compare two. */
 function stored(members) {
   if (!("url" in members)) return members;
   try {
@@ -29,11 +29,11 @@ function stored(members) {
   }
 }
 
-/** Of the members that a form has, those that differ from what they were. @param {Object<string, any>} before @param {Object<string, any>} typed */
+/** The members of a form that differ from their earlier values. @param {Object<string, any>} before @param {Object<string, any>} typed */
 export const changesOf = (before, typed) => Object.fromEntries(Object.entries(typed).filter(([name, value]) => !same(value, before[name])));
 
 /**
- * What is to be done with each member, now that the webhook is another: "theirs" (only they changed it), "mine" (only this form did), "both" (and to other
+ * What to do with each member after the webhook has changed: "theirs" (only they changed it), "mine" (only this form did), "both" (and to other
  * values).
  * @returns {Object<string, "theirs" | "mine" | "both">}
  */
@@ -73,7 +73,7 @@ function editor(portal, place, base, events) {
     else showRefusal(answer, fields, box, { retry: button.run });
   }
 
-  /** How the webhook is now. What was asked for may be there already: the answer was lost. */
+  /** The present webhook. It may already have the requested values, if the answer was lost. */
   async function look(changes) {
     const now = await portal.api.get(`/webhooks/${base.hook.id}`, {}, place.signal);
     if (place.signal.aborted) return;
@@ -102,7 +102,7 @@ function editor(portal, place, base, events) {
 
 const NAMES = { url: "La dirección", eventos: "Los avisos" };
 
-/** A value in words: a list by what it differs in from what it was. */
+/** A value in words; a list by its differences. */
 function shown(value, before) {
   if (!Array.isArray(value)) return foreign(value);
   const added = value.filter((event) => !before.includes(event)).map(eventName);
@@ -120,7 +120,7 @@ function conflict(before, hook, adopted, choices) {
     el("p", {}, choices.length ? "Elija y pulse Guardar." : "Lo que usted cambió se conserva: si sigue valiendo, pulse Guardar otra vez."));
 }
 
-/** Theirs or mine, for one member; like a field of field.js. */
+/** Lets the person choose theirs or mine for one member; like a field of field.js. */
 function choiceOf(name, before, theirs, mine) {
   const group = freshId("cual");
   const error = el("p", { class: "field-error", id: `${group}-error` });

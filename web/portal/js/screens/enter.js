@@ -1,4 +1,4 @@
-// Entrar: the token, where it comes from, and what becomes of it.
+// Entrar: the token, where to get it, and how the portal uses it.
 import { el, foreign, replace } from "../dom.js";
 import { tellDone } from "../change.js";
 import { ask } from "../dialog.js";
@@ -30,7 +30,7 @@ function fault(text) {
 }
 
 /**
- * Tries what is in the field, and has it accepted; or says beside it what is wrong.
+ * Tries the token in the field and accepts it, or shows the error next to it.
  * @param {(token: string, readOnly: boolean, webhooks: {id: number}[]) => void} accept
  */
 async function begin(portal, one, problem, accept) {
@@ -76,13 +76,13 @@ export function enterScreen(portal, place) {
 
 let asking = null;
 
-/** In the midst of work: what was typed stays behind the question. Several that need it wait for the same answer. */
+/** Asks for a token during work: the form keeps its values, and all requests that need a token wait for the same answer. */
 export function askForToken(portal, message) {
   asking ??= askOnce(portal, message).finally(() => (asking = null));
   return asking;
 }
 
-/** With another entity's token nothing goes on: what was begun was of the first one. */
+/** With another entity's token nothing continues, because the work belongs to the first entity. */
 function another(portal, found) {
   portal.session.begin(...found);
   tellDone(link("/"), "Ha entrado con el token de otra entidad", el("p", {}, "Lo que estaba a medias con el anterior no se ha hecho."));

@@ -1,4 +1,4 @@
-// Probar: sends a test and shows it arrive.
+// Probar: sends a test event and shows its arrival.
 import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.js";
 import { el, foreign, replace } from "../dom.js";

@@ -1,4 +1,4 @@
-// Registrar un webhook: an address, what it is told, and the secret that signs it.
+// Registrar un webhook: a URL, its events, and the secret that signs.
 import { eventsField } from "../events.js";
 import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.js";
@@ -32,7 +32,7 @@ function full(hooks) {
 }
 
 function registration(portal, place, region, events, count) {
-  // One key for one registration: however often it is sent, it is made once.
+  // One key for one registration, so that repeated requests register once.
   const attempt = { key: crypto.randomUUID() };
   const url = field({
     label: "Dirección que recibirá los avisos", hint: "La da quien programa o mantiene su sistema. Por ejemplo: https://integracion.ejemplo.es/avisos",
@@ -76,7 +76,7 @@ function signingChoice(change) {
   return { node, yes: () => node.querySelector("input").checked };
 }
 
-/** The key has been used with what was typed before: that registration was made. */
+/** The key was used with earlier values: that registration was made. */
 function sentBefore(answer, attempt) {
   const more = workButton({ label: "Registrar también este", busy: "Preparando…", work: async () => {
     attempt.key = crypto.randomUUID();

@@ -1,4 +1,4 @@
-// Un reenvío de varias: how far it is, and the way to stop it.
+// Un reenvío de varias: its progress, and how to stop it.
 import { announce } from "../announce.js";
 import { unsure } from "../change.js";
 import { ask } from "../dialog.js";
@@ -10,7 +10,7 @@ import { link } from "../router.js";
 import { count } from "../words.js";
 
 const EVERY_MS = 2000;
-const SLOWLY_MS = 15_000; // what was replayed and not received has retries of hours
+const SLOWLY_MS = 15_000; // a replayed delivery that fails has retries of hours
 
 const STATES = {
   pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido",

@@ -66,7 +66,7 @@ function chooser(portal, place, hook, all) {
       hook.fallaDesde && preset("Desde que falla", () => Date.parse(hook.fallaDesde) - HOUR)),
     since.node, states.node,
     more, box, el("div", { class: "actions" }, button.node));
-  // What was counted is of what was chosen then.
+  // The count belongs to an earlier choice.
   node.addEventListener("input", () => replace(counted));
   return [el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido: un sistema que ya las tenga las reconoce. Las pruebas no se incluyen."), node, counted];
 }
@@ -92,7 +92,7 @@ function stateChoice() {
   };
 }
 
-/** What has been counted, and the button that does it. */
+/** The count, and the button that starts the replay. */
 function found(portal, place, hook, body, { candidatas, exacto }) {
   const heading = (text) => el("h2", { tabindex: "-1" }, text);
   if (candidatas === 0 && exacto) return notice("info", heading("No hay nada que reenviar"), el("p", {}, "Ninguna entrega encaja. Pruebe con otra fecha, o incluya también las entregadas."));

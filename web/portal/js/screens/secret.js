@@ -1,4 +1,4 @@
-// Cambiar el secreto, step by step: what is done here, and what the receiver has to do at each step so that nothing is refused.
+// Cambiar el secreto, step by step: the action here, and what the receiver must do at each step so that it refuses nothing.
 import { ask } from "../dialog.js";
 import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
@@ -25,7 +25,7 @@ function state(hook) {
   return notice("good", el("p", {}, "Los avisos van firmados. El secreto no se puede volver a ver: solo cambiarlo."));
 }
 
-/** The steps of a rotation, of which one is the present one. */
+/** The steps of a rotation; one is the present one. */
 function steps(hook, present, ...content) {
   const names = hook.tieneSecreto ? ["Guardar el nuevo", "Ponerlo en su sistema", "Retirar el anterior"] : ["Guardar el secreto", "Ponerlo en su sistema"];
   return el("ol", { class: "steps" }, names.map((name, i) => el("li", { "aria-current": i === present ? "step" : null, class: i < present ? "past" : null },
@@ -67,7 +67,7 @@ function graceField() {
   return field({ label: "¿Cuánto tiempo seguirá valiendo el anterior?", hint: "Lo que necesite quien mantiene su sistema para poner el nuevo.", control });
 }
 
-/** The new one is in force: it is shown for the last time, with what the receiver has to do. */
+/** The new secret is in force: it is shown for the last time, with what the receiver must do. */
 function inForce(work, secret, until) {
   const { region, hook, place } = work;
   work.hook = { ...hook, tieneSecreto: true, secretoAnteriorHasta: until };
@@ -125,7 +125,7 @@ function retire({ portal, place, hook }) {
   }) }, "Mi sistema ya tiene el nuevo: retirar el anterior"));
 }
 
-/** All old ones end at once. */
+/** All old secrets end at once. */
 function leak({ portal, place, region, hook }) {
   const secret = secretField();
   const stored = promise("Lo he guardado en un lugar seguro");

@@ -43,7 +43,7 @@ export function summaryScreen(portal, place) {
   return first;
 }
 
-/** Everything the screen shows: one request, and for each webhook of five at most three and the pages of its day. */
+/** Fetches everything that the screen shows: one request, and for each of at most five webhooks three more and the pages of its day. */
 async function load({ api, clock }, signal) {
   const list = await api.get("/webhooks", {}, signal);
   if (!list.ok) return list;
@@ -117,7 +117,7 @@ function another({ session }, number) {
   return session.readOnly || number >= MOST ? null : el("p", { class: "actions another" }, el("a", { class: "button", id: "registrar", href: link("/webhooks/nuevo") }, "Registrar otro webhook"));
 }
 
-const NONE_SEEN = "ninguna de las 2.000 más recientes"; // what the API looks at, where there are more
+const NONE_SEEN = "ninguna de las 2.000 más recientes"; // what the API reads, if there are more
 const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${number.toLocaleString("es-ES", { useGrouping: "always" })}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
 

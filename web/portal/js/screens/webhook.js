@@ -1,4 +1,4 @@
-// Un webhook: how it is configured and what can be done with it.
+// Un webhook: its configuration and the actions on it.
 import { ask } from "../dialog.js";
 import { tellDone, unsure, workButton } from "../change.js";
 import { el, foreign, replace, urlOf } from "../dom.js";
@@ -22,7 +22,7 @@ export function webhookScreen(portal, place) {
   });
 }
 
-/** How it is, in a sentence, and what there is to mend. */
+/** Its state in a sentence, and what to correct. */
 function condition(hook, now) {
   const { kind, word, mark, sentence } = webhookState(hook, now);
   const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
@@ -55,7 +55,7 @@ function work(one, box) {
 
 const patch = ({ portal, hook, etag }, body) => portal.api.request("PATCH", `/webhooks/${hook.id}`, { body, headers: etag ? { "If-Match": etag } : {} });
 
-/** Says what happened where it is not what was asked. */
+/** Says what happened if it differs from the request. */
 function refused(answer, box, retry) {
   if (answer.kind === "precondition") {
     replace(box, alerted(notice("warning", el("p", { class: "notice-title" }, "Otra persona lo ha cambiado mientras tanto"), el("p", {}, "No se ha hecho nada. Mire cómo está ahora y decida."),
@@ -110,7 +110,7 @@ function remove({ portal, place, hook, etag }) {
     replace(box);
     if (!judge([[typed, typed.value().trim().toLowerCase() === host.toLowerCase() ? "" : `No es lo mismo: escriba ${host}`]])) return false;
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}`, { headers: etag ? { "If-Match": etag } : {} });
-    // Asked again after an answer that never came, it does not exist any more.
+    // If the first answer was lost, the repeated request finds it deleted.
     if (answer.ok || answer.kind === "notFound") return gone(portal, host);
     refused(answer, box, async () => portal.show());
     return false;
