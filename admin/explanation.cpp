@@ -29,9 +29,9 @@ std::int64_t in_flight_at_host(const Facts& facts) {
 bool is_of(const store::Pause& pause, const Facts& facts) {
   switch (pause.what) {
     case store::Paused::entity:
-      return pause.object == std::to_string(facts.webhook.entity);
+      return pause.object == to_string(facts.webhook.entity);
     case store::Paused::webhook:
-      return pause.object == std::to_string(facts.webhook.id);
+      return pause.object == to_string(facts.webhook.id);
     case store::Paused::host:
       return pause.object == host_of(facts.webhook.url);
   }
@@ -62,10 +62,9 @@ void add_wide_causes(const Facts& facts, std::vector<Cause>& causes) {
                             selector_of(pause) + "` ends that"});
   }
   if (!backlog.entity_active)
-    causes.push_back(
-        {"entidad_desactivada",
-         {},
-         "its entity is disabled: `entity enable " + std::to_string(facts.webhook.entity) + "`"});
+    causes.push_back({"entidad_desactivada",
+                      {},
+                      "its entity is disabled: `entity enable " + to_string(facts.webhook.entity) + "`"});
 }
 
 void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
@@ -74,8 +73,7 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
     causes.push_back({"inactivo",
                       {},
                       "it is inactive (" + webhook.inactive_reason.value_or("") + "): `webhook enable " +
-                          std::to_string(webhook.id) +
-                          "`, or its entity's PATCH unless it was the operator"});
+                          to_string(webhook.id) + "`, or its entity's PATCH unless it was the operator"});
   for (const auto& key : backlog.secret_keys) {
     if (keys && std::ranges::find(*keys, key) == keys->end())
       causes.push_back({"secreto_ilegible",

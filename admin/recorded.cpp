@@ -77,7 +77,7 @@ store::OperatorAction action_of(const Command& command, const Arguments& argumen
 void write_line(platform::LogLevel level, const store::OperatorAction& action, std::string_view ending,
                 std::string_view error = {}) {
   const auto space = action.object.find(' ');
-  const auto number = [](const std::optional<std::int64_t>& id) { return id ? std::to_string(*id) : "-"; };
+  const auto number = [](const auto& id) { return id ? to_string(*id) : "-"; };
   platform::write_to_journal(level, action.action + std::string(ending),
                              {{"id", space == std::string::npos ? "-" : action.object.substr(space + 1)},
                               {"entity", number(action.entity)},

@@ -16,6 +16,7 @@
 #include "fcgi-app/connection_wait.hpp"
 #include "fcgi-app/parameters.hpp"
 #include "fcgi-app/response.hpp"
+#include "lib/delivery/ids.hpp"
 
 namespace api {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
+#include "lib/webhook/ids.hpp"
 
 namespace api {
 
@@ -48,8 +48,8 @@ struct Request {
   std::optional<std::string> content_encoding{};
   platform::MonotonicTime arrived{};
   /// The entity, once it is known, and whether the request has one of its places (EntityConcurrency).
-  std::optional<delivery::EntityId> entity{};
-  std::optional<std::int64_t> token{};
+  std::optional<webhook::EntityId> entity{};
+  std::optional<webhook::TokenId> token{};
   bool has_place = false;
 };
 

@@ -223,8 +223,8 @@ void Service::record(const Request& request, const Match& match, int status) con
                         {"method", request.method},
                         {"route", route.empty() ? "-" : route},
                         {"status", status},
-                        {"entity", request.entity ? std::to_string(*request.entity) : "-"},
-                        {"token_id", request.token ? std::to_string(*request.token) : "-"},
+                        {"entity", request.entity ? to_string(*request.entity) : "-"},
+                        {"token_id", request.token ? to_string(*request.token) : "-"},
                         {"duration_us", duration.count()}});
 }
 

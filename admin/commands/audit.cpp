@@ -18,7 +18,7 @@ constexpr Option action_filter{"action", "A",
 
 json::Value object_of(const store::AuditEntry& entry) {
   if (entry.object) return *entry.object;
-  return entry.webhook ? json::Value("webhook " + std::to_string(*entry.webhook)) : nullptr;
+  return entry.webhook ? json::Value("webhook " + to_string(*entry.webhook)) : nullptr;
 }
 
 json::Object to_row(const store::AuditEntry& entry) {

@@ -37,7 +37,7 @@ json::Value to_row(const store::RecordedAttempt& attempt) {
 store::Delivery find(store::Session& session, delivery::DeliveryId id) {
   auto delivery = store::find_delivery(session, id);
   if (!delivery)
-    throw Failure("there is no delivery " + std::to_string(id) +
+    throw Failure("there is no delivery " + to_string(id) +
                   " (or retention has purged it): `delivery list` shows them");
   return *std::move(delivery);
 }
@@ -63,38 +63,37 @@ std::string why_not(const store::Delivery& delivery) {
     return "is en_curso: it is being sent at this moment, wait for its outcome";
   if (delivery.state == "retenida")
     return "is retenida: it is sent by itself once its webhook is active (`webhook enable " +
-           std::to_string(delivery.webhook) +
+           to_string(delivery.webhook) +
            "`), its entity too (`entity enable`), and the secret can be opened (`secrets status`)";
-  return "is " + delivery.state + " and its notification " + std::to_string(delivery.notification) +
+  return "is " + delivery.state + " and its notification " + to_string(delivery.notification) +
          " is cancelada: nothing more of that is sent";
 }
 
 Result retry_one(Context& context, delivery::DeliveryId id) {
   const auto change = store::retry_delivery(context.session, id);
   const auto delivery = find(context.session, id);
-  const std::string name = "delivery " + std::to_string(id) + " ";
+  const std::string name = "delivery " + to_string(id) + " ";
   if (change == store::DeliveryChange::webhook_deleted)
-    throw Failure(name + "is " + delivery.state + " and its webhook " + std::to_string(delivery.webhook) +
+    throw Failure(name + "is " + delivery.state + " and its webhook " + to_string(delivery.webhook) +
                   " has been deleted by its entity: it can go nowhere");
   if (change != store::DeliveryChange::done) throw Failure(name + why_not(delivery));
   const bool held = delivery.state == "retenida";
-  return {
-      to_row(delivery),
-      "Delivery " + std::to_string(id) + " to webhook " + std::to_string(delivery.webhook) +
-          (held ? " is retenida: it is sent after `webhook enable " + std::to_string(delivery.webhook) + "`."
-                : " is due now, its schedule from the start.")};
+  return {to_row(delivery),
+          "Delivery " + to_string(id) + " to webhook " + to_string(delivery.webhook) +
+              (held ? " is retenida: it is sent after `webhook enable " + to_string(delivery.webhook) + "`."
+                    : " is due now, its schedule from the start.")};
 }
 
 Result retry_failed(Context& context, delivery::WebhookId id, platform::UtcTime since) {
   const auto replayed = store::retry_failed_deliveries(context.session, id, since);
   if (!replayed)
-    throw Failure("there is no webhook " + std::to_string(id) +
+    throw Failure("there is no webhook " + to_string(id) +
                   " (or its entity deleted it): `webhook list` shows them");
   const auto hook = store::find_webhook(context.session, id);
-  std::string text = "Deliveries of webhook " + std::to_string(id) + " created since " +
+  std::string text = "Deliveries of webhook " + to_string(id) + " created since " +
                      platform::format_iso8601(since) + " that are due now: " + std::to_string(*replayed);
   if (hook && !hook->active)
-    text += "; the webhook is inactive, they are sent after `webhook enable " + std::to_string(id) + "`";
+    text += "; the webhook is inactive, they are sent after `webhook enable " + to_string(id) + "`";
   return {json::Object{{"webhook_id", id},
                        {"desde", time_value(since)},
                        {"reintentadas", static_cast<std::int64_t>(*replayed)}},

@@ -23,20 +23,19 @@ store::Entity find(store::Session& session, delivery::EntityId id) {
   const auto entities = store::list_entities(session);
   const auto found = std::ranges::find(entities, id, &store::Entity::id);
   if (found == entities.end())
-    throw Failure("there is no entity " + std::to_string(id) +
-                  ": `entity list` shows them, `entity add --id " + std::to_string(id) +
-                  " --name …` adds it");
+    throw Failure("there is no entity " + to_string(id) + ": `entity list` shows them, `entity add --id " +
+                  to_string(id) + " --name …` adds it");
   return *found;
 }
 
 Result add(Context& context, const Arguments& arguments) {
-  const auto id = arguments.required_id();
+  const store::EntityId id = arguments.required_id();
   const auto name = arguments.line("name", 255).value();
   const bool added = store::add_entity(context.session, id, name);
   const auto entity = find(context.session, id);
-  std::string text = "Entity " + std::to_string(id) + " (" + entity.name +
+  std::string text = "Entity " + to_string(id) + " (" + entity.name +
                      (added ? ") added." : ") was there already: its name is set.");
-  if (!entity.active) text += " It is disabled: `entity enable " + std::to_string(id) + "` lets it in again.";
+  if (!entity.active) text += " It is disabled: `entity enable " + to_string(id) + "` lets it in again.";
   return {to_row(entity), text};
 }
 
@@ -49,7 +48,7 @@ Result list(Context& context, const Arguments&) {
 Result set_active(Context& context, delivery::EntityId id, bool active) {
   const auto before = find(context.session, id);
   store::set_entity_active(context.session, id, active);
-  const std::string subject = "Entity " + std::to_string(id) + " (" + before.name + ") ";
+  const std::string subject = "Entity " + to_string(id) + " (" + before.name + ") ";
   const std::string state = active ? "enabled" : "disabled";
   const std::string effect =
       active ? ": its tokens are accepted and its deliveries are sent."

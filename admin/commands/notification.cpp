@@ -32,14 +32,14 @@ json::Value data_value(const std::string& text) {
 store::Notification find(store::Session& session, delivery::NotificationId id) {
   auto notification = store::find_notification(session, id);
   if (!notification)
-    throw Failure("there is no notification " + std::to_string(id) +
+    throw Failure("there is no notification " + to_string(id) +
                   " (or retention has purged it): `notification list` shows them");
   return *std::move(notification);
 }
 
 std::string name_of(const store::Notification& notification) {
-  return "Notification " + std::to_string(notification.id) + " (" + notification.event + ", entity " +
-         std::to_string(notification.entity) + ")";
+  return "Notification " + to_string(notification.id) + " (" + notification.event + ", entity " +
+         to_string(notification.entity) + ")";
 }
 
 /// What the operator can do when the notification's state refuses the change.
@@ -48,15 +48,15 @@ std::string advice(const store::Notification& notification) {
     return "the dispatcher will process it, or `notification cancel` stops it";
   if (notification.state == "procesada")
     return "only its deliveries can still change: `delivery list --notification " +
-           std::to_string(notification.id) + "`, `delivery retry`";
+           to_string(notification.id) + "`, `delivery retry`";
   if (notification.state == "rechazada")
     return "`notification retry` tries it again, `notification discard` puts it away";
   return "nothing of it will be sent";
 }
 
 [[noreturn]] void refuse(const store::Notification& notification, const std::string& what) {
-  throw Failure("notification " + std::to_string(notification.id) + " is " + notification.state + " and " +
-                what + ": " + advice(notification));
+  throw Failure("notification " + to_string(notification.id) + " is " + notification.state + " and " + what +
+                ": " + advice(notification));
 }
 
 Result list(Context& context, const Arguments& arguments) {

@@ -220,13 +220,13 @@ std::string checked_host(const std::string& typed) {
 
 /// The part of the queue that the options name; nullopt: the whole queue.
 std::optional<store::Pause> named_part(const Arguments& arguments) {
-  const auto entity = arguments.id("entity");
-  const auto webhook = arguments.id("webhook");
+  const std::optional<store::EntityId> entity = arguments.id("entity");
+  const std::optional<store::WebhookId> webhook = arguments.id("webhook");
   const auto host = arguments.line("host", longest_host);
   if (int{entity.has_value()} + int{webhook.has_value()} + int{host.has_value()} > 1)
     throw UsageError("only one of --entity, --webhook and --host: each is paused and resumed by itself");
-  if (entity) return store::Pause{store::Paused::entity, std::to_string(*entity), {}, {}, {}, {}};
-  if (webhook) return store::Pause{store::Paused::webhook, std::to_string(*webhook), {}, {}, {}, {}};
+  if (entity) return store::Pause{store::Paused::entity, to_string(*entity), {}, {}, {}, {}};
+  if (webhook) return store::Pause{store::Paused::webhook, to_string(*webhook), {}, {}, {}, {}};
   if (host) return store::Pause{store::Paused::host, checked_host(*host), {}, {}, {}, {}};
   return std::nullopt;
 }

@@ -29,13 +29,13 @@ Result list(Context& context, const Arguments& arguments) {
 }
 
 Result cancel(Context& context, const Arguments& arguments) {
-  const auto id = arguments.required_id();
+  const store::ReplayId id = arguments.required_id();
   const auto webhook = store::webhook_of_replay(context.session, id);
-  if (!webhook) throw Failure("there is no replay " + std::to_string(id) + ": `replay list` shows them");
+  if (!webhook) throw Failure("there is no replay " + to_string(id) + ": `replay list` shows them");
   const bool stopped = store::cancel_replay(context.session, {}, *webhook, id);
   const auto replay = store::find_replay(context.session, *webhook, id).value();
-  if (!stopped) throw Failure("replay " + std::to_string(id) + " is over: it is " + replay.replay.state);
-  return {to_row(replay), "Replay " + std::to_string(id) + " is cancelado; deliveries sent again before: " +
+  if (!stopped) throw Failure("replay " + to_string(id) + " is over: it is " + replay.replay.state);
+  return {to_row(replay), "Replay " + to_string(id) + " is cancelado; deliveries sent again before: " +
                               std::to_string(replay.replayed) + "."};
 }
 

@@ -34,20 +34,20 @@ store::Token find(store::Session& session, store::TokenId id, std::optional<deli
   const auto tokens = store::list_tokens(session, entity);
   const auto found = std::ranges::find(tokens, id, &store::Token::id);
   if (found == tokens.end())
-    throw Failure("there is no token " + std::to_string(id) + ": `token list` shows them");
+    throw Failure("there is no token " + to_string(id) + ": `token list` shows them");
   return *found;
 }
 
 Result issue(Context& context, const Arguments& arguments) {
-  const auto entity = arguments.required_id("entity");
+  const store::EntityId entity = arguments.required_id("entity");
   const auto ttl = arguments.duration("ttl", min_ttl, max_ttl);
   const auto label = arguments.line("label", max_label, true).value_or("");
   const auto token = webhook::generate_access_token();
   const auto id = store::issue_token(context.session, {entity, webhook::access_token_hash(token).value(), ttl,
                                                        label, arguments.has("read-only")});
   if (!id)
-    throw Failure("there is no entity " + std::to_string(entity) + ": `entity add --id " +
-                  std::to_string(entity) + " --name …` adds it");
+    throw Failure("there is no entity " + to_string(entity) + ": `entity add --id " + to_string(entity) +
+                  " --name …` adds it");
   auto row = to_row(find(context.session, *id, entity));
   row.emplace_back("token", token);
   return {std::move(row), token};
@@ -61,11 +61,11 @@ Result list(Context& context, const Arguments& arguments) {
 }
 
 Result revoke(Context& context, const Arguments& arguments) {
-  const auto id = arguments.required_id();
+  const store::TokenId id = arguments.required_id();
   const auto before = find(context.session, id, {});
   store::revoke_token(context.session, id);
   const auto token = find(context.session, id, before.entity);
-  return {to_row(token), "Token " + std::to_string(id) + " of entity " + std::to_string(token.entity) +
+  return {to_row(token), "Token " + to_string(id) + " of entity " + to_string(token.entity) +
                              (before.revoked ? " was already revoked at " : " is revoked since ") +
                              platform::format_iso8601(token.revoked.value()) + "."};
 }

@@ -39,13 +39,13 @@ json::Object to_row(const store::Webhook& hook) {
 store::Webhook find(store::Session& session, delivery::WebhookId id) {
   auto hook = store::find_webhook(session, id);
   if (!hook)
-    throw Failure("there is no webhook " + std::to_string(id) +
+    throw Failure("there is no webhook " + to_string(id) +
                   " (or its entity deleted it): `webhook list` shows them");
   return *std::move(hook);
 }
 
 std::string name_of(const store::Webhook& hook) {
-  return "Webhook " + std::to_string(hook.id) + " of entity " + std::to_string(hook.entity);
+  return "Webhook " + to_string(hook.id) + " of entity " + to_string(hook.entity);
 }
 
 /// Reads all webhooks and selects those in a state: their number per entity is bounded.
@@ -114,7 +114,7 @@ Facts facts_of(Context& context, delivery::WebhookId id) {
   auto hook = find(session, id);
   auto backlog = store::find_backlog(session, id);
   if (!backlog) find(session, id);  // deleted in between: throws
-  if (!backlog) throw Failure("webhook " + std::to_string(id) + " was being changed: try again");
+  if (!backlog) throw Failure("webhook " + to_string(id) + " was being changed: try again");
   return {std::move(hook),
           std::move(backlog).value(),
           store::read_pauses(session),
@@ -184,9 +184,9 @@ std::string others_beside(store::Session& session, const store::Webhook& hook) {
   filter.entity = hook.entity;
   for (const auto& other : store::list_webhooks(session, filter)) {
     if (other.id != hook.id && other.active && store::is_disabled({hook.url}, other.url))
-      others += "webhook " + std::to_string(other.id) +
-                " of the entity goes to the same URL and is active: `webhook disable " +
-                std::to_string(other.id) + "` holds its deliveries, too. ";
+      others += "webhook " + to_string(other.id) +
+                " of the entity goes to the same URL and is active: `webhook disable " + to_string(other.id) +
+                "` holds its deliveries, too. ";
   }
   return others;
 }
@@ -197,7 +197,7 @@ std::string left_disabled(store::Session& session, const store::Webhook& hook) {
   store::ListFilter filter;
   filter.webhook = hook.id;
   for (const auto& url : store::list_disabled_urls(session, filter))
-    left += "where it went before stays disabled: `webhook lift --entity " + std::to_string(url.entity) +
+    left += "where it went before stays disabled: `webhook lift --entity " + to_string(url.entity) +
             " --url '" + url.url + "'` lifts that. ";
   return left;
 }
@@ -216,14 +216,14 @@ Result urls(Context& context, const Arguments& arguments) {
 }
 
 Result lift(Context& context, const Arguments& arguments) {
-  const auto entity = arguments.required_id("entity");
+  const store::EntityId entity = arguments.required_id("entity");
   const auto url = arguments.text("url").value();
   const auto lifted = store::lift_disabled_url(context.session, entity, url);
   if (lifted == 0)
-    throw Failure("no such URL is disabled for entity " + std::to_string(entity) +
-                  ": `webhook urls --entity " + std::to_string(entity) + "` lists those that are");
+    throw Failure("no such URL is disabled for entity " + to_string(entity) + ": `webhook urls --entity " +
+                  to_string(entity) + "` lists those that are");
   return {json::Object{{"entidad_id", entity}, {"url", url}},
-          "Entity " + std::to_string(entity) +
+          "Entity " + to_string(entity) +
               " may use the URL again; webhooks that are inactive stay so until `webhook enable`."};
 }
 
@@ -233,8 +233,8 @@ Result disable(Context& context, const Arguments& arguments) {
   const auto after = find(context.session, before.id);
   const std::string done = before.active ? " is inactive now" : " was inactive already";
   Result result{to_row(after), name_of(after) + done + " (" + after.inactive_reason.value_or("") +
-                                   "): its deliveries are held until `webhook enable " +
-                                   std::to_string(after.id) + "`."};
+                                   "): its deliveries are held until `webhook enable " + to_string(after.id) +
+                                   "`."};
   result.note = others_beside(context.session, after);
   return result;
 }

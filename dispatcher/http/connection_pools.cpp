@@ -116,7 +116,7 @@ std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
     return one.second.active == 0 && one.second.may_start() && waited(one.second);
   });
   if (without != pool.queues.end()) {
-    pool.turn = without->first - 1;  // so that it is served next
+    pool.turn = without->first.previous();  // so that it is served next
     return Need::none_yet;
   }
   if (waited(queue->second)) return Need::waited;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dispatcher/http/attempt.hpp"
+#include "lib/delivery/ids.hpp"
 
 namespace dispatcher {
 

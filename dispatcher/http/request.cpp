@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lib/crypto/crypto.hpp"
+#include "lib/delivery/ids.hpp"
 #include "lib/webhook/notification_body.hpp"
 #include "lib/webhook/sealed_data.hpp"
 #include "lib/webhook/signature.hpp"

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
 

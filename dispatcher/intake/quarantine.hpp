@@ -4,6 +4,7 @@
 
 #include "dispatcher/intake/refusals.hpp"
 #include "dispatcher/observation/metrics.hpp"
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/session/session.hpp"

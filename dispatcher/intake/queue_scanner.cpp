@@ -46,7 +46,8 @@ std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
   std::vector<store::IdRange> rest;
   for (const auto& webhook : found) {
     for (const auto& range : ranges) {
-      if (range.first <= webhook.id && webhook.id < range.last) rest.push_back({webhook.id + 1, range.last});
+      if (range.first <= webhook.id && webhook.id < range.last)
+        rest.push_back({webhook.id.next().number(), range.last});
     }
   }
   return rest;
@@ -54,7 +55,7 @@ std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
 
 }  // namespace
 
-QueueScanner::QueueScanner(const platform::DeliverySettings& settings, std::int64_t turn)
+QueueScanner::QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId turn)
     : poll_interval_(settings.poll_interval),
       entities_(turn),
       early_({.per_webhook = std::max(1U, settings.max_in_flight_per_webhook / 2),

@@ -12,6 +12,7 @@
 #include "dispatcher/schedule/paused_parts.hpp"
 #include "dispatcher/schedule/ready_entities.hpp"
 #include "dispatcher/schedule/ready_webhooks.hpp"
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/config.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
 #include "lib/store/session/session.hpp"
@@ -21,7 +22,7 @@ namespace dispatcher {
 class QueueScanner {
  public:
   /// `turn`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
-  QueueScanner(const platform::DeliverySettings& settings, std::int64_t turn);
+  QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId turn);
 
   /// Looks if a look is due. `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);

@@ -18,6 +18,7 @@
 #include "dispatcher/observation/metrics.hpp"
 #include "dispatcher/outage/known_hosts.hpp"
 #include "dispatcher/outage/outage_judge.hpp"
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/backlog/outages.hpp"
@@ -52,7 +53,7 @@ class OutageWatch {
     store::OutageKind kind;
     platform::MonotonicTime since;
     std::set<delivery::DeliveryId> affected{};
-    std::optional<std::int64_t> row{};  // in the database
+    std::optional<store::OutageId> row{};  // in the database
     platform::MonotonicTime written{};
   };
   struct Side {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/store/deliveries/claim_early.hpp"
 #include "lib/store/types.hpp"

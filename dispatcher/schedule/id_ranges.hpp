@@ -28,12 +28,12 @@ std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
     if (!is_known && ++since < step) continue;
     since = 0;
     if (!is_known) {
-      result.push_back({first, id});
+      result.push_back({first, id.number()});
     } else if (first < id) {
-      result.push_back({first, id - 1});
+      result.push_back({first, id.previous().number()});
     }
     if (id == highest_id) return result;
-    first = id + 1;
+    first = id.next().number();
   }
   result.push_back({first, highest_id});
   return result;

@@ -26,7 +26,7 @@ Milliseconds PausedParts::left(delivery::EntityId entity, delivery::WebhookId we
   Milliseconds longest{0};
   if (pauses_.empty()) return longest;
   const auto authority = webhook::host_and_port(url);
-  const std::string objects[] = {std::to_string(entity), std::to_string(webhook),
+  const std::string objects[] = {to_string(entity), to_string(webhook),
                                  std::string(webhook::host_name(authority))};
   const auto passed = std::chrono::floor<Milliseconds>(now - read_at_);
   for (const auto& pause : pauses_) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/types.hpp"

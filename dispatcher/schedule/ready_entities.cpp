@@ -24,7 +24,7 @@ bool ReadyEntities::found(const store::WaitingEntity& entity) {
   const auto share = entry.suspect ? 0 : std::min(line_share, entity.oldest.size());
   for (std::size_t i = 0; i < share; ++i) put_in_line(entity.id, entry, entity.oldest[i]);
   if (entity.more || share < entity.oldest.size())
-    take_turns_from(entry, share > 0 ? entity.oldest[share - 1] : entity.oldest.front() - 1);
+    take_turns_from(entry, share > 0 ? entity.oldest[share - 1] : entity.oldest.front().previous());
   update_place(entity.id);
   return true;
 }
@@ -35,7 +35,7 @@ bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
   entry.sought = look_;
   if (oldest >= entry.in_line.front()) return false;
   leave_line(entry);
-  take_turns_from(entry, oldest - 1);
+  take_turns_from(entry, oldest.previous());
   update_place(entity);
   return true;
 }
@@ -45,7 +45,7 @@ bool ReadyEntities::arrived(const store::NewNotification& notification) {
   ++visits_;
   if (entry.more) return false;
   if (entry.suspect) {
-    take_turns_from(entry, notification.id - 1);
+    take_turns_from(entry, notification.id.previous());
   } else if (entry.in_line.size() < line_share) {
     put_in_line(notification.entity, entry, notification.id);
   } else {
@@ -104,14 +104,16 @@ std::vector<store::TakeRequest> ReadyEntities::next(Pick pick, unsigned entities
     if (i == all.end()) i = all.begin();
     ++visits_;
     const auto& entry = entities_.at(*i);
-    result.push_back({*i, entry.look == look_ ? entry.after : lowest, entry.large ? 1 : limit});
+    result.push_back(
+        {*i, entry.look == look_ ? entry.after : delivery::NotificationId(lowest), entry.large ? 1 : limit});
   }
   if (!result.empty()) cursor(pick) = result.back().entity;
   return result;
 }
 
 void ReadyEntities::resume_at(Pick pick, delivery::EntityId entity) {
-  cursor(pick) = entity == lowest ? std::numeric_limits<std::int64_t>::max() : entity - 1;
+  cursor(pick) =
+      entity == lowest ? delivery::EntityId(std::numeric_limits<std::int64_t>::max()) : entity.previous();
 }
 
 void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId last) {
@@ -240,7 +242,7 @@ void ReadyEntities::take_turns_from(Entry& entry, delivery::NotificationId after
 /// It takes turns, beginning with its first notification in line.
 void ReadyEntities::leave_line(Entry& entry) {
   if (entry.in_line.empty()) return;
-  take_turns_from(entry, entry.in_line.front() - 1);
+  take_turns_from(entry, entry.in_line.front().previous());
   for (const auto id : entry.in_line) line_.erase(id);
   entry.in_line.clear();
 }

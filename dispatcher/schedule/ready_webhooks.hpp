@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dispatcher/schedule/left_rows.hpp"
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
 #include "lib/store/deliveries/claim.hpp"

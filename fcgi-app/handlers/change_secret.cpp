@@ -29,9 +29,9 @@ Response change_secret(const Call& call) {
                            {wanted.secret, wanted.grace}, call.keys, call.limits.registrations);
   if (changed.result == store::SecretChanged::not_found) throw no_such_webhook();
   if (changed.result == store::SecretChanged::grace_running) throw grace_running(changed.previous_until);
-  return json_response(
-      200, Object{{"message", "El secreto enviado está en vigor en el webhook " + std::to_string(id)},
-                  {"secretoAnteriorHasta", time_or_null(changed.previous_until)}});
+  return json_response(200,
+                       Object{{"message", "El secreto enviado está en vigor en el webhook " + to_string(id)},
+                              {"secretoAnteriorHasta", time_or_null(changed.previous_until)}});
 }
 
 Response end_grace(const Call& call) {
@@ -39,7 +39,7 @@ Response end_grace(const Call& call) {
   const auto id = own_webhook(call).id;
   if (!store::end_grace(call.session, {call.caller.id, call.caller.token}, id))
     throw NotFound("El webhook no tiene ningún secreto anterior en vigor");
-  return message_response(200, "El secreto anterior del webhook " + std::to_string(id) + " ya no firma");
+  return message_response(200, "El secreto anterior del webhook " + to_string(id) + " ya no firma");
 }
 
 }  // namespace api

@@ -20,9 +20,9 @@ bool remove(const Call& call, store::WebhookId id) {
 }  // namespace
 
 Response delete_webhook(const Call& call) {
-  const auto id = parse_id(call.parameters[0]);
+  const std::optional<store::WebhookId> id = parse_id(call.parameters[0]);
   if (!id || !remove(call, *id)) throw no_such_webhook();
-  return message_response(200, "Webhook " + std::to_string(*id) + " eliminado");
+  return message_response(200, "Webhook " + to_string(*id) + " eliminado");
 }
 
 }  // namespace api

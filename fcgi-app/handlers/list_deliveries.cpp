@@ -31,7 +31,7 @@ store::LogFilter filter_of(const Query& query) {
 
 /// The question of a cursor: this webhook and this filter.
 std::string question_of(store::WebhookId webhook, const Query& query) {
-  std::string question = "entregas " + std::to_string(webhook);
+  std::string question = "entregas " + to_string(webhook);
   for (const auto* name : {"estado", "evento", "desde", "hasta"})
     question.append(" ").append(query.text(name).value_or("-"));
   return question;
@@ -45,7 +45,7 @@ Response list_deliveries(const Call& call) {
   const auto limit = query.number("limite", 1, max_limit).value_or(default_limit);
   const auto cursor = query.text("cursor");
   // With any cursor, an id that is not the caller's gets the same answer as one that does not exist.
-  const auto id = parse_id(call.parameters[0]).value_or(0);
+  const store::WebhookId id = parse_id(call.parameters[0]).value_or(0);
   const auto question = question_of(id, query);
   const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;
   const auto page = store::read_log_page(call.session, own_webhook(call).id, filter, limit, before);
@@ -60,8 +60,8 @@ Response list_deliveries(const Call& call) {
     writer.end_object();
   }
   writer.end_array();
-  writer.member("siguiente",
-                page.next ? std::optional(make_cursor(call.keys, question, *page.next)) : std::nullopt);
+  writer.member("siguiente", page.next ? std::optional(make_cursor(call.keys, question, page.next->number()))
+                                       : std::nullopt);
   writer.end_object();
   return {200, writer.take()};
 }

@@ -14,7 +14,7 @@ std::optional<std::int64_t> parse_id(std::string_view text) {
 NotFound no_such_webhook() { return NotFound("No existe ningún webhook con ese identificador"); }
 
 const store::Webhook& own_webhook(const Call& call) {
-  const auto id = parse_id(call.parameters[0]);
+  const std::optional<store::WebhookId> id = parse_id(call.parameters[0]);
   const auto& own = call.caller.webhooks;
   const auto found = id ? std::ranges::find(own, *id, &store::Webhook::id) : own.end();
   if (found == own.end()) throw no_such_webhook();

@@ -14,7 +14,7 @@ using json::Object;
 NotFound no_such_replay() { return NotFound("No existe ningún reenvío con ese identificador en el webhook"); }
 
 store::ReplayProgress own_replay(const Call& call, store::WebhookId webhook) {
-  const auto id = parse_id(call.parameters[1]);
+  const std::optional<store::ReplayId> id = parse_id(call.parameters[1]);
   const auto found = id ? store::find_replay(call.session, webhook, *id) : std::nullopt;
   if (!found) throw no_such_replay();
   return *found;
@@ -52,7 +52,7 @@ Response replay_response(const store::AskedReplay& asked) {
     case in_flight:
       throw Conflict("La entrega se está enviando en este momento: consúltela antes de pedir que se reenvíe");
     case running:
-      throw Conflict("El webhook ya tiene en marcha el reenvío " + std::to_string(asked.replay.id) +
+      throw Conflict("El webhook ya tiene en marcha el reenvío " + to_string(asked.replay.id) +
                      ": espere a que termine o deténgalo con DELETE");
   }
   return json_response(202,
@@ -65,7 +65,7 @@ Response replay_response(const store::AskedReplay& asked) {
 Response replay_delivery(const Call& call) {
   const Query no_parameters(call.query, {});
   const auto webhook = own_webhook(call).id;
-  const auto delivery = parse_id(call.parameters[1]).value_or(0);
+  const store::DeliveryId delivery = parse_id(call.parameters[1]).value_or(0);
   return replay_response(store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook,
                                            delivery, call.limits.replayed));
 }

@@ -24,7 +24,7 @@ std::optional<std::string> body_of(const Call& call, const store::LoggedEvidence
 Response show_delivery(const Call& call) {
   const Query no_parameters(call.query, {});
   const auto& webhook = own_webhook(call);
-  const auto id = parse_id(call.parameters[1]);
+  const std::optional<store::DeliveryId> id = parse_id(call.parameters[1]);
   const auto evidence = id ? store::find_evidence(call.session, webhook.id, *id) : std::nullopt;
   if (!evidence) throw NotFound("No existe ninguna entrega con ese identificador en el webhook");
   const auto body = body_of(call, *evidence);

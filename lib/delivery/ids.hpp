@@ -1,13 +1,13 @@
-// The primary keys of the tables.
+// The keys of the tables, by the name of this library.
 #pragma once
 
-#include <cstdint>
+#include "lib/webhook/ids.hpp"
 
 namespace delivery {
 
-using EntityId = std::int64_t;
-using WebhookId = std::int64_t;
-using NotificationId = std::int64_t;
-using DeliveryId = std::int64_t;
+using webhook::DeliveryId;
+using webhook::EntityId;
+using webhook::NotificationId;
+using webhook::WebhookId;
 
 }  // namespace delivery

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "lib/platform/id.hpp"
+
 namespace json {
 
 class Value;
@@ -30,6 +32,8 @@ class Value {
   Value(bool b) : data_(b) {}
   Value(std::int64_t i) : data_(Number{std::to_string(i)}) {}
   Value(int i) : Value(static_cast<std::int64_t>(i)) {}
+  template <class Kind>
+  Value(platform::Id<Kind> id) : Value(id.number()) {}
   Value(Number n) : data_(std::move(n)) {}
   Value(std::string s) : data_(std::move(s)) {}
   Value(std::string_view s) : data_(std::string(s)) {}

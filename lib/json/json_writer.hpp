@@ -11,6 +11,7 @@
 
 #include "lib/json/json.hpp"
 #include "lib/platform/clock.hpp"
+#include "lib/platform/id.hpp"
 
 namespace json {
 
@@ -50,6 +51,10 @@ class Writer {
   void write(std::nullptr_t);
   void write(std::same_as<bool> auto b) { write_bool(b); }
   void write(std::int64_t number);
+  template <class Kind>
+  void write(platform::Id<Kind> id) {
+    write(id.number());
+  }
   void write(std::string_view text);
   void write(const std::string& text) { write(std::string_view(text)); }
   void write(const char* text) { write(std::string_view(text)); }

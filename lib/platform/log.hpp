@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/platform/id.hpp"
+
 namespace spdlog {
 class logger;
 }
@@ -27,6 +29,8 @@ struct LogField {
   LogField(std::string_view k, std::string_view v) : key(k), value(v) {}
   LogField(std::string_view k, const char* v) : key(k), value(v) {}
   LogField(std::string_view k, std::integral auto v) : key(k), value(std::to_string(v)) {}
+  template <class Kind>
+  LogField(std::string_view k, Id<Kind> id) : key(k), value(to_string(id)) {}
 };
 
 enum class LogLevel { debug, info, warning, error };

@@ -5,16 +5,19 @@
 #include <optional>
 #include <string>
 
-#include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
+#include "lib/webhook/ids.hpp"
 
 namespace store {
 
-using delivery::DeliveryId;
-using delivery::EntityId;
-using delivery::NotificationId;
-using delivery::WebhookId;
-using TokenId = std::int64_t;
+using webhook::AuditId;
+using webhook::DeliveryId;
+using webhook::EntityId;
+using webhook::NotificationId;
+using webhook::OutageId;
+using webhook::ReplayId;
+using webhook::TokenId;
+using webhook::WebhookId;
 
 /// The filter of the operator's lists; unset fields match everything. A `state` that the list does not have
 /// matches nothing.

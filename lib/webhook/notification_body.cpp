@@ -11,24 +11,24 @@ std::string notification_body(Event event, platform::UtcTime occurred, std::stri
   return body;
 }
 
-std::string test_event_data(Event event, std::int64_t entity_id, std::string_view entity_name,
+std::string test_event_data(Event event, EntityId entity, std::string_view entity_name,
                             const json::Value& extra) {
   const std::string message = "Notificación de prueba del evento " + std::string(name(event)) +
                               ", lanzada desde la API de integración.";
   return json::dump(json::Object{
       {"test", true},
-      {"entidadId", entity_id},
+      {"entidadId", entity},
       {"entidadNombre", entity_name},
       {"mensaje", message},
       {"datos", extra.is_null() ? json::Value(json::Object{}) : extra},
   });
 }
 
-std::string diagnosis_data(std::int64_t entity_id, std::string_view entity_name, bool accepted,
+std::string diagnosis_data(EntityId entity, std::string_view entity_name, bool accepted,
                            std::string_view probe) {
   return json::dump(json::Object{
       {"test", true},
-      {"entidadId", entity_id},
+      {"entidadId", entity},
       {"entidadNombre", entity_name},
       {"mensaje",
        std::string("Diagnóstico: esta notificación debe ") + (accepted ? "aceptarse" : "rechazarse")},
@@ -36,8 +36,8 @@ std::string diagnosis_data(std::int64_t entity_id, std::string_view entity_name,
   });
 }
 
-std::string message_id(std::int64_t delivery_id, platform::UtcTime created) {
-  return "msg_" + std::to_string(created.time_since_epoch().count()) + "_" + std::to_string(delivery_id);
+std::string message_id(DeliveryId delivery, platform::UtcTime created) {
+  return "msg_" + std::to_string(created.time_since_epoch().count()) + "_" + to_string(delivery);
 }
 
 }  // namespace webhook

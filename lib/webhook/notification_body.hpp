@@ -9,6 +9,7 @@
 #include "lib/json/json.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/webhook/event.hpp"
+#include "lib/webhook/ids.hpp"
 
 namespace webhook {
 
@@ -18,16 +19,16 @@ std::string notification_body(Event event, platform::UtcTime occurred, std::stri
 
 /// The `data` of a test event: test, entidadId, entidadNombre, mensaje, datos (in this order). `extra` is
 /// datosExtra: an object, or null for the empty object.
-std::string test_event_data(Event event, std::int64_t entity_id, std::string_view entity_name,
+std::string test_event_data(Event event, EntityId entity, std::string_view entity_name,
                             const json::Value& extra);
 
 /// The `data` of a diagnosis's test request, in the shape of a test event's. `accepted`: whether the receiver
 /// should accept it; `probe`: the name of the check.
-std::string diagnosis_data(std::int64_t entity_id, std::string_view entity_name, bool accepted,
+std::string diagnosis_data(EntityId entity, std::string_view entity_name, bool accepted,
                            std::string_view probe);
 
 /// The `webhook-id` of a delivery: the same on every attempt and unique among all deliveries. The creation
 /// time keeps it unique when a database restored from a backup assigns ids again.
-std::string message_id(std::int64_t delivery_id, platform::UtcTime created);
+std::string message_id(DeliveryId delivery, platform::UtcTime created);
 
 }  // namespace webhook

@@ -7,8 +7,8 @@ namespace webhook {
 
 namespace {
 
-std::string owner(std::int64_t entity, Event event) {
-  return "test:" + std::to_string(entity) + ":" + std::string(name(event));
+std::string owner(EntityId entity, Event event) {
+  return "test:" + to_string(entity) + ":" + std::string(name(event));
 }
 
 std::optional<SealedSecret> read(std::string_view stored) {
@@ -27,13 +27,12 @@ std::optional<SealedSecret> read(std::string_view stored) {
 
 }  // namespace
 
-std::string seal_test_data(const KeyRing& keys, std::int64_t entity, Event event,
-                           std::string_view data_json) {
+std::string seal_test_data(const KeyRing& keys, EntityId entity, Event event, std::string_view data_json) {
   const auto [key, bytes] = keys.seal_for(owner(entity, event), data_json);
   return json::dump(json::Object{{"clave", key}, {"sellado", crypto::to_base64(bytes)}});
 }
 
-std::optional<std::string> open_test_data(const KeyRing& keys, std::int64_t entity, Event event,
+std::optional<std::string> open_test_data(const KeyRing& keys, EntityId entity, Event event,
                                           std::string_view stored) {
   const auto sealed = read(stored);
   return sealed ? keys.open_for(owner(entity, event), *sealed) : std::nullopt;

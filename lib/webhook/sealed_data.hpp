@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lib/webhook/event.hpp"
+#include "lib/webhook/ids.hpp"
 #include "lib/webhook/sealed_secret.hpp"
 
 namespace webhook {
@@ -15,11 +16,11 @@ namespace webhook {
 /// Returns `{"clave":"<id of the key>","sellado":"<base64>"}`, because `datos` must be JSON. The text is
 /// bound to the entity and the event, not to the row: the id is unknown before the INSERT, and the API needs
 /// no right to update a notification. A text copied to another entity's row does not open.
-std::string seal_test_data(const KeyRing& keys, std::int64_t entity, Event event, std::string_view data_json);
+std::string seal_test_data(const KeyRing& keys, EntityId entity, Event event, std::string_view data_json);
 
 /// Returns nullopt when `stored` has another form, its key is unknown, or it was sealed for another entity or
 /// event.
-std::optional<std::string> open_test_data(const KeyRing& keys, std::int64_t entity, Event event,
+std::optional<std::string> open_test_data(const KeyRing& keys, EntityId entity, Event event,
                                           std::string_view stored);
 
 }  // namespace webhook

@@ -43,7 +43,7 @@ Key parse_line(std::string_view line) {
   return {std::string(id), std::move(*bytes)};
 }
 
-std::string owner_webhook(std::int64_t id) { return "webhook:" + std::to_string(id); }
+std::string owner_webhook(WebhookId id) { return "webhook:" + to_string(id); }
 
 /// A key's id has no colon, so different pairs give different texts.
 std::string associated_data(std::string_view owner, std::string_view key_id) {
@@ -85,12 +85,12 @@ void KeyRing::add(std::string_view line, const std::string& place) {
   }
 }
 
-SealedSecret KeyRing::seal(std::int64_t webhook_id, std::string_view secret) const {
-  return seal_for(owner_webhook(webhook_id), secret);
+SealedSecret KeyRing::seal(WebhookId webhook, std::string_view secret) const {
+  return seal_for(owner_webhook(webhook), secret);
 }
 
-std::optional<std::string> KeyRing::open(std::int64_t webhook_id, const SealedSecret& sealed) const {
-  return open_for(owner_webhook(webhook_id), sealed);
+std::optional<std::string> KeyRing::open(WebhookId webhook, const SealedSecret& sealed) const {
+  return open_for(owner_webhook(webhook), sealed);
 }
 
 SealedSecret KeyRing::seal_for(std::string_view owner, std::string_view text) const {

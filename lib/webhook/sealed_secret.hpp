@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/platform/config.hpp"
+#include "lib/webhook/ids.hpp"
 
 namespace webhook {
 
@@ -43,9 +44,9 @@ class KeyRing {
     for (const auto& [id, key] : keys_) result.push_back(id);
     return result;
   }
-  SealedSecret seal(std::int64_t webhook_id, std::string_view secret) const;
+  SealedSecret seal(WebhookId webhook, std::string_view secret) const;
   /// Returns nullopt when the key is unknown or the text was not sealed for this webhook.
-  std::optional<std::string> open(std::int64_t webhook_id, const SealedSecret& sealed) const;
+  std::optional<std::string> open(WebhookId webhook, const SealedSecret& sealed) const;
   /// As seal() and open(), for an owner that is not a webhook. `owner` names its kind and never begins with
   /// `webhook:`.
   SealedSecret seal_for(std::string_view owner, std::string_view text) const;

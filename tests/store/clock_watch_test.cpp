@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(what_was_in_flight_when_the_clock_went_back_is_due_when_its
 }
 
 BOOST_AUTO_TEST_CASE(a_large_backlog_is_mended_in_batches_and_a_break_is_made_up_for) {
-  for (EntityId entity = 1; entity <= 3; ++entity) add_webhook(session, entity);
+  for (int entity = 1; entity <= 3; ++entity) add_webhook(session, entity);
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 3, "
       "'evaluacion.cerrada', '{}'"

@@ -75,7 +75,7 @@ const webhook::KeyRing& keys() {
 }
 
 Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string> secret) {
-  add_entity(session, entity, "Entidad " + std::to_string(entity));
+  add_entity(session, entity, "Entidad " + to_string(entity));
   webhook::EventSet events;
   for (const auto event : webhook::all_events()) events.insert(event);
   return create_webhook(session, {entity, "https://receptor.example.org/ruta", events, std::move(secret)},

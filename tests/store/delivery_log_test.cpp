@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(pages_have_everything_once_the_newest_first) {
   BOOST_CHECK(walk({}, 10) == std::pair(std::size_t{25}, 3));
   BOOST_CHECK(walk({}, 25) == std::pair(std::size_t{25}, 1));
   BOOST_CHECK(walk({}, 5) == std::pair(std::size_t{25}, 5));
-  BOOST_CHECK(read_log_page(session, webhook.id + 1, {}, 10, {}).deliveries.empty());
+  BOOST_CHECK(read_log_page(session, webhook.id.next(), {}, 10, {}).deliveries.empty());
 }
 
 BOOST_AUTO_TEST_CASE(deliveries_of_an_earlier_version_have_the_event_of_their_notification) {

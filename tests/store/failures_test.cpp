@@ -50,7 +50,7 @@ BOOST_FIXTURE_TEST_SUITE(failures_as_values, Fixture)
 BOOST_AUTO_TEST_CASE(a_locked_webhook_is_told_and_the_others_are_claimed_without_waiting) {
   queue_for_both();
   fan_out(session);
-  hold("webhooks WHERE id = " + std::to_string(first.id));
+  hold("webhooks WHERE id = " + to_string(first.id));
   const auto result = claim(session, {{first.id, 5}, {second.id, 5}}, lease);
   BOOST_REQUIRE_EQUAL(result.leased.deliveries.size(), 1U);
   BOOST_CHECK_EQUAL(result.leased.deliveries[0].webhook, second.id);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(what_an_attempt_gives_back_while_its_notification_is_cancel
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_with_a_locked_webhook_is_told_without_waiting) {
-  hold("webhooks WHERE id = " + std::to_string(first.id));
+  hold("webhooks WHERE id = " + to_string(first.id));
   const auto recipients = transaction(session, [&] { return load_recipients(session, {1, 2}); });
   BOOST_CHECK(recipients.at(1).locked && !recipients.at(2).locked);
 }

@@ -76,7 +76,9 @@ BOOST_AUTO_TEST_CASE(finding_who_waits) {
   const auto rows = cost([&] { BOOST_TEST(waiting_entities(session).size() == 2U); });
   BOOST_TEST(rows <= static_cast<std::int64_t>(4 * rows_per_range), rows << " rows read with a backlog");
   check_same_cost([&] {
-    BOOST_TEST(find_waiting_webhooks(session, {{busy.id, busy.id}, {busy.id + 1, other.id}}).size() == 1U);
+    BOOST_TEST(find_waiting_webhooks(session, {{busy.id.number(), busy.id.number()},
+                                               {busy.id.next().number(), other.id.number()}})
+                   .size() == 1U);
   });
 }
 

@@ -23,7 +23,7 @@ NewWebhook registration(EntityId entity) {
   return {entity, "https://receptor.example.org/", events, "s"};
 }
 
-std::string answer_of(const Webhook& made) { return "webhook " + std::to_string(made.id); }
+std::string answer_of(const Webhook& made) { return "webhook " + to_string(made.id); }
 
 Registered register_once(Session& session, EntityId entity, std::string_view key, std::string_view body,
                          const webhook::KeyRing& ring = keys(), unsigned max = limit) {
@@ -47,7 +47,7 @@ struct Fixture : MaintenanceFixture {
     return register_once(session, 1, key, body, ring).earlier.value().result;
   }
   std::int64_t registered(EntityId entity = 1) {
-    return count("webhooks", "entidad_id = " + std::to_string(entity));
+    return count("webhooks", "entidad_id = " + to_string(entity));
   }
   void make_older(const std::string& by) {
     session.execute("UPDATE claves_idempotencia SET creada_en = UTC_TIMESTAMP(3) - INTERVAL " + by);

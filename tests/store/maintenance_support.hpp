@@ -40,7 +40,7 @@ struct MaintenanceFixture {
         "INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, "
         "terminada_en)"
         " SELECT id, " +
-        std::to_string(webhook) + ", '" + state +
+        to_string(webhook) + ", '" + state +
         "', 1, terminada_en, terminada_en, terminada_en FROM notificaciones_pendientes WHERE id > @first "
         "ORDER BY id");
     session.execute(

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_webhook) {
   BOOST_TEST(list_in_flight(session).empty());
   claim_some(1);
   BOOST_TEST(list_in_flight(session).size() == 1U);
-  BOOST_TEST(!find_backlog(session, webhook.id + 1000));
+  BOOST_TEST(!find_backlog(session, webhook.id.number() + 1000));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -29,7 +29,7 @@ void finish(Session& session, QueueScanner& scanner, std::size_t count) {
   const auto done = scanner.entities().line(count);
   std::string ids = "0";
   for (const auto& notification : done) {
-    ids += "," + std::to_string(notification.id);
+    ids += "," + to_string(notification.id);
     scanner.entities().advance(notification.entity, notification.id);
   }
   session.execute("DELETE FROM notificaciones_pendientes WHERE id IN (" + ids + ")");

@@ -12,9 +12,9 @@ BOOST_FIXTURE_TEST_SUITE(maintenance, MaintenanceFixture)
 BOOST_AUTO_TEST_CASE(deliveries_of_deleted_and_inactive_webhooks_are_found_among_many) {
   const auto deleted = add_webhook(session, 1), inactive = add_webhook(session, 2),
              active = add_webhook(session, 3);
-  for (EntityId entity = 4; entity < 300; ++entity) add_webhook(session, entity);
+  for (int entity = 4; entity < 300; ++entity) add_webhook(session, entity);
   add_webhook(session, 300);
-  for (EntityId entity = 1; entity <= 300; ++entity) insert_notification(session, entity);
+  for (int entity = 1; entity <= 300; ++entity) insert_notification(session, entity);
   for (int i = 0; i < 3; ++i) fan_out(session);
   delete_webhook(session, {1}, deleted.id);
   disable_webhook(session, inactive.id, disabled_by_operator);

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(the_same_is_asked_for_once_while_it_is_pending) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_sent_again_is_told) {
   const auto id = newest("fallida");
-  BOOST_CHECK(ask(id + 1).result == not_found);
+  BOOST_CHECK(ask(id.next()).result == not_found);
   BOOST_CHECK(ask_replay(session, {2}, add_webhook(session, 2).id, id, no_limit).result == not_found);
   BOOST_CHECK(ask(newest("cancelada")).result == ReplayAsked::cancelled);
   session.update(
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_stopped_hands_over_no_more) {
   BOOST_CHECK_EQUAL(fed(), 0U);
   const auto shown = progress(asked);
   BOOST_CHECK(shown.replay.state == "cancelado" && shown.replayed == 5 && shown.delivered == 5);
-  BOOST_CHECK(!find_replay(session, webhook.id + 1, asked.replay.id));
+  BOOST_CHECK(!find_replay(session, webhook.id.next(), asked.replay.id));
 }
 
 BOOST_AUTO_TEST_CASE(the_replays_of_a_deleted_webhook_that_somebody_holds_are_cancelled_later) {

@@ -218,8 +218,8 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   const auto free = claim(session, {{other_webhook.id, 1}}, long_lease).leased.deliveries.at(0);
   BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).held.empty());
   Session other = database.connect();
-  const auto id = std::to_string(leased[1].id);
-  const auto hook = std::to_string(webhook.id);
+  const auto id = to_string(leased[1].id);
+  const auto hook = to_string(webhook.id);
   auto gone = failed_attempt(leased[1], Milliseconds(1));
   gone.gone = true;
   const std::vector<std::pair<DeliveryResult, std::string>> held = {
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
 
 BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   std::vector<DeliveryResult> delivery_results;
-  for (EntityId entity = 2; entity < 6; ++entity) {
+  for (int entity = 2; entity < 6; ++entity) {
     const auto hook = add_webhook(session, entity);
     insert_notification(session, entity);
     fan_out(session);

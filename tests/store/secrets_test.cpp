@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_batch_and_what_cannot_be_opened_is_left) {
   Database database;
   auto& session = database.session;
   std::vector<WebhookId> ids;
-  for (EntityId entity = 1; entity <= 45; ++entity)
+  for (int entity = 1; entity <= 45; ++entity)
     for (int i = 0; i < 5; ++i) ids.push_back(add_webhook(session, entity, "s").id);
   // Swapped between two webhooks, neither opens any more, and both stay unchanged.
   const auto swapped = sealed_of(session, ids[0]);

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(many_tokens_in_any_order_and_repeated_find_each_its_own_ent
   const std::vector<std::pair<std::size_t, EntityId>> expected{{0, 2}, {2, 1}, {4, 1}, {5, 2}};
   for (const auto& [position, entity] : expected) {
     BOOST_TEST(callers.at(position)->id == entity);
-    BOOST_TEST(callers.at(position)->webhooks.size() == static_cast<std::size_t>(entity));
+    BOOST_TEST(callers.at(position)->webhooks.size() == static_cast<std::size_t>(entity.number()));
     for (const auto& webhook : callers.at(position)->webhooks) BOOST_TEST(webhook.entity == entity);
   }
   BOOST_CHECK(find_callers(session, {}).empty());
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(secrets_are_sealed_bound_to_their_webhook) {
       database.session.query("SELECT secreto_clave, HEX(secreto_sellado) AS sealed FROM webhooks").at(0);
   const webhook::SealedSecret sealed{row.text("secreto_clave"), crypto::from_hex(row.text("sealed")).value()};
   BOOST_CHECK_EQUAL(keys().open(webhook.id, sealed).value(), "muy secreto");
-  BOOST_CHECK(!keys().open(webhook.id + 1, sealed));
+  BOOST_CHECK(!keys().open(webhook.id.next(), sealed));
 }
 
 BOOST_AUTO_TEST_CASE(a_test_event_makes_one_delivery_for_each_active_subscriber) {
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_test_event_waits_for_nobody_who_has_locked_the_webhook_of
   for (const auto id : others) {
     const auto sql =
         "SELECT plaza FROM webhooks WHERE entidad_id = (SELECT entidad_id FROM webhooks WHERE id = " +
-        std::to_string(id) + ") AND plaza = 1 FOR UPDATE";
+        to_string(id) + ") AND plaza = 1 FOR UPDATE";
     BOOST_TEST(somebody.query(sql).size() == 1U);
   }
   database.session.execute("SET SESSION innodb_lock_wait_timeout = 1");

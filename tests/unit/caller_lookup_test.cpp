@@ -25,7 +25,8 @@ class Database {
     CallerLookup::Callers callers;
     for (const auto& hash : hashes) {
       if (hash[0] == unreadable) throw std::runtime_error("a column is not what its reader expects");
-      callers.push_back(hash[0] % 2 == 1 ? std::optional(store::Caller{hash[0], "Una", {}}) : std::nullopt);
+      callers.push_back(hash[0] % 2 == 1 ? std::optional(store::Caller{int{hash[0]}, "Una", {}})
+                                         : std::nullopt);
     }
     return callers;
   }

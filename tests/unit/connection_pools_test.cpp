@@ -18,7 +18,7 @@ constexpr unsigned per_host = 50;
 MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
 
 /// Each webhook has its own host and ten slots.
-std::string host_of(delivery::WebhookId id) { return "h" + std::to_string(id) + ":443"; }
+std::string host_of(delivery::WebhookId id) { return "h" + to_string(id) + ":443"; }
 
 Request request(delivery::DeliveryId id, delivery::WebhookId to = webhook, unsigned slots = 10) {
   Request result;
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
   for (int time = 0; time < 300; ++time) {
     const delivery::DeliveryId first = std::int64_t{2} * time;
     pools.add(request(first), at(time));
-    pools.add(request(first + 1), at(time));
+    pools.add(request(first.next()), at(time));
     opened += static_cast<int>(pools.overdue(at(time), always).start.size());
     for (int i = 0; i < 2; ++i) {
       pools.answered(host_of(webhook), Milliseconds(1));

@@ -40,17 +40,17 @@ class Simulation {
       : slots_({.total = total, .per_webhook = 10, .per_host = per_host, .longest = time_out}) {}
 
   WebhookId add(const Receiver& receiver) {
-    const auto id = static_cast<WebhookId>(webhooks_.size() + 1);
+    const auto id = WebhookId(static_cast<std::int64_t>(webhooks_.size() + 1));
     Webhook webhook;
     webhook.receiver = receiver;
-    if (webhook.receiver.host.empty()) webhook.receiver.host = "h" + std::to_string(id);
+    if (webhook.receiver.host.empty()) webhook.receiver.host = "h" + to_string(id);
     webhook.next_row = now_;
     webhooks_.push_back(webhook);
     return id;
   }
   /// `count` webhooks, five for each entity from `entity` on.
   void add_crowd(unsigned count, EntityId entity, Time answers_in) {
-    for (unsigned i = 0; i < count; ++i) add({entity + i / 5, answers_in, {}, 0});
+    for (unsigned i = 0; i < count; ++i) add({entity.number() + i / 5, answers_in, {}, 0});
   }
   void run(Time time) {
     for (const auto end = now_ + time; now_ < end; now_ += round_time) round();
@@ -92,7 +92,7 @@ class Simulation {
     bool operator>(const Event& other) const { return at > other.at; }
   };
 
-  Webhook& of(WebhookId id) { return webhooks_[static_cast<std::size_t>(id) - 1]; }
+  Webhook& of(WebhookId id) { return webhooks_[static_cast<std::size_t>(id.number()) - 1]; }
 
   void round() {
     write_rows();
@@ -113,7 +113,7 @@ class Simulation {
         if (rate > 0) webhook.next_row += Time(static_cast<int>(1000 / rate));
       }
       if (webhook.due.empty()) continue;
-      const auto id = static_cast<WebhookId>(i + 1);
+      const auto id = WebhookId(static_cast<std::int64_t>(i + 1));
       slots_.identify({id, webhook.receiver.entity, webhook.receiver.host, webhook.probing});
       slots_.wait(id);
     }
@@ -181,7 +181,7 @@ class Simulation {
   unsigned active_ = 0;
 };
 
-constexpr EntityId healthy = 100'000;
+constexpr int healthy = 100'000;
 
 }  // namespace
 
@@ -194,10 +194,10 @@ BOOST_AUTO_TEST_CASE(entities_that_want_more_than_there_is_get_the_same_slot_tim
   simulation.measure();
   simulation.run(time_out * 10);
   double all = 0;
-  for (const EntityId first : {1, 11, 21})
-    for (EntityId entity = first; entity < first + 5; ++entity) all += simulation.used(entity);
-  for (const EntityId first : {1, 11, 21}) {
-    for (EntityId entity = first; entity < first + 5; ++entity) {
+  for (const int first : {1, 11, 21})
+    for (int entity = first; entity < first + 5; ++entity) all += simulation.used(entity);
+  for (const int first : {1, 11, 21}) {
+    for (int entity = first; entity < first + 5; ++entity) {
       BOOST_TEST_CONTEXT("entity " << entity) {
         BOOST_TEST(simulation.used(entity) > all / 15 * 0.9);
         BOOST_TEST(simulation.used(entity) < all / 15 * 1.1);
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(who_wants_less_than_its_share_gets_it_all) {
   simulation.run(time_out * 10);
   BOOST_TEST(simulation.used(healthy) > 0.95 * 20 * 50 * 150);
   BOOST_TEST(simulation.p99_wait(webhook).count() <= 100);
-  for (EntityId entity = 1; entity <= 10; ++entity)
+  for (int entity = 1; entity <= 10; ++entity)
     BOOST_TEST(simulation.used(entity) > (112.0 * 150'000 - simulation.used(healthy)) / 10 * 0.9);
 }
 
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_flood_does_not_starve_the_slow) {
   simulation.measure();
   simulation.run(time_out * 10);
   double most = 0;
-  for (EntityId entity = 1; entity <= 50; ++entity) most = std::max(most, simulation.used(entity));
+  for (int entity = 1; entity <= 50; ++entity) most = std::max(most, simulation.used(entity));
   BOOST_TEST(simulation.used(1000) > most * 0.9);
 }
 
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   simulation.run(time_out);
   simulation.measure();
   simulation.run(time_out);
-  for (WebhookId webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
+  for (int webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
 }
 
 // An entity that uses little and always holds something must not keep the minimum low: otherwise what others
@@ -309,16 +309,16 @@ BOOST_AUTO_TEST_CASE(what_was_used_while_there_was_enough_is_not_held_against_an
 
 BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_a_full_host) {
   Simulation simulation(512, 2);
-  for (EntityId entity = 1; entity <= 3; ++entity) simulation.add({entity, 20ms, "provider", 0});
+  for (int entity = 1; entity <= 3; ++entity) simulation.add({entity, 20ms, "provider", 0});
   simulation.run(time_out);
   simulation.measure();
   simulation.run(time_out);
-  for (WebhookId webhook = 1; webhook <= 3; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 250U);
+  for (int webhook = 1; webhook <= 3; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 250U);
 }
 
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit_whoever_sends_there) {
   Simulation simulation(512, 50);
-  for (EntityId entity = 1; entity <= 400; ++entity) {
+  for (int entity = 1; entity <= 400; ++entity) {
     for (int i = 0; i < 5; ++i) simulation.add({entity, 200ms, "provider", 0});
   }
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
@@ -350,10 +350,10 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever_and_nothing_is_left_behind) {
     std::vector<WebhookId> in_hand;
     std::vector<WebhookId> unrecorded;
     const auto destination = [&](WebhookId id) {
-      return dispatcher::Destination{id, id / 3, "h" + std::to_string(upto(9) == 0 ? upto(4) : id % 4),
-                                     upto(9) == 0};
+      return dispatcher::Destination{
+          id, id.number() / 3, "h" + std::to_string(upto(9) == 0 ? upto(4) : id.number() % 4), upto(9) == 0};
     };
-    for (WebhookId id = 1; id <= 60; ++id) {
+    for (WebhookId id = 1; id <= 60; id = id.next()) {
       wanted[id] = 1 + upto(8);
       slots.identify(destination(id));
       slots.wait(id);

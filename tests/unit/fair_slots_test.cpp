@@ -22,7 +22,7 @@ FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10
 
 /// Each webhook has its own entity and host.
 Destination own(WebhookId webhook, bool probing = false) {
-  return {webhook, webhook, "h" + std::to_string(webhook) + ":443", probing};
+  return {webhook, webhook, "h" + to_string(webhook) + ":443", probing};
 }
 
 void wait(FairSlots& slots, const Destination& destination) {
@@ -81,12 +81,12 @@ BOOST_AUTO_TEST_CASE(limits_can_be_lowered_below_what_is_in_hand_and_raised_agai
   few.total = 4;
   few.per_host = 1;
   const auto at_one_host = [](WebhookId webhook) { return Destination{webhook, webhook, "h:443", false}; };
-  for (WebhookId webhook = 1; webhook <= 8; ++webhook) BOOST_TEST(take(slots, at_one_host(webhook), 1) == 1U);
+  for (int webhook = 1; webhook <= 8; ++webhook) BOOST_TEST(take(slots, at_one_host(webhook), 1) == 1U);
   slots.limit(few);
   wait(slots, at_one_host(9));
   wait(slots, own(10));
   BOOST_TEST((slots.full() && slots.next(10).webhooks.empty()));
-  for (WebhookId webhook = 1; webhook <= 7; ++webhook) end(slots, webhook);
+  for (int webhook = 1; webhook <= 7; ++webhook) end(slots, webhook);
   BOOST_TEST(slots.next(10).webhooks == Ids{10});  // the other host still gets one
   slots.limit(usual);
   BOOST_TEST(slots.next(10).webhooks.size() == 2U);
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(giving_back_what_was_never_taken_changes_nothing) {
 
 BOOST_AUTO_TEST_CASE(nobody_is_remembered_who_has_nothing_to_do) {
   auto slots = with(100);
-  for (WebhookId webhook = 1; webhook <= 10'000; ++webhook) {
+  for (int webhook = 1; webhook <= 10'000; ++webhook) {
     wait(slots, own(webhook));
     BOOST_REQUIRE(slots.take(webhook));
     slots.stop_waiting(webhook);

@@ -353,9 +353,9 @@ PendingNotification large(delivery::NotificationId id, delivery::EntityId of, st
 std::string kept_and_cut(std::vector<PendingNotification> notifications, std::uint64_t most) {
   const auto cut = dispatcher::cut_batch(notifications, most);
   std::string result;
-  for (const auto& one : notifications) result += std::to_string(one.id) + " ";
+  for (const auto& one : notifications) result += to_string(one.id) + " ";
   result += "|";
-  for (const auto& one : cut) result += " " + std::to_string(one.id);
+  for (const auto& one : cut) result += " " + to_string(one.id);
   return result;
 }
 

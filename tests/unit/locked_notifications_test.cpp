@@ -27,11 +27,11 @@ BOOST_AUTO_TEST_CASE(what_is_locked_is_tried_again_before_its_lock_is_passed) {
   locked.found({1, 7}, at(0));
   locked.found({1, 7}, at(10));  // known
   BOOST_TEST(locked.take_retries(at(49), 10).empty());
-  BOOST_TEST(ids(locked.take_retries(at(50), 10)) == std::vector<std::int64_t>{1});
+  BOOST_TEST(ids(locked.take_retries(at(50), 10)) == std::vector<delivery::NotificationId>{1});
   locked.found({1, 7}, at(50));
   locked.end_retries();
   BOOST_TEST(locked.take_locked(at(64), 10).empty());
-  BOOST_TEST(ids(locked.take_locked(at(65), 10)) == std::vector<std::int64_t>{1});
+  BOOST_TEST(ids(locked.take_locked(at(65), 10)) == std::vector<delivery::NotificationId>{1});
   BOOST_TEST(!locked.next_due().has_value());
 }
 
@@ -48,8 +48,8 @@ BOOST_AUTO_TEST_CASE(what_was_free_at_its_second_try_begins_anew) {
 BOOST_AUTO_TEST_CASE(no_more_than_asked_for_and_the_oldest_first) {
   LockedNotifications locked;
   for (int id = 1; id <= 3; ++id) locked.found({id, 7}, at(id));
-  BOOST_TEST(ids(locked.take_retries(at(500), 2)) == (std::vector<std::int64_t>{1, 2}));
-  BOOST_TEST(ids(locked.take_retries(at(500), 2)) == std::vector<std::int64_t>{3});
+  BOOST_TEST(ids(locked.take_retries(at(500), 2)) == (std::vector<delivery::NotificationId>{1, 2}));
+  BOOST_TEST(ids(locked.take_retries(at(500), 2)) == std::vector<delivery::NotificationId>{3});
 }
 
 BOOST_AUTO_TEST_CASE(their_number_is_bounded) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(those_fanned_out_are_marked_once_a_second) {
   locked.fanned_out(1, at(0));
   BOOST_TEST((locked.next_due() == at(1000)));
   BOOST_TEST(locked.take_unfinished(at(999), 10).empty());
-  BOOST_TEST(locked.take_unfinished(at(1000), 10) == std::vector<std::int64_t>{1});
+  BOOST_TEST(locked.take_unfinished(at(1000), 10) == std::vector<delivery::NotificationId>{1});
   locked.fanned_out(1, at(1000));
   BOOST_TEST(locked.take_unfinished(at(1999), 10).empty());
   BOOST_TEST(locked.take_unfinished(at(2000), 10).size() == 1U);

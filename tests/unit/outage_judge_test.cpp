@@ -23,7 +23,8 @@ struct Judged {
   /// Silences of so many hosts of so many entities, from `at` on, a millisecond apart.
   void silence(unsigned hosts, unsigned entities, MonotonicTime at) {
     for (unsigned i = 0; i < hosts; ++i)
-      judge.silent("host" + std::to_string(i), i % entities, at + std::chrono::milliseconds(i));
+      judge.silent("host" + std::to_string(i), static_cast<int>(i % entities),
+                   at + std::chrono::milliseconds(i));
     judge.wait_for_sign(at + std::chrono::milliseconds(hosts - 1));
   }
   Verdict of(MonotonicTime ended, MonotonicTime now) const { return judge.judge(ended - 5s, ended, now); }

@@ -37,9 +37,9 @@ class Simulation {
 
   /// Its hosts have answered before.
   void add_entity(unsigned hosts) {
-    ++entities_;
+    entities_ = entities_.next();
     for (unsigned i = 0; i < hosts; ++i) {
-      const auto name = std::to_string(entities_) + "." + std::to_string(i);
+      const auto name = to_string(entities_) + "." + std::to_string(i);
       hosts_[name] = {entities_, true};
       names_.push_back(name);
       known_.note(name, entities_, address, now_);

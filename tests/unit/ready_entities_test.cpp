@@ -12,7 +12,8 @@ using dispatcher::ReadyEntities;
 using Pick = ReadyEntities::Pick;
 using platform::Milliseconds;
 using platform::MonotonicTime;
-using Ids = std::vector<std::int64_t>;
+using Ids = std::vector<delivery::EntityId>;
+using Line = std::vector<delivery::NotificationId>;
 
 const MonotonicTime now{std::chrono::hours(1)};
 
@@ -32,8 +33,8 @@ Ids next(ReadyEntities& ready, unsigned limit, Pick pick = Pick::ready, Monotoni
   return result;
 }
 
-Ids line(const ReadyEntities& ready, std::size_t limit = 99) {
-  Ids result;
+Line line(const ReadyEntities& ready, std::size_t limit = 99) {
+  Line result;
   for (const auto& notification : ready.line(limit)) result.push_back(notification.id);
   return result;
 }
@@ -46,18 +47,18 @@ delivery::NotificationId position(ReadyEntities& ready) {
 
 BOOST_AUTO_TEST_CASE(notifications_of_many_entities_are_in_line_in_the_order_of_their_ids) {
   ReadyEntities ready;
-  for (const delivery::EntityId id : {5, 3, 4}) BOOST_TEST(ready.arrived({100 - id, id}));
-  BOOST_TEST((line(ready) == Ids{95, 96, 97}));
-  BOOST_TEST((line(ready, 2) == Ids{95, 96}));
+  for (const int id : {5, 3, 4}) BOOST_TEST(ready.arrived({100 - id, id}));
+  BOOST_TEST((line(ready) == Line{95, 96, 97}));
+  BOOST_TEST((line(ready, 2) == Line{95, 96}));
   BOOST_TEST(next(ready, 9).empty());
   ready.advance(5, 95);
-  BOOST_TEST((line(ready) == Ids{96, 97}));
+  BOOST_TEST((line(ready) == Line{96, 97}));
 }
 
 BOOST_AUTO_TEST_CASE(who_has_nothing_to_do_is_forgotten) {
   ReadyEntities ready;
-  for (delivery::EntityId id = 1; id <= 1000; ++id) ready.arrived({id, id});
-  for (delivery::EntityId id = 1; id <= 1000; ++id) ready.advance(id, id);
+  for (int id = 1; id <= 1000; ++id) ready.arrived({id, id});
+  for (int id = 1; id <= 1000; ++id) ready.advance(id, id);
   BOOST_TEST(ready.known() == 0U);
   ready.found({7, {100, 101}, true});
   ready.advance(7, 101);
@@ -68,9 +69,9 @@ BOOST_AUTO_TEST_CASE(who_has_nothing_to_do_is_forgotten) {
 
 BOOST_AUTO_TEST_CASE(an_entity_with_many_has_its_share_of_the_line_and_then_takes_turns) {
   ReadyEntities ready;
-  for (delivery::NotificationId id = 1; id <= 10; ++id) ready.arrived({id, 7});
+  for (int id = 1; id <= 10; ++id) ready.arrived({id, 7});
   ready.arrived({11, 8});
-  BOOST_TEST((line(ready) == Ids{1, 2, 3, 4, 11}));
+  BOOST_TEST((line(ready) == Line{1, 2, 3, 4, 11}));
   BOOST_TEST(next(ready, 9).empty());  // not before those in line
   ready.advance(7, 3);
   BOOST_TEST(next(ready, 9).empty());
@@ -78,14 +79,14 @@ BOOST_AUTO_TEST_CASE(an_entity_with_many_has_its_share_of_the_line_and_then_take
   BOOST_TEST((next(ready, 9) == Ids{7}));
   BOOST_TEST(position(ready) == 4);
   BOOST_TEST(!ready.arrived({12, 7}));  // behind the others
-  BOOST_TEST((line(ready) == Ids{11}));
+  BOOST_TEST((line(ready) == Line{11}));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_search_finds_is_in_line_too) {
   ReadyEntities ready;
   BOOST_TEST(ready.found({7, {100, 105}, false}));
   BOOST_TEST(!ready.found({7, {100, 105}, false}));
-  BOOST_TEST((line(ready) == Ids{100, 105}));
+  BOOST_TEST((line(ready) == Line{100, 105}));
   ready.found({8, {1, 2, 3, 4, 5}, false});
   ready.advance(8, 4);
   BOOST_TEST((next(ready, 9) == Ids{8}));
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(an_id_that_is_committed_late_goes_before_those_of_its_entit
   BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // those in line are read again, too
   BOOST_TEST(!ready.found({8, {103}, false}));
   BOOST_TEST(ready.found({7, {100, 105, 106}, false}));
-  BOOST_TEST((line(ready) == Ids{103}));
+  BOOST_TEST((line(ready) == Line{103}));
   BOOST_TEST(text(ready.ranges()) == "-..6 9..+ ");
   BOOST_TEST(position(ready) == 99);
   BOOST_TEST((next(ready, 9) == Ids{7}));
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(after_some_were_missed_an_entity_is_sought_and_not_taken_by
   ready.arrived({10, 7});
   ready.missed_some();
   BOOST_TEST(!ready.arrived({30, 7}));
-  BOOST_TEST((line(ready) == Ids{10}));
+  BOOST_TEST((line(ready) == Line{10}));
   ready.advance(7, 10);
   BOOST_TEST(position(ready) == 10);
 }
@@ -287,16 +288,16 @@ BOOST_AUTO_TEST_CASE(the_search_has_room_of_its_own_when_what_arrives_has_none) 
   while (ready.has_room()) ready.arrived({++id, id});
   BOOST_TEST(ready.has_room_for_search());
   BOOST_TEST(ready.found({1, {1}, false}));
-  BOOST_TEST((line(ready, 2) == Ids{1, 2}));
+  BOOST_TEST((line(ready, 2) == Line{1, 2}));
   while (ready.has_room_for_search()) ready.found({++id, {id}, false});
   BOOST_TEST(ready.line(1'000'000).size() == 2 * ReadyEntities::longest_line);
 }
 
 BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
-  for (const delivery::EntityId known : {1, 10'000, 200'000}) {
+  for (const std::int64_t known : {1, 10'000, 200'000}) {
     ReadyEntities ready;
-    for (delivery::EntityId id = 1; id <= known; ++id) ready.appeared(id);
-    for (delivery::EntityId id = 1; id <= known; ++id) {  // waits, and is not to be taken now
+    for (std::int64_t id = 1; id <= known; ++id) ready.appeared(id);
+    for (std::int64_t id = 1; id <= known; ++id) {  // waits, and is not to be taken now
       if (id % 2 == 0) {
         ready.mark_busy(id);
       } else {
@@ -316,9 +317,9 @@ BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
 }
 
 BOOST_AUTO_TEST_CASE(a_search_costs_what_waits_however_many_have_been_known) {
-  for (const delivery::EntityId known : {1, 10'000, 200'000}) {
+  for (const std::int64_t known : {1, 10'000, 200'000}) {
     ReadyEntities ready;
-    for (delivery::EntityId id = 1; id <= known; ++id) {
+    for (std::int64_t id = 1; id <= known; ++id) {
       ready.appeared(id);
       ready.finished(id);
     }

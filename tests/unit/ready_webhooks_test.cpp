@@ -17,7 +17,7 @@ constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 constexpr auto highest = std::numeric_limits<std::int64_t>::max();
 constexpr Milliseconds past{-1};  // due already
 
-using Ids = std::vector<std::int64_t>;
+using Ids = std::vector<delivery::WebhookId>;
 
 MonotonicTime at(int milliseconds) { return now + Milliseconds(milliseconds); }
 
@@ -34,7 +34,7 @@ std::string text(const std::vector<store::IdRange>& ranges) {
 
 BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
   ReadyWebhooks ready;
-  for (const delivery::WebhookId id : {1, 2, 3}) ready.found({id, UtcTime(Milliseconds(id * 10)), past}, now);
+  for (const int id : {1, 2, 3}) ready.found({id, UtcTime(Milliseconds(id * 10)), past}, now);
   ready.found({4, UtcTime{}, Milliseconds(4)}, now);
   BOOST_TEST((ready.take_due(now) == Ids{1, 2, 3}));
   BOOST_TEST(ready.take_due(now).empty());
@@ -138,9 +138,9 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
 
 BOOST_AUTO_TEST_CASE(who_has_had_nothing_for_a_minute_is_forgotten) {
   ReadyWebhooks ready;
-  for (delivery::WebhookId id = 1; id <= 1000; ++id) ready.waits(id, now);
+  for (int id = 1; id <= 1000; ++id) ready.waits(id, now);
   BOOST_TEST(ready.take_due(now).size() == 1000U);
-  for (delivery::WebhookId id = 1; id <= 999; ++id) ready.finished(id, now);
+  for (int id = 1; id <= 999; ++id) ready.finished(id, now);
   BOOST_TEST(ready.take_due(at(59'999)).empty());
   BOOST_TEST(ready.size() == 1000U);
   BOOST_TEST(ready.take_due(at(60'000)).empty());

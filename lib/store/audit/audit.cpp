@@ -45,12 +45,12 @@ std::string_view name(AuditedAction action) { return audited_actions.at(static_c
 
 /// The text that is equal for equal entries.
 std::string repeated(const Author& author, AuditedAction action, WebhookId webhook, std::string_view what) {
-  std::string text = std::to_string(author.entity) + ' ';
-  text += author.token ? std::to_string(*author.token) : "-";
+  std::string text = to_string(author.entity) + ' ';
+  text += author.token ? to_string(*author.token) : "-";
   return text.append(" ")
       .append(name(action))
       .append(" ")
-      .append(std::to_string(webhook))
+      .append(to_string(webhook))
       .append(" ")
       .append(what);
 }

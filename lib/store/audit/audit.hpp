@@ -42,7 +42,7 @@ struct OperatorAction {
 void note_operator_action(Session& session, const OperatorAction& action);
 
 struct AuditEntry {
-  std::int64_t id;
+  AuditId id;
   UtcTime at;
   std::optional<EntityId> entity;  // unset: a command that concerns no entity
   std::optional<TokenId> token;

@@ -48,7 +48,7 @@ constexpr int no_right_to_table = 1142;
 
 }  // namespace
 
-std::int64_t begin_outage(Session& session, std::string_view dispatcher, OutageKind kind, Milliseconds ago) {
+OutageId begin_outage(Session& session, std::string_view dispatcher, OutageKind kind, Milliseconds ago) {
   return transaction(session, [&] {
     session.update(insert_outage, dispatcher, name(kind), microseconds(ago));
     const auto id = session.query(last_id).at(0).integer("id");
@@ -57,7 +57,7 @@ std::int64_t begin_outage(Session& session, std::string_view dispatcher, OutageK
   });
 }
 
-void update_outage(Session& session, std::int64_t id, std::uint64_t deliveries,
+void update_outage(Session& session, OutageId id, std::uint64_t deliveries,
                    std::optional<Milliseconds> ended_ago) {
   const auto ended = ended_ago ? std::optional(microseconds(*ended_ago)) : std::nullopt;
   session.update(note_outage, deliveries, ended, id);

@@ -20,10 +20,10 @@ constexpr std::string_view name(OutageKind kind) { return outage_kind_names[stat
 
 /// Adds an outage that began `ago` before now, and deletes those older than a year. Returns the new id.
 /// `dispatcher`: at most 255 characters.
-std::int64_t begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
-                          platform::Milliseconds ago);
+OutageId begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
+                      platform::Milliseconds ago);
 /// Notes that the outage lasts, or that it ended `ended_ago` before now.
-void update_outage(Session& session, std::int64_t id, std::uint64_t deliveries,
+void update_outage(Session& session, OutageId id, std::uint64_t deliveries,
                    std::optional<platform::Milliseconds> ended_ago);
 
 struct RunningOutage {

@@ -79,7 +79,7 @@ WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRang
     for (auto i = found.lower_bound(range.first); i != end; last = i++) rows += i->second.oldest.size();
     if (rows < rows_per_range) continue;
     last->second.more = true;
-    if (last->first < range.last) result.rest.push_back({last->first + 1, range.last});
+    if (last->first < range.last) result.rest.push_back({last->first.number() + 1, range.last});
   }
   for (auto& [id, entity] : found) result.found.push_back(std::move(entity));
   return result;

@@ -164,7 +164,7 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
     reach.skipped = leased.skipped.contains(reach.webhook);
     const auto first = put_off.find(reach.webhook);
     if (first == put_off.end()) continue;
-    reach.last = first->second - 1;
+    reach.last = first->second.previous();
     reach.more = true;
   }
   result.leased = std::move(leased.leased);

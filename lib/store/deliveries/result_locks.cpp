@@ -21,12 +21,10 @@ constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPD
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 
 using Leases = std::map<DeliveryId, std::uint64_t>;
-using Ids = std::vector<std::int64_t>;
-
 /// Sorted, because every session locks in the same order.
-template <class T>
-Ids ids_of(const ResultBatch& batch, T delivery::DeliveryResult::*id) {
-  Ids ids;
+template <class Id>
+std::vector<Id> ids_of(const ResultBatch& batch, Id delivery::DeliveryResult::*id) {
+  std::vector<Id> ids;
   ids.reserve(batch.size());
   for (const auto* result : batch) ids.push_back(result->*id);
   std::ranges::sort(ids);
@@ -34,14 +32,14 @@ Ids ids_of(const ResultBatch& batch, T delivery::DeliveryResult::*id) {
   return ids;
 }
 
-std::set<std::int64_t> read_ids(Session& session, std::string_view sql, const Ids& ids,
-                                std::string_view after) {
-  std::set<std::int64_t> found;
+std::set<WebhookId> read_ids(Session& session, std::string_view sql, const std::vector<WebhookId>& ids,
+                             std::string_view after) {
+  std::set<WebhookId> found;
   for (const auto& row : query_ids(session, sql, ids, after)) found.insert(row.integer("id"));
   return found;
 }
 
-Leases read_leases(Session& session, const Ids& ids, std::string_view after) {
+Leases read_leases(Session& session, const std::vector<DeliveryId>& ids, std::string_view after) {
   Leases leases;
   for (const auto& row : query_ids(session, leases_by_id, ids, after))
     leases.emplace(row.integer("id"), row.unsigned_integer("arriendo"));

@@ -61,7 +61,7 @@ OpenDeliveries read_open(Session& session, WebhookId webhook) {
   return open;
 }
 
-void count_ended(Session& session, std::int64_t replay) {
+void count_ended(Session& session, ReplayId replay) {
   std::vector<DeliveryId> ids;
   std::int64_t delivered = 0, failed = 0;
   for (const auto& row : session.query(ended_of_replay, replay, batch_rows)) {

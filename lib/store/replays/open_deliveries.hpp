@@ -20,7 +20,7 @@ OpenDeliveries read_open(Session& session, WebhookId webhook);
 
 /// Adds the finished deliveries of a replay to the counts in its row, which the caller has locked, and
 /// deletes their rows here.
-void count_ended(Session& session, std::int64_t replay);
+void count_ended(Session& session, ReplayId replay);
 
 /// The final result of a delivery's attempts.
 struct Outcome {

@@ -101,8 +101,7 @@ struct Fed {
 
 /// Makes the page's deliveries due, up to the first locked one, which the next call takes. `beyond`: matches
 /// after the page that are not replayed.
-Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPage page,
-              std::size_t beyond = 0) {
+Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage page, std::size_t beyond = 0) {
   std::map<DeliveryId, std::int64_t> attempts;
   if (!page.chosen.empty()) {
     for (const auto& row : query_ids(session, deliveries_by_id, page.chosen, that_ended))
@@ -110,7 +109,7 @@ Fed hand_over(Session& session, WebhookId webhook, std::int64_t replay, ReplayPa
   }
   const auto held = std::ranges::find_if(page.chosen, [&](DeliveryId id) { return !attempts.contains(id); });
   if (held != page.chosen.end()) {
-    page.looked_up_to = *held - 1;
+    page.looked_up_to = held->previous();
     page.last = false;
     page.chosen.erase(held, page.chosen.end());
   }
@@ -162,7 +161,7 @@ Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::si
                               replay.boolean("fallidas"), replay.boolean("entregadas")});
   const auto left = replay.unsigned_integer("tope") - replay.unsigned_integer("reenviadas");
   if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});
-  auto after = replay.integer("avance");
+  DeliveryId after = replay.integer("avance");
   if (after == 0) after = find_start(session, webhook, range.since);
   // A replay without an exact count may have more matches than its entity's quota allows.
   const std::size_t beyond = replay.unsigned_integer("tope") > replay.unsigned_integer("candidatas") ? 1 : 0;
@@ -190,26 +189,26 @@ Fed cancel_all(Session& session, WebhookId webhook) {
   return {.finished = ids.empty() ? 0 : session.update(cancel_replays, json_ids(ids))};
 }
 
-std::uint64_t cancel_unless_refused(Session& session, std::int64_t replay) try {
-  return transaction(session, [&] { return session.update(cancel_replays, json_ids({replay})); });
+std::uint64_t cancel_unless_refused(Session& session, ReplayId replay) try {
+  return transaction(session, [&] { return session.update(cancel_replays, json_ids(replay)); });
 } catch (const Refused&) {
   return 0;
 }
 
 /// `at`: set to the replay that this call works on.
-Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<std::int64_t>& at) {
+Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<ReplayId>& at) {
   const auto states = session.query(state_of_webhook, failing_after, webhook);
   if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
   const auto replay = lock_first(session, webhook);  // nothing: another dispatcher has it, and takes the rest
   if (!replay) return {};
-  const auto id = replay->integer("id");
+  const ReplayId id = replay->integer("id");
   at = id;
   // The entity of the request is checked, because the API's database user could have written any
   // (docs/security.md).
   if (replay->integer("entidad_id") != state.integer("entidad_id"))
-    return {.finished = session.update(cancel_replays, json_ids({id}))};
+    return {.finished = session.update(cancel_replays, json_ids(id))};
   const bool single = replay->integer("entrega_id") != 0;
   const auto open = read_open(session, webhook);
   const bool failing = state.boolean("falla");
@@ -231,7 +230,7 @@ void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
   const auto webhook = rows.front().integer("en_marcha_de");
   walk.after = webhook;  // set first: a failure must not stop the walk
   ++walk.webhooks;
-  std::optional<std::int64_t> at;
+  std::optional<ReplayId> at;
   const auto give_up = [&](const std::exception& error) {
     if (!at) throw;
     walk.unreadable.push_back({*at, error.what()});

@@ -14,7 +14,7 @@ namespace store {
 
 /// A replay that the database or its reader refuses, and that is therefore cancelled.
 struct UnreadableReplay {
-  std::int64_t id;
+  ReplayId id;
   std::string error;
 };
 

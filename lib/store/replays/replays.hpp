@@ -14,8 +14,6 @@
 
 namespace store {
 
-using ReplayId = std::int64_t;
-
 /// The deliveries of a webhook to replay; never test events.
 struct ReplayRange {
   UtcTime since;                              // bounds the creation time, inclusive

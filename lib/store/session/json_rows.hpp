@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "lib/json/json.hpp"
+#include "lib/store/session/keys.hpp"
 
 namespace store {
 
 /// Returns `[1,2,3]`, for `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$'))`.
-inline std::string json_ids(const std::vector<std::int64_t>& ids) {
-  return json::dump(json::Array(ids.begin(), ids.end()));
-}
+inline std::string json_ids(const Keys& ids) { return json::dump(json::Array(ids.begin(), ids.end())); }
 
 }  // namespace store

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/platform/clock.hpp"
+#include "lib/platform/id.hpp"
 
 namespace store {
 
@@ -22,6 +23,8 @@ class Parameter {
   Parameter(std::int64_t v) : kind(Kind::integer), number(static_cast<std::uint64_t>(v)) {}
   Parameter(std::uint64_t v) : kind(Kind::unsigned_integer), number(v) {}
   Parameter(int v) : Parameter(std::int64_t{v}) {}
+  template <class Kind>
+  Parameter(platform::Id<Kind> id) : Parameter(id.number()) {}
   Parameter(unsigned v) : Parameter(std::uint64_t{v}) {}
   Parameter(bool v) : Parameter(std::int64_t{v}) {}
   Parameter(std::string_view v) : kind(Kind::text), text(v) {}

@@ -56,14 +56,12 @@ Rows query_list(Session& session, std::string_view before, std::string_view item
   return result;
 }
 
-Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
-               std::string_view after) {
+Rows query_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after) {
   const std::vector<Parameter> values(ids.begin(), ids.end());
   return query_list(session, before, "?", values, after);
 }
 
-std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
-                         std::string_view after) {
+std::uint64_t update_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after) {
   const std::vector<Parameter> values(ids.begin(), ids.end());
   std::uint64_t changed = 0;
   for_each_chunk(before, "?", values, after,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/session/keys.hpp"
 #include "lib/store/session/session.hpp"
 
 namespace store {
@@ -18,10 +19,8 @@ Rows query_list(Session& session, std::string_view before, std::string_view item
                 std::span<const Parameter> values, std::string_view after);
 
 /// As query_list, for ids with `?` as the item; update_ids changes rows and returns how many it changed.
-Rows query_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
-               std::string_view after);
-std::uint64_t update_ids(Session& session, std::string_view before, const std::vector<std::int64_t>& ids,
-                         std::string_view after);
+Rows query_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after);
+std::uint64_t update_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after);
 
 /// Changes or inserts the rows of `before item, item, … after`, in chunks of at most 32; `item` is SQL text
 /// with `width` times `?`, the parameters of one row. The last row is repeated up to a power of two, so

@@ -128,7 +128,7 @@ std::string version_of(const WebhookDetail& detail) {
   // A line end separates the fields, because neither a URL nor the names have one. The secret's version is
   // included, because two changes may share a millisecond.
   const std::string configuration =
-      std::to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +
+      to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +
       (webhook.active ? "activo" : webhook.inactive_reason.value_or("")) + '\n' +
       (detail.has_secret ? "secreto" : "") + '\n' + detail.secret_version.value_or("") + '\n' +
       (detail.modified ? platform::format_iso8601(*detail.modified) : "");

@@ -25,7 +25,7 @@ constexpr std::string_view forget_some = R"sql(
 /// Covers entity and key as well as the body, so that equal bodies do not have equal codes. The key has no
 /// blank.
 std::string authenticated(const IdempotentRequest& request) {
-  return std::to_string(request.entity) + ' ' + std::string(request.key) + ' ' + std::string(request.body);
+  return to_string(request.entity) + ' ' + std::string(request.key) + ' ' + std::string(request.body);
 }
 
 EarlierResult judge(const Row& row, const IdempotentRequest& request, const webhook::KeyRing& keys) {

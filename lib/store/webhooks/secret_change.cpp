@@ -52,9 +52,7 @@ constexpr std::string_view keep_current_in_a = R"sql(
   WHERE id IN)sql";
 
 constexpr std::string_view purpose = "secret";
-std::string fingerprinted(WebhookId id, const std::string& secret) {
-  return std::to_string(id) + ':' + secret;
-}
+std::string fingerprinted(WebhookId id, const std::string& secret) { return to_string(id) + ':' + secret; }
 
 void note(Session& session, const Author& author, WebhookId id, std::int64_t grace_s) {
   note_change(session, author, AuditedAction::secret_changed, id,

@@ -1,0 +1,47 @@
+// Numbers that name something, with a type for each kind of thing: to give one for another does not compile.
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+namespace platform {
+
+/// As large as its number, and as fast. A number becomes an id by itself where it comes in (a row, a request,
+/// a command line); an id never becomes one of another kind, and a number only by number(). Counts and
+/// leases, which are unsigned, do not become ids.
+template <class Kind>
+class Id {
+ public:
+  constexpr Id() = default;  ///< 0, which nothing has
+  template <std::signed_integral Number>
+  constexpr Id(Number number) : number_(number) {}
+
+  constexpr std::int64_t number() const { return number_; }
+  constexpr Id next() const { return number_ + 1; }
+  constexpr Id previous() const { return number_ - 1; }
+
+  friend constexpr auto operator<=>(Id, Id) = default;
+  friend std::string to_string(Id id) { return std::to_string(id.number_); }
+  template <class Character, class Traits>
+  friend std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& out,
+                                                           Id id) {
+    return out << id.number_;
+  }
+
+ private:
+  std::int64_t number_ = 0;
+};
+
+}  // namespace platform
+
+template <class Kind>
+struct std::hash<platform::Id<Kind>> {
+  std::size_t operator()(platform::Id<Kind> id) const noexcept {
+    return std::hash<std::int64_t>()(id.number());
+  }
+};

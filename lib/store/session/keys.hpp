@@ -1,0 +1,38 @@
+// Ids as statements take them: of whichever kind.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "lib/platform/id.hpp"
+
+namespace store {
+
+/// Made of any range of ids, or of numbers that are.
+class Keys {
+ public:
+  Keys(std::vector<std::int64_t> numbers) : numbers_(std::move(numbers)) {}
+  template <class Kind>
+  Keys(const std::vector<platform::Id<Kind>>& ids) : Keys(ids.begin(), ids.end()) {}
+  template <class Kind>
+  Keys(platform::Id<Kind> id) : numbers_{id.number()} {}
+  template <std::input_iterator Iterator>
+  Keys(Iterator first, Iterator last) {
+    for (; first != last; ++first) add(*first);
+  }
+
+  auto begin() const { return numbers_.begin(); }
+  auto end() const { return numbers_.end(); }
+
+ private:
+  void add(std::int64_t number) { numbers_.push_back(number); }
+  template <class Kind>
+  void add(platform::Id<Kind> id) {
+    numbers_.push_back(id.number());
+  }
+
+  std::vector<std::int64_t> numbers_;
+};
+
+}  // namespace store

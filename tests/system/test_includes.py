@@ -1,0 +1,73 @@
+"""Which files include which: by their path from the root of the sources, in one direction, without cycles."""
+import re
+import subprocess
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from support.stack import ROOT
+
+# What each room of lib may include, besides itself.
+LIB = {
+    "text": set(),
+    "crypto": set(),
+    "platform": {"text"},
+    "metrics": set(),
+    "json": {"text", "platform"},
+    "webhook": {"text", "platform", "json", "crypto"},
+    "delivery": {"text", "platform", "json", "crypto", "webhook"},
+    "store": {"text", "platform", "json", "crypto", "webhook", "delivery"},
+}
+PROGRAMS = ("fcgi-app", "dispatcher", "admin")
+# Decided by values alone: neither the database nor the network.
+PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.", "dispatcher/outage/outage_judge.",
+        "dispatcher/intake/refusals.")
+# The one place that sees a foreign library.
+FOREIGN = {"rapidjson/": "lib/json/", "mysql": "lib/store/session/session.cpp", "cppconn/": "lib/store/session/session.cpp",
+           "spdlog/": "lib/platform/log.cpp", "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/fastcgi.cpp",
+           "ares.h": "dispatcher/http/resolver.cpp", "openssl/": ("lib/crypto/crypto.cpp", "dispatcher/http/t")}
+
+
+@cache
+def includes(form: str) -> dict[str, list[str]]:
+    files = subprocess.run(["find", "lib", *PROGRAMS, "tests", "bench", "-name", "*.[chi][pn][pl]"], cwd=ROOT, check=True, text=True,
+                           capture_output=True).stdout.split()
+    return {file: re.findall(form, (ROOT / file).read_text(), re.M) for file in files}
+
+
+def ours() -> dict[str, list[str]]:
+    return includes(r'^#include "([^"]+)"')
+
+
+def test_every_file_is_included_by_its_path_from_the_root():
+    assert len(ours()) > 400
+    assert [(file, path) for file, paths in ours().items() for path in paths if not (ROOT / path).is_file()] == []
+
+
+def test_nothing_includes_itself_by_whichever_way():
+    list(TopologicalSorter(ours()).static_order())  # raises CycleError, which names the files
+
+
+def test_the_rooms_include_each_other_in_one_direction():
+    def allowed(file: str, path: str) -> bool:
+        top, room = Path(file).parts[:2]
+        if top == "lib":
+            return path.startswith("lib/") and Path(path).parts[1] in LIB[room] | {room}
+        return top in ("tests", "bench") or path.startswith(("lib/", f"{top}/"))
+
+    assert [(file, path) for file, paths in ours().items() for path in paths if not allowed(file, path)] == []
+
+
+def test_what_is_pure_includes_neither_the_store_nor_the_network():
+    pure = {file: paths for file, paths in ours().items() if file.startswith(PURE)}
+    assert len(pure) == 7
+    assert [(file, path) for file, paths in pure.items() for path in paths
+            if not path.startswith((*PURE, "lib/delivery/", "lib/platform/"))] == []
+
+
+def test_a_foreign_library_is_seen_by_its_adapter_alone():
+    seen = [(file, path) for file, paths in includes(r"^#include <([^>]+)>").items() if not file.startswith(("tests/", "bench/"))
+            for path in paths]
+    for library, adapter in FOREIGN.items():
+        files = {file for file, path in seen if path.startswith(library)}
+        assert files and all(file.startswith(adapter) for file in files), (library, files)
