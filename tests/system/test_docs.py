@@ -74,10 +74,10 @@ def literals(*paths: str) -> list[str]:
 NGINX_MESSAGES = "nginx/snippets/apientidades-error-messages.conf"
 URL_RULES = "lib/webhook/target_url.cpp"
 API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/query.cpp", "fcgi-app/cursor.cpp", "fcgi-app/over_quota.cpp",
-               *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/registration.cpp",
-               "lib/webhook/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/registration.hpp"]
+               *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/request_bodies.cpp",
+               "lib/json/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/request_bodies.hpp"]
 HEALTH = "El servicio está disponible"  # for load balancers
-SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/intake/fan_out.cpp", "lib/store/notifications/quarantine.cpp"]
+SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/intake/fan_out_plan.cpp", "lib/store/notifications/quarantine.cpp"]
 # The texts that `ultimoError` may have.
 FAILURES = ["lib/delivery/failure_text.cpp", "lib/delivery/classify.cpp"]
 FAILURES_IN_SQL = ["lib/store/maintenance/held.cpp", "lib/store/deliveries/lease_candidates.cpp"]
