@@ -20,7 +20,7 @@ const store::Recipient* find_recipient(const std::map<delivery::EntityId, store:
 
 std::optional<std::string> reason_to_reject(const JudgedNotification& notification,
                                             const store::Recipient* recipient) {
-  const std::string entity = "entidad_id: la entidad " + std::to_string(notification.entity);
+  const std::string entity = "entidad_id: la entidad " + to_string(notification.entity);
   if (recipient == nullptr) return entity + " no existe";
   if (!recipient->active) return entity + " está desactivada";
   return notification.wrong;

@@ -20,9 +20,9 @@ FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10
   return FairSlots({.total = total, .per_webhook = per_webhook, .per_host = per_host, .longest = 15s});
 }
 
-/// Each webhook has its own entity and host.
-Destination own(WebhookId webhook, bool probing = false) {
-  return {webhook, webhook, "h" + to_string(webhook) + ":443", probing};
+/// Each webhook has its own entity, of the same number, and host.
+Destination own(std::int64_t webhook, bool probing = false) {
+  return {webhook, webhook, "h" + std::to_string(webhook) + ":443", probing};
 }
 
 void wait(FairSlots& slots, const Destination& destination) {
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(limits_can_be_lowered_below_what_is_in_hand_and_raised_agai
   auto few = usual;
   few.total = 4;
   few.per_host = 1;
-  const auto at_one_host = [](WebhookId webhook) { return Destination{webhook, webhook, "h:443", false}; };
+  const auto at_one_host = [](std::int64_t webhook) { return Destination{webhook, webhook, "h:443", false}; };
   for (int webhook = 1; webhook <= 8; ++webhook) BOOST_TEST(take(slots, at_one_host(webhook), 1) == 1U);
   slots.limit(few);
   wait(slots, at_one_host(9));
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(what_follows_on_a_slot_is_bounded_in_all) {
 
 BOOST_AUTO_TEST_CASE(who_has_used_least_is_next) {
   auto slots = with(100);
-  for (const WebhookId webhook : {1, 2, 3, 4}) wait(slots, own(webhook));
+  for (const int webhook : {1, 2, 3, 4}) wait(slots, own(webhook));
   know(slots, own(1), 50ms);
   know(slots, own(2), 500ms);
   know(slots, own(3), 5ms);
@@ -278,10 +278,10 @@ BOOST_AUTO_TEST_CASE(a_host_has_a_limit_and_an_entity_half_of_it) {
 
 BOOST_AUTO_TEST_CASE(who_waits_for_a_host_is_next_as_soon_as_it_has_room) {
   auto slots = with(100, 10, 2);
-  const auto at_host = [](WebhookId webhook) { return Destination{webhook, webhook, "one:443"}; };
+  const auto at_host = [](std::int64_t webhook) { return Destination{webhook, webhook, "one:443"}; };
   BOOST_TEST(take(slots, at_host(1)) == 1U);
   BOOST_TEST(take(slots, at_host(2)) == 1U);
-  for (const WebhookId webhook : {3, 4, 5}) wait(slots, at_host(webhook));
+  for (const std::int64_t webhook : {3, 4, 5}) wait(slots, at_host(webhook));
   BOOST_TEST(slots.next(9).webhooks.empty());
   end(slots, 1);
   BOOST_TEST((slots.next(9).webhooks == Ids{3}));
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_moves_waits_at_its_new_host) {
 BOOST_AUTO_TEST_CASE(who_moves_away_makes_room_for_who_waits_there) {
   auto slots = with(100, 10, 1);
   BOOST_TEST(take(slots, {1, 1, "old:443"}) == 1U);
-  for (const WebhookId webhook : {2, 3}) wait(slots, {webhook, webhook, "old:443"});
+  for (const std::int64_t webhook : {2, 3}) wait(slots, {webhook, webhook, "old:443"});
   BOOST_TEST(slots.next(9).webhooks.empty());
   end(slots, 1);
   slots.identify({2, 2, "new:443"});  // it was the next
