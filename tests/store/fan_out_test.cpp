@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   BOOST_CHECK(found.pending[2].id == last && found.pending[2].entity == 4);
   BOOST_CHECK(found.last == last && !found.more);
   const auto some = find_new_notifications(session, before, 2);
-  BOOST_CHECK(some.more && some.last == first + 1);
+  BOOST_CHECK(some.more && some.last == first.next());
   BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
 }
 

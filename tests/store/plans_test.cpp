@@ -260,8 +260,8 @@ void count_and_note(Session& session, EntityId entity, NotificationId notificati
   use_quota(session, Quota::replay_requests, entity, 1);
   BOOST_CHECK_THROW(use_quota(session, Quota::replay_requests, entity, 1), OverQuota);
   for (unsigned i = 0; i < 2; ++i)
-    note_change(session, {entity}, AuditedAction::replayed, entity, "{}", "replay");
-  note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, entity, "{}"});
+    note_change(session, {entity}, AuditedAction::replayed, 7, "{}", "replay");
+  note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, 7, "{}"});
 }
 
 /// Disabled URLs and pauses, and their end.

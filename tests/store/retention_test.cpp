@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
 }
 
 BOOST_AUTO_TEST_CASE(a_deleted_webhook_of_which_somebody_holds_a_row_keeps_no_other) {
-  std::vector<std::uint64_t> ids;
+  std::vector<WebhookId> ids;
   for (int i = 0; i < 3; ++i) {
     ids.push_back(add_webhook(session, 1).id);
     delete_webhook(session, {1}, ids.back());
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_an
   BOOST_TEST(purge(session, retention, walk, 7).rows == 1000U);
   BOOST_TEST(rows_read(session) - before < 1001 * 16);  // the rows read to remove one, once
   BOOST_TEST(count("webhooks", "fecha_baja > UTC_TIMESTAMP(3) - INTERVAL 30 DAY") == 1000);
-  BOOST_TEST(count("webhooks", "id IN (" + std::to_string(kept) + ", " + std::to_string(live) + ")") == 2);
+  BOOST_TEST(count("webhooks", "id IN (" + to_string(kept) + ", " + to_string(live) + ")") == 2);
   const auto removed = rows_read(session);
   BOOST_TEST(sweep(session, retention).rows == 0U);
   BOOST_TEST(rows_read(session) - removed < 50);

@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
 
 BOOST_AUTO_TEST_CASE(there_is_room_until_the_line_is_long) {
   ReadyEntities ready;
-  delivery::EntityId id = 0;
+  std::int64_t id = 0;
   while (ready.has_room()) ready.arrived({++id, id});
   BOOST_TEST(ready.line(1'000'000).size() == ReadyEntities::longest_line);
   BOOST_TEST(!ready.runs_short());
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(there_is_room_until_the_line_is_long) {
 
 BOOST_AUTO_TEST_CASE(the_search_has_room_of_its_own_when_what_arrives_has_none) {
   ReadyEntities ready;
-  delivery::EntityId id = 1;
+  std::int64_t id = 1;
   while (ready.has_room()) ready.arrived({++id, id});
   BOOST_TEST(ready.has_room_for_search());
   BOOST_TEST(ready.found({1, {1}, false}));

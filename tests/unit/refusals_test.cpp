@@ -18,7 +18,10 @@ struct Fixture {
   delivery::NotificationId next_good = 1'000'000'000;
 
   bool refused(delivery::NotificationId id) { return refusals.refused(id, now); }
-  void pass() { refusals.passed(next_good++); }
+  void pass() {
+    refusals.passed(next_good);
+    next_good = next_good.next();
+  }
   /// Each of so many is refused once; returns how many are to be given up.
   int refuse(int count) {
     int bad = 0;

@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 
-using namespace platform;
+using namespace text;
 
 BOOST_AUTO_TEST_SUITE(text)
 
