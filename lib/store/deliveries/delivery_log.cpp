@@ -90,6 +90,8 @@ Rows query_newest(Session& session, WebhookId webhook, unsigned limit, DeliveryI
   return complete ? rows : query_between(session, webhook, {}, limit, before, rows.back().integer("id"));
 }
 
+constexpr DeliveryId newest_possible = std::numeric_limits<std::int64_t>::max();
+
 /// Takes one row more than a page shows, to know whether there is a next page.
 LogPage page_of(const Rows& rows, unsigned limit) {
   LogPage page;
@@ -105,7 +107,7 @@ LogPage page_of(const Rows& rows, unsigned limit) {
 }  // namespace
 
 LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before) {
-  LogWindow window{before.value_or(std::numeric_limits<DeliveryId>::max())};
+  LogWindow window{before.value_or(newest_possible)};
   const auto rows = session.query(end_of_window, webhook, window.before, looked_at);
   window.oldest = rows.at(0).optional_integer("ultima");
   window.full = rows.at(0).integer("miradas") == looked_at;
@@ -133,7 +135,7 @@ LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& aske
     if (*time) *time = std::max(**time, UtcTime{});
   if (filter.state || filter.event || filter.since || filter.until)
     return read_log_window(session, webhook, filter, limit, find_log_window(session, webhook, before));
-  const auto newest = before.value_or(std::numeric_limits<DeliveryId>::max());
+  const auto newest = before.value_or(newest_possible);
   return page_of(query_newest(session, webhook, limit, newest), limit);
 }
 
