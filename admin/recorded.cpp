@@ -56,7 +56,7 @@ std::optional<std::int64_t> number_of(const json::Value& row, std::string_view n
   return value == nullptr ? std::nullopt : value->integer();
 }
 
-/// The action and its object, from the line and from the result as far as it is known.
+/// The action and its object, from the command line, and from the result if the command has run.
 store::OperatorAction action_of(const Command& command, const Arguments& arguments, const Result& result,
                                 const std::string& who) {
   const auto group = group_of(command);
@@ -87,8 +87,8 @@ void write_line(platform::LogLevel level, const store::OperatorAction& action, s
                               {"error", error}});
 }
 
-/// Whether the schema of an earlier version lacks the audit's columns; the operator must be able to revoke a
-/// token or pause sending nevertheless.
+/// Whether the error says that the schema is too old to have the audit. Commands must work then too: to
+/// revoke a token, to pause sending.
 bool lacks_migration(const store::DatabaseError& error) {
   constexpr int unknown_column = 1054;
   constexpr int unknown_table = 1146;

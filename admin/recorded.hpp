@@ -1,5 +1,5 @@
-// Records the operator's commands: as a row of the audit, in the transaction of the change if it is one, and
-// as a line in the journal, outside the database.
+// Records the operator's commands: as a row of the audit, in the command's transaction if it has one, and as
+// a line in the journal, outside the database.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace admin {
 /// there is one.
 std::string describe_operator(const std::vector<std::string>& environment);
 
-/// Runs the command, records it as its row of the table says, and returns its result.
+/// Runs the command, records it as Command::recorded says, and returns its result.
 Result run_recorded(const Command& command, Context& context, const Arguments& arguments,
                     const std::string& who);
 

@@ -62,11 +62,9 @@ std::vector<Command> audit_commands() {
        .summary =
            "List who changed what: id, cuando, entidad_id, token_id, accion, objeto, detalle, operador",
        .details = "As far back as retention.audit (90d). accion: alta, cambio, secreto, baja, reenvio, "
-                  "diagnostico; of an "
-                  "operator the command, and operador who ran it. "
-                  "detalle: what it was and "
-                  "what it became. What a token does to a webhook again within an hour is one row (veces, "
-                  "ultima_vez).",
+                  "diagnostico; for an operator's entry, accion is the command and operador is who ran it. "
+                  "detalle: what it was and what it became. What a token does to a webhook again within the "
+                  "same UTC clock hour is one row (veces, ultima_vez).",
        .options = {.options = {action_filter, entity_filter, webhook_filter, since_filter, limit_filter}},
        .example = "apientidades-admin audit list --action reenvio --entity 7 --since 2d",
        .recorded = Recorded::never,

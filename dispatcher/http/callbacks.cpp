@@ -42,7 +42,7 @@ curl_socket_t interrupt(Progress& progress) {
 /// checks them instead.
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
-  if (progress.connected) {  // libcurl repeats, after no answer on a kept connection or a 417
+  if (progress.connected) {  // libcurl sends again after a 417, or if a kept connection gave no answer
     progress.stale = !progress.answered;
     return interrupt(progress);
   }
@@ -62,7 +62,8 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     return CURL_SOCKET_BAD;
   }
   progress.address = address;
-  // libcurl calls connect() once more: on Linux the first call on a connected socket succeeds.
+  // libcurl calls connect() though the dialler has connected this socket; Linux lets the first such call
+  // succeed.
   const int fd = progress.dialled.fd() >= 0
                      ? progress.dialled.release()
                      : open_source_socket(*progress.settings, candidate->family).release();

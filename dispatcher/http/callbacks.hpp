@@ -29,7 +29,7 @@ struct Progress {
   Connections* connections = nullptr;
   delivery::Probe* probe = nullptr;            // of the request; nullptr: it is a delivery
   std::string host;                            // of the request, without its port
-  std::optional<platform::IpAddress> address;  // the last one dialled
+  std::optional<platform::IpAddress> address;  // the last one dialled, or the kept connection's
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of head or body
@@ -47,7 +47,7 @@ struct Progress {
   bool in_head = false;                 // within the head of an answer, interim or final
   bool has_status = false;              // that head began with a status line
   bool answered = false;                // the final head (status 200 or more) is complete
-  bool refused = false;                 // the address policy refused an address
+  bool refused = false;                 // the address policy refused an address, or libcurl began a lookup
   bool port_refused = false;            // the port belongs to another protocol
   bool local_failure = false;           // this host has no socket or memory left
   bool headers_too_long = false;

@@ -35,8 +35,9 @@ class ConnectionPools {
   /// used again.
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
-  /// True: the next request would use the connection that the last one left open, because no other request is
-  /// in flight that could take it.
+  /// True: if the last request left its connection open, the next one would use it, because no other request
+  /// is in flight that could take it. Also true for an unknown host: a pool whose only connection is idle, or
+  /// was not kept, is forgotten.
   bool has_idle(const std::string& host) const {
     const auto pool = pools_.find(host);
     return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
@@ -45,14 +46,15 @@ class ConnectionPools {
   void answered(const std::string& host, platform::Milliseconds took);
 
   struct Overdue {
-    std::vector<Request> start;      // each on one more connection
-    std::vector<Request> hand_back;  // they have waited for a second; others may use their slots
+    std::vector<Request> start;  // each on one more connection
+    /// Of webhooks with a request that has waited for a second. Others may use their slots.
+    std::vector<Request> hand_back;
   };
   /// Why a pool needs another connection.
   enum class Need {
     expected,  // at the pool's pace a request would wait for long
     waited,    // a request has waited for long
-    none_yet,  // it has, and its webhook has none in flight
+    none_yet,  // a request has waited for long, and its webhook has none in flight
   };
   /// Returns requests to start on further connections, as far as `may_open` allows one to their host, and
   /// requests to hand back.
@@ -66,7 +68,7 @@ class ConnectionPools {
   /// When to call overdue() next; none: no request waits.
   std::optional<platform::MonotonicTime> next_overdue() const;
 
-  /// Number of pools: those in use, and those with kept connections.
+  /// Number of pools: those in use, and for connection_life those that had several connections open.
   std::size_t size() const { return pools_.size(); }
 
  private:
@@ -74,7 +76,7 @@ class ConnectionPools {
     Request request;
     platform::MonotonicTime since;
   };
-  /// The requests of one webhook. It has as many in flight as it has slots.
+  /// The requests of one webhook. It has at most as many in flight as it has slots.
   struct Queue {
     unsigned slots = 1;
     unsigned active = 0;
@@ -83,15 +85,15 @@ class ConnectionPools {
   };
   struct Pool {
     unsigned active = 0;
-    unsigned idle = 0;  // open connections, by estimate; an error costs a handshake or a short wait
+    unsigned idle = 0;  // open and free connections, by estimate; an error costs a handshake or a short wait
     std::map<delivery::WebhookId, Queue> queues;
     delivery::WebhookId turn = 0;                        // the webhook served last
     std::size_t waiting = 0;                             // requests
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers, in milliseconds
-    platform::MonotonicTime opened{};                    // when its last connection was opened
-    platform::MonotonicTime ended{};                     // when the last attempt ended
-    std::optional<platform::MonotonicTime> overdue;      // its key in overdue_
-    bool in_unused = false;                              // it has an entry in unused_
+    platform::MonotonicTime opened{};  // when another was last needed, or a request found none in flight
+    platform::MonotonicTime ended{};   // when the last attempt ended
+    std::optional<platform::MonotonicTime> overdue;  // its key in overdue_
+    bool in_unused = false;                          // it has an entry in unused_
   };
   using Pools = std::map<std::string, Pool>;
   using Queues = std::map<delivery::WebhookId, Queue>;
@@ -122,7 +124,8 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F
     unschedule(pool);
     hand_back(pool->second, now, result.hand_back);
     while (const auto need = needs_another(pool->second, now)) {
-      pool->second.opened = now;  // set even if none may be opened: it is checked again soon
+      // Set even if none may be opened, so that the next check comes between_connections later.
+      pool->second.opened = now;
       if (!may_open(pool->first, *need)) break;
       result.start.push_back(std::move(*start_next(pool)));
       if (*need != Need::none_yet) break;  // one at a time

@@ -5,7 +5,7 @@
 namespace dispatcher {
 
 /// Number of libcurl's multi handles. Each may keep as many connections as attempts may be in flight, because
-/// all of these can go to one webhook.
+/// all of these can go to one host, which uses one handle.
 constexpr unsigned multi_handles = 4;
 
 /// Most connections that libcurl holds, including idle ones.

@@ -42,8 +42,8 @@ class Resolver {
   static constexpr platform::Milliseconds shortest_life{1000};
   static constexpr platform::Milliseconds longest_life{60000};
 
-  /// `patience`: how long a lookup may take, with all its tries. `poller` watches its sockets and outlives
-  /// it. Throws std::runtime_error.
+  /// `patience`: how long a lookup may take, with all its tries (lookup_patience() in sender.cpp sets it).
+  /// `poller` watches its sockets and outlives it. Throws std::runtime_error.
   Resolver(platform::Milliseconds patience, Poller& poller);
   /// Abandons lookups in progress.
   ~Resolver();

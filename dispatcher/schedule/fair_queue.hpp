@@ -33,7 +33,7 @@ class FairQueue {
     retire(id, found->second);
   }
 
-  /// The id holds one more, for `expected`.
+  /// The id holds one more. `expected`: for how long.
   void charge(Id id, SlotTime expected) {
     auto& entry = activate(id);
     ++entry.held;
@@ -42,8 +42,8 @@ class FairQueue {
   }
   /// Raises the minimum to `present`: an id that holds something and does not wait must not keep it low.
   void pass(SlotTime present) { least_ = std::max(least_, present); }
-  /// The id holds one less, after `correction` more or less than expected. No account falls below the
-  /// minimum.
+  /// The id holds one less. `correction`: how much longer than expected it was held; negative: how much
+  /// shorter. No account falls below the minimum.
   void release(Id id, SlotTime correction) {
     const auto found = entries_.find(id);
     if (found == entries_.end() || found->second.held == 0) return;
@@ -54,7 +54,7 @@ class FairQueue {
     advance();
   }
 
-  /// The ids that wait, the next to be served first.
+  /// The ids that wait, the next to be served first. The lower id wins a tie.
   const Order& order() const { return order_; }
   /// The present minimum, at which new accounts begin.
   SlotTime least() const { return least_; }

@@ -17,7 +17,8 @@ class LeftRows {
     passing_ = true;
     looks_ = left_looks;
   }
-  /// A row was refused. It is read again soon at first, and later after each further refusal.
+  /// A row was refused. It is read again soon; each further refusal doubles the time until then, up to
+  /// most_looks.
   void note_refused() {
     passing_ = true;
     looks_ = refused_looks_;

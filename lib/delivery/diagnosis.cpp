@@ -81,6 +81,7 @@ void Diagnosis::note(const Attempt& attempt) {
   }
 }
 
+/// By the rule of asks_to_wait() (classify.cpp).
 bool Diagnosis::asked_to_wait() const {
   return std::ranges::any_of(answers_, [](const auto& answer) {
     return answer && answer->transport == answered && (answer->status == 429 || answer->status == 503);

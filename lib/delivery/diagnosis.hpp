@@ -51,7 +51,7 @@ struct Probe {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // a connection left open earlier is still reserved for this request
+  bool expects_kept = false;  // no other request could take a connection that was left open earlier
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };

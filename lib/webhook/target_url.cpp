@@ -161,9 +161,8 @@ std::vector<std::string_view> labels_of(std::string_view name) {
   }
 }
 
-/// Whether it is a label of a name that DNS may hold; underscores occur there. A hyphen at either end occurs
-/// in no certificate, and as a host's first character it makes libcurl's CURLOPT_RESOLVE remove an entry
-/// instead of adding one.
+/// Whether it is a label of a name that DNS may hold; underscores occur there. No hyphen at either end: no
+/// certificate has one, and CURLOPT_RESOLVE reads a leading one as 'remove this entry'.
 bool is_label(std::string_view label) {
   constexpr std::size_t longest = 63;  // RFC 1035 section 2.3.4
   if (label.empty() || label.size() > longest || label.front() == '-' || label.back() == '-') return false;
@@ -179,14 +178,15 @@ bool is_name(std::string_view host) {
   return host.size() <= longest && std::all_of(labels.begin(), labels.end(), is_label);
 }
 
-/// Whether a reader may take the host for an IPv4 address, because it ends in `7` or `0x7f`
-/// (https://url.spec.whatwg.org/, "ends in a number"); no real domain does.
+/// Whether a reader may take the host for an IPv4 address, because its last label is all digits or begins
+/// with `0x` (https://url.spec.whatwg.org/, "ends in a number"); no real domain's does.
 bool ends_in_number(std::string_view host) {
   const std::string last = lower(labels_of(host).back());
   return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
 }
 
-/// Whether the name is reserved (RFC 6761, 6762, 7686, 8375) or customary in private networks.
+/// Whether the name has no dot, or belongs to a domain that is reserved (RFC 6761, 6762, 7686, 8375) or
+/// customary in private networks.
 bool is_private_name(std::string_view name) {
   constexpr std::array<std::string_view, 15> private_domains{
       ".localhost", ".local", ".localdomain", ".localdomain4", ".localdomain6",
@@ -258,7 +258,8 @@ int hex_digit(char c) {
 bool is_unreserved(char c) {
   return text::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
-/// Whether the decoded character means the same in a path; the excluded ones would change its meaning.
+/// Whether the decoded character is compared as the same in a path. `/` is, because servers commonly treat
+/// %2F alike; the excluded ones would change what the path means.
 bool is_plain_in_path(char c) {
   return c > ' ' && c < '\x7f' && c != '?' && c != '#' && c != '%' && c != '\\';
 }

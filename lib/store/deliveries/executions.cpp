@@ -79,7 +79,7 @@ struct Execution {
 };
 
 std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results) {
-  std::map<WebhookId, Execution> result;  // by id: every session writes these rows in the same order
+  std::map<WebhookId, Execution> result;  // by id: a statement writes its rows in one order in every session
   for (const auto* delivery_result : delivery_results) {
     if (!delivery_result->counted || delivery_result->former_url) continue;
     auto& execution = result[delivery_result->webhook];

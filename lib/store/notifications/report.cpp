@@ -12,8 +12,9 @@ namespace {
 
 constexpr unsigned page_size = 1000;
 
-// Two seeks, by a hint, in the index of events: many rows of a broadcast share an instant, and a page that
-// began at the first of them would read all again.
+// A page is read in two statements, the rest of the last instant and then later ones: a broadcast has many
+// rows with one instant, which a single range would read again from the first. The hint forces the index of
+// events.
 
 constexpr std::string_view of_the_same_instant = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en

@@ -12,8 +12,9 @@ namespace store {
 
 namespace {
 
-// A time further ahead than the window was written before the clock went back. The row changes in any case: a
-// cluster then refuses one of two nodes that lock it at once, which repeats its transaction.
+// The row is always changed, so that when two nodes of a cluster lock it at once, the cluster refuses one,
+// and that one repeats its transaction. A time further ahead than the window is cut to it: it was written
+// before the clock went back, or for a test event larger than limits.test_bytes.
 constexpr std::string_view lock_row = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE turnos = turnos + 1,
@@ -32,7 +33,8 @@ struct Bucket {
 
 // These two serve every bucket: its names replace {table}, {full_at} and {window}.
 
-/// Shares that fit into the window pass, even where they leave a rest of it.
+/// An amount passes if the bucket is full, or if it will be full again within {window} after the amount is
+/// taken.
 constexpr std::string_view take_share = R"sql(
   UPDATE {table}
   SET {full_at} = GREATEST(COALESCE({full_at}, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) + INTERVAL ? MICROSECOND
@@ -45,8 +47,8 @@ constexpr std::string_view until_it_passes = R"sql(
       TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {full_at})) / 1000000) AS falta_s
   FROM {table} WHERE entidad_id = ?)sql";
 
-/// A replay that runs counts with all that it may still replay, one that is over with what it has replayed,
-/// and each as one at least.
+/// A running replay counts with its whole cap (`tope`), one that has ended with what it replayed, and each as
+/// one at least.
 constexpr std::string_view replayed_in_a_day = R"sql(
   SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
           FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
@@ -101,7 +103,8 @@ std::string statement_of(const Bucket& bucket, std::string_view text) {
 std::int64_t share_us(Quota quota, std::uint64_t limit, std::uint64_t amount) {
   const double window_us = (quota == Quota::test_bytes ? day_s : hour_s) * 1e6;
   const auto share = window_us * static_cast<double>(amount) / static_cast<double>(limit);
-  return static_cast<std::int64_t>(std::min(share, 2 * window_us));  // a longer time needs a full bucket, too
+  // Capped: any share longer than the window passes only when the bucket is full.
+  return static_cast<std::int64_t>(std::min(share, 2 * window_us));
 }
 
 }  // namespace
@@ -130,7 +133,8 @@ QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit) {
   if (limit == 0) return {Quota::replayed, 0, no_limit, day_s, day_s};
   const auto rows = session.query(replayed_in_a_day, entity, entity);
   const auto used = rows.at(0).unsigned_integer("usadas");
-  // Without one that is over, those that run have it all, and when they end is not known.
+  // If no replay ended in the last 24 h, running replays hold all that is used, and their end is unknown: say
+  // an hour.
   const auto first = rows.at(0).optional_integer("falta_s").value_or(hour_s);
   return {Quota::replayed, limit, limit - std::min<std::uint64_t>(used, limit),
           static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s)), day_s};

@@ -16,8 +16,8 @@ enum class Quota {
   replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
   diagnostics,      // limits.diagnostics, an hour
   test_bytes,       // limits.test_bytes, a day
-  replayed,       // limits.replayed, 24 h: what has been replayed, and what running replays may still replay
-  pending_tests,  // limits.pending_test_deliveries: test deliveries that have not ended
+  replayed,         // limits.replayed, 24 h: what ended replays have replayed, and the caps of running ones
+  pending_tests,    // limits.pending_test_deliveries: test deliveries that have not ended
 };
 
 /// The entity has used its quota. The transaction that throws it is committed: were the first lock of an
