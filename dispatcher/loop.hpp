@@ -79,6 +79,7 @@ class Loop {
   FairSlots slots_;
   Maintenance maintenance_;
   QueueScanner scanner_;
+  NewerRows newer_rows_;
   Claimer claimer_;
   EarlyClaimer early_claimer_;
   FanOut fan_out_;

@@ -16,10 +16,10 @@ namespace dispatcher {
 
 class Claimer {
  public:
-  /// `session`, `scanner` and `slots` outlive it.
+  /// All that it is given by reference outlives it.
   Claimer(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
-          const platform::Log& log)
-      : session_(session), scanner_(scanner), slots_(slots), log_(log), newer_(log), leases_(lease) {}
+          const platform::Log& log, NewerRows& newer)
+      : session_(session), scanner_(scanner), slots_(slots), log_(log), newer_(newer), leases_(lease) {}
 
   /// Claims in the order of the slots, as far as they go. Appends to `into` even if it throws: what has been
   /// leased must be sent. Throws errors of the session or the server. If the database refuses to lease
@@ -34,7 +34,7 @@ class Claimer {
   QueueScanner& scanner_;
   FairSlots& slots_;
   platform::Log log_;
-  NewerRows newer_;
+  NewerRows& newer_;
   LeaseSource leases_;
   std::deque<delivery::WebhookId> unidentified_;  // due, but their entity and host are not known yet
 };

@@ -25,12 +25,13 @@ constexpr unsigned rows_past_locks = 64;
 }  // namespace
 
 FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
-               const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics)
+               const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
+               NewerRows& newer)
     : session_(session),
       scanner_(scanner),
       slots_(slots),
       most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
-      reader_(session, locked_, log),
+      reader_(session, locked_, newer),
       writer_(session, scanner, slots, locked_, settings.lease, log, metrics) {}
 
 void FanOut::run(LeasedBatch& into) {

@@ -17,7 +17,8 @@ class FanOut {
  public:
   /// `session`, `scanner`, `slots` and `metrics` outlive it.
   FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
-         const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
+         const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
+         NewerRows& newer);
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
@@ -50,7 +51,6 @@ class FanOut {
   QueueScanner& scanner_;
   FairSlots& slots_;
   unsigned most_of_entity_;  // most deliveries in flight at once
-  platform::Log log_;
   Pacer busy_pacer_{10};
   Pacer suspect_pacer_{10};
   Pacer large_pacer_{25};  // while there are others

@@ -42,8 +42,8 @@ enum class First { line, turns };
 class FanOutReader {
  public:
   /// `session` and `locked` outlive it.
-  FanOutReader(store::Session& session, LockedNotifications& locked, const platform::Log& log)
-      : session_(session), locked_(locked), newer_(log) {}
+  FanOutReader(store::Session& session, LockedNotifications& locked, NewerRows& newer)
+      : session_(session), locked_(locked), newer_(newer) {}
 
   FanOutBatch read(const std::vector<store::NewNotification>& line, ReadyEntities::Pick pick,
                    std::vector<store::TakeRequest> requests, First first = First::line);
@@ -51,7 +51,7 @@ class FanOutReader {
  private:
   store::Session& session_;
   LockedNotifications& locked_;
-  NewerRows newer_;
+  NewerRows& newer_;
 };
 
 template <class Notifications>

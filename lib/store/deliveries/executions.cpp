@@ -131,17 +131,18 @@ bool only_succeeded(const Execution& execution) {
 
 void write_executions(Session& session, const std::map<WebhookId, Execution>& executions,
                       const FailurePolicy& policy) {
-  std::vector<Parameter> successes;
-  json::Array others;
-  for (const auto& [webhook, execution] : executions) {
-    if (only_succeeded(execution)) {
-      successes.insert(successes.end(), {webhook, execution.last->started, execution.last->status});
-    } else {
-      others.push_back(execution_row(webhook, execution, policy));
-    }
+  if (executions.empty()) return;
+  // One statement for a batch, so that all sessions lock these rows in the order of their ids.
+  if (std::ranges::all_of(executions, [](const auto& one) { return only_succeeded(one.second); })) {
+    std::vector<Parameter> rows;
+    for (const auto& [webhook, execution] : executions)
+      rows.insert(rows.end(), {webhook, execution.last->started, execution.last->status});
+    return upsert_rows(session, insert_successes, "(?, ?, ?)", 3, rows, or_note_success);
   }
-  upsert_rows(session, insert_successes, "(?, ?, ?)", 3, successes, or_note_success);
-  if (!others.empty()) session.update(note_executions, json::dump(others));
+  json::Array rows;
+  for (const auto& [webhook, execution] : executions)
+    rows.push_back(execution_row(webhook, execution, policy));
+  session.update(note_executions, json::dump(rows));
 }
 
 /// Locks the webhooks that have failed for longer than `disable_after`. A webhook with a locked row is judged

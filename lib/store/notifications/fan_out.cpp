@@ -118,11 +118,16 @@ constexpr std::string_view create_deliveries = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
     v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
 
-/// MariaDB returns the rows that it inserted; MySQL has no RETURNING.
-constexpr std::string_view and_return =
-    " RETURNING id, notificacion_id, webhook_id, estado, CAST(creada_en AS CHAR) AS creada";
-constexpr std::string_view create_and_return = joined<create_deliveries, and_return>;
-
+/// Without the foreign-key check, which would wait for the lock on the notification. Each server treats the
+/// other's way to disable it as a comment.
+constexpr std::string_view create_deliveries_past_locks = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0, foreign_key_checks = 0 FOR */
+  INSERT /*+ SET_VAR(foreign_key_checks = OFF) */ INTO entregas
+    (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
+  SELECT j.n, j.w, j.v, FALSE, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
+    IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
+    v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
 constexpr std::string_view list_as_processed = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
@@ -186,36 +191,25 @@ void mark_processed(Session& session, const std::vector<NotificationId>& process
     throw Conflict(0, "a notification was taken by another dispatcher");
 }
 
-CreatedDelivery read_created(const Row& row) {
-  return {row.integer("id"), row.integer("notificacion_id"), row.integer("webhook_id"), row.time("creada")};
-}
-
-std::vector<CreatedDelivery> read_leased(Session& session, std::int64_t leased, const Lease& lease) {
-  std::vector<CreatedDelivery> result;
-  const auto first = session.query(first_created).at(0).integer("id");
-  for (const auto& row : session.query(created_leased, first, lease.token, leased))
-    result.push_back(read_created(row));
-  return result;
-}
-
-/// Returns the deliveries that were created leased.
-std::vector<CreatedDelivery> insert_deliveries(Session& session, const std::vector<NewDelivery>& deliveries,
-                                               const Lease& lease) {
-  if (deliveries.empty()) return {};
+void insert_deliveries(Session& session, std::string_view statement,
+                       const std::vector<NewDelivery>& deliveries, const Lease& lease) {
+  if (deliveries.empty()) return;
   json::Array rows;
   for (const auto& delivery : deliveries)
     rows.push_back(json::Array{delivery.notification, delivery.webhook, webhook::name(delivery.event),
                                name(delivery.state)});
-  const auto leased = std::ranges::count(deliveries, delivery::DeliveryState::leased, &NewDelivery::state);
-  const auto text = json::dump(rows);
-  const auto duration = microseconds(lease.duration);
-  if (leased == 0 || !session.is_mariadb()) {
-    session.update(create_deliveries, lease.token, duration, text);
-    return leased == 0 ? std::vector<CreatedDelivery>{} : read_leased(session, leased, lease);
-  }
+  session.update(statement, lease.token, microseconds(lease.duration), json::dump(rows));
+}
+
+std::vector<CreatedDelivery> read_leased(Session& session, const FanOut& fan_out, const Lease& lease) {
+  const auto leased =
+      std::ranges::count(fan_out.deliveries, delivery::DeliveryState::leased, &NewDelivery::state);
   std::vector<CreatedDelivery> result;
-  for (const auto& row : session.query(create_and_return, lease.token, duration, text)) {
-    if (row.text("estado") == name(delivery::DeliveryState::leased)) result.push_back(read_created(row));
+  if (leased == 0) return result;
+  const auto first = session.query(first_created).at(0).integer("id");
+  for (const auto& row : session.query(created_leased, first, lease.token, std::int64_t{leased})) {
+    result.push_back(
+        {row.integer("id"), row.integer("notificacion_id"), row.integer("webhook_id"), row.time("creada")});
   }
   return result;
 }
@@ -346,7 +340,8 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease) {
   reject(session, fan_out.rejected);
   mark_processed(session, fan_out.processed);
-  return insert_deliveries(session, fan_out.deliveries, lease);
+  insert_deliveries(session, create_deliveries, fan_out.deliveries, lease);
+  return read_leased(session, fan_out, lease);
 }
 
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
@@ -360,7 +355,8 @@ std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const Fa
   // A later cancellation finds the notification listed.
   if (query_ids(session, pending_among, {listed.begin(), listed.end()}, if_pending).size() != listed.size())
     throw Refused(0, "a notification was taken or cancelled since it was read");
-  return insert_deliveries(session, fan_out.deliveries, lease);
+  insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);
+  return read_leased(session, fan_out, lease);
 }
 
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
