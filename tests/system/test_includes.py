@@ -71,3 +71,9 @@ def test_a_foreign_library_is_seen_by_its_adapter_alone():
     for library, adapter in FOREIGN.items():
         files = {file for file, path in seen if path.startswith(library)}
         assert files and all(file.startswith(adapter) for file in files), (library, files)
+
+
+def test_no_numeric_limit_is_asked_of_an_id():
+    """std::numeric_limits of a class that it does not know is 0, whichever limit is asked."""
+    asked = includes(r"numeric_limits<(?:\w+::)*\w*Id>")
+    assert [file for file, found in asked.items() if found] == []
