@@ -36,8 +36,8 @@ class ConnectionPools {
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
   /// True: if the last request left its connection open, the next one would use it, because no other request
-  /// is in flight that could take it. Also true for an unknown host: a pool whose only connection is idle, or
-  /// was not kept, is forgotten.
+  /// is in flight that could take it. Also true for an unknown host: a pool is
+  /// forgotten when its one connection is idle or was not kept.
   bool has_idle(const std::string& host) const {
     const auto pool = pools_.find(host);
     return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);

@@ -69,6 +69,7 @@ constexpr std::string_view deactivate_webhook = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE webhooks SET activo = FALSE, motivo = ?
   WHERE id = ? AND activo AND plaza IS NOT NULL AND (? IS NULL OR url = ?))sql";
+
 /// The results of one webhook in a batch: its last attempt, and the failures since its last success.
 struct Execution {
   const DeliveryResult* last = nullptr;  // null: the webhook has only held deliveries
@@ -132,7 +133,7 @@ bool only_succeeded(const Execution& execution) {
 void write_executions(Session& session, const std::map<WebhookId, Execution>& executions,
                       const FailurePolicy& policy) {
   if (executions.empty()) return;
-  // One statement for a batch, so that all sessions lock these rows in the order of their ids.
+  // Never both forms for one batch: all sessions lock these rows in the order of their ids.
   if (std::ranges::all_of(executions, [](const auto& one) { return only_succeeded(one.second); })) {
     std::vector<Parameter> rows;
     for (const auto& [webhook, execution] : executions)

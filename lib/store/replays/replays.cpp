@@ -211,7 +211,7 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
 }
 
 ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
-                           unsigned requests_per_hour) {
+                            unsigned requests_per_hour) {
   if (requests_per_hour > 0)
     transaction(session, [&] {
       lock_quotas(session, entity);

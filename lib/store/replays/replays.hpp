@@ -31,7 +31,7 @@ struct ReplayCount {
 ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
 /// The same for an entity that asks; with `requests_per_hour` (0: no limit) throws OverQuota.
 ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
-                           unsigned requests_per_hour);
+                            unsigned requests_per_hour);
 
 struct Replay {
   ReplayId id;

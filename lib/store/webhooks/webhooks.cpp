@@ -226,7 +226,7 @@ Registered create_webhook(Session& session, const NewWebhook& webhook, const web
       return transaction(session,
                          [&] { return register_locked(session, webhook, keys, max_per_hour, request); });
     } catch (const DuplicateKey&) {
-      // Another request took the slot meanwhile. It ends: with five of them taken there is none to try for.
+      // Another request took the slot first. This one ends: with five of them taken there is none to try for.
     }
   }
 }
