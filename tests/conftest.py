@@ -36,6 +36,14 @@ def end_workers(*_):
     subprocess.run(["pkill", "-TERM", "-P", str(os.getpid())])
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """A test that fails while the queue is paused must not leave it paused for the tests after it."""
+    report = (yield).get_result()
+    if report.failed and "stack" in getattr(item, "funcargs", {}):
+        item.funcargs["stack"].try_admin("queue", "resume")
+
+
 @pytest.fixture(scope="session")
 def stack():
     """On a cluster, where TEST_ON_CLUSTER says which: galera or group-replication."""
