@@ -6,12 +6,13 @@ PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
 
 # build_preset PRESET TARGET…
 build_preset() {
-  local preset=$1 folder=$ROOT/build/$1 leniency=()
+  local preset=$1 folder=$ROOT/build/$1 warnings=()
   shift
+  [[ -z ${CI:-} ]] || warnings=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) # also in the preset of those who build a release
   # Warnings on an untested release do not stop the build.
   [[ -z $DEV_NO_BUILD ]] || return 0
   is_tested_release "$(host_release)" || {
-    leniency=(--compile-no-warning-as-error)
+    warnings=(--compile-no-warning-as-error)
     say "this is neither Debian 12 nor 13: untested; warnings do not stop the build, and what fails may be the machine's"
   }
   mkdir -p "$folder"
@@ -19,7 +20,7 @@ build_preset() {
     flock -w 3600 9 || die "another build of preset $preset does not end"
     say "building $* (preset $preset; the first time takes some minutes)"
     cd "$ROOT"
-    quiet_build "$folder/dev-build.log" cmake --preset "$preset" "${leniency[@]}"
+    quiet_build "$folder/dev-build.log" cmake --preset "$preset" "${warnings[@]}"
     quiet_build "$folder/dev-build.log" cmake --build --preset "$preset" --target "$@"
   ) 9>"$folder/dev-build.lock" || exit 1
 }

@@ -2,12 +2,14 @@
 # Every suite in one command. tally.py adds the counts up; a suite that cannot run counts as a failure.
 
 SUITES='unit store python examples system upgrade mysql fuzz sanitizers hosts'
+BOOST_PRESETS='asan release debug tsan'
+BOOST_PRESET=asan # of unit and store
 TEST_TARGETS=(unit_tests store_tests)
-# Builds the programs, too, so that all our sources are checked for warnings, which are errors in that preset.
+# Builds the programs, too, so that all our sources are checked for warnings, which are errors in most presets.
 CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
 # The tests wait more than they compute: each worker takes a file at a time, and has its own stack.
-PYTEST_WORKERS=(-n 2 --dist loadfile)
+PYTEST_WORKERS=(-n 4 --dist loadfile)
 EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation}.py)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py tests/system/test_server_settings.py)
 # What entities and the evaluation system see and change: the API on one node, the dispatcher on another.
@@ -27,6 +29,11 @@ command_test() {
       --system | --system-if-possible) system=$1 ;;
       --mysql) mysql=1 ;;
       --other-release | --other-release-if-possible) other=$1 ;;
+      --preset)
+        [[ " $BOOST_PRESETS " == *" ${2:-} "* ]] || usage_error "--preset takes one of: $BOOST_PRESETS"
+        BOOST_PRESET=$2
+        shift
+        ;;
       --release)
         require_release "${2:-}"
         release=$2
@@ -66,8 +73,8 @@ require_suites() {
 test_here() {
   local how=${system:---system}
   prepare_tests
-  ! is_wanted unit || run_boost unit asan
-  ! is_wanted store || run_store asan
+  ! is_wanted unit || run_boost unit "$BOOST_PRESET"
+  ! is_wanted store || run_store "$BOOST_PRESET"
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" run_python python "${pytest_arguments[@]}"
   [[ -z $long ]] || ! is_wanted python || run_on_clusters
   ! is_wanted examples || run_examples
@@ -99,7 +106,7 @@ test_other_release() {
     no_suite "$other" "test-$release" "the tests on a fresh Debian ${DEBIAN[$release]}" "$FRESH_OBSTACLE"
     return
   }
-  run_fresh "$release" --only unit,store
+  run_fresh "$release" --only unit,store --preset release # whose libraries the demo has built
   [[ -z $system ]] || run_system "$system" "$release"
   [[ -z $system ]] || run_upgrade "$system"
 }
@@ -123,7 +130,7 @@ prepare_tests() {
   install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
   install_database
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
-  ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset asan "${CHECKED_TARGETS[@]}"
+  ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset "$BOOST_PRESET" "${CHECKED_TARGETS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_site
   ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools
@@ -137,7 +144,7 @@ prepare_tests() {
 run_on_mysql() {
   local -x DEV_DATABASE=mysql
   local SUITE_SUFFIX=-mysql PYTHON_SUITES=("${MYSQL_SUITES[@]}")
-  run_store asan
+  run_store "$BOOST_PRESET"
   TEST_LONG=$long run_python python "$@"
 }
 
