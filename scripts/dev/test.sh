@@ -9,7 +9,7 @@ TEST_TARGETS=(unit_tests store_tests)
 CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
 # The tests wait more than they compute: each worker takes a file at a time, and has its own stack.
-PYTEST_WORKERS=(-n 4 --dist loadfile)
+PYTEST_WORKERS=(-n 3 --dist loadfile)
 EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation}.py)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py tests/system/test_server_settings.py)
 # What entities and the evaluation system see and change: the API on one node, the dispatcher on another.
