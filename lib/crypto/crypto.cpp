@@ -1,8 +1,10 @@
 #include "lib/crypto/crypto.hpp"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
 #include <openssl/rand.h>
 
 #include <climits>
@@ -27,6 +29,19 @@ struct FreeDigest {
 };
 using Digest = std::unique_ptr<EVP_MD, FreeDigest>;
 
+struct FreeCipher {
+  void operator()(EVP_CIPHER* cipher) const { EVP_CIPHER_free(cipher); }
+};
+using Cipher = std::unique_ptr<EVP_CIPHER, FreeCipher>;
+
+struct FreeMac {
+  void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
+};
+struct FreeMacContext {
+  void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
+};
+using MacContext = std::unique_ptr<EVP_MAC_CTX, FreeMacContext>;
+
 /// Empties OpenSSL's error queue of this thread before it throws: the thread's next TLS connection would
 /// report what is left there.
 [[noreturn]] void fail(const std::string& operation) {
@@ -37,6 +52,18 @@ using Digest = std::unique_ptr<EVP_MD, FreeDigest>;
 
 void check(int return_code, const char* operation) {
   if (return_code != 1) fail(operation);
+}
+
+/// EVP_aes_256_gcm() and EVP_sha256() look the algorithm up at every use, under a lock: for a short text, that
+/// takes longer than the rest.
+const EVP_CIPHER* aes_256_gcm() {
+  static const Cipher algorithm(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
+  return algorithm.get();
+}
+
+const EVP_MD* sha256_algorithm() {
+  static const Digest algorithm(EVP_MD_fetch(nullptr, "SHA256", nullptr));
+  return algorithm.get();
 }
 
 CipherContext new_cipher_context() {
@@ -61,10 +88,37 @@ int length(std::string_view bytes) {
   return static_cast<int>(bytes.size());
 }
 
+void begin_mac(EVP_MAC_CTX* context, std::string_view key, const OSSL_PARAM* parameters) {
+  // A null key means "none given" to OpenSSL, even when its length is 0.
+  check(EVP_MAC_init(context, in(key.empty() ? "" : key), key.size(), parameters), "EVP_MAC_init");
+}
+
+MacContext new_hmac_sha256() {
+  const std::unique_ptr<EVP_MAC, FreeMac> algorithm(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
+  MacContext context(EVP_MAC_CTX_new(algorithm.get()));
+  if (!context) fail("EVP_MAC_CTX_new");
+  std::string digest = "SHA256";
+  const std::array parameters{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+                              OSSL_PARAM_construct_end()};
+  begin_mac(context.get(), "", parameters.data());  // OpenSSL 3.0 copies no context without a key
+  return context;
+}
+
 constexpr std::string_view base64_alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view base64url_alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+constexpr std::uint8_t no_digit = 255;
+
+/// The value of each character of the alphabet; no_digit for any other.
+constexpr std::array<std::uint8_t, 256> base64_values = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(no_digit);
+  for (std::size_t i = 0; i < base64_alphabet.size(); ++i)
+    values[static_cast<unsigned char>(base64_alphabet[i])] = static_cast<std::uint8_t>(i);
+  return values;
+}();
 
 std::string encode_unpadded(std::string_view bytes, std::string_view alphabet) {
   std::string text;
@@ -89,21 +143,20 @@ int hex_digit(char c) {
 }  // namespace
 
 Sha256 sha256(std::string_view bytes) {
-  // EVP_sha256() looks the algorithm up at every use, under a lock, which costs a tenth of a handler's time.
-  static const Digest algorithm(EVP_MD_fetch(nullptr, "SHA256", nullptr));
   Sha256 digest{};
-  check(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, algorithm.get(), nullptr), "SHA-256");
+  check(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, sha256_algorithm(), nullptr), "SHA-256");
   return digest;
 }
 
 Sha256 hmac_sha256(std::string_view key, std::string_view message) {
+  // EVP_Q_mac, too, looks its algorithms up at every use.
+  static const MacContext prototype = new_hmac_sha256();
+  const MacContext context(EVP_MAC_CTX_dup(prototype.get()));
+  if (!context) fail("EVP_MAC_CTX_dup");
+  begin_mac(context.get(), key, nullptr);
+  check(EVP_MAC_update(context.get(), in(message), message.size()), "EVP_MAC_update");
   Sha256 mac{};
-  // A null key means "none given" to OpenSSL, even when its length is 0.
-  const void* key_bytes = key.empty() ? "" : key.data();
-  if (EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key_bytes, key.size(), in(message),
-                message.size(), mac.data(), mac.size(), nullptr) == nullptr) {
-    fail("HMAC-SHA256");
-  }
+  check(EVP_MAC_final(context.get(), mac.data(), nullptr, mac.size()), "EVP_MAC_final");
   return mac;
 }
 
@@ -160,9 +213,9 @@ std::optional<std::string> from_base64(std::string_view text) {
   std::uint32_t bits = 0;
   int count = 0;
   for (const char c : text.substr(0, text.find('='))) {
-    const auto value = base64_alphabet.find(c);
-    if (value == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    const auto value = base64_values[static_cast<unsigned char>(c)];
+    if (value == no_digit) return std::nullopt;
+    bits = bits << 6 | value;
     count += 6;
     if (count >= 8) {
       count -= 8;
@@ -181,7 +234,7 @@ std::string seal(std::string_view key32, std::string_view plaintext, std::string
   sealed.resize(nonce_size + plaintext.size() + tag_size);
   const auto context = new_cipher_context();
   int written = 0;
-  check(EVP_EncryptInit_ex2(context.get(), EVP_aes_256_gcm(), in(key32), in(sealed), nullptr),
+  check(EVP_EncryptInit_ex2(context.get(), aes_256_gcm(), in(key32), in(sealed), nullptr),
         "EVP_EncryptInit_ex2");
   check(EVP_EncryptUpdate(context.get(), nullptr, &written, in(associated_data), length(associated_data)),
         "EVP_EncryptUpdate");
@@ -203,7 +256,7 @@ std::optional<std::string> open(std::string_view key32, std::string_view sealed,
   std::string plaintext(ciphertext.size(), '\0');
   const auto context = new_cipher_context();
   int written = 0;
-  check(EVP_DecryptInit_ex2(context.get(), EVP_aes_256_gcm(), in(key32), in(nonce), nullptr),
+  check(EVP_DecryptInit_ex2(context.get(), aes_256_gcm(), in(key32), in(nonce), nullptr),
         "EVP_DecryptInit_ex2");
   check(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, tag_size, out(tag)), "EVP_CTRL_GCM_SET_TAG");
   check(EVP_DecryptUpdate(context.get(), nullptr, &written, in(associated_data), length(associated_data)),
