@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/text/text.hpp"
 #include "tests/fuzz/property.hpp"
 

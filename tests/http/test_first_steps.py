@@ -64,7 +64,9 @@ class Newcomer:
         screen = self.folder / "screen"
         with screen.open("w") as output:
             command = shlex.split(self.block("python3 apientidades-receptor").replace("\\\n", ""))
-            process = subprocess.Popen([*command, *options], cwd=self.folder, env=self.environment, stdout=output, stderr=output)
+            process = subprocess.Popen(
+                [*command, *options], cwd=self.folder, env=self.environment, stdout=output, stderr=output,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # which a shell's `&` ignores
             try:
                 wait_until(lambda: "Escuchando" in screen.read_text() or process.poll() is not None, what="the receiver to listen")
                 assert process.poll() is None, screen.read_text()

@@ -100,7 +100,7 @@ def barriers(page) -> list[str]:
     try:
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})["executionContextId"]
-        run = f"axe.run(document, {json.dumps({'runOnly': AXE_RULES, 'resultTypes': ['violations']})}).then((r) => r.violations)"
+        run = f"axe.run(document, {json.dumps({'runOnly': AXE_RULES, 'resultTypes': ['violations'], 'preload': False})}).then((r) => r.violations)"
         for code in (tool("axe", "node_modules/axe-core/axe.min.js").read_text(), run):
             answer = session.send("Runtime.evaluate", {
                 "expression": code, "contextId": world, "awaitPromise": True, "returnByValue": code is run})

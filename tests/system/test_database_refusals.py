@@ -94,11 +94,16 @@ def test_clients_are_told_to_come_again_and_the_health_check_agrees(stack, entit
     assert {post() for _ in range(3)} == {503}
 
     def agrees():
+        """For longer than one answer is valid, since the end of a connection alone is one 503."""
         disconnect(stack)  # a connection in the making while the others were ended
-        return stack.api("GET", "/apientidades/salud").status == 503
+        until = time.monotonic() + 1.5
+        while stack.api("GET", "/apientidades/salud").status == 503:
+            if time.monotonic() > until:
+                return True
+            time.sleep(0.02)
+        return False
 
-    wait_until(agrees, 10, "the health check to agree")
-    assert {stack.api("GET", "/apientidades/salud").status for _ in range(5)} == {503}
+    wait_until(agrees, 15, "the health check to agree")
     assert entity.api("GET", BASE).status in (200, 503)
 
 

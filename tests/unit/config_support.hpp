@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "tests/unit/temporary_folder.hpp"
 
 namespace unit {

@@ -1,4 +1,4 @@
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
