@@ -9,7 +9,7 @@
 
 #include "admin/options.hpp"
 #include "admin/output.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/session/session.hpp"
 
 namespace admin {

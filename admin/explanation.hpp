@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/backlog/outages.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/webhook_backlog.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 namespace admin {
 

@@ -22,7 +22,7 @@
 #include "dispatcher/outage/outage_watch.hpp"
 #include "dispatcher/results/result_writer.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/mailbox.hpp"
 #include "lib/platform/reload_signal.hpp"

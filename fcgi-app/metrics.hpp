@@ -7,7 +7,7 @@
 
 #include "fcgi-app/routes.hpp"
 #include "lib/metrics/table.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/session/error_stats.hpp"
 

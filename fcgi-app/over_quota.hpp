@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fcgi-app/errors.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/quotas/quotas.hpp"
 
 namespace api {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fcgi-app/service.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/reload_signal.hpp"
 #include "lib/platform/stop_signal.hpp"
 

@@ -13,7 +13,7 @@
 #include "fcgi-app/observation.hpp"
 #include "fcgi-app/routes.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/webhooks/webhooks.hpp"

@@ -11,7 +11,7 @@
 #include "dispatcher/http/socket.hpp"
 #include "lib/delivery/diagnosis.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace dispatcher {

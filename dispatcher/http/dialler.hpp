@@ -20,7 +20,7 @@
 #include "dispatcher/http/resolver.hpp"
 #include "dispatcher/http/socket.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace dispatcher {

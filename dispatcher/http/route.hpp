@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dispatcher/http/resolver.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace dispatcher {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dispatcher/http/attempt.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/mailbox.hpp"
 #include "lib/platform/watchdog.hpp"
 

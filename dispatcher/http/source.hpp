@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include "dispatcher/http/socket.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace dispatcher {

@@ -12,7 +12,7 @@
 #include "dispatcher/http/dialler.hpp"
 #include "dispatcher/http/route.hpp"
 #include "dispatcher/http/socket.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 namespace dispatcher {
 

@@ -17,7 +17,7 @@
 #include "dispatcher/intake/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
 #include "lib/delivery/diagnosis.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/diagnoses/diagnoses.hpp"
 #include "lib/store/session/session.hpp"

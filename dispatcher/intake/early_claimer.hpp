@@ -5,7 +5,7 @@
 #include "dispatcher/intake/leased_batch.hpp"
 #include "dispatcher/intake/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/session/session.hpp"
 

@@ -9,7 +9,7 @@
 #include "dispatcher/intake/leased_batch.hpp"
 #include "dispatcher/intake/pacer.hpp"
 #include "dispatcher/intake/queue_scanner.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 namespace dispatcher {
 

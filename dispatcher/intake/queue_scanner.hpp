@@ -13,7 +13,7 @@
 #include "dispatcher/schedule/ready_entities.hpp"
 #include "dispatcher/schedule/ready_webhooks.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
 #include "lib/store/session/session.hpp"
 

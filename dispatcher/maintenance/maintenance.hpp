@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "dispatcher/observation/metrics.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/maintenance/clock_watch.hpp"
 #include "lib/store/maintenance/held.hpp"

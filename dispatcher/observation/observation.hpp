@@ -13,7 +13,7 @@
 
 #include "dispatcher/observation/metrics.hpp"
 #include "lib/metrics/endpoint.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "lib/store/backlog/queue.hpp"

@@ -19,7 +19,7 @@
 #include "dispatcher/outage/known_hosts.hpp"
 #include "dispatcher/outage/outage_judge.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/backlog/outages.hpp"
 #include "lib/store/session/session.hpp"

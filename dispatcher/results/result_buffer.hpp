@@ -14,7 +14,7 @@
 
 #include "dispatcher/observation/metrics.hpp"
 #include "lib/delivery/attempt.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/watchdog.hpp"
 #include "lib/store/deliveries/results.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fcgi-app/http.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 #include "lib/webhook/sealed_secret.hpp"

@@ -4,7 +4,7 @@
 
 #include "lib/delivery/attempt.hpp"
 #include "lib/delivery/result.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 namespace delivery {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/delivery/attempt.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace delivery {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "lib/delivery/attempt.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 namespace delivery {
 

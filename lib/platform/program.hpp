@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 namespace platform {
 

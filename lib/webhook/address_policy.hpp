@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace webhook {

@@ -10,7 +10,7 @@
 
 #include "lib/json/json.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/webhook/event.hpp"
 #include "lib/webhook/limits.hpp"
 

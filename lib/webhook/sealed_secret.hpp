@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/webhook/ids.hpp"
 
 namespace webhook {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 namespace webhook {
 

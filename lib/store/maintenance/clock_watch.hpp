@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 

@@ -13,7 +13,7 @@
 #include <array>
 #include <cstdint>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/session/session.hpp"
 
 namespace store {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 #include "lib/store/session/errors.hpp"
 #include "lib/store/session/parameter.hpp"
 #include "lib/store/session/row.hpp"

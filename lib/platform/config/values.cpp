@@ -1,4 +1,4 @@
-#include "lib/platform/config_values.hpp"
+#include "lib/platform/config/values.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
-#include "lib/platform/config.hpp"
+#include "lib/platform/config/config.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
 
-#include "lib/platform/config_keys.hpp"
-#include "lib/platform/config_sources.hpp"
+#include "lib/platform/config/keys.hpp"
+#include "lib/platform/config/sources.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/platform/ip.hpp"
 #include "lib/platform/service_manager.hpp"

@@ -1,11 +1,11 @@
-#include "lib/platform/config_sources.hpp"
+#include "lib/platform/config/sources.hpp"
 
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <set>
 #include <sstream>
 
-#include "lib/platform/config_keys.hpp"
+#include "lib/platform/config/keys.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/text/text.hpp"
 

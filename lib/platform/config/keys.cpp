@@ -1,8 +1,8 @@
-#include "lib/platform/config_keys.hpp"
+#include "lib/platform/config/keys.hpp"
 
 #include <utility>
 
-#include "lib/platform/config_values.hpp"
+#include "lib/platform/config/values.hpp"
 
 namespace platform {
 
