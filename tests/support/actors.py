@@ -50,7 +50,7 @@ class Entity:
         self.token = self.issue_token()
 
     def issue_token(self, *options) -> str:
-        return self.stack.admin_text("token", "issue", "--entity", self.id, *options).strip()
+        return self.stack.dev("admin", "token", "issue", "--entity", self.id, *options).stdout.strip()
 
     def api(self, method, path, **how):
         return self.stack.api(method, path, self.token, **how)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import shlex
@@ -36,12 +35,6 @@ def clean_environment(**variables: str) -> dict:
     steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT", "DEV_DB_PORT", "DEV_DB_ADDRESS", "DEV_DB_OPTIONS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, **variables}
-
-
-@functools.cache
-def program(name: str) -> Path:
-    """The path of one of the programs, as built by the preset that runs."""
-    return next((ROOT / "build" / os.environ.get("DEV_PRESET", "release")).glob(f"*/{name}"))
 
 
 def setting(**keys: str) -> dict:
@@ -130,25 +123,11 @@ class Stack:
 
     def admin(self, *arguments):
         """The parsed answer of an `apientidades-admin` command."""
-        output = self.admin_text(*arguments, "--json")
+        output = self.dev("admin", *arguments, "--json").stdout
         return json.loads(output) if output.strip() else None
 
-    def admin_text(self, *arguments) -> str:
-        result = self.try_admin(*arguments)
-        if result.returncode:
-            raise AssertionError(f"apientidades-admin {' '.join(map(str, arguments))} ended {result.returncode}:\n"
-                                 f"{result.stdout}{result.stderr}")
-        return result.stdout
-
     def try_admin(self, *arguments) -> subprocess.CompletedProcess:
-        """As by `./dev admin`, but without the shell, which costs more than the command: tests run thousands."""
-        if arguments[0] in ("db", "nginx"):  # ./dev adds this stack's folders
-            return self.dev("admin", *arguments, check=False)
-        secrets = Path(self.env["SECRETS_DIR"])
-        user = {"APIENTIDADES_DATABASE_USER": "apientidades_admin",
-                "APIENTIDADES_DATABASE_PASSWORD_FILE": str(secrets / "admin.password")}
-        command = [program("apientidades-admin"), "--config", secrets.parent / "apientidades.conf", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**user, **self.environment, **self.settings})
+        return self.dev("admin", *arguments, check=False)
 
     def notify(self, entidad_id: int, evento: str, datos: str, ocurrida_en=..., clave=...) -> int:
         """Writes a row like the evaluation system; returns its id. Raises SqlError."""
