@@ -9,6 +9,7 @@
 
 int main(int argc, char** argv) {
   platform::open_standard_descriptors();
-  return admin::run({argv + 1, argv + argc}, platform::process_environment(),
-                    {.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) == 1});
+  return admin::run({argv + 1, argv + argc},
+                    {.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) == 1},
+                    platform::process_environment());
 }

@@ -62,7 +62,7 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
     throw UsageError(std::string(e.what()) + " (apientidades-admin " + std::string(request.command.words) +
                      " --help)");
   }
-  const auto config = platform::load_config(line.config_file, line.settings, environment);
+  const auto config = platform::load_config(line.settings, line.config_file, environment);
   store::Session session(config.settings.database,
                          {.program_user = std::string(database_user),
                           .read_timeout_s = read_timeout_s,
@@ -123,8 +123,8 @@ Request find_command(const std::vector<std::string>& words) {
   throw UsageError(unknown_command(words));
 }
 
-int run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-        Output output) {
+int run(const std::vector<std::string>& arguments, Output output,
+        const std::vector<std::string>& environment) {
   try {
     auto line = split_command_line(arguments);
     output.json = line.json;

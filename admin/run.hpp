@@ -18,7 +18,7 @@ Request find_command(const std::vector<std::string>& words);
 
 /// Runs a line: `arguments` without the program's name, `environment` as NAME=VALUE texts. Throws nothing:
 /// every error is one line on `output.err` and exit status 1 or 2. `--json` on the line sets output.json.
-int run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-        Output output);
+int run(const std::vector<std::string>& arguments, Output output,
+        const std::vector<std::string>& environment);
 
 }  // namespace admin

@@ -83,7 +83,7 @@ void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& r
     feed_watchdog();
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
   };
-  if (!store::wait_for_database(check, between, stop, log_)) return;
+  if (!store::wait_for_database(check, stop, between, log_)) return;
   while (!stop.requested()) {
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
     const bool busy = round();

@@ -60,7 +60,7 @@ Request read_request(const FCGX_Request& fcgi) {
 }
 
 /// Appends a record (FastCGI specification, section 3.3) with at most 65,535 bytes of content.
-void append_record(std::string& records, int type, int request_id, std::string_view content) {
+void append_record(std::string& records, int type, std::string_view content, int request_id) {
   const auto byte = [](std::size_t number) { return static_cast<char>(number & 0xFF); };
   const auto id = static_cast<std::size_t>(request_id);
   records += {FCGI_VERSION_1,
@@ -85,13 +85,13 @@ std::string to_records(int request_id, const Response& response) {
                   others);
   const auto append = [&](std::string_view text) {
     for (; !text.empty(); text.remove_prefix(std::min(longest, text.size())))
-      append_record(records, FCGI_STDOUT, request_id, text.substr(0, longest));
+      append_record(records, FCGI_STDOUT, text.substr(0, longest), request_id);
   };
   append(header);
   append(response.body);
-  append_record(records, FCGI_STDOUT, request_id, {});
+  append_record(records, FCGI_STDOUT, {}, request_id);
   const std::string complete(sizeof(FCGI_EndRequestBody), '\0');
-  append_record(records, FCGI_END_REQUEST, request_id, complete);
+  append_record(records, FCGI_END_REQUEST, complete, request_id);
   return records;
 }
 

@@ -150,7 +150,7 @@ void watch(const Workers& workers, const platform::Settings& settings, Shared& s
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   };
   auto session = make_session(settings, shared);
-  if (!store::wait_for_database([&] { try_database(session, shared.log); }, between, stop, shared.log))
+  if (!store::wait_for_database([&] { try_database(session, shared.log); }, stop, between, shared.log))
     return;
   session.disconnect();
   StatusLine status(shared, settings.api.threads);

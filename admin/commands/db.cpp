@@ -37,7 +37,7 @@ Result migrate(Context& context, const Arguments& arguments) {
   const auto progress = [&](const std::string& line) {
     if (!output.json) output.out << line << std::endl;
   };
-  const auto applied = store::migrate(session, guard_session, migrations, progress, times);
+  const auto applied = store::migrate(session, migrations, guard_session, progress, times);
   json::Array names(applied.begin(), applied.end());
   return {json::Object{{"aplicadas", std::move(names)}},
           applied.empty()

@@ -42,7 +42,7 @@ void FanOut::run(LeasedBatch& into) {
   const auto in_turns = static_cast<unsigned>(entities.count(Pick::ready, now));
   const bool nothing_else = in_turns == 0 && entities.line(1).empty();
   if (entities.count(Pick::large, now) > 0 && (nothing_else || large_pacer_.due(now))) {
-    auto requests = entities.next(Pick::large, std::min(rows, entities_with_large), 1, now);
+    auto requests = entities.next(std::min(rows, entities_with_large), Pick::large, 1, now);
     run(reader_.read({}, Pick::large, std::move(requests)), Ahead::no, into);
     return large_pacer_.ran(now, monotonic_now(), 0ms, 1s);
   }
@@ -53,7 +53,7 @@ void FanOut::run(LeasedBatch& into) {
   if (rest > 0 && in_turns > 0) {
     const auto most = std::min(in_turns, std::clamp(rest / rows_per_turn, 1U, entities_per_batch));
     const auto each = std::clamp(rest / most, 1U, most_of_entity_);
-    requests = entities.next(Pick::ready, most, each, now);
+    requests = entities.next(most, Pick::ready, each, now);
   }
   if (line.empty() && requests.empty()) return;
   run(reader_.read(line, Pick::ready, std::move(requests), first_), Ahead::no, into);
@@ -75,7 +75,7 @@ void FanOut::run_ahead(LeasedBatch& into) {
 bool FanOut::run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows, LeasedBatch& into) {
   const auto start = monotonic_now();
   if (!pacer.due(start)) return false;
-  auto requests = scanner_.entities().next(pick, entities, rows, start);
+  auto requests = scanner_.entities().next(entities, pick, rows, start);
   if (requests.empty()) return false;
   run(reader_.read({}, pick, std::move(requests)), Ahead::yes, into);
   pacer.ran(start, monotonic_now(), 0ms, 1s);

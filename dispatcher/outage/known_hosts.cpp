@@ -49,7 +49,7 @@ bool KnownHosts::seen_since(const std::string& host, platform::MonotonicTime sin
   return known != hosts_.end() && known->second.seen >= since;
 }
 
-std::vector<KnownHosts::Host> KnownHosts::pick(std::size_t count, platform::MonotonicTime since,
+std::vector<KnownHosts::Host> KnownHosts::pick(platform::MonotonicTime since, std::size_t count,
                                                platform::MonotonicTime now, std::mt19937_64& random,
                                                const Judge& use) {
   std::vector<Choice> candidates;

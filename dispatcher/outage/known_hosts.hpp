@@ -40,7 +40,7 @@ class KnownHosts {
   using Judge = std::function<Use(const std::string& host)>;
   /// Picks up to `count` hosts of different entities that answered after `since`: in the order of their Use,
   /// then the entity asked longest ago, however many hosts it has, with its host asked longest ago.
-  std::vector<Host> pick(std::size_t count, platform::MonotonicTime since, platform::MonotonicTime now,
+  std::vector<Host> pick(platform::MonotonicTime since, std::size_t count, platform::MonotonicTime now,
                          std::mt19937_64& random, const Judge& use);
   std::size_t size() const { return hosts_.size(); }
   std::size_t entities() const { return entities_.size(); }

@@ -36,6 +36,7 @@ void OutageJudge::silent(const std::string& place, delivery::EntityId entity, pl
   known.last = std::max(known.last, at);
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of time
 OutageJudge::Verdict OutageJudge::judge(platform::MonotonicTime began, platform::MonotonicTime ended,
                                         platform::MonotonicTime now) const {
   if (began < last_outage_until_) return Verdict::ours;

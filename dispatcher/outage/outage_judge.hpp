@@ -41,6 +41,7 @@ class OutageJudge {
     ours,    // not counted for any webhook
   };
   /// Judges an attempt that ended without a sign of life.
+  // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): in the order of time
   Verdict judge(platform::MonotonicTime began, platform::MonotonicTime ended,
                 platform::MonotonicTime now) const;
 

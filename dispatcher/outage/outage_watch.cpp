@@ -135,7 +135,7 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
     return !side.judge.outage() && side.judge.is_silent(host) ? last : first;
   };
   std::vector<Request> requests;
-  for (auto& host : hosts_.pick(wanted, now - side.known_for, now, random_, use)) {
+  for (auto& host : hosts_.pick(now - side.known_for, wanted, now, random_, use)) {
     Request request;
     request.purpose = side.purpose;
     request.url = url_of(host.host);

@@ -94,7 +94,7 @@ std::size_t ReadyEntities::count(Pick pick, platform::MonotonicTime now) {
   return turns(pick).size();
 }
 
-std::vector<store::TakeRequest> ReadyEntities::next(Pick pick, unsigned entities, unsigned limit,
+std::vector<store::TakeRequest> ReadyEntities::next(unsigned entities, Pick pick, unsigned limit,
                                                     platform::MonotonicTime now) {
   end_postponements(now);
   const auto& all = turns(pick);

@@ -58,7 +58,7 @@ class ReadyEntities {
   /// How many entities of a kind take turns now.
   std::size_t count(Pick pick, platform::MonotonicTime now);
   /// Returns the next ones, at most `entities`, each with its oldest notifications, at most `limit`.
-  std::vector<store::TakeRequest> next(Pick pick, unsigned entities, unsigned limit,
+  std::vector<store::TakeRequest> next(unsigned entities, Pick pick, unsigned limit,
                                        platform::MonotonicTime now);
   /// The round ended before this entity: the next one begins with it.
   void resume_at(Pick pick, delivery::EntityId entity);

@@ -47,7 +47,7 @@ bool has(int fd, const std::string& header, std::size_t size) {
 }
 
 /// Renames the file only when it is complete, so that a kill here leaves no incomplete file under its name.
-void make(const std::string& file, const std::string& header, std::size_t size) {
+void make(const std::string& file, std::size_t size, const std::string& header) {
   const std::string draft = file + ".new";
   const Descriptor fd(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (fd.get() < 0) fail(draft);
@@ -74,7 +74,7 @@ Memory::Memory(const std::string& file, std::size_t cells, std::string_view layo
     map(known.get(), header.size(), cells);
     return;
   }
-  make(file, header, size);
+  make(file, size, header);
   const Descriptor made(open());
   if (made.get() < 0) fail(file);
   map(made.get(), header.size(), cells);

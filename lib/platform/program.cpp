@@ -131,7 +131,7 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
       std::cout << program << " " << APIENTIDADES_VERSION << "\n";
       return finish_output();
     }
-    return body(load_config(line.config, line.keys, process_environment()));
+    return body(load_config(line.keys, line.config, process_environment()));
   } catch (const ConfigError& error) {
     return fail(program, error, exit_usage);
   } catch (const std::exception& error) {

@@ -60,7 +60,7 @@ void check(const Config& config) {
   std::vector<std::string> arguments;
   for (const auto& [name, value, source] : config.values)
     arguments.push_back(std::string("--").append(name).append("=").append(value));
-  fuzz::require(same_values(platform::load_config(MemoryFile("").path(), arguments, {}), config),
+  fuzz::require(same_values(platform::load_config(arguments, MemoryFile("").path(), {}), config),
                 "given back, it is the same");
 }
 
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto environment = lines(rest);
   std::optional<Config> config;
   try {
-    config = platform::load_config(file.path(), arguments, environment);
+    config = platform::load_config(arguments, file.path(), environment);
   } catch (const platform::ConfigError& error) {
     fuzz::require(text::one_line(error.what()) == error.what(), "an error is one line");
     return 0;

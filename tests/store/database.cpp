@@ -52,7 +52,7 @@ Session create(const std::string& name) {
   root.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
   Session session(server(name), {"root", 30});
   Session guard(server(name), {"root"});
-  migrate(session, guard, read_migrations(SOURCE_DIR "/sql/migrations"), [](const std::string&) {});
+  migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), guard, [](const std::string&) {});
   watch_transitions(session, "entregas", delivery::delivery_transitions);
   watch_transitions(session, "notificaciones_pendientes", delivery::notification_transitions);
   return session;

@@ -25,7 +25,7 @@ struct ReadTable {
   void migrate(const std::function<void(const std::string&)>& progress) {
     Session session = database.connect();
     Session guard = database.connect();
-    store::migrate(session, guard, migrations, progress, {.patience = brief});
+    store::migrate(session, migrations, guard, progress, {.patience = brief});
   }
 
   bool migrated() {
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_figure_added_to_an_applied_migration_is_no_change_of_it) 
   auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
   migrations.front().sql = "-- Takes: 5 s for a million rows.\n" + migrations.front().sql;
   Session guard = database.connect();
-  BOOST_CHECK(migrate(database.session, guard, migrations, [](const std::string&) {}).empty());
+  BOOST_CHECK(migrate(database.session, migrations, guard, [](const std::string&) {}).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

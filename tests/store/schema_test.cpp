@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   const auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
   const auto nothing = [](const std::string&) {};
   Session guard = database.connect();
-  BOOST_CHECK(migrate(database.session, guard, migrations, nothing).empty());
+  BOOST_CHECK(migrate(database.session, migrations, guard, nothing).empty());
   for (const auto& state : migration_status(database.session, migrations))
     BOOST_CHECK(state.applied.has_value());
 
@@ -147,9 +147,9 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   ThreadedWork other([&] {
     Session session = database.connect();
     Session other_guard = database.connect();
-    first = migrate(session, other_guard, migrations, nothing);
+    first = migrate(session, migrations, other_guard, nothing);
   });
-  const auto second = migrate(database.session, guard, migrations, nothing);
+  const auto second = migrate(database.session, migrations, guard, nothing);
   other.join();
   BOOST_CHECK_EQUAL(first.size() + second.size(), migrations.size());
 }
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_statement_that_takes_longer_than_the_guard_lasts_keeps_it
     Session session = database.connect();
     Session guard = database.connect();
     applied.at(static_cast<std::size_t>(i)) =
-        migrate(session, guard, migrations, [](const std::string&) {}, {platform::Milliseconds(500)}).size();
+        migrate(session, migrations, guard, [](const std::string&) {}, {platform::Milliseconds(500)}).size();
   });
   BOOST_CHECK_EQUAL(applied[0] + applied[1], 1U);
 }
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_migration_changed_after_it_was_applied_is_an_error) {
   auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
   migrations.front().sql += "\n";
   Session guard = database.connect();
-  BOOST_CHECK_THROW(migrate(database.session, guard, migrations, [](const std::string&) {}), MigrationError);
+  BOOST_CHECK_THROW(migrate(database.session, migrations, guard, [](const std::string&) {}), MigrationError);
 }
 
 BOOST_AUTO_TEST_CASE(statements_are_split_outside_quotes_and_comments) {

@@ -25,7 +25,7 @@ struct Outcome {
 Outcome run(const std::vector<std::string>& arguments) {
   std::ostringstream out;
   std::ostringstream err;
-  const int status = admin::run(arguments, {}, {.out = out, .err = err});
+  const int status = admin::run(arguments, {.out = out, .err = err}, {});
   return {status, out.str(), err.str()};
 }
 

@@ -17,7 +17,7 @@ struct Sources {
 
 inline platform::Config load(const Sources& sources) {
   const TemporaryFolder folder;
-  return platform::load_config(folder.write("test.conf", sources.file), sources.arguments,
+  return platform::load_config(sources.arguments, folder.write("test.conf", sources.file),
                                sources.environment);
 }
 
@@ -25,7 +25,7 @@ inline platform::Config load(const Sources& sources) {
 inline std::string config_failure(const Sources& sources) {
   const TemporaryFolder folder;
   try {
-    platform::load_config(folder.write("test.conf", sources.file), sources.arguments, sources.environment);
+    platform::load_config(sources.arguments, folder.write("test.conf", sources.file), sources.environment);
   } catch (const platform::ConfigError& error) {
     std::string message = error.what();
     const auto at = message.find(folder.path() + "/");

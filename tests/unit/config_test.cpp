@@ -181,9 +181,9 @@ BOOST_AUTO_TEST_CASE(an_invalid_file_is_an_error_even_where_it_is_overridden) {
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read) {
   const unit::TemporaryFolder folder;
   const auto failure = [](const std::string& path) {
-    BOOST_CHECK_THROW(load_config(path, {}, {}), ConfigError);
+    BOOST_CHECK_THROW(load_config({}, path, {}), ConfigError);
     try {
-      load_config(path, {}, {});
+      load_config({}, path, {});
     } catch (const ConfigError& error) {
       return std::string(error.what());
     }
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read) {
   BOOST_TEST(failure(missing) == "configuration file " + missing + ": No such file or directory");
   BOOST_TEST(failure(folder.path()) == "configuration file " + folder.path() + ": Is a directory");
   BOOST_TEST(failure("/dev/zero") == "configuration file /dev/zero: larger than 1 MiB");
-  BOOST_TEST(load_config("/dev/null", {}, {}).settings.api.threads == 16U);
+  BOOST_TEST(load_config({}, "/dev/null", {}).settings.api.threads == 16U);
 }
 
 BOOST_AUTO_TEST_CASE(bad_variables_are_named) {
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(a_systemd_credential_replaces_the_default_key_file_only) {
   const auto key_file = [&folder](const std::vector<std::string>& arguments) {
     return unit::run_in_child([&] {
              ::setenv("CREDENTIALS_DIRECTORY", folder.path().c_str(), 1);
-             const auto config = load_config("/dev/null", arguments, {});
+             const auto config = load_config(arguments, "/dev/null", {});
              const auto value = value_in_force(config, "secrets.key_file");
              std::cout << config.settings.secrets.key_file << " " << value.value << " " << value.source;
              return 0;

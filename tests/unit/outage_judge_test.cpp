@@ -211,11 +211,11 @@ BOOST_AUTO_TEST_CASE(hosts_of_different_entities_are_picked_each_in_turn) {
       hosts.note(std::to_string(entity) + "." + std::to_string(host), entity, address, start);
   }
   std::set<delivery::EntityId> entities;
-  for (const auto& host : hosts.pick(5, start, start + 1s, random, anybody)) entities.insert(host.entity);
+  for (const auto& host : hosts.pick(start, 5, start + 1s, random, anybody)) entities.insert(host.entity);
   BOOST_CHECK_EQUAL(entities.size(), 5U);
   std::set<std::string> asked;
   for (int turn = 0; turn < 30; ++turn) {
-    for (const auto& host : hosts.pick(5, start, start + 2s + turn * 1s, random, anybody))
+    for (const auto& host : hosts.pick(start, 5, start + 2s + turn * 1s, random, anybody))
       asked.insert(host.host);
   }
   BOOST_CHECK_EQUAL(asked.size(), 30U);  // all of them, in the end
@@ -232,10 +232,10 @@ BOOST_AUTO_TEST_CASE(those_that_are_silent_are_asked_last_and_old_ones_not_at_al
     using enum KnownHosts::Use;
     return host == "never" ? never : host.starts_with("silent") ? last : first;
   };
-  const auto picked = hosts.pick(3, start, start, random, use);
+  const auto picked = hosts.pick(start, 3, start, random, use);
   BOOST_REQUIRE_EQUAL(picked.size(), 3U);
   BOOST_CHECK_EQUAL(picked[0].host, "good");
-  BOOST_CHECK_EQUAL(hosts.pick(100, start, start, random, use).size(), 5U);
+  BOOST_CHECK_EQUAL(hosts.pick(start, 100, start, random, use).size(), 5U);
 }
 
 // Otherwise an entity with many hosts would be asked more often, and could keep out the others.
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(entities_are_picked_in_turn_however_many_hosts_they_have) {
   }
   std::set<delivery::EntityId> entities;
   for (int turn = 0; turn < 4; ++turn) {
-    for (const auto& host : hosts.pick(5, start, start + 1s + turn * 1s, random, anybody))
+    for (const auto& host : hosts.pick(start, 5, start + 1s + turn * 1s, random, anybody))
       entities.insert(host.entity);
   }
   BOOST_CHECK_EQUAL(entities.size(), 20U);

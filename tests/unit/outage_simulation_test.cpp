@@ -133,7 +133,7 @@ class Simulation {
     const auto use = [this](const std::string& host) {
       return !judge_.outage() && judge_.is_silent(host) ? KnownHosts::Use::last : KnownHosts::Use::first;
     };
-    const auto picked = known_.pick(wanted, now_ - 168h, now_, random_, use);
+    const auto picked = known_.pick(now_ - 168h, wanted, now_, random_, use);
     judge_.checking(static_cast<unsigned>(picked.size()), now_);
     for (const auto& host : picked) begin(checks_, host.host, true);
   }

@@ -29,7 +29,7 @@ ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
 
 Ids next(ReadyEntities& ready, unsigned limit, Pick pick = Pick::ready, MonotonicTime at = now) {
   Ids result;
-  for (const auto& request : ready.next(pick, limit, 1, at)) result.push_back(request.entity);
+  for (const auto& request : ready.next(limit, pick, 1, at)) result.push_back(request.entity);
   return result;
 }
 
@@ -40,7 +40,7 @@ Line line(const ReadyEntities& ready, std::size_t limit = 99) {
 }
 
 delivery::NotificationId position(ReadyEntities& ready) {
-  return ready.next(Pick::ready, 1, 5, now).at(0).after;
+  return ready.next(1, Pick::ready, 5, now).at(0).after;
 }
 
 }  // namespace
@@ -185,11 +185,11 @@ BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at
   ready.note_large(7, true);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST((next(ready, 9) == Ids{8}));
-  BOOST_TEST(ready.next(Pick::large, 9, 5, now).at(0).entity == 7);
-  BOOST_TEST(ready.next(Pick::large, 9, 5, now).at(0).limit == 1U);
+  BOOST_TEST(ready.next(9, Pick::large, 5, now).at(0).entity == 7);
+  BOOST_TEST(ready.next(9, Pick::large, 5, now).at(0).limit == 1U);
   ready.note_large(7, false);
   BOOST_TEST(ready.count(Pick::large, now) == 0U);
-  BOOST_TEST(ready.next(Pick::ready, 9, 5, now).at(0).limit == 5U);
+  BOOST_TEST(ready.next(9, Pick::ready, 5, now).at(0).limit == 5U);
 }
 
 // Notifications that the database refuses.

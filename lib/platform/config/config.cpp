@@ -109,7 +109,7 @@ bool is_absent(const std::string& path) {
 
 }  // namespace
 
-Config load_config(const std::optional<std::string>& file, const std::vector<std::string>& arguments,
+Config load_config(const std::vector<std::string>& arguments, const std::optional<std::string>& file,
                    const std::vector<std::string>& environment) {
   GivenValues given;
   const std::string path = file.value_or(std::string(default_config_path));

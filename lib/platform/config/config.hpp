@@ -156,7 +156,7 @@ inline constexpr std::string_view default_config_path = "/etc/apientidades/apien
 /// `arguments`: `--section.key=value` (or two words) of the command line, nothing else.
 /// `environment`: the process's, as in main's environ; only APIENTIDADES_<SECTION>_<KEY> matter, and an
 /// unknown APIENTIDADES_* is an error. Throws ConfigError.
-Config load_config(const std::optional<std::string>& file, const std::vector<std::string>& arguments,
+Config load_config(const std::vector<std::string>& arguments, const std::optional<std::string>& file,
                    const std::vector<std::string>& environment);
 
 /// Reads the file that a key names. Throws ConfigError, which names the key, when it cannot be read.

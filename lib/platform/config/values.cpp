@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -65,8 +66,8 @@ std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint6
     unit = bytes;
     digits.resize(text.size() - suffix.size());
   }
-  const auto value = read_number(digits, 0, most / unit) * unit;
-  if (value < least) refuse();
+  const auto value = read_number(digits, 0, std::numeric_limits<std::uint64_t>::max() / unit) * unit;
+  if (value < least || value > most) refuse();
   return value;
 }
 

@@ -193,8 +193,8 @@ std::vector<MigrationState> migration_status(Session& session, const std::vector
   return result;
 }
 
-std::vector<std::string> migrate(Session& session, Session& guard_session,
-                                 const std::vector<Migration>& migrations,
+std::vector<std::string> migrate(Session& session, const std::vector<Migration>& migrations,
+                                 Session& guard_session,
                                  const std::function<void(const std::string&)>& progress,
                                  const MigrationTimes& times) {
   Runner runner(session, times.patience, progress);

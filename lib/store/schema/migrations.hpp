@@ -43,8 +43,8 @@ struct MigrationTimes {
 /// others wait and then find nothing to do. Every statement can run again, so an interrupted migration is
 /// repeated. Afterwards the session's statements wait only briefly for a table's lock. Throws MigrationError,
 /// also when other sessions keep a table locked, and DatabaseError.
-std::vector<std::string> migrate(Session& session, Session& guard_session,
-                                 const std::vector<Migration>& migrations,
+std::vector<std::string> migrate(Session& session, const std::vector<Migration>& migrations,
+                                 Session& guard_session,
                                  const std::function<void(const std::string&)>& progress,
                                  const MigrationTimes& times = {});
 

@@ -14,8 +14,8 @@ void warn_of_server(Session& session, const platform::Log& log) {
   for (const auto& warning : require_server(session)) log.warning("database server", {{"warning", warning}});
 }
 
-bool wait_for_database(const std::function<void()>& check, const std::function<void()>& between,
-                       const platform::StopSignal& stop, const platform::Log& log) {
+bool wait_for_database(const std::function<void()>& check, const platform::StopSignal& stop,
+                       const std::function<void()>& between, const platform::Log& log) {
   constexpr int longest_ms = 5000;
   std::string reason;
   for (int wait_ms = 500;; wait_ms = std::min(2 * wait_ms, longest_ms)) {

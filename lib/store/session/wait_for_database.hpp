@@ -18,7 +18,7 @@ void warn_of_server(Session& session, const platform::Log& log);
 /// may be unreachable, or its user or tables missing. Logs each reason once, and reports it in the service
 /// manager's status. Calls `between` at every try. Returns false when the stop signal came first. Rethrows
 /// other exceptions of `check`.
-bool wait_for_database(const std::function<void()>& check, const std::function<void()>& between,
-                       const platform::StopSignal& stop, const platform::Log& log);
+bool wait_for_database(const std::function<void()>& check, const platform::StopSignal& stop,
+                       const std::function<void()>& between, const platform::Log& log);
 
 }  // namespace store
