@@ -2,10 +2,6 @@
 // is a bare libcurl multi loop on one thread. It makes a body, headers and signatures like the service's for
 // every message, and sends them with the same options (dispatcher/http/transfer.cpp) to the same host names
 // over as many connections; no database, no policy, no evidence. Prints one JSON object.
-//
-// A bare libcurl multi loop on one thread. It makes the same bodies, headers and signatures as the service,
-// one for every message, and sends them with the same options (dispatcher/http/transfer.cpp) to the same host
-// names over as many connections; no database, no policy, no evidence. It prints one JSON object.
 #include <curl/curl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>

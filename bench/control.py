@@ -29,7 +29,7 @@ def running(**options):
 
 
 def run(**options) -> dict:
-    """Its output: sent, failed, connects, seconds, rate, cpu_seconds, max_rss_kib, libcurl."""
+    """Runs the control program to its end. Returns its JSON output: sent, failed, connects, seconds, rate, cpu_seconds, max_rss_kib, libcurl."""
     with running(**options) as process:
         output = process.stdout.read()
         status = process.wait()
@@ -39,7 +39,7 @@ def run(**options) -> dict:
 
 
 def sealed(key_file: Path, first: int, count: int) -> list[list[str]]:
-    """Webhook id, key id and SECRET sealed for it, in hexadecimal, of `count` webhooks from `first` on."""
+    """For each of `count` webhooks from id `first` on: its id, the key's id, and SECRET sealed for it, in hexadecimal."""
     output = subprocess.run([SEAL, f"--key-file={key_file}", f"--secret={SECRET}", f"--first={first}", f"--count={count}"],
                             stdout=subprocess.PIPE, text=True, check=True).stdout
     return [line.split() for line in output.splitlines()]

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* system_ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
 
-/// Fills in what the settings leave to this host, and checks it. Throws ConfigError.
+/// Fills in the default CA bundle, and checks what depends on this host: CA file, file descriptors, source
+/// addresses. Throws ConfigError.
 platform::Settings prepare(platform::Settings settings) {
   if (settings.delivery.ca_file.empty()) settings.delivery.ca_file = system_ca_bundle;
   platform::require_certificates("delivery.ca_file", settings.delivery.ca_file);

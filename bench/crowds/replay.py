@@ -55,7 +55,7 @@ def deliver_long_ago(stage: Stage, entity: int, count: int) -> None:
 
 
 def ask(stage: Stage, entity: int, count: int) -> None:
-    """Like the API."""
+    """Asks for the replay by a row of `reenvios`, as the API does."""
     stage.service.sql(f"""
         INSERT INTO reenvios (entidad_id, webhook_id, desde, hasta, fallidas, entregadas, candidatas, tope)
         SELECT entidad_id, id, UTC_TIMESTAMP(3) - INTERVAL 2 HOUR, UTC_TIMESTAMP(3) - INTERVAL 30 MINUTE, TRUE, TRUE, {count}, {count}

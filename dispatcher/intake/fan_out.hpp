@@ -29,13 +29,13 @@ class FanOut {
   /// and entities with many notifications in turns.
   void run(LeasedBatch& into);
 
-  /// Also fans out what must wait for a slot, within a share of the time: fan-out never waits for send
-  /// capacity, and never takes it from what can be sent. It also takes, one at a time, the suspect entities:
-  /// those with something that the database refuses.
+  /// Also fans out notifications whose deliveries must wait for a slot, so that fan-out goes on when all
+  /// slots are taken. Limited to a share of the loop's time, so that it delays nothing that can be sent. It
+  /// also takes, one at a time, the suspect entities: those with something that the database refuses.
   void run_ahead(LeasedBatch& into);
 
-  /// Fans out notifications with rows that another session keeps locked, and marks the rows once the locks
-  /// are gone: a writer can lock any row of its table, and must not delay its notification by that.
+  /// Creates the deliveries of notifications whose rows another session keeps locked, and marks the rows
+  /// `procesada` once the locks are gone: a writer's lock must not delay a notification.
   void run_locked(LeasedBatch& into);
   /// When `run_locked` has something to do; none: not until something is locked.
   std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
@@ -53,7 +53,7 @@ class FanOut {
   unsigned most_of_entity_;  // most deliveries in flight at once
   Pacer busy_pacer_{10};
   Pacer suspect_pacer_{10};
-  Pacer large_pacer_{25};  // while there are others
+  Pacer large_pacer_{25};  // percent of the time, while other notifications wait
   First first_ = First::line;
   LockedNotifications locked_;
   FanOutReader reader_;

@@ -1,5 +1,5 @@
-// Entities, webhooks and hosts that the operator has paused, and the webhooks that wait for that. While
-// nothing is paused, a call costs nothing. Pure bookkeeping.
+// Entities, webhooks and hosts that the operator has paused, and the webhooks with something to send that a
+// pause holds back. While nothing is paused, a call costs nothing. Pure bookkeeping.
 #pragma once
 
 #include <set>
@@ -23,7 +23,8 @@ class PausedParts {
   /// The time until something may be sent there; 0: at once.
   platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
                               platform::MonotonicTime now) const;
-  /// True: a pause was added since the last call, so waiting requests may be paused.
+  /// True: the pauses have changed since the last call, and some are in force: a request that waits in the
+  /// sender may be paused now.
   bool take_added() { return std::exchange(added_, false); }
   void put_off(delivery::WebhookId webhook) { put_off_.insert(webhook); }
 

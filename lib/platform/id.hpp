@@ -11,9 +11,9 @@
 
 namespace platform {
 
-/// As large as its number, and as fast. A number becomes an id by itself where it comes in (a row, a request,
-/// a command line); an id never becomes one of another kind, and a number only by number(). Counts and
-/// leases, which are unsigned, do not become ids.
+/// As large as its number, and as fast. A signed integer converts to an id implicitly, so that ids are read
+/// from a row, a request or a command line. An id converts to no other kind of id, and to a number only by
+/// number(). Counts and leases, which are unsigned, do not convert to ids.
 template <class Kind>
 class Id {
  public:

@@ -1,7 +1,6 @@
 // The log. If standard error is the journal (JOURNAL_STREAM names it), an event is a journal entry with its
-// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise it is one line on standard error, `level message
-// key=value …` (logfmt); under systemd with standard error redirected, the line begins with its priority,
-// `<6>`, and has no time of its own.
+// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise it is one line on standard error, `time level message
+// key=value …` (logfmt); under systemd with standard error redirected, `<6>message key=value …`.
 #pragma once
 
 #include <concepts>
@@ -57,15 +56,16 @@ class Log {
   bool journal_;  // whether standard error is the journal
 };
 
-/// Writes an entry to the journal even when standard error goes elsewhere, for example the operator's
-/// commands. Does nothing without a journal.
+/// Writes an entry to the journal wherever standard error goes: for the operator's commands, whose standard
+/// error is a terminal. Does nothing without a journal.
 void write_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
 
 /// Returns `message key=value …`, the line without its level. Exposed for tests.
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields);
 
-/// Returns the fields of a journal entry as `NAME=value`: MESSAGE is the whole line, and each value follows
-/// as APIENTIDADES_<KEY>, escaped as in the line. Exposed for tests.
+/// Returns the fields of a journal entry as `NAME=value`: MESSAGE is the line without its level; PRIORITY and
+/// SYSLOG_IDENTIFIER follow, and each value as APIENTIDADES_<KEY>, unquoted, its control characters escaped.
+/// Exposed for tests.
 std::vector<std::string> journal_fields(LogLevel level, std::string_view message,
                                         std::initializer_list<LogField> fields);
 

@@ -1,5 +1,5 @@
-"""Builds the whole site into a folder that may be served at that time: after all files are made, each is replaced at
-once."""
+"""Builds the whole site into a folder that a server may be reading: all files are made first, and then each is replaced
+atomically."""
 from __future__ import annotations
 
 import fcntl
@@ -36,7 +36,7 @@ def build(root: Path, folder: Path) -> None:
 
 
 def replace(folder: Path, made: Path) -> None:
-    """Replaces the files of `folder` by those of `made`, which is removed: files in both exist at every moment."""
+    """Replaces the files of `folder` by those of `made`, and removes `made`. A file of both is never missing."""
     for old in sorted(folder.rglob("*"), reverse=True):
         new = made / old.relative_to(folder)
         if old.is_dir() and not old.is_symlink():

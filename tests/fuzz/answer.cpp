@@ -1,9 +1,6 @@
 // Answers of a receiver, in pieces, on kept connections, through the real sender, TLS and loopback. The input
 // is a few exchanges: 0xFF ends one, 0xFE begins bytes sent after the answer while no request is outstanding,
 // 0xFD begins another TLS record.
-//
-// The input is a few exchanges: 0xFF ends one, 0xFE begins what is sent after the answer while no request is
-// outstanding, 0xFD begins another TLS record.
 #include <poll.h>
 
 #include <cerrno>
