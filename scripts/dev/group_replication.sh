@@ -76,7 +76,7 @@ launch_group_node() {
   configure_group_replication "$node"
   make_cut_off
   make_group_node "$node"
-  rm -f "$(cut_file "$node")"
+  rm -f "$(cut_file "$node")" "$(node_socket "$node").lock" # a killed server's pid may be another process's by now
   mysqld_command "--defaults-file=$(node_configuration "$node")"
   CUT_OFF=$(cut_file "$node") CUT_OFF_PORTS=$(node_addresses 2 | sed 's/127\.0\.0\.1://g') LD_PRELOAD=$DEV_DIR/cluster/cut_off.so \
     launch "$node" -- "${SERVER[@]}"
