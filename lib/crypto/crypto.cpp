@@ -54,8 +54,8 @@ void check(int return_code, const char* operation) {
   if (return_code != 1) fail(operation);
 }
 
-/// EVP_aes_256_gcm() and EVP_sha256() look the algorithm up at every use, under a lock: for a short text, that
-/// takes longer than the rest.
+/// EVP_aes_256_gcm() and EVP_sha256() look the algorithm up at every use, under a lock: for a short text,
+/// that takes longer than the rest.
 const EVP_CIPHER* aes_256_gcm() {
   static const Cipher algorithm(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
   return algorithm.get();
@@ -144,7 +144,8 @@ int hex_digit(char c) {
 
 Sha256 sha256(std::string_view bytes) {
   Sha256 digest{};
-  check(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, sha256_algorithm(), nullptr), "SHA-256");
+  check(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, sha256_algorithm(), nullptr),
+        "SHA-256");
   return digest;
 }
 
