@@ -23,6 +23,7 @@ namespace {
 using delivery::DiagnosisStop;
 using delivery::ProbeKind;
 using platform::monotonic_now;
+using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
@@ -154,7 +155,8 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
   Grants grants(turn.slots);
   if (!grants.take_new(destination_of(target.target, target.entity, target.probing))) return no_slot_wait;
   const auto lease = random_();
-  if (!store::claim_diagnosis(turn.session, webhook, lease, settings_.lease)) return {};
+  if (store::claim_diagnosis(turn.session, webhook, lease, settings_.lease) != DiagnosisUpdate::done)
+    return {};
   const auto now = platform::utc_now();
   const auto one =
       running_
@@ -181,7 +183,11 @@ void Diagnoses::advance(const Turn& turn, All::iterator one) {
   auto probes = running.diagnosis.next();
   if (probes.empty()) return finish(turn.session, turn.slots, one, {});
   const auto leased_at = monotonic_now();
-  const auto target = store::renew_diagnosis(turn.session, running.webhook, one->first, settings_.lease);
+  const auto renewal = store::renew_diagnosis(turn.session, running.webhook, one->first, settings_.lease);
+  if (renewal == DiagnosisUpdate::locked) return;  // the next round tries again
+  const auto target = renewal == DiagnosisUpdate::done
+                          ? store::find_diagnosis_target(turn.session, running.webhook)
+                          : std::nullopt;
   if (!target) return forget(turn.slots, one);
   auto stop = obstacle(turn, running, *target);
   if (!stop && !ask(turn, one, *target, std::move(probes), leased_at))
@@ -257,7 +263,9 @@ void Diagnoses::finish(store::Session& session, FairSlots& slots, All::iterator 
   const auto findings = why ? running.diagnosis.findings(*why) : running.diagnosis.findings();
   const std::string_view state = why ? "fallido" : "terminado";
   const auto took = std::chrono::duration_cast<platform::Milliseconds>(monotonic_now() - running.began);
-  if (store::finish_diagnosis(session, running.webhook, lease, state, to_json(findings)))
+  const auto written = store::finish_diagnosis(session, running.webhook, lease, state, to_json(findings));
+  if (written == DiagnosisUpdate::locked) return;  // the next round tries again
+  if (written == DiagnosisUpdate::done)
     log_.info(
         "a receiver was diagnosed",
         {{"webhook", running.webhook},

@@ -18,6 +18,9 @@ using enum DiagnosisAsked;
 namespace {
 
 constexpr std::uint64_t lease = 18446744073709551615U;
+constexpr auto written = DiagnosisUpdate::done;
+constexpr auto locked = DiagnosisUpdate::locked;
+constexpr auto lost = DiagnosisUpdate::lost;
 constexpr platform::Milliseconds length{60000};
 const std::string findings = R"([{"prueba":"nombre"}])";
 
@@ -40,8 +43,8 @@ struct Fixture : MaintenanceFixture {
     }
   }
   void end() {
-    BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
-    BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+    BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
+    BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == written);
   }
   std::string state() { return find_diagnosis(session, webhook.id).value().state; }
   void lose_lease() {
@@ -64,28 +67,28 @@ BOOST_AUTO_TEST_CASE(one_is_asked_for_carried_out_and_shown) {
   BOOST_TEST_REQUIRE(asked.size() == 1U);
   BOOST_TEST((asked[0].target.webhook == webhook.id && asked[0].target.url == webhook.url));
   BOOST_TEST((asked[0].entity == 1 && asked[0].entity_name == "Entidad ñ" && asked[0].diagnosable));
-  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
-  BOOST_TEST(!claim_diagnosis(session, webhook.id, 7, length));  // another dispatcher
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, 7, length) == lost);  // another dispatcher
   BOOST_TEST(!peek_queue(session).asked_diagnoses);
   const auto running = find_diagnosis(session, webhook.id).value();
   BOOST_TEST((running.state == "en_curso" && running.started.has_value()));
-  BOOST_TEST(renew_diagnosis(session, webhook.id, lease, length).has_value());
-  BOOST_TEST(!renew_diagnosis(session, webhook.id, 7, length).has_value());
-  BOOST_TEST(!finish_diagnosis(session, webhook.id, 7, "terminado", findings));
-  BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  BOOST_CHECK(renew_diagnosis(session, webhook.id, lease, length) == written);
+  BOOST_CHECK(renew_diagnosis(session, webhook.id, 7, length) == lost);
+  BOOST_CHECK(finish_diagnosis(session, webhook.id, 7, "terminado", findings) == lost);
+  BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == written);
   const auto over = find_diagnosis(session, webhook.id).value();
   BOOST_TEST((over.state == "terminado" && over.findings == findings && over.started == running.started));
-  BOOST_TEST(!finish_diagnosis(session, webhook.id, lease, "fallido", findings));
+  BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "fallido", findings) == lost);
 }
 
 BOOST_AUTO_TEST_CASE(of_a_webhook_there_is_one_at_a_time_which_counts_once) {
   BOOST_TEST(ask(1).state == "pendiente");
   BOOST_TEST(ask(1).state == "pendiente");
-  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   BOOST_TEST(ask(1).state == "en_curso");
   BOOST_TEST(count("diagnosticos") == 1);
   BOOST_TEST(list_audit(session, {}, "diagnostico").size() == 1U);
-  BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == written);
   BOOST_CHECK_EXCEPTION(ask(1), OverQuota, is_of(Quota::diagnostics));
   BOOST_TEST(state() == "terminado");  // what is refused leaves the last one
   BOOST_TEST(ask(0).state == "pendiente");
@@ -119,27 +122,27 @@ BOOST_AUTO_TEST_CASE(asked_for_by_many_at_once_it_is_one) {
 
 BOOST_AUTO_TEST_CASE(one_whose_lease_is_over_has_failed_and_can_be_asked_for_again) {
   ask();
-  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   lose_lease();
-  const auto lost = find_diagnosis(session, webhook.id).value();
-  BOOST_TEST((lost.state == "fallido" && lost.findings.empty() && lost.started.has_value()));
-  BOOST_TEST(!renew_diagnosis(session, webhook.id, lease, length).has_value());
+  const auto shown = find_diagnosis(session, webhook.id).value();
+  BOOST_TEST((shown.state == "fallido" && shown.findings.empty() && shown.started.has_value()));
+  BOOST_CHECK(renew_diagnosis(session, webhook.id, lease, length) == lost);
   BOOST_TEST(ask().state == "pendiente");
-  BOOST_TEST(!finish_diagnosis(session, webhook.id, lease, "terminado", findings));  // too late
+  BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == lost);  // too late
   BOOST_TEST(state() == "pendiente");
 }
 
 BOOST_AUTO_TEST_CASE(it_is_renewed_in_the_millisecond_of_its_claim_too) {
   set_clock({});
   ask();
-  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
-  for (int i = 0; i < 3; ++i) BOOST_TEST(renew_diagnosis(session, webhook.id, lease, length).has_value());
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
+  for (int i = 0; i < 3; ++i) BOOST_CHECK(renew_diagnosis(session, webhook.id, lease, length) == written);
 }
 
 BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_leaves_none_running_for_ever) {
   ask();
   set_clock(hour);
-  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   set_clock({});
   BOOST_TEST(state() == "fallido");
   BOOST_TEST(ask().state == "pendiente");
@@ -154,28 +157,29 @@ BOOST_AUTO_TEST_CASE(a_row_that_another_session_holds_keeps_no_dispatcher_waitin
   };
   const auto began = platform::monotonic_now();
   hold();
-  BOOST_TEST(!claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == locked);
   fail_asked_diagnosis(session, webhook.id, findings);
+  BOOST_TEST(state() == "pendiente");
   other.execute("ROLLBACK");
-  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   hold();
-  BOOST_TEST(!renew_diagnosis(session, webhook.id, lease, length).has_value());
-  BOOST_TEST(!finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  BOOST_CHECK(renew_diagnosis(session, webhook.id, lease, length) == locked);
+  BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == locked);
   release_diagnosis(session, webhook.id, lease);
   other.execute("ROLLBACK");
   BOOST_TEST((platform::monotonic_now() - began < 5s));
   BOOST_TEST(state() == "en_curso");
-  BOOST_TEST(finish_diagnosis(session, webhook.id, lease, "terminado", findings));
+  BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == written);
 }
 
 BOOST_AUTO_TEST_CASE(one_of_which_nothing_was_sent_waits_again) {
   ask();
-  BOOST_TEST(claim_diagnosis(session, webhook.id, lease, length));
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   release_diagnosis(session, webhook.id, 7);
   BOOST_TEST(state() == "en_curso");
   release_diagnosis(session, webhook.id, lease);
   BOOST_TEST(state() == "pendiente");
-  BOOST_TEST(claim_diagnosis(session, webhook.id, 7, length));
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, 7, length) == written);
 }
 
 BOOST_AUTO_TEST_CASE(an_inactive_one_may_be_diagnosed_unless_by_the_operator) {

@@ -353,7 +353,8 @@ BOOST_AUTO_TEST_CASE(every_statement_of_a_diagnosis_seeks) {
     ask_diagnosis(session, {7}, "e", 7, 6);
     BOOST_TEST(find_asked_diagnoses(session, 0, 16).size() == 1U);
     claim_diagnosis(session, 7, 1, Milliseconds(1000));
-    BOOST_TEST(renew_diagnosis(session, 7, 1, Milliseconds(1000)).has_value());
+    renew_diagnosis(session, 7, 1, Milliseconds(1000));
+    BOOST_TEST(find_diagnosis_target(session, 7).has_value());
     finish_diagnosis(session, 7, 1, "terminado", "[]");
     ask_diagnosis(session, {7}, "e", 7, 6);
     fail_asked_diagnosis(session, 7, "[]");

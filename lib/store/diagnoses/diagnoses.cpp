@@ -81,12 +81,14 @@ std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.c
 /// Whether the diagnosis was running and its lease has expired.
 bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
 
-/// Returns false when the row is locked or does not match `update`.
 template <class... Parameters>
-bool update_if_free(Session& session, WebhookId webhook, std::string_view update,
-                    const Parameters&... parameters) {
+DiagnosisUpdate update_if_free(Session& session, WebhookId webhook, std::string_view update,
+                               const Parameters&... parameters) {
+  using enum DiagnosisUpdate;
   return transaction(session, [&] {
-    return !session.query(lock_row, webhook).empty() && session.update(update, parameters...) == 1;
+    if (!session.query(lock_row, webhook).empty())
+      return session.update(update, parameters...) == 1 ? done : lost;
+    return session.query(state_of_diagnosis, webhook).empty() ? lost : locked;
   });
 }
 
@@ -143,14 +145,17 @@ std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId af
   return result;
 }
 
-bool claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
-                     platform::Milliseconds length) {
+DiagnosisUpdate claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                                platform::Milliseconds length) {
   return update_if_free(session, webhook, claim, lease, in_us(length), webhook);
 }
 
-std::optional<DiagnosisTarget> renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
-                                               platform::Milliseconds length) {
-  if (!update_if_free(session, webhook, renew, in_us(length), webhook, lease)) return std::nullopt;
+DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                                platform::Milliseconds length) {
+  return update_if_free(session, webhook, renew, in_us(length), webhook, lease);
+}
+
+std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook) {
   const auto rows = session.query(target_of_webhook, webhook);
   return rows.empty() ? std::nullopt : std::optional(read(rows.front()));
 }
@@ -159,8 +164,8 @@ void release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease)
   update_if_free(session, webhook, release, webhook, lease);
 }
 
-bool finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease, std::string_view state,
-                      std::string_view findings) {
+DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                                 std::string_view state, std::string_view findings) {
   return update_if_free(session, webhook, finish, state, findings, webhook, lease);
 }
 

@@ -48,18 +48,25 @@ struct DiagnosisTarget {
 std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit);
 
 // A diagnosis's lease has a random token and the length of a delivery's. The functions below wait for no
-// lock: they treat a locked row as a lost lease.
+// lock.
 
-/// Returns false when another dispatcher has it.
-bool claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease, platform::Milliseconds length);
-/// Renews the lease and returns the webhook's present state; nullopt when the lease is lost.
-std::optional<DiagnosisTarget> renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
-                                               platform::Milliseconds length);
+enum class DiagnosisUpdate {
+  done,
+  locked,  // by another session, for instance another dispatcher's claim that comes too late: try again
+  lost,    // the diagnosis is not pending, or has another lease
+};
+
+DiagnosisUpdate claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                                platform::Milliseconds length);
+DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                                platform::Milliseconds length);
+/// Reads the present state of the webhook of a diagnosis; nullopt if there is no diagnosis.
+std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook);
 /// Makes a diagnosis that has sent nothing pending again.
 void release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease);
-/// Returns false when the lease is lost. `state`: terminado or fallido.
-bool finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease, std::string_view state,
-                      std::string_view findings);
+/// `state`: terminado or fallido.
+DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
+                                 std::string_view state, std::string_view findings);
 /// Fails a pending diagnosis that can never begin.
 void fail_asked_diagnosis(Session& session, WebhookId webhook, std::string_view findings);
 
