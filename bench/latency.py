@@ -78,8 +78,8 @@ def judge(report: Report) -> None:
                                  if row["round"].startswith("service") and row["rate/s"] == TARGET_RATE)
 
     report.targets = [
-        Target(f"p50 at {TARGET_RATE}/s", median("p50 ms"), "at most", 40, "ms"),
-        Target(f"p99 at {TARGET_RATE}/s", median("p99 ms"), "at most", 100, "ms"),
+        Target(f"p50 at {TARGET_RATE}/s", median("p50 ms"), "at most", 10, "ms"),
+        Target(f"p99 at {TARGET_RATE}/s", median("p99 ms"), "at most", 30, "ms"),
     ]
     report.notes = [
         "service: from the moment the writer knows of its commit; control: from the start of the message in the bare loop",

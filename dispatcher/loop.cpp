@@ -222,8 +222,7 @@ Milliseconds Loop::until_next_look() const {
   auto next = scanner_.next_look();
   if (const auto locked = fan_out_.next_locked()) next = std::min(next, *locked);
   const auto wait = std::chrono::ceil<Milliseconds>(next - platform::monotonic_now());
-  return std::clamp(wait, Milliseconds{1},
-                    std::min(QueueScanner::longest_interval(settings_.poll_interval), watchdog_.interval()));
+  return std::clamp(wait, Milliseconds{1}, std::min(scanner_.longest_interval(), watchdog_.interval()));
 }
 
 /// Feeds the watchdog if all three threads make progress.

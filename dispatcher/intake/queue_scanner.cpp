@@ -57,6 +57,7 @@ std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
 
 QueueScanner::QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId turn)
     : poll_interval_(settings.poll_interval),
+      look_interval_(settings.poll_interval),
       entities_(turn),
       early_({.per_webhook = std::max(1U, settings.max_in_flight_per_webhook / 2),
               .probes = std::max(1U, settings.max_in_flight / 10),
@@ -124,10 +125,9 @@ void QueueScanner::search(store::Session& session, const store::QueuePeek& peek,
   }
 }
 
-/// After a new notification another one is likely soon; after a long idle time none is.
-Milliseconds QueueScanner::interval(bool new_ones, MonotonicTime now) const {
-  if (new_ones) return poll_interval_ / 4;
-  return now < rests_from_ ? poll_interval_ : longest_interval(poll_interval_);
+Milliseconds QueueScanner::interval(bool new_ones, MonotonicTime now) {
+  if (new_ones) return look_interval_.after_new(more_new_ || missed_some_);
+  return now < rests_from_ ? look_interval_.after_none() : look_interval_.longest();
 }
 
 void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "dispatcher/intake/look_interval.hpp"
 #include "dispatcher/intake/pacer.hpp"
 #include "dispatcher/schedule/early_webhooks.hpp"
 #include "dispatcher/schedule/paused_parts.hpp"
@@ -27,13 +28,9 @@ class QueueScanner {
   /// Looks if a look is due. `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
-  /// The longest time between looks, after 5 s in which nothing came. Before that it is `poll_interval`.
-  static platform::Milliseconds longest_interval(platform::Milliseconds poll_interval) {
-    return 2 * poll_interval;
-  }
-
   /// When the next look is due.
   platform::MonotonicTime next_look() const { return pacer_.next(); }
+  platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
 
   bool paused() const { return paused_; }
   /// Says that something may be sent though nothing is pending: pauses are then read at every look.
@@ -46,7 +43,7 @@ class QueueScanner {
   EarlyWebhooks& early() { return early_; }
 
  private:
-  platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now) const;
+  platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now);
   void check_pause(store::Session& session, platform::MonotonicTime now);
   bool find_new(store::Session& session, const store::QueuePeek& peek);
   bool read_new(store::Session& session, delivery::NotificationId newest);
@@ -59,6 +56,7 @@ class QueueScanner {
   static constexpr unsigned share = 5;  // percent of the time, for each pacer
 
   platform::Milliseconds poll_interval_;
+  LookInterval look_interval_;
   Pacer pacer_{share};
   Pacer entity_pacer_{share};
   Pacer webhook_pacer_{share};

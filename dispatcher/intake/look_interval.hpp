@@ -1,0 +1,30 @@
+// How long the queue scanner waits between its looks. Pure.
+#pragma once
+
+#include <algorithm>
+
+#include "lib/platform/clock.hpp"
+
+namespace dispatcher {
+
+/// After new notifications another one is likely soon: the wait is an eighth of the poll interval, and
+/// doubles up to the poll interval while none comes. After a long time without work it is twice the poll
+/// interval.
+class LookInterval {
+ public:
+  /// `poll_interval`: 1 ms or more.
+  explicit LookInterval(platform::Milliseconds poll_interval) : poll_(poll_interval), next_(poll_interval) {}
+
+  /// `unread`: new notifications are left for the next look, so there is work until then.
+  platform::Milliseconds after_new(bool unread) {
+    return next_ = std::max(platform::Milliseconds{1}, poll_ / (unread ? 4 : 8));
+  }
+  platform::Milliseconds after_none() { return next_ = std::min(2 * next_, poll_); }
+  platform::Milliseconds longest() const { return 2 * poll_; }
+
+ private:
+  platform::Milliseconds poll_;
+  platform::Milliseconds next_;
+};
+
+}  // namespace dispatcher
