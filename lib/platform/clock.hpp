@@ -29,7 +29,7 @@ using MonotonicTime = MonotonicClock::time_point;
 UtcTime utc_now();
 MonotonicTime monotonic_now();
 
-/// Returns `2026-11-20T10:00:00.000Z`. For the years 0 to 9999, the database's range.
+/// Returns `2026-11-20T10:00:00.000Z`. The year must be 0 to 9999, the database's range.
 std::string format_iso8601(UtcTime time);
 /// As format_iso8601, without an allocation.
 using Iso8601Text = std::array<char, 24>;

@@ -1,4 +1,4 @@
-// Numbers that name something, with a type for each kind of thing: to give one for another does not compile.
+// Ids: numbers with a type for each kind of thing, so that an id of the wrong kind does not compile.
 #pragma once
 
 #include <compare>
@@ -11,13 +11,13 @@
 
 namespace platform {
 
-/// As large as its number, and as fast. A signed integer converts to an id implicitly, so that ids are read
-/// from a row, a request or a command line. An id converts to no other kind of id, and to a number only by
-/// number(). Counts and leases, which are unsigned, do not convert to ids.
+/// Costs no more than its number. A signed integer converts to an id implicitly, so that ids can be read from
+/// a row, a request or a command line. An id converts to no other kind of id, and to a number only by
+/// number(). Counts and lease tokens, which are unsigned, do not convert to ids.
 template <class Kind>
 class Id {
  public:
-  constexpr Id() = default;  ///< 0, which nothing has
+  constexpr Id() = default;  ///< 0, the id of no row
   template <std::signed_integral Number>
   constexpr Id(Number number) : number_(number) {}
 

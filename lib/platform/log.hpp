@@ -1,6 +1,6 @@
 // The log. If standard error is the journal (JOURNAL_STREAM names it), an event is a journal entry with its
 // values as fields: APIENTIDADES_WEBHOOK=4. Otherwise it is one line on standard error, `time level message
-// key=value …` (logfmt); under systemd with standard error redirected, `<6>message key=value …`.
+// key=value …` (logfmt). Under systemd with standard error redirected, it is `<6>message key=value …`.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@ class logger;
 
 namespace platform {
 
-/// A `key=value` of a log line. Values are quoted and escaped as needed, control characters always, so a
+/// A `key=value` of a log line. Values are quoted where needed. Control characters are always escaped, so a
 /// client's text cannot forge a line. Never log a secret, a token or a payload.
 struct LogField {
   std::string_view key;
@@ -63,8 +63,8 @@ void write_to_journal(LogLevel level, std::string_view message, std::initializer
 /// Returns `message key=value …`, the line without its level. Exposed for tests.
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields);
 
-/// Returns the fields of a journal entry as `NAME=value`: MESSAGE is the line without its level; PRIORITY and
-/// SYSLOG_IDENTIFIER follow, and each value as APIENTIDADES_<KEY>, unquoted, its control characters escaped.
+/// Returns the fields of a journal entry as `NAME=value`: MESSAGE (the line without its level), PRIORITY,
+/// SYSLOG_IDENTIFIER, and each value as APIENTIDADES_<KEY>, unquoted, with control characters escaped.
 /// Exposed for tests.
 std::vector<std::string> journal_fields(LogLevel level, std::string_view message,
                                         std::initializer_list<LogField> fields);

@@ -1,4 +1,4 @@
-// Hands values from one thread to another; a descriptor tells a polling thread that there are some.
+// Hands values from one thread to another. A descriptor tells a polling thread that values wait.
 #pragma once
 
 #include <sys/eventfd.h>

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t page_width = 100;
 
-/// Wraps `text` to page_width, each line indented by `indent` blanks.
 std::string wrap(const std::string& text, std::size_t indent) {
   std::string result;
   std::string line;
@@ -139,7 +138,7 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
   }
 }
 
-/// Restores the signal, because the database's client library ignores it, and a parent process may.
+/// Restores SIGPIPE's default action: the database's client library ignores the signal, and the parent may.
 void end_if_broken_pipe(int fd) {
   pollfd state{fd, POLLOUT, 0};
   if (::poll(&state, 1, 0) <= 0 || (state.revents & POLLERR) == 0) return;

@@ -3,8 +3,8 @@
 
 namespace platform {
 
-/// Construct it in main before any thread starts: it blocks SIGHUP, which by default would end the process
-/// without draining, in every thread started later. One thread takes the orders. Not copyable.
+/// Construct it in main before any thread starts: it blocks SIGHUP in every thread started later. Unblocked,
+/// SIGHUP would end the process at once. Only one thread may call take().
 class ReloadSignal {
  public:
   ReloadSignal();  ///< Throws std::system_error.

@@ -15,8 +15,8 @@ std::optional<int> inherited_listening_socket();
 /// Sends "READY=1", "STOPPING=1" or "STATUS=…" to the service manager, if there is one. Never fails.
 void notify_service_manager(const std::string& state);
 
-/// Sets STATUS=, which `systemctl status` shows to every user of this machine: one line of at most 400 bytes,
-/// made from any text. Never fails.
+/// Sets STATUS=, which `systemctl status` shows to every user of this machine. The text becomes one line and
+/// is cut to about 400 bytes. Never fails.
 void report_status(std::string_view text);
 
 /// Returns the unit's RuntimeDirectory=, the first of several; nullopt outside systemd.

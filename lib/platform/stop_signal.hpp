@@ -4,7 +4,7 @@
 namespace platform {
 
 /// Construct it in main before any thread starts: it blocks both signals in every thread started later, and
-/// ignores SIGPIPE. Nothing reads the descriptor, so any number of threads can poll it. Not copyable.
+/// ignores SIGPIPE. Nothing reads the descriptor, so any number of threads can poll it.
 class StopSignal {
  public:
   StopSignal();  ///< Throws std::system_error.

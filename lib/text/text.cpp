@@ -8,8 +8,8 @@ namespace text {
 
 namespace {
 
-/// Whether it is a C0 or C1 control, a line or paragraph separator, or a mark that changes the order of the
-/// displayed text (Unicode's Bidi_Control).
+/// Whether the character is a C0 or C1 control, DEL, a line or paragraph separator, or a mark that changes
+/// the order of the displayed text (Unicode's Bidi_Control).
 bool is_hidden(char32_t point) {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e ||
          point == 0x200f || (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
@@ -74,8 +74,8 @@ std::string escape_json(std::string_view text) {
   while (!text.empty()) {
     const auto [point, length] = decode(text);
     const auto bytes = text.substr(0, length == 0 ? 1 : length);
-    // All of them are in the Basic Multilingual Plane, so four digits suffice; JSON's own escapes cover the
-    // ASCII ones.
+    // All hidden characters are in the Basic Multilingual Plane, so four digits suffice. JSON itself
+    // escapes those of ASCII but DEL.
     if (length > 1 && is_hidden(point)) {
       constexpr std::string_view digits = "0123456789abcdef";
       result += "\\u";

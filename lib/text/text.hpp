@@ -38,12 +38,12 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc{} && end == last ? std::optional(value) : std::nullopt;
 }
 
-/// Returns a whole message with \xNN for each byte of control characters, of characters that reorder or break
-/// lines, and of invalid UTF-8.
+/// Returns the text with \xNN in place of each byte of control characters, of characters that reorder or
+/// break lines, and of invalid UTF-8.
 std::string one_line(std::string_view text);
 
-/// Returns a JSON text of the same meaning, with \uNNNN for the non-ASCII characters that one_line hides (RFC
-/// 8259 section 7).
+/// Returns a JSON text of the same meaning, with \uNNNN (RFC 8259 section 7) for DEL and for the non-ASCII
+/// characters that one_line escapes.
 std::string escape_json(std::string_view text);
 
 /// Returns one_line(text) between quotes, with `"` and `\` escaped, so that the ends of the value are

@@ -57,8 +57,8 @@ bool is_loopback_address(std::string_view host) {
                              });
 }
 
-/// From version 3.4 on (Debian 13), libmariadb does not compare a certificate's names with these two
-/// addresses, although a tunnel to another machine may end there. It compares every other name and address.
+/// From version 3.4 on (Debian 13), libmariadb does not compare a certificate's names with 127.0.0.1 or ::1,
+/// although a tunnel to another machine may begin there. It compares every other name and address.
 void require_verifiable_hosts(Config& config) {
   const auto& database = config.settings.database;
   if (!database.tls_ca.empty() && std::ranges::any_of(database.hosts, is_loopback_address))
@@ -86,7 +86,6 @@ void require_tls_to_others(Config& config) {
         "password to cross the network without TLS");
 }
 
-/// Checks rules that concern several keys.
 void check_together(Config& config) {
   require_verifiable_hosts(config);
   require_tls_to_others(config);
@@ -100,8 +99,8 @@ void check_together(Config& config) {
                        shown(config, "delivery.timeout"));
 }
 
-/// Whether the file certainly does not exist. One that cannot be examined counts as present, and reading it
-/// fails later.
+/// Whether the file certainly does not exist. A file that cannot be examined counts as present; reading it
+/// fails.
 bool is_absent(const std::string& path) {
   std::error_code unknown;
   return !std::filesystem::exists(path, unknown) && !unknown;

@@ -15,8 +15,8 @@
 
 namespace platform {
 
-/// what() is one line: it names the key and its origin (file and line, or variable) and says what is
-/// accepted.
+/// what() is one line. For a value that is not accepted it names the key, the origin (file and line, variable
+/// or command line) and what is accepted.
 struct ConfigError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -27,7 +27,7 @@ struct DatabaseSettings {
   std::uint16_t port = 3306;       // for hosts without their own port
   std::string name;                // of the database
   std::string user;                // the key's default is empty: each program then uses its own database user
-  std::string password_file;       // empty: no password (unix_socket authentication)
+  std::string password_file;       // empty: a credential, the program's own file, or no password
   std::string tls_ca;  // empty: no TLS; otherwise TLS is required and the server's name is verified
 };
 
@@ -39,8 +39,8 @@ struct SecretsSettings {
   std::string key_file;
 };
 
-/// `pattern=address` (docs/configuration.md#the-keys): the pattern is in lower case and may begin with `*.`
-/// (one or more labels, not the bare name).
+/// `pattern=address` (docs/configuration.md#the-keys). The pattern is in lower case. It may begin with `*.`,
+/// which stands for one or more labels.
 struct HostOverride {
   std::string pattern;
   IpAddress address;
@@ -49,11 +49,11 @@ struct HostOverride {
 /// `network` or `network@pattern`, the pattern as in HostOverride.
 struct AllowedNetwork {
   IpNetwork network;
-  std::string pattern;  // the host names that may use it; empty: only those of host_overrides
+  std::string pattern;  // of the host names that may use it; empty: the patterns of host_overrides
 };
 
-/// A source of our POSTs: an address of this host that sockets are bound to, or one that is only published to
-/// entities.
+/// A source of our POSTs: an address of this host that sockets are bound to, or a network that is only
+/// published to entities.
 struct SourceAddress {
   IpNetwork network;
   bool bound = false;
@@ -74,13 +74,13 @@ struct DeliverySettings {
   Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
   std::vector<AllowedNetwork> allowed_networks;
   std::vector<IpNetwork> denied_networks;
-  std::vector<SourceAddress> source_addresses;  // empty: the system chooses
+  std::vector<SourceAddress> source_addresses;  // the system chooses if none is bound
   std::vector<IpNetwork>
       own_addresses;  // not a key: addresses of this host and of the database, found by the dispatcher
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never
-  std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes read of a response body
+  std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes read of the headers, and of the body
 };
 
 struct RetentionSettings {
@@ -152,14 +152,14 @@ struct Config {
 
 inline constexpr std::string_view default_config_path = "/etc/apientidades/apientidades.conf";
 
-/// `file`: given with --config, must exist; without it default_config_path is read if it exists.
+/// `file`: the file of --config, which must exist; unset: default_config_path, which is read if it exists.
 /// `arguments`: `--section.key=value` (or two words) of the command line, nothing else.
-/// `environment`: the process's, as in main's environ; only APIENTIDADES_<SECTION>_<KEY> matter, and an
-/// unknown APIENTIDADES_* is an error. Throws ConfigError.
+/// `environment`: texts NAME=VALUE. Only APIENTIDADES_<SECTION>_<KEY> matter; an unknown APIENTIDADES_* is an
+/// error. Throws ConfigError.
 Config load_config(const std::vector<std::string>& arguments, const std::optional<std::string>& file,
                    const std::vector<std::string>& environment);
 
-/// Reads the file that a key names. Throws ConfigError, which names the key, when it cannot be read.
+/// Reads the file that a key names. Throws ConfigError, which names the key, when the file cannot be read.
 std::string read_configured_file(std::string_view key, const std::string& path);
 
 /// Checks that the file holds certificates in PEM. Throws ConfigError, which names the key.

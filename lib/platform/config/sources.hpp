@@ -16,7 +16,7 @@ struct GivenValue {
 /// Values by key. A source that is read later overrides earlier ones.
 using GivenValues = std::map<std::string, GivenValue>;
 
-/// Throws ConfigError with `message` on one line, even if it quotes line ends.
+/// Throws ConfigError with `message` on one line, even if it has line ends.
 [[noreturn]] void throw_config_error(const std::string& message);
 
 /// Reads INI: `[section]`, `key = value`, comments from a `#` at the start of a line or after a blank.

@@ -73,7 +73,7 @@ std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint6
 
 double read_fraction(const std::string& text) {
   const auto value = text::parse_number<double>(text);
-  if (!value || !(*value >= 0 && *value <= 1)) refuse();  // so written to refuse NaN
+  if (!value || !(*value >= 0 && *value <= 1)) refuse();  // written this way to refuse NaN
   return *value;
 }
 
