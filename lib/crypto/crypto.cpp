@@ -42,8 +42,8 @@ struct FreeMacContext {
 };
 using MacContext = std::unique_ptr<EVP_MAC_CTX, FreeMacContext>;
 
-/// Empties OpenSSL's error queue of this thread before it throws: the thread's next TLS connection would
-/// report what is left there.
+/// Empties this thread's OpenSSL error queue before it throws. Otherwise the thread's next TLS connection
+/// would report the error.
 [[noreturn]] void fail(const std::string& operation) {
   const char* reason = ERR_reason_error_string(ERR_get_error());
   ERR_clear_error();
@@ -54,8 +54,8 @@ void check(int return_code, const char* operation) {
   if (return_code != 1) fail(operation);
 }
 
-/// EVP_aes_256_gcm() and EVP_sha256() look the algorithm up at every use, under a lock: for a short text,
-/// that takes longer than the rest.
+/// Fetched once: EVP_aes_256_gcm() and EVP_sha256() look the algorithm up at every use, under a lock. For a
+/// short text the look-up takes longer than the operation.
 const EVP_CIPHER* aes_256_gcm() {
   static const Cipher algorithm(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
   return algorithm.get();
@@ -100,7 +100,7 @@ MacContext new_hmac_sha256() {
   std::string digest = "SHA256";
   const std::array parameters{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
                               OSSL_PARAM_construct_end()};
-  begin_mac(context.get(), "", parameters.data());  // OpenSSL 3.0 copies no context without a key
+  begin_mac(context.get(), "", parameters.data());  // OpenSSL 3.0 cannot copy a context without a key
   return context;
 }
 
@@ -150,7 +150,7 @@ Sha256 sha256(std::string_view bytes) {
 }
 
 Sha256 hmac_sha256(std::string_view key, std::string_view message) {
-  // EVP_Q_mac, too, looks its algorithms up at every use.
+  // EVP_Q_mac would look its algorithms up at every use.
   static const MacContext prototype = new_hmac_sha256();
   const MacContext context(EVP_MAC_CTX_dup(prototype.get()));
   if (!context) fail("EVP_MAC_CTX_dup");

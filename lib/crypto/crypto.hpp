@@ -1,4 +1,4 @@
-// The adapter of OpenSSL's libcrypto, which no other file sees.
+// The adapter of OpenSSL's libcrypto. Only the dispatcher's TLS code includes OpenSSL besides.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace crypto {
 
-/// Functions take and return bytes as std::string, which may hold zero bytes.
+/// A digest. All other bytes are in strings, which may contain zero bytes.
 using Sha256 = std::array<std::uint8_t, 32>;
 
 Sha256 sha256(std::string_view bytes);

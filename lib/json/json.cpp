@@ -16,11 +16,11 @@ namespace json {
 
 namespace {
 
-/// Whether a reader that stores numbers as doubles can store this one.
+/// Whether the number is in the range of a double: many readers store doubles.
 bool is_finite(const Number& number) { return std::isfinite(std::strtod(number.text.c_str(), nullptr)); }
 
-/// Builds the value from the parser's events, and stops the parser (by returning false) at errors that it
-/// does not detect.
+/// Builds the value from the parser's events. Returns false, which stops the parser, at errors that the
+/// parser does not detect.
 class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
  public:
   using Size = rapidjson::SizeType;
@@ -30,7 +30,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
   /// Why this stopped the parser.
   const char* reason() const { return reason_; }
 
-  bool Default() { return stop("valor no válido"); }  // typed numbers: never with NumbersAsStrings
+  bool Default() { return stop("valor no válido"); }  // for typed numbers, which parse() does not ask for
   bool Null() { return add(Value()); }
   bool Bool(bool b) { return add(Value(b)); }
   bool RawNumber(const char* text, Size length, bool) {
@@ -64,7 +64,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
   /// An array or object that is still open.
   struct Container {
     Array elements;
-    Object members;  // the last one has no value yet
+    Object members;  // between Key() and add() the last one has no value
   };
 
   bool stop(const char* reason) {
@@ -188,7 +188,7 @@ const Value* Value::find(std::string_view name) const {
 
 Value parse(std::string_view text) {
   require_plain_utf8(text);
-  // Numbers stay text: the parser's own conversions read out of bounds or overflow on crafted exponents, and
+  // Numbers stay text. The parser's own conversions read out of bounds or overflow on crafted exponents, and
   // turn `7.50` into `7.5`.
   constexpr unsigned flags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
   rapidjson::MemoryStream stream(text.data(), text.size());

@@ -20,8 +20,7 @@ bool has_escapes(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return needs_escape(c); });
 }
 
-/// RapidJSON writes a text character by character. This copies a text that needs no escape, as nearly all
-/// are.
+/// Copies a text that needs no escape, which nearly every text is. RapidJSON writes character by character.
 class CopyingWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using rapidjson::Writer<rapidjson::StringBuffer>::Writer;

@@ -10,9 +10,9 @@ namespace metrics {
 
 class Endpoint {
  public:
-  /// Serves the table, which must outlive this object, on `address` ("127.0.0.1:9464", "[::1]:9464"). It has
-  /// two threads, so that a slow reader does not block the next one. Throws std::runtime_error when it cannot
-  /// listen on the address.
+  /// Serves the table, which must outlive this object, on `address` ("127.0.0.1:9464", "[::1]:9464"). The
+  /// server has two threads, so that a slow reader does not block another one. Throws std::runtime_error when
+  /// it cannot listen.
   Endpoint(const std::string& address, const Table& table);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;

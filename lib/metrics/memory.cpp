@@ -46,7 +46,7 @@ bool has(int fd, const std::string& header, std::size_t size) {
   return ::pread(fd, found.data(), found.size(), 0) == static_cast<ssize_t>(found.size()) && found == header;
 }
 
-/// Renames the file only when it is complete, so that a kill here leaves no incomplete file under its name.
+/// Gives the file its name only when it is complete, so that a kill leaves no incomplete file of that name.
 void make(const std::string& file, std::size_t size, const std::string& header) {
   const std::string draft = file + ".new";
   const Descriptor fd(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

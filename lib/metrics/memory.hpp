@@ -13,13 +13,13 @@ namespace metrics {
 using Cell = std::atomic<std::uint64_t>;
 static_assert(Cell::is_always_lock_free);  // a lock could not be shared between processes
 
-/// A memory mapping of cells, initially zero. Not copyable.
+/// A memory mapping of cells, initially zero.
 class Memory {
  public:
   /// Cells of this process alone. Throws std::system_error.
   explicit Memory(std::size_t cells);
 
-  /// Cells that all processes with the same `file` share. Counts survive the processes, also a kill. Creates
+  /// Cells that all processes with the same `file` share. Counts survive the processes, even a kill. Creates
   /// the file if needed, readable by its owner alone. `layout` describes the meaning of the cells: a new file
   /// replaces one of another layout, and a process that has the old file mapped keeps using it. Throws
   /// std::system_error, also when the file system has no room for the file.

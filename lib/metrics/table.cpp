@@ -25,7 +25,7 @@ std::size_t cells_of(const std::vector<Metric>& metrics) {
   return count;
 }
 
-/// The text of everything that gives the cells their meaning.
+/// Describes the cells: the names, bounds and labels of the metrics.
 std::string layout_of(const std::vector<Metric>& metrics) {
   std::string layout;
   for (const auto& metric : metrics) {

@@ -1,5 +1,5 @@
 // The metrics of a program, as one table, written in Prometheus' text format (0.0.4). Every series exists
-// from the start, at zero, so no client or receiver can add to their number. It depends on no domain.
+// from the start, at zero, so no client or receiver can make another one.
 //
 // Counting takes no lock: one atomic addition for a counter, two for a histogram.
 #pragma once
@@ -62,14 +62,14 @@ class Histogram {
   const std::vector<std::chrono::microseconds>* bounds_;
 };
 
-/// The counters, gauges and histograms that it returns are valid while the table lives, and safe to use from
+/// The counters, gauges and histograms that a table returns are valid while it lives, and safe to use from
 /// any thread.
 class Table {
  public:
   /// A table for this process alone. Throws std::system_error.
   explicit Table(std::vector<Metric> metrics);
-  /// A table with counts shared by all processes that use the same metrics and the same file; counters and
-  /// histograms only. Throws std::system_error.
+  /// A table with counts that all processes with the same metrics and the same file share. It may have no
+  /// gauges. Throws std::system_error.
   Table(std::vector<Metric> metrics, const std::string& shared_file);
   ~Table();
   Table(const Table&) = delete;
