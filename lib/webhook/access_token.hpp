@@ -16,7 +16,7 @@ std::string generate_access_token();
 /// Returns the digest stored in tokens_acceso.hash; nullopt when the text does not have the form of a token.
 std::optional<crypto::Sha256> access_token_hash(std::string_view token);
 
-/// The content of the Authorization header. `present` without `hash`: it is not a well-formed bearer token.
+/// The content of the Authorization header. `present` without `hash`: not a well-formed bearer token.
 struct Credentials {
   bool present = false;
   std::optional<crypto::Sha256> hash;

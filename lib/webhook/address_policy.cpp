@@ -18,7 +18,7 @@ constexpr IpNetwork v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, unsigned 
   return {IpAddress{false, {a, b, c}}, prefix};
 }
 
-/// A network given by its first 48 bits, in groups; no range below needs more.
+/// A network from the first 48 bits of its base, in groups of 16; its other bits are 0.
 constexpr IpNetwork v6(std::array<std::uint16_t, 3> groups, unsigned prefix) {
   IpNetwork network{IpAddress{true, {}}, prefix};
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -28,11 +28,11 @@ constexpr IpNetwork v6(std::array<std::uint16_t, 3> groups, unsigned prefix) {
   return network;
 }
 
-// The address at which an Azure host serves its own machine (WireServer: credentials, certificates, DNS).
+// The address at which Azure serves a virtual machine (WireServer: credentials, certificates, DNS).
 constexpr IpNetwork azure_host{IpAddress{false, {168, 63, 129, 16}}, 32};
 
-// The IANA IPv4 Special-Purpose Address Registry, multicast and class E. Its few globally reachable
-// assignments (such as 192.0.0.9) are anycast services, never a receiver, so their whole block is refused.
+// The IANA IPv4 Special-Purpose Address Registry, multicast and class E. Blocks with globally
+// reachable assignments (such as 192.0.0.9) are refused whole: those are anycast services, never receivers.
 constexpr std::array special_v4{
     v4(0, 0, 0, 8),        // "this network"
     v4(10, 0, 0, 8),       // private
@@ -132,7 +132,7 @@ bool any_contains(const Networks& networks, const IpAddress& address) {
 
 bool is_public_address(const IpAddress& address) {
   if (!address.v6) return !any_contains(special_v4, address);
-  // A host with IPv6 only and DNS64 reaches every IPv4 receiver through NAT64.
+  // An IPv6-only host with DNS64 reaches every IPv4 receiver through NAT64.
   if (well_known_nat64.contains(address)) return is_public_address(*carried_v4(address));
   return global_unicast_v6.contains(address) && !any_contains(special_v6, address);
 }

@@ -10,9 +10,9 @@
 
 namespace webhook {
 
-/// Returns false for every address of the IANA special-purpose registries (RFC 6890 and successors), for
-/// multicast and reserved addresses, the metadata services of clouds, and IPv6 forms that carry such an IPv4
-/// address (mapped, compatible, NAT64, 6to4, Teredo).
+/// Returns false for addresses of the IANA special-purpose registries (RFC 6890 and successors), multicast
+/// and reserved addresses, metadata services of clouds, and IPv6 forms that carry an IPv4 address (mapped,
+/// compatible, 6to4, Teredo). Returns true for 64:ff9b::/96 (NAT64) with a public IPv4 address.
 bool is_public_address(const platform::IpAddress& address);
 
 /// Whether a pattern of the configuration matches a host's name; ignores case.
@@ -24,8 +24,8 @@ bool host_matches(std::string_view pattern, std::string_view host);
 bool may_connect(const platform::IpAddress& address, std::string_view host,
                  const platform::DeliverySettings& settings);
 
-/// The networks that the configuration reveals of the operator's own network: the addresses of
-/// host_overrides, and allowed_networks.
+/// The parts of the operator's own network that the configuration names: the addresses of host_overrides, and
+/// allowed_networks.
 std::vector<platform::IpNetwork> operators_networks(const platform::DeliverySettings& settings);
 
 /// Whether an entity may see that an attempt dialled this address: it is public and in none of `hidden`. The

@@ -1,4 +1,4 @@
-// The keys of the tables.
+// The ids of rows, with a type for each table.
 #pragma once
 
 #include "lib/platform/id.hpp"

@@ -8,12 +8,11 @@
 
 namespace webhook {
 
-/// Throws platform::ConfigError; its one line names secrets.key_file, `path` and the faulty line.
+/// Throws platform::ConfigError. Its one line names secrets.key_file, `path` and, if one is faulty, the line.
 KeyRing read_key_file(const std::string& path);
 
 /// Replaces `keys` with the keys of the file at `path`; every later use in any thread sees them. If the file
-/// cannot be read or has an error, keeps the present keys and logs the error. Does not throw for the file's
-/// errors.
+/// cannot be read or has an error, keeps the present keys and logs the error instead of throwing it.
 void reload_keys(SharedKeys& keys, const std::string& path, const platform::Log& log);
 
 }  // namespace webhook

@@ -13,8 +13,8 @@
 
 namespace webhook {
 
-/// Returns `{"evento":…,"timestamp":…,"data":<data_json>}`. `data_json` must be checked; it is copied byte
-/// for byte.
+/// Returns `{"evento":…,"timestamp":…,"data":<data_json>}`. `data_json` must be valid JSON; it is copied
+/// byte for byte.
 std::string notification_body(Event event, platform::UtcTime occurred, std::string_view data_json);
 
 /// The `data` of a test event: test, entidadId, entidadNombre, mensaje, datos (in this order). `extra` is

@@ -55,7 +55,7 @@ std::string shown(const json::Value& element) {
   return is_name ? *text : json::dump(element);
 }
 
-/// The elements that are not events' names, each once, joined by ", ".
+/// The elements that are not events' names, each once, joined by ", " and cut.
 std::string offending_names(const json::Array& elements) {
   std::vector<std::string> names;
   std::string joined;
@@ -213,7 +213,7 @@ WebhookPatch parse_patch(std::string_view body, const std::vector<platform::Host
 
 Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);
-  // A braced list is evaluated from left to right, so the first failing rule is that of
+  // A braced list is evaluated from left to right, so the fields are judged in the order of
   // web/docs/webhooks.md#las-reglas-de-cada-campo.
   return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields)};
 }

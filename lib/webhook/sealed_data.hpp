@@ -14,8 +14,8 @@
 namespace webhook {
 
 /// Returns `{"clave":"<id of the key>","sellado":"<base64>"}`, because `datos` must be JSON. The text is
-/// bound to the entity and the event, not to the row: the id is unknown before the INSERT, and the API needs
-/// no right to update a notification. A text copied to another entity's row does not open.
+/// bound to the entity and the event, so a text copied to another entity's row does not open. It is not bound
+/// to the row: the id is unknown before the INSERT, and the API may not update the row after it.
 std::string seal_test_data(const KeyRing& keys, EntityId entity, Event event, std::string_view data_json);
 
 /// Returns nullopt when `stored` has another form, its key is unknown, or it was sealed for another entity or

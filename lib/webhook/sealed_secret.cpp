@@ -26,8 +26,7 @@ bool is_id(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_id_character);
 }
 
-// The messages quote nothing of the line, because a line with swapped parts has the key in the place of the
-// id.
+// The messages quote nothing of the line: if its parts are swapped, the key is in the place of the id.
 struct BadLine {
   const char* problem;
 };

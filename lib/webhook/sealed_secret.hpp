@@ -16,7 +16,7 @@
 
 namespace webhook {
 
-/// what() is one line, `secrets.key_file: <path>: line N: …`, and never shows a key.
+/// what() is one line, `secrets.key_file: <path>: …`, with the number of a faulty line. It never shows a key.
 struct KeyFileError : platform::ConfigError {
   using platform::ConfigError::ConfigError;
 };
@@ -53,7 +53,7 @@ class KeyRing {
   std::optional<std::string> open_for(std::string_view owner, const SealedSecret& sealed) const;
 
   /// Returns a code that only a holder of the current key can compute for this text: 32 hexadecimal digits of
-  /// HMAC-SHA256, under a key derived from it and from `purpose`.
+  /// HMAC-SHA256, under a key derived from the current key and `purpose`.
   std::string authenticate(std::string_view purpose, std::string_view text) const;
   /// Whether authenticate() made the code under any key of the ring.
   bool is_authentic(std::string_view purpose, std::string_view text, std::string_view code) const;
@@ -65,8 +65,8 @@ class KeyRing {
   std::map<std::string, std::string, std::less<>> keys_;
 };
 
-/// The present ring. One thread may replace it while others use it; each use keeps the ring that it took
-/// until it ends.
+/// The present ring. One thread may replace it while others use it: a ring lives until its last user has
+/// released it.
 class SharedKeys {
  public:
   explicit SharedKeys(KeyRing ring) : ring_(std::make_shared<const KeyRing>(std::move(ring))) {}

@@ -88,7 +88,7 @@ struct Parts {
 };
 
 /// The host as DNS spells it. Unicode's own digits, dots and letter forms become the ASCII that they stand
-/// for. libidn2 reads UTF-8 in any locale; libcurl's own conversion depends on it.
+/// for. libidn2 reads UTF-8 in any locale; libcurl's own conversion depends on the locale.
 std::string to_punycode(const std::string& host) {
   if (is_ascii(host) || host.starts_with('[')) return host;
   char* output = nullptr;
@@ -161,8 +161,8 @@ std::vector<std::string_view> labels_of(std::string_view name) {
   }
 }
 
-/// Whether it is a label of a name that DNS may hold; underscores occur there. No hyphen at either end: no
-/// certificate has one, and CURLOPT_RESOLVE reads a leading one as 'remove this entry'.
+/// Whether the text is a label that names in DNS may have; some have underscores. Refuses a hyphen at either
+/// end: no certificate has one there, and CURLOPT_RESOLVE reads a leading hyphen as 'remove this entry'.
 bool is_label(std::string_view label) {
   constexpr std::size_t longest = 63;  // RFC 1035 section 2.3.4
   if (label.empty() || label.size() > longest || label.front() == '-' || label.back() == '-') return false;
@@ -170,8 +170,8 @@ bool is_label(std::string_view label) {
                      [](char c) { return text::is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
-/// Whether it consists of labels, so that libcurl finds nothing in it to decode or to cut at (%, a second
-/// colon …).
+/// Whether the host consists of labels. Then libcurl finds nothing to decode in it (%) and nowhere to cut it
+/// (a second colon).
 bool is_name(std::string_view host) {
   constexpr std::size_t longest = 253;
   const auto labels = labels_of(host);
@@ -179,7 +179,7 @@ bool is_name(std::string_view host) {
 }
 
 /// Whether a reader may take the host for an IPv4 address, because its last label is all digits or begins
-/// with `0x` (https://url.spec.whatwg.org/, "ends in a number"); no real domain's does.
+/// with `0x` (https://url.spec.whatwg.org/, "ends in a number"). No real domain ends in such a label.
 bool ends_in_number(std::string_view host) {
   const std::string last = lower(labels_of(host).back());
   return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
@@ -238,7 +238,7 @@ TargetUrl judge(std::string_view url, const std::vector<HostOverride>& overrides
   Parts parts = split(url);
   require_port(parts.port);
   parts.host = to_punycode(parts.host);
-  // A host with the root's trailing dot is the same host; later comparisons expect it without.
+  // A host with the root's trailing dot is the same host; later comparisons expect no dot.
   if (parts.host.ends_with('.')) parts.host.pop_back();
   const auto address = written_address(parts.host);
   const std::string text = std::string(scheme) + parts.host + parts.port + parts.tail;
@@ -258,8 +258,8 @@ int hex_digit(char c) {
 bool is_unreserved(char c) {
   return text::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
-/// Whether the decoded character is compared as the same in a path. `/` is, because servers commonly treat
-/// %2F alike; the excluded ones would change what the path means.
+/// Whether an escape in a path compares as equal to its character. For `/` it does, because servers commonly
+/// treat %2F alike. Decoding one of the excluded characters would change the path's meaning.
 bool is_plain_in_path(char c) {
   return c > ' ' && c < '\x7f' && c != '?' && c != '#' && c != '%' && c != '\\';
 }
