@@ -46,7 +46,7 @@ struct LeasedDelivery {
   platform::UtcTime created{};
   std::string data;       // `datos`, byte for byte
   unsigned attempts = 0;  // with a known outcome, so far
-  unsigned failures = 0;  // those of them that count for the schedule
+  unsigned failures = 0;  // those that count for the schedule (`paso`)
   bool test = false;
   AttemptKind kind = AttemptKind::scheduled;
   bool replay = false;  // a replay: it had already finished
@@ -67,10 +67,10 @@ struct HeldDelivery {
 /// The outcome of an attempt on the wire.
 enum class TransportResult {
   answered,         // final headers arrived: `status` decides, even if the body failed
-  not_started,      // no attempt: the lease does not cover the time-out, or the service is stopping
-  local_failure,    // this host lacks descriptors or memory; does not count as an attempt
+  not_started,      // handed back: no attempt was made or judged; the delivery is due again
+  local_failure,    // a fault of this host (descriptors, memory, CA file); does not count as an attempt
   address_refused,  // no address of the host may be dialled
-  port_refused,     // it belongs to another protocol
+  port_refused,     // the port belongs to another protocol
   name_unresolved,
   connection_failed,
   connection_timeout,
@@ -82,7 +82,7 @@ enum class TransportResult {
   tls_wrong_purpose,  // the certificate is not for servers
   tls_client_wanted,  // the receiver requires a client certificate
   tls_failed,
-  closed,  // before an answer
+  closed,  // the connection ended before an answer
   headers_too_long,
   bad_response,
 };
@@ -104,13 +104,13 @@ struct Attempt {
   std::optional<std::string> address;    // the IP dialled
   int status = 0;                        // HTTP status, if `answered`
   unsigned signatures = 0;               // made with different secrets: 0 to 2
-  std::vector<std::string> retry_after;  // the values of the field in a 429 or 503
-  std::string url;                       // the URL that it was sent to
+  std::vector<std::string> retry_after;  // the header's values, of a 429 or 503 only
+  std::string url;                       // of the POST
   std::string host;                      // `host:port`
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};
   Silence silence = Silence::none;
-  bool counted = true;                                   // false: it fell into an outage of our own
+  bool counted = true;                                   // false: silent, during an outage of our own
   std::optional<platform::MonotonicTime> heard;          // when the host last sent anything
   std::optional<platform::MonotonicTime> name_answered;  // when a name server answered, if one was asked
   std::shared_ptr<Probe> probe;                          // null: the attempt belongs to a delivery

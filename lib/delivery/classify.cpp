@@ -9,7 +9,7 @@ namespace delivery {
 
 namespace {
 
-/// The time that Retry-After asks for; the latest one if the field is repeated.
+/// The wait that Retry-After asks for, up to retry_after_max; the longest if the field is repeated.
 std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
                                                   const platform::DeliverySettings& settings,
                                                   platform::UtcTime now) {

@@ -16,17 +16,17 @@
 
 namespace delivery {
 
-/// The test requests of a diagnosis, each made once, in this order. The first two do not reach HTTP.
+/// The test requests of a diagnosis, in this order. The first two send no HTTP request.
 enum class ProbeKind {
   lookup,
   handshake,  // TCP and TLS, one for each address of the name
   genuine,
   wrong_signature,
   no_signature,
-  old_timestamp,  // signed an hour ago
+  old_timestamp,  // signed with a timestamp of an hour ago
   repeated,       // the genuine request again, byte for byte, with its webhook-id
 };
-inline constexpr unsigned most_handshakes = 4;  // at most, one per address of the name
+inline constexpr unsigned most_handshakes = 4;  // one for each address of the name
 inline constexpr std::chrono::hours old_by{1};
 
 /// What the handshake showed of a receiver's TLS.
@@ -51,7 +51,7 @@ struct Probe {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // no other request could take a connection that was left open earlier
+  bool expects_kept = false;  // an idle connection to the host was open, and nothing of ours would close it
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };
@@ -104,9 +104,9 @@ using DiagnosisFindings = std::vector<CheckedItem>;
 
 /// Why a diagnosis ends before its last test request. No reason is the receiver's fault.
 enum class DiagnosisStop {
-  interrupted,  // the service stopped or crashed
+  interrupted,  // the service stopped or crashed, or this host had a fault
   paused,
-  disabled,  // by the operator
+  disabled,  // the operator disabled webhook or entity, or the webhook was deleted
   url_changed,
   unreadable_secret,
   outage,     // our own
@@ -119,20 +119,20 @@ class Diagnosis {
     std::string url;
     bool has_secret = false;
     std::vector<platform::IpNetwork> hidden{};  // addresses in these networks are not shown
-    platform::Milliseconds connection_life{};   // after this time our side ends a kept connection
+    platform::Milliseconds connection_life{};   // our side ends a kept connection after this time
   };
-  /// `settings` must outlive this object; `now` is for the days that a certificate has left.
+  /// `settings` must outlive this object. `now`: for the days until a certificate expires.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
 
-  /// The next test requests, to be made at the same time; empty when all are done. Returns the same ones
-  /// until note() has their outcomes.
+  /// The next test requests, to be made at the same time; empty when all are done. Call it when none is in
+  /// flight: it returns the same ones until note() has an outcome of theirs.
   std::vector<Probe> next() const;
-  /// Takes the outcome of a test request of next(). Not for one that was not made.
+  /// Takes the outcome of a test request of next(). Not for a request that was not made.
   void note(const Attempt& attempt);
   const Subject& subject() const { return subject_; }
 
   DiagnosisFindings findings() const;
-  /// The same findings; each check that was not done gives `why` as its reason.
+  /// As findings(), with `why` as the reason of each check that was not done.
   DiagnosisFindings findings(DiagnosisStop why) const;
 
  private:
@@ -148,7 +148,7 @@ class Diagnosis {
   }
   bool asked_to_wait() const;
   bool connected() const;
-  /// The first handshake that ended with one of `results`; nullptr if none did.
+  /// The first handshake that failed with one of `results`; nullptr if none did.
   const Answer* handshake_with(std::initializer_list<TransportResult> results) const;
   bool is_allowed(const platform::IpAddress& address) const;
   std::string shown(const std::vector<platform::IpAddress>& addresses) const;

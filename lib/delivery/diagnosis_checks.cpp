@@ -13,7 +13,7 @@ namespace {
 
 using enum TransportResult;
 
-constexpr std::chrono::days soon{14};  // before the end of a certificate
+constexpr std::chrono::days soon{14};  // before a certificate expires
 
 CheckedItem good(Check check, std::string detail) {
   return {check, CheckResult::good, std::move(detail), {}};
@@ -36,7 +36,6 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   return std::to_string(count) + " " + std::string(count == 1 ? one : many);
 }
 
-/// The Spanish text for a request without an answer.
 std::string unanswered_text(TransportResult result, const platform::DeliverySettings& settings) {
   switch (result) {
     case timeout:
@@ -219,7 +218,7 @@ CheckedItem Diagnosis::check_certificate() const {
     const auto where = handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string();
     return bad(check, failed_certificate(failed->transport) + where, certificate_remedy(failed->transport));
   }
-  const Answer* first = nullptr;  // the certificate that ends first
+  const Answer* first = nullptr;  // with the certificate that expires first
   for (const auto& one : handshakes_)
     if (one.probe.tls && (first == nullptr || one.probe.tls->until < first->probe.tls->until)) first = &one;
   if (first == nullptr)

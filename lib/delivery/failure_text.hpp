@@ -10,7 +10,7 @@
 
 namespace delivery {
 
-/// Empty for a 2xx; at most 500 characters. `host`, with its port, is the destination.
+/// At most 500 characters; empty for a 2xx, not_started and local_failure. `host` is `host:port`.
 std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
                          std::string_view host = {});
 

@@ -1,4 +1,4 @@
-// The keys of the tables, by the name of this library.
+// The ids of lib/webhook, in this library's namespace.
 #pragma once
 
 #include "lib/webhook/ids.hpp"

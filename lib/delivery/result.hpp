@@ -20,13 +20,14 @@ struct DeliveryResult {
   DeliveryState state = DeliveryState::delivered;  // or pending (a retry after `wait`), failed, held
   AttemptKind kind = AttemptKind::scheduled;
   bool replay = false;
-  /// If false, the delivery is pending and due again, as if there had been no attempt; only `error` is
+  /// False: the delivery is pending and due again as if there had been no attempt, and only `error` is
   /// written.
   bool counted = true;
   unsigned failures = 0;  // that count for the schedule, including this one if it was `scheduled`
-  /// For `pending`: the time until the retry. Unset: the retry stays due when it was before this attempt.
+  /// For `pending`: the time until the retry. Unset: the delivery stays due when it was, or when
+  /// `retry_after` ends if that is later.
   std::optional<platform::Milliseconds> wait;
-  std::optional<platform::Milliseconds> retry_after;  // no attempt ahead of the schedule before it ends
+  std::optional<platform::Milliseconds> retry_after;  // the delivery is not tried before this has passed
   bool test = false;                                  // test events do not count for deactivation
 
   // About the attempt.
@@ -37,10 +38,10 @@ struct DeliveryResult {
   std::optional<int> status;           // HTTP status; unset without a response
   std::string error;                   // empty: success. At most 500 characters
   unsigned signatures = 0;             // made with different secrets: 0 to 2
-  std::string url;                     // the URL that it was sent to; empty for delivered and held
+  std::string url;                     // of the POST; empty for delivered and held
 
   // About the webhook.
-  bool former_url = false;        // the webhook has another URL now, so the attempt says nothing about it
+  bool former_url = false;        // the webhook has another URL, about which the attempt says nothing
   bool probe = false;             // failed in transport, or answered 429 or 503
   bool gone = false;              // 410: the webhook is deactivated
   platform::Milliseconds rest{};  // how long the whole webhook rests (429, unreadable secret)

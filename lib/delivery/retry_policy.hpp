@@ -18,17 +18,17 @@ struct RetryPolicy {
 
 inline constexpr unsigned test_event_retries = 2;
 
-/// Returns the wait before the next attempt after `failures` failed ones (1 or more); nullopt when the
-/// schedule is exhausted (for a test event after test_event_retries at most), and the delivery becomes
+/// Returns the wait before the next attempt after `failures` failed ones (1 or more). Returns nullopt when
+/// the schedule is exhausted, for a test event after at most test_event_retries: the delivery becomes
 /// `fallida`. `chance` in [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by
 /// retry_after_max, is a minimum.
 std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures,
                                                    bool test_event, double chance,
                                                    std::optional<platform::Milliseconds> retry_after);
 
-/// Reads the value of a Retry-After header (RFC 9110 section 10.2.3), relative to `now`: seconds, or a date
-/// in any form that libcurl reads, which are more than the RFC's. Decimals are rounded up, a past date is 0,
-/// and a value out of range becomes the largest one. Returns nullopt for any other text.
+/// Reads the value of a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date relative to `now`,
+/// in any form that libcurl reads (the RFC has fewer). Decimals are rounded up, a past date is 0, and a value
+/// out of range becomes the largest one. Returns nullopt for any other text.
 std::optional<platform::Milliseconds> parse_retry_after(std::string_view value, platform::UtcTime now);
 
 }  // namespace delivery

@@ -1,6 +1,6 @@
 // The states of a notification and of a delivery, and every transition between them. A change of state that
 // is not in these tables does not happen (docs/delivery.md#the-life-of-a-delivery); the store's tests make
-// the database refuse it. Retention, which deletes finished rows, is not in them.
+// the database refuse it. The tables omit retention, which deletes finished rows.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ enum class Actor {
   evaluation,   // the evaluation system
   api,          // an entity, through the API
   dispatcher,   // its stages: fan-out, claim, results
-  maintenance,  // the dispatcher's: expired leases, deliveries that follow their webhooks
+  maintenance,  // the dispatcher's tasks: expired leases, deliveries that follow their webhooks
   administrator,
 };
 
