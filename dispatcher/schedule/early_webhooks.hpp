@@ -1,7 +1,7 @@
 // Knows webhooks with deliveries to be tried ahead of their schedule, and how many of each are in flight: a
 // recovering webhook gets a few at a time, and more as it accepts them
 // (docs/delivery.md#recovery-and-probes). These are hints: the database decides. The cost of a call does not
-// depend on how many are known. Pure bookkeeping.
+// depend on how many are known, except that next_probes passes over postponed ones. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -43,7 +43,7 @@ class EarlyWebhooks {
   bool reached(const store::EarlyClaim::Reach& reach, unsigned leased, platform::MonotonicTime now);
   /// It is not returned before `until`.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
-  /// Nothing more of it is to be tried ahead, unless it is found with a later `since`.
+  /// Nothing more of it is to be tried ahead, unless it is found again.
   void forget(delivery::WebhookId webhook);
 
   void probing(delivery::WebhookId webhook);
@@ -64,7 +64,7 @@ class EarlyWebhooks {
     unsigned delivered = 0;
     bool none_waited = false;                       // at the last look
     bool stopped = false;                           // it has failed since
-    std::optional<platform::MonotonicTime> listed;  // its key in by_time_, or in probes_ while it fails
+    std::optional<platform::MonotonicTime> listed;  // its key in by_time_; of a probe: when it is due
   };
   using Entries = std::map<delivery::WebhookId, Entry>;
   void list(delivery::WebhookId webhook, Entry& entry, platform::MonotonicTime time);

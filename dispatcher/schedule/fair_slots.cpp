@@ -59,7 +59,7 @@ void FairSlots::stop_waiting(delivery::WebhookId id) {
 
 FairSlots::NextWebhooks FairSlots::next(std::size_t most) {
   NextWebhooks result;
-  // Each kind gets a part of `most`, so that neither excludes the other.
+  // Ordered and joining webhooks each get a part of `most`, so that neither kind excludes the other.
   while (add_ordered(joining_.empty() ? most : most / 2, result)) result = {};
   add_joining(most, result);
   return result;
@@ -190,7 +190,7 @@ void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Millise
     webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
   else
     webhook.stalled = outcome == Outcome::not_started;
-  // After a delivery that was handed back, no newer one may overtake the rest before it is due again.
+  // No newer delivery may overtake one that was handed back, until that is due again.
   if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }

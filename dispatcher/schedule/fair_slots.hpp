@@ -30,7 +30,7 @@ struct Destination {
 };
 
 /// A slot is the right to have one request in flight. A fast receiver gets several deliveries for each slot,
-/// which follow each other; those that wait for that hold no slot.
+/// one after the other; those that wait hold no slot.
 class FairSlots {
  public:
   struct Limits {
@@ -83,8 +83,8 @@ class FairSlots {
     not_started,  // handed back: it gets no more until another attempt ends or none is in hand
     diagnosed,    // not a delivery; says nothing about the next one
   };
-  /// The attempt has ended. The webhook gets its room back when the result is `recorded`. After a failure or
-  /// a 429 or 503 it gets nothing at all before that, because its rest is not known yet.
+  /// The attempt has ended. The webhook gets its room back when the result is `recorded`. Unless the outcome
+  /// is `answered` or `diagnosed`, it gets nothing before that: it may have to rest.
   void ended(delivery::WebhookId webhook, Outcome outcome, platform::Milliseconds took);
   void recorded(delivery::WebhookId webhook);
 
@@ -130,7 +130,7 @@ class FairSlots {
     unsigned slots = 0;
     unsigned given = 0;              // deliveries since it last held no slot
     unsigned unrecorded = 0;         // ended, not recorded yet
-    bool awaiting_result = false;    // one of these failed, or was asked to wait
+    bool awaiting_result = false;    // one of these failed, was asked to wait or was handed back
     bool stalled = false;            // something was handed back, and no attempt has ended since
     std::optional<SlotTime> recent;  // average time of the last answers
     std::deque<SlotTime> charged;    // for each in hand
@@ -166,7 +166,7 @@ class FairSlots {
   Limits limits_;
   unsigned reserve_;       // slots
   unsigned used_ = 0;      // slots
-  unsigned reserved_ = 0;  // of these, of the reserve
+  unsigned reserved_ = 0;  // of used_, those of the reserve
   unsigned in_hand_ = 0;   // deliveries
   FairQueue<delivery::EntityId> queue_;
   std::unordered_map<delivery::EntityId, Entity> entities_;
@@ -206,7 +206,7 @@ class Grants {
   void add(Grants&& more) {
     for (const auto& [webhook, count] : std::exchange(more.taken_, {})) taken_[webhook] += count;
   }
-  /// One delivery was leased and is going to end.
+  /// One delivery was leased; `ended` gives its slot back.
   void keep(delivery::WebhookId webhook) {
     if (const auto found = taken_.find(webhook); found != taken_.end() && found->second > 0) --found->second;
   }

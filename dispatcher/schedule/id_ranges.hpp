@@ -14,15 +14,15 @@ namespace dispatcher {
 /// side, which is faster than one after the other.
 void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
 
-/// Returns the ranges between the keys for which `known` is true, about as many as one statement searches;
-/// other keys divide the ranges evenly.
+/// Returns the ranges between the keys for which `known` is true. Other keys, fewer than ranges_per_search,
+/// divide them evenly.
 template <class Map, class F>
 std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
   constexpr auto highest_id = std::numeric_limits<std::int64_t>::max();
   std::vector<store::IdRange> result;
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   const std::size_t step = map.size() / store::ranges_per_search + 1;
-  std::size_t since = 0;  // others since the last range
+  std::size_t since = 0;  // other keys since the last range
   for (const auto& [id, entry] : map) {
     const bool is_known = known(entry);
     if (!is_known && ++since < step) continue;

@@ -1,5 +1,5 @@
 // Entities, webhooks and hosts that the operator has paused, and the webhooks with something to send that a
-// pause holds back. While nothing is paused, a call costs nothing. Pure bookkeeping.
+// pause delays. While nothing is paused, a call costs nothing. Pure bookkeeping.
 #pragma once
 
 #include <set>

@@ -29,7 +29,7 @@ bool ReadyEntities::found(const store::WaitingEntity& entity) {
   return true;
 }
 
-/// Ids are assigned before they are committed, so a notification committed late may go before those in line.
+/// Ids are assigned before the commit, so a notification committed late may precede those in line.
 bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
                                       delivery::NotificationId oldest) {
   entry.sought = look_;

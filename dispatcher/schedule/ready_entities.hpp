@@ -1,7 +1,7 @@
 // The ready set of fan-out: entities with notifications that wait, as far as this dispatcher knows, and which
 // is next. These are hints: the database decides, and QueueScanner finds what is missing here. An entity with
-// nothing that waits is forgotten. Entities that wait but cannot be taken now add nothing to the cost of a
-// call. Pure bookkeeping.
+// nothing that waits is forgotten. Entities that wait but cannot be taken add nothing to the cost of a call,
+// except of ranges(). Pure bookkeeping.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 namespace dispatcher {
 
 /// Single notifications are *in line*, in the order of their ids, a few of each entity. An entity with more
-/// of them *takes turns* (round robin) after those in line: its next notifications are read from the table.
+/// *takes turns* (round robin) once none of its own is in line: its next ones are read from the table.
 class ReadyEntities {
  public:
   /// The first round begins after the entity `cursor`.
@@ -85,11 +85,11 @@ class ReadyEntities {
   /// It is not taken before `until`, whatever is found: another session has locked its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
 
-  /// Makes every entity be read from its first notification again: ids are assigned before they are
-  /// committed, so a lower one may come after a higher one.
+  /// Makes every entity be read from its first notification again: ids are assigned before the commit, so a
+  /// lower one may come after a higher one.
   void look_again();
 
-  /// The ranges of entity ids that are not known to wait.
+  /// The ranges of entity ids to search: not known to wait, or in line and not searched since look_again().
   std::vector<store::IdRange> ranges();
 
   /// For tests of the cost: entities kept, and entities visited so far.

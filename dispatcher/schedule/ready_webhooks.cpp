@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr platform::Milliseconds rounding{1};  // of the database's times
-/// A webhook's position spares the next look the rows claimed since then: the index keeps them for as long as
-/// a backup holds a snapshot open.
+/// A webhook's position spares the next look the rows already claimed: the index keeps them for as long as a
+/// backup holds a snapshot open.
 constexpr auto remembered = 1min;
 
 }  // namespace

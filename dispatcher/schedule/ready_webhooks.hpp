@@ -37,7 +37,7 @@ class ReadyWebhooks {
   void advance(delivery::WebhookId webhook, const store::DuePosition& last);
   /// Nothing more of it is known to be due.
   void finished(delivery::WebhookId webhook, platform::MonotonicTime now);
-  /// It rests: it is not returned before `until`, whatever is found, and is due again then.
+  /// It is not returned before `until`, whatever is found, and is due again then.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// Nothing of it can be claimed: it is not returned before `until`, and then only if something is found.
   void quarantine(delivery::WebhookId webhook, platform::MonotonicTime until);
