@@ -33,7 +33,7 @@ struct Request {
   std::optional<std::string> secret;  // decrypted, to sign with
   std::optional<std::string> previous_secret;  // the previous one, during its grace period
   std::string body;
-  std::shared_ptr<delivery::Probe> probe;  // none: a delivery. Returned with the attempt
+  std::shared_ptr<delivery::Probe> probe;  // only of a diagnosis; returned with the attempt
   platform::MonotonicTime read_at;         // when the URL, the secret and the permission to send were read
   platform::MonotonicTime lease_until;     // on this host's monotonic clock, counted from before the claim
 };

@@ -27,7 +27,7 @@ struct Progress {
   CURL* handle = nullptr;
   const platform::DeliverySettings* settings = nullptr;
   Connections* connections = nullptr;
-  delivery::Probe* probe = nullptr;            // of the request; nullptr: it is a delivery
+  delivery::Probe* probe = nullptr;            // of the request; nullptr: no diagnosis
   std::string host;                            // of the request, without its port
   std::optional<platform::IpAddress> address;  // the last one dialled, or the kept connection's
   std::size_t header_bytes = 0;

@@ -160,8 +160,8 @@ void ConnectionPools::forget_queues(Pool& pool) {
                 [](const auto& queue) { return queue.second.active == 0 && queue.second.waiting.empty(); });
 }
 
-/// Forgets a pool that is not in use. One with several open connections is kept while they may be open; one
-/// connection is what a new pool begins with, so nothing is lost.
+/// Forgets a pool that is not in use. One with several open connections is kept while they may be open. One
+/// with a single connection is forgotten, because a new pool begins with one.
 void ConnectionPools::forget_if_done(Pools::iterator found) {
   Pool& pool = found->second;
   if (pool.active > 0 || pool.waiting > 0) return;

@@ -35,9 +35,9 @@ class ConnectionPools {
   /// used again.
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
-  /// True: if the last request left its connection open, the next one would use it, because no other request
-  /// is in flight that could take it. Also true for an unknown host: a pool is
-  /// forgotten when its one connection is idle or was not kept.
+  /// True: the next request would use a connection that the last one left open, because no other request in
+  /// flight could take it. Also true for an unknown host: a pool is forgotten when its one connection is idle
+  /// or was not kept.
   bool has_idle(const std::string& host) const {
     const auto pool = pools_.find(host);
     return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
@@ -47,7 +47,7 @@ class ConnectionPools {
 
   struct Overdue {
     std::vector<Request> start;  // each on one more connection
-    /// Of webhooks with a request that has waited for a second. Others may use their slots.
+    /// The queues of webhooks with a request that has waited for a second: others may use their slots.
     std::vector<Request> hand_back;
   };
   /// Why a pool needs another connection.
@@ -90,7 +90,7 @@ class ConnectionPools {
     delivery::WebhookId turn = 0;                        // the webhook served last
     std::size_t waiting = 0;                             // requests
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers, in milliseconds
-    platform::MonotonicTime opened{};  // when another was last needed, or a request found none in flight
+    platform::MonotonicTime opened{};  // when a connection was last needed, or a request found none in flight
     platform::MonotonicTime ended{};   // when the last attempt ended
     std::optional<platform::MonotonicTime> overdue;  // its key in overdue_
     bool in_unused = false;                          // it has an entry in unused_

@@ -36,7 +36,7 @@ struct Dialled {
   bool local_failure = false;                    // this host has no socket or memory left
   bool timed_out = false;                        // the last addresses were silent until the deadline
   int error = 0;                                 // errno of the last address that failed
-  std::optional<platform::MonotonicTime> heard;  // when a host last refused a connection
+  std::optional<platform::MonotonicTime> heard;  // when an address last refused or reset a connection
 };
 
 /// Not thread-safe.

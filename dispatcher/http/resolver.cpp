@@ -119,8 +119,8 @@ Addresses addresses_of(const ares_addrinfo& answer) {
   return result;
 }
 
-/// True: the answer is from a name server. A record of /etc/hosts has a time to live of 0; a server's record
-/// of 0 counts as unknown.
+/// True: the answer is from a name server. A record of /etc/hosts has a time to live of 0, so a server's
+/// record with 0 counts as one of these.
 bool from_server(const ares_addrinfo& answer) {
   for (const auto* node = answer.nodes; node != nullptr; node = node->ai_next) {
     if (node->ai_ttl > 0) return true;

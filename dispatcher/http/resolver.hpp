@@ -1,4 +1,4 @@
-// Looks up names with c-ares, without a thread: a Poller watches its sockets, and the thread that waits there
+// Looks up names with c-ares, without a thread: a Poller watches its sockets, and the thread that waits on it
 // does the work.
 //
 // It promises: a lookup ends within its patience, whatever the servers do, so lookups never outnumber the
@@ -24,7 +24,7 @@ struct Resolution {
   std::string name;
   Addresses addresses;
   enum class Servers {
-    nothing,    // says nothing about them: /etc/hosts has the name, or it cannot be asked for
+    nothing,    // not known: /etc/hosts has the name, or the question or the answer is malformed
     silent,     // none answered, or those that did failed or refused
     answered,   // also if the answer is that the name does not exist
     not_asked,  // this host could not (descriptors, memory)

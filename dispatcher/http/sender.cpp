@@ -32,8 +32,8 @@ void initialise_curl() {
     throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
 }
 
-/// The part of connect_timeout that a lookup may take. The rest is for a name with an answer to only one of
-/// its two questions (IPv4 and IPv6).
+/// The part of connect_timeout that a lookup may take. A name with an answer to only one of its two questions
+/// (IPv4 and IPv6) takes all of it, and is dialled in the remaining time.
 platform::Milliseconds lookup_patience(const platform::DeliverySettings& settings) {
   return settings.connect_timeout * 3 / 4;
 }
@@ -151,9 +151,9 @@ class Sender::Impl {
   /// True: a further connection closes no kept one.
   bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
 
-  /// Opens further connections to hosts with connections busy for long. Not while one is being made, unless a
-  /// webhook has none at all. And not before it is needed if it would close a kept one, which would then be
-  /// made again.
+  /// Opens further connections to hosts with requests that wait for long. While a connection to the host is
+  /// being made, only a webhook without any gets another. None is opened in advance if it would close a kept
+  /// one, which would then be made again.
   void open_more() {
     using enum ConnectionPools::Need;
     const bool room = has_room();

@@ -19,7 +19,7 @@ namespace dispatcher {
 class Sender {
  public:
   /// Starts the thread. `attempts` outlives the sender; no webhook may reach `database_hosts`. Throws
-  /// std::runtime_error if libcurl or the CA file fails.
+  /// std::runtime_error if libcurl or the system fails.
   Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
          const std::vector<std::string>& database_hosts = {});
   /// Abandons what is in flight.
@@ -29,9 +29,9 @@ class Sender {
 
   /// Each request comes back as exactly one Attempt.
   void submit(std::vector<Request> requests);
-  /// Checks whether hosts answer, by a TLS handshake without a request or by a lookup of the name. Each
-  /// request comes back as one Check (as an Attempt if it has a probe) within connect_timeout or a little
-  /// more.
+  /// Checks whether hosts answer, by a TLS handshake without a request or by a lookup of the name. Until
+  /// stop_starting(), each request comes back as one Check (as an Attempt if it has a probe) within
+  /// connect_timeout or a little more.
   void check(std::vector<Request> requests);
   std::vector<Check> take_checks();
 

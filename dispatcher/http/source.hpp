@@ -1,4 +1,4 @@
-// Makes the sockets to receivers, bound to delivery.source_addresses if that is set.
+// Makes the sockets to receivers, bound as delivery.source_addresses says.
 #pragma once
 
 #include <sys/socket.h>

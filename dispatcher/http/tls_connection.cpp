@@ -36,7 +36,7 @@ bool is_empty(int fd) {
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/// Makes OpenSSL read from the socket itself during its lifetime. libcurl's BIO works only within libcurl's
+/// While this object exists, OpenSSL reads from the socket itself. libcurl's BIO works only within libcurl's
 /// calls.
 class DirectSocket {
  public:

@@ -1,4 +1,4 @@
-// Asks OpenSSL about libcurl's TLS connections what libcurl does not tell.
+// Asks OpenSSL what libcurl does not tell about its TLS connections.
 #pragma once
 
 #include <curl/curl.h>

@@ -24,9 +24,9 @@ Transfer::Transfer(const platform::DeliverySettings& settings, Connections& conn
   begin_try();
 }
 
-/// A handle serves one request, which costs 1 microsecond: libcurl 7.88 keeps a pointer to the last header
-/// field of an answer after the memory is freed, and writes there if the next answer begins with a folded
-/// line.
+/// A handle serves one request, because libcurl 7.88 keeps a pointer to the last header field of an answer
+/// after the memory is freed, and writes there if the next answer begins with a folded line. A new handle
+/// costs 1 microsecond.
 void Transfer::renew_handle() {
   std::unique_ptr<CURL, HandleDeleter> handle(curl_easy_init());
   if (!handle) throw std::runtime_error("libcurl cannot make a handle");
@@ -64,7 +64,7 @@ void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   begin_try();
   progress_.literal = addresses.empty();
   set_addresses(cache_key(route), addresses);
-  // A new connection for the genuine request, so that the next request of the diagnosis knows its age.
+  // The genuine request gets a new connection, so that the diagnosis knows that connection's age.
   const auto* probe = job_.request.probe.get();
   set_request(job_.request.purpose == Request::Purpose::handshake ||
               (probe != nullptr && probe->kind == delivery::ProbeKind::genuine));
@@ -83,7 +83,7 @@ void Transfer::begin_again() {
   if (auto* probe = progress_.probe; probe != nullptr && (progress_.kept || progress_.stale) &&
                                      probe->kept == delivery::Probe::Kept::unknown)
     probe->kept = delivery::Probe::Kept::closed;
-  // If a reset meets the body as it is written, an answer that has arrived is lost. 100-continue reads it
+  // A reset while the body is written loses an answer that has arrived. With 100-continue libcurl reads it
   // first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
   connecting_since_ = platform::monotonic_now();

@@ -50,8 +50,8 @@ class Transfer {
   bool interrupted() const { return progress_.interrupted; }
   /// It needs a new connection to one of several addresses; otherwise begin_again() follows.
   bool needs_dial() const { return progress_.needs_dial; }
-  /// A kept connection ended without an answer, which says nothing about the receiver; or the receiver reset
-  /// a new one before it had read the request, perhaps after an answer
+  /// A kept connection ended without an answer or with a 408, which says nothing about the receiver; or the
+  /// receiver reset a new one before it had read the request, perhaps after an answer
   /// (docs/receivers.md#what-counts-as-an-answer).
   bool needs_fresh_connection(CURLcode code) const;
   /// Ends the attempt and returns it.

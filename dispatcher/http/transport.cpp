@@ -13,7 +13,7 @@ struct MultiDeleter {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
 
-/// Distributes consecutive keys, or keys in steps (such as ids of a cluster), evenly (Fibonacci hashing).
+/// Distributes keys evenly, even consecutive ones (Fibonacci hashing).
 std::uint64_t spread(std::uint64_t key) { return key * 0x9E3779B97F4A7C15U >> 32; }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Drives the transfers in progress and their sockets, over several of libcurl's multi handles.
 //
-// Several, because libcurl 7.88 searches all kept connections of a multi handle whenever a transfer leaves
-// it: with the 1,900 connections of a thousand receivers, that is a twelfth of the dispatcher's processor
-// time. With 8.14 one would do (docs/decisions.md#debian-12-and-13). Transfers of one key share connections.
-// Each multi handle reads delivery.ca_file itself, once a day.
+// There are several, because libcurl 7.88 searches all kept connections of a multi handle whenever a transfer
+// leaves it: with the 1,900 connections of a thousand receivers, that is a twelfth of the dispatcher's
+// processor time. With 8.14 one would do (docs/decisions.md#debian-12-and-13). Transfers of one key share
+// connections. Each multi handle reads delivery.ca_file itself, once a day.
 #pragma once
 
 #include <curl/curl.h>
