@@ -42,8 +42,8 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
   }
 }
 
-/// Takes webhooks that rest or may not receive out of the ready set and out of `receiving`. True: there were
-/// some.
+/// Makes webhooks that rest or may not receive wait in the ready set, and removes them from `receiving`.
+/// True: there were some.
 bool quarantine_who_cannot(ReadyWebhooks& ready, FairSlots& slots,
                            const std::vector<delivery::WebhookId>& ids,
                            std::vector<store::ReceivingWebhook>& receiving) {

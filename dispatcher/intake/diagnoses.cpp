@@ -27,9 +27,9 @@ using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
-constexpr auto slice = 10ms;  // of a round, for beginning and for advancing each
+constexpr auto slice = 10ms;  // in a round, for beginning and again for advancing diagnoses
 constexpr auto paused_wait = 1s;
-constexpr unsigned most_handed_back = 30;  // a second each, for a request that waits for its host
+constexpr unsigned most_handed_back = 30;  // times; each follows a wait of a second for the host
 
 std::string message_id(std::uint64_t messages, ProbeKind kind) {
   // The repeated request has the id of the genuine one.
@@ -140,7 +140,7 @@ bool Diagnoses::begin(const Turn& turn) {
   return false;
 }
 
-/// Returns how long to wait before the next search, if it did not begin.
+/// Returns how long the next search must wait because something delays the diagnosis; 0: nothing does.
 platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
   if (!target.diagnosable || target.overdue) {

@@ -2,8 +2,8 @@
 // when the last are answered (docs/delivery.md#diagnosis).
 //
 // It promises: a diagnosis holds one slot of its webhook from its beginning to its end, so it costs its own
-// entity alone; before each request its lease is renewed and the webhook is read again; a diagnosis ends if a
-// request cannot be sent or its result cannot be recorded.
+// entity alone; before each step its lease is renewed and the webhook is read again; a diagnosis ends if this
+// host cannot send a request or the database refuses a write.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class Diagnoses {
     bool outage = false;  // of our own
     bool may_begin = true;
   };
-  /// Advances running diagnoses and begins new ones, for at most a slice of time each. True: more can be done
-  /// at once. Throws errors of the session or the server.
+  /// Advances running diagnoses, then begins new ones; each of the two ends after a slice of time. True: more
+  /// can be done at once. Throws errors of the session or the server.
   bool work(const Turn& turn);
 
   /// For the end of the service: ends all diagnoses without a request in flight. One that has sent nothing is
@@ -87,8 +87,8 @@ class Diagnoses {
   Sender& sender_;
   std::mt19937_64 random_;
   All running_;
-  std::uint64_t served_ = 0;       // the last lease advanced, in running_
-  delivery::WebhookId after_ = 0;  // the next search begins after it
+  std::uint64_t served_ = 0;       // key in running_ of the last diagnosis advanced
+  delivery::WebhookId after_ = 0;  // the next search begins after this webhook
   platform::MonotonicTime next_look_{};
 };
 

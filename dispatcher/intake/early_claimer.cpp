@@ -44,7 +44,7 @@ std::vector<delivery::WebhookId> ids_of(const std::vector<store::EarlyWebhook>& 
   return ids;
 }
 
-/// Reads their present state. Only webhooks that may be tried stay in `webhooks`.
+/// Reads the present state of `webhooks`, and removes those that may not be tried.
 std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
     store::Session& session, QueueScanner& scanner, std::vector<store::EarlyWebhook>& webhooks) {
   auto& early = scanner.early();

@@ -13,7 +13,7 @@ namespace dispatcher {
 
 class EarlyClaimer {
  public:
-  /// All that it is given by reference outlives it.
+  /// `session`, `scanner` and `slots` outlive it.
   EarlyClaimer(store::Session& session, QueueScanner& scanner, FairSlots& slots,
                const platform::DeliverySettings& settings, const platform::Log& log)
       : session_(session),

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned rows_per_batch = 256;
 constexpr unsigned entities_per_batch = 64;  // of those served in turns: each costs a seek
-constexpr unsigned rows_per_turn = 4;        // at least, if it has them
+constexpr unsigned rows_per_turn = 4;        // of each, at least, if it has them and there is room
 constexpr unsigned entities_ahead = 16;
 constexpr unsigned rows_ahead = 16;           // of each
 constexpr unsigned entities_with_large = 16;  // one row each: together about bytes_per_batch
@@ -65,8 +65,8 @@ void FanOut::run(FanOutBatch batch, Ahead ahead, LeasedBatch& into) {
 }
 
 void FanOut::run_ahead(LeasedBatch& into) {
-  // One batch at a time: a second one would not know which slots the first one takes. Suspects go first,
-  // because their share of the time is rarely used up, and there are always busy ones.
+  // One batch at a time: a second one would set `into.leased_at` after the leases of the first began.
+  // Suspects go first: they rarely use up their share of the time, and busy entities may never run out.
   if (!run_ahead(suspect_pacer_, Pick::suspect, 1, rows_of_suspect, into))
     run_ahead(busy_pacer_, Pick::busy, entities_ahead, rows_ahead, into);
 }
@@ -85,7 +85,7 @@ bool FanOut::run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows
 void FanOut::run_locked(LeasedBatch& into) {
   mark_fanned_out();
   const auto locked = locked_.take_locked(monotonic_now(), rows_past_locks);
-  // One batch at a time: a second one would not know which slots the first one takes.
+  // One batch at a time, as in run_ahead().
   if (locked.empty()) return retry_locked(into);
   auto batch = reader_.read(locked, Pick::ready, {});
   std::erase_if(batch.judged, [&](const auto& one) { return scanner_.entities().suspected(one.entity); });

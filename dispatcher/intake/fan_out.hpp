@@ -15,7 +15,7 @@ namespace dispatcher {
 
 class FanOut {
  public:
-  /// `session`, `scanner`, `slots` and `metrics` outlive it.
+  /// `session`, `scanner`, `slots`, `metrics` and `newer` outlive it.
   FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
          const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
          NewerRows& newer);
@@ -29,12 +29,12 @@ class FanOut {
   /// and entities with many notifications in turns.
   void run(LeasedBatch& into);
 
-  /// Also fans out notifications whose deliveries must wait for a slot, so that fan-out goes on when all
-  /// slots are taken. Limited to a share of the loop's time, so that it delays nothing that can be sent. It
-  /// also takes, one at a time, the suspect entities: those with something that the database refuses.
+  /// Fans out what run() leaves: notifications of busy entities, with deliveries that wait for a slot, and of
+  /// suspect entities (the database refuses something of them), one at a time. Takes only a share of the
+  /// loop's time, so that it delays nothing that can be sent.
   void run_ahead(LeasedBatch& into);
 
-  /// Creates the deliveries of notifications whose rows another session keeps locked, and marks the rows
+  /// Creates the deliveries of notifications with rows that another session keeps locked, and marks the rows
   /// `procesada` once the locks are gone: a writer's lock must not delay a notification.
   void run_locked(LeasedBatch& into);
   /// When `run_locked` has something to do; none: not until something is locked.

@@ -24,7 +24,7 @@ struct FanOutBatch {
   std::set<delivery::EntityId> with_left, with_large, without_room;
   std::vector<JudgedNotification> judged;  // what is to be fanned out
 
-  // The results of the batch. In `locked`, `stopped` has the entities for which only a write met the lock.
+  // The results of the batch. `stopped`: those of `locked` for which only a write met the lock.
   std::set<delivery::NotificationId> passed;  // done, left, refused, or taken by another dispatcher
   std::set<delivery::EntityId> busy, locked, put_off, refused;
   std::set<delivery::EntityId> stopped;
@@ -41,7 +41,7 @@ enum class First { line, turns };
 /// Reads notifications and checks their data. It takes no lock.
 class FanOutReader {
  public:
-  /// `session` and `locked` outlive it.
+  /// `session`, `locked` and `newer` outlive it.
   FanOutReader(store::Session& session, LockedNotifications& locked, NewerRows& newer)
       : session_(session), locked_(locked), newer_(newer) {}
 

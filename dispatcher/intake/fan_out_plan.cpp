@@ -26,7 +26,7 @@ std::optional<std::string> reason_to_reject(const JudgedNotification& notificati
   return notification.wrong;
 }
 
-/// Checks what the table's CHECKs say once more: a writer may have switched them off.
+/// Repeats the table's CHECKs: a writer may have switched them off.
 std::optional<std::string> what_is_wrong(const store::PendingNotification& notification) {
   if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
   if (*notification.occurred < platform::UtcTime{}) return "ocurrida_en: es anterior a 1970";
@@ -134,7 +134,7 @@ FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
     waiting.for_others = false;
     const auto deliveries = deliveries_of(notification, *recipient, waiting, slots);
     // If a notification waits only for deliveries of its own webhooks, it stays until one of them ends. If it
-    // waits for others, it is fanned out: perhaps none of its own is in flight that could end.
+    // waits for others, it is fanned out: its own webhooks may have none in flight that could end.
     if (ahead == Ahead::no && would_only_wait(deliveries) && (full || !waiting.for_others)) {
       plan.full = full;
       if (full) break;

@@ -15,7 +15,7 @@
 
 namespace dispatcher {
 
-/// Most bytes of data that one batch fetches; a single notification may have more.
+/// Most bytes of data that one batch fetches.
 inline constexpr std::uint64_t bytes_per_batch = std::uint64_t{1024} * 1024;
 
 /// Removes and returns the notifications with data that would make the batch too large, and all that follow
@@ -37,7 +37,7 @@ struct JudgedNotification {
 JudgedNotification judge(store::PendingNotification notification);
 
 enum class Ahead {
-  no,   // leaves a notification that could not be sent now, and those of its entity after it
+  no,   // leaves a notification that waits only for its own webhooks, and later ones of its entity
   yes,  // fans out all
 };
 
@@ -48,9 +48,9 @@ struct FanOutPlan {
   bool full = false;                    // the rest was left because no slot is free at all
 };
 
-/// Plans one delivery per subscribed webhook for each notification of `held`: leased if `slots` grant a slot
-/// and nothing older of the webhook waits, held if the webhook is inactive, pending otherwise. A notification
-/// that cannot be delivered is rejected with a Spanish reason that names the field.
+/// Plans one delivery per subscribed webhook for each notification of `held`: held if the webhook is
+/// inactive; leased if it does not rest, nothing older of it waits, and `slots` grant a slot; pending
+/// otherwise. A notification that cannot be delivered is rejected with a Spanish reason that names the field.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,

@@ -25,8 +25,8 @@ std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification
   return {entities.begin(), entities.end()};
 }
 
-/// Leaves out entities that an earlier part of the batch left: none of their notifications may overtake
-/// another.
+/// Leaves out entities that an earlier part of the batch left: a notification must not overtake an older one
+/// of its entity.
 std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part,
                                                 const std::set<delivery::EntityId>& busy,
                                                 const std::set<delivery::EntityId>& locked) {
@@ -38,7 +38,7 @@ std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotifica
   return result;
 }
 
-/// A lock wait is isolated, too: the lock may be on an index entry or a gap, which belongs to no row.
+/// A lock wait is isolated, too: a lock on an index entry or a gap is met only by the write.
 bool concerns_one(const store::DatabaseError& error) {
   return store::is_refused(error) || store::is_lock_timeout(error);
 }

@@ -19,21 +19,21 @@ struct LeasedBatch {
   struct Destination {
     store::Target target;
     std::string host;
-    platform::MonotonicTime read_at;  // the target was so at this time, or a moment before
+    platform::MonotonicTime read_at;  // the target was valid then or a moment before
   };
 
   void add_destination(store::Target target, platform::MonotonicTime read_at);
-  /// Adds what a claim has leased. Logs an error for each delivery that the claim cancelled.
+  /// Adds what a claim has leased. Logs an error for each delivery cancelled as foreign.
   void add(store::Leased leased, const platform::Log& log);
 
   Grants grants;
   std::vector<delivery::LeasedDelivery> deliveries;
   std::map<delivery::WebhookId, Destination> destinations;
-  platform::MonotonicTime leased_at{};  // or a little earlier
+  platform::MonotonicTime leased_at{};  // when the leases began, or a little earlier
   bool worked = false;                  // something was done, even if there is nothing to send
 };
 
-/// Tells the slots where requests to a webhook go, and on which account.
+/// Returns where requests to a webhook go, and on which account, for FairSlots.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
 
 /// Makes leases with random tokens, for `duration`.

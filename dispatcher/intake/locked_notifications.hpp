@@ -28,10 +28,10 @@ class LockedNotifications {
 
   /// Its deliveries exist, but its row does not say so yet.
   void fanned_out(delivery::NotificationId id, platform::MonotonicTime now);
-  /// Returns those to be marked in their rows; at intervals.
+  /// Returns, once a second, those to be marked in their rows.
   std::vector<delivery::NotificationId> take_unfinished(platform::MonotonicTime now, std::size_t most);
 
-  /// When one of the three has something to return; none: nothing is known.
+  /// When a take_… function has something to return; none: nothing is known.
   std::optional<platform::MonotonicTime> next_due() const;
 
  private:

@@ -12,7 +12,7 @@ namespace dispatcher {
 class NewerRows {
  public:
   explicit NewerRows(const platform::Log& log) : log_(log) {}
-  /// `count` rows were left; they are found again by every search.
+  /// `count` rows were left; later searches find them again.
   void left(std::string_view what, std::size_t count);
 
  private:

@@ -10,9 +10,9 @@
 
 namespace dispatcher {
 
-/// Before a claim. Notes the webhooks in `paused`, so that they are due again at its end.
+/// For a claim. Notes the webhooks in `paused`, so that they are due again when the pause ends.
 void rest_paused(PausedParts& paused, std::vector<store::ReceivingWebhook>& receiving);
-/// Before a fan-out.
+/// For a fan-out.
 void rest_paused(const PausedParts& paused, std::map<delivery::EntityId, store::Recipient>& recipients);
 
 }  // namespace dispatcher

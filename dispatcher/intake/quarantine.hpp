@@ -1,5 +1,5 @@
 // Rejects the notifications that the database refuses to fan out because of their content, or quarantines
-// those that it refuses even to reject (docs/delivery.md#bad-rows). So none is tried forever.
+// those that it refuses even to reject (docs/delivery.md#bad-rows), so that none is tried forever.
 #pragma once
 
 #include "dispatcher/intake/refusals.hpp"

@@ -16,13 +16,13 @@ using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
-constexpr unsigned worth_reading = masses / 4;  // of these, to read on: the search finds the rest
+constexpr unsigned worth_reading = masses / 4;  // if fewer are news, the search finds the later ones
 constexpr auto pause_interval = 1s;       // at most, between checks; while something is pending, at each look
-constexpr auto rest_after = 5s;           // without anything to do; then a look costs more than it finds
-constexpr auto slice = 10ms;              // of one search, so that no delivery waits for it
+constexpr auto rest_after = 5s;           // without anything to do; then looks become rarer
+constexpr auto slice = 10ms;              // of one search, so that no delivery waits longer for it
 constexpr auto look_again_interval = 5s;  // for rows committed late, with ids below those already known
 constexpr auto early_interval = 1s;       // between searches for webhooks to be tried ahead of the schedule
-constexpr auto early_round = 1min;        // between readings of all of them
+constexpr auto early_round = 1min;        // between readings of all these webhooks
 constexpr unsigned early_at_once = 500;
 constexpr auto committed_late = 5s;
 
@@ -68,7 +68,7 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
     // A pause takes effect even while looks are slow, for example because a session holds an old snapshot
     // open.
     if (now >= next_pause_check_) check_pause(session, now);
-    // Notifications read in the order of arrival need no search.
+    // More new notifications are known to follow, so reading them needs no look.
     if (more_new_ && !paused_ && entities_.runs_short()) read_new(session, 0);
     return;
   }
@@ -85,8 +85,8 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
 }
 
-/// Finds nearly all by the time from which they may be tried. Webhooks committed late are found because the
-/// readings overlap a little, and because all are read at intervals.
+/// Reads webhooks in the order of the time from which they may be tried. Those committed late are found
+/// because the readings overlap a little, and because all are read at intervals.
 void QueueScanner::find_early(store::Session& session) {
   const auto now = monotonic_now();
   if (now >= next_early_round_) {
@@ -103,8 +103,8 @@ void QueueScanner::find_early(store::Session& session) {
   next_early_look_ = now + early_interval;
 }
 
-/// If a search finds much, the next one follows at once: when the loop is idle, or when the line of
-/// notifications runs short.
+/// A search that found something but did not end goes on at once if the loop is idle; the search for entities
+/// also does if the line of notifications runs short.
 void QueueScanner::search(store::Session& session, const store::QueuePeek& peek, bool idle) {
   const auto start = monotonic_now();
   if (start >= next_look_again_) {
@@ -141,7 +141,7 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
 }
 
 /// Finds new notifications by their ids, which finds nearly all. The search finds the others: those written
-/// before the first look, the mass of a few entities, and rows committed late.
+/// before the first look, large numbers of a few entities, and rows committed late.
 bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
   if (!newest_) skip_to(peek.newest);
   if (!peek.pending_notifications) {
@@ -173,8 +173,8 @@ void QueueScanner::skip_to(delivery::NotificationId newest) {
   entities_.missed_some();
 }
 
-/// True: it found an entity that waits, and its time ended before the end of the ranges. So too
-/// search_webhooks.
+/// True: it found an entity that waits, but did not reach the end of the ranges. search_webhooks: the same
+/// with a webhook that is due.
 bool QueueScanner::search_entities(store::Session& session) {
   if (entity_ranges_.empty()) {
     entity_ranges_ = entities_.ranges();

@@ -1,7 +1,7 @@
 // Finds the notifications and deliveries that wait, within a small share of the loop's time.
 //
-// It promises: everything that is pending is found, however it got there: also rows committed late, replayed,
-// released or recovered. If nothing is pending, a look is one cheap statement.
+// It promises: everything that is pending is found, also rows committed late, replayed, released or
+// recovered. If nothing is pending, a look is one cheap statement, and once a second two.
 #pragma once
 
 #include <optional>
@@ -30,10 +30,11 @@ class QueueScanner {
 
   /// When the next look is due.
   platform::MonotonicTime next_look() const { return pacer_.next(); }
+  /// The time between quick looks after 5 s without work.
   platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
 
   bool paused() const { return paused_; }
-  /// Says that something may be sent though nothing is pending: pauses are then read at every look.
+  /// `may_send`: something may be sent though nothing is pending, so every look reads the pauses.
   void attend_pauses(bool may_send) { may_send_ = may_send; }
   /// Entities have asked for diagnoses that no dispatcher has begun.
   bool asked_diagnoses() const { return asked_diagnoses_; }
@@ -63,7 +64,7 @@ class QueueScanner {
   std::optional<delivery::NotificationId> newest_;  // the last one read; none before the first look
   bool more_new_ = false;                           // there are more after newest_
   /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. True
-  /// until a search of all entities that began later has ended.
+  /// until a search of all entities that began later has ended, or nothing is pending.
   bool missed_some_ = true;
   bool search_covers_missed_ = false;
   bool paused_ = true;  // until the first look
@@ -73,7 +74,7 @@ class QueueScanner {
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;
   EarlyWebhooks early_;
-  store::EarlyWebhook early_seen_{};  // they have been read up to here
+  store::EarlyWebhook early_seen_{};  // webhooks for early_ were read up to here
   platform::MonotonicTime next_early_look_{};
   platform::MonotonicTime next_early_round_{};
   std::vector<store::IdRange> entity_ranges_;   // not yet searched in this round

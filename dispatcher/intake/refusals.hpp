@@ -19,13 +19,13 @@ class Refusals {
  public:
   static constexpr std::size_t most_known = 4096;
   static constexpr unsigned at_once = 100;
-  static constexpr platform::Milliseconds each{100};              // one more may be given up in each
+  static constexpr platform::Milliseconds each{100};              // one more may be given up per this time
   static constexpr platform::Milliseconds remembered{3'600'000};  // without another refusal
 
   /// The database refused one for its content, alone in its transaction. True: reject or quarantine it; it is
   /// forgotten here.
   bool refused(delivery::NotificationId id, platform::MonotonicTime now);
-  /// The database took one that has deliveries, so it writes all that a refused one would.
+  /// The database took one with deliveries, so it accepts every kind of row that a fan-out writes.
   void passed(delivery::NotificationId id);
 
   bool knows(delivery::NotificationId id) const { return refused_.contains(id); }
