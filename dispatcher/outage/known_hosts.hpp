@@ -29,8 +29,8 @@ class KnownHosts {
     platform::MonotonicTime asked{};
   };
 
-  /// `host` of this entity answered. An entity has at most most_of_entity hosts, so that none takes the room
-  /// of another; a new host replaces one that has not answered for an hour.
+  /// `host` of this entity answered. An entity has at most most_of_entity hosts, so that no entity takes the
+  /// room of another; beyond that, a new host replaces one that has not answered for an hour.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
   void forget(const std::string& host);
@@ -38,8 +38,8 @@ class KnownHosts {
 
   enum class Use { first, last, never };
   using Judge = std::function<Use(const std::string& host)>;
-  /// Picks up to `count` hosts of different entities that answered after `since`: in the order of their Use,
-  /// then the entity asked longest ago, however many hosts it has, with its host asked longest ago.
+  /// Picks up to `count` hosts that answered after `since`, at most one of each entity: in the order of their
+  /// Use, then the entity asked longest ago, then its host asked longest ago.
   std::vector<Host> pick(platform::MonotonicTime since, std::size_t count, platform::MonotonicTime now,
                          std::mt19937_64& random, const Judge& use);
   std::size_t size() const { return hosts_.size(); }

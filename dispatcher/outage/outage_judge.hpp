@@ -30,9 +30,9 @@ class OutageJudge {
   /// A sign of life came from any place. It ends every suspicion and outage that began before `at`. The times
   /// of this and of `silent` may come in any order.
   void heard(platform::MonotonicTime at);
-  /// An attempt that is to be judged ended.
+  /// Notes when an attempt that is to be judged ended.
   void wait_for_sign(platform::MonotonicTime ended) { latest_ = std::max(latest_, ended); }
-  /// It ended without a sign of life, at a place that has given one before.
+  /// An attempt at `place` ended without a sign of life.
   void silent(const std::string& place, delivery::EntityId entity, platform::MonotonicTime at);
 
   enum class Verdict {
@@ -59,7 +59,7 @@ class OutageJudge {
   /// A check could not be made.
   void check_told_nothing(platform::MonotonicTime began);
 
-  /// No sign of life has come from it since the last one from any place.
+  /// It has been silent since the last sign of life from any place.
   bool is_silent(const std::string& place) const { return silent_.contains(place); }
 
   /// When the outage began; none: there is no outage.

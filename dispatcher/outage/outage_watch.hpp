@@ -1,5 +1,5 @@
-// Watches for our own outages: attempts without a sign of life wait here until it is known whether the
-// receivers' fault or ours (docs/delivery.md#our-own-outages).
+// Watches for our own outages: attempts without a sign of life wait here until it is known whether the fault
+// is the receivers' or ours (docs/delivery.md#our-own-outages).
 //
 // It promises: an attempt is kept no longer than its lease allows; a failure that is ours is not counted;
 // nothing waits while any receiver answers.
