@@ -125,8 +125,8 @@ void ResultBuffer::forget(const Batch& batch) {
   unrecorded_.erase(std::remove_if(unrecorded_.begin(), end, is_decided), end);
 }
 
-/// Returns the oldest results. While all seem to be refused, it returns a random one: perhaps only those in
-/// front are refused. For the order within a webhook it is the first one of its webhook.
+/// Returns the oldest results. While all seem to be refused, it returns one, of a random webhook: perhaps
+/// only those in front are refused. It is the first of its webhook, to keep the order.
 ResultBuffer::Batch ResultBuffer::next_batch() {
   const auto size = std::min(batch_size, unrecorded_.size());
   const auto end = unrecorded_.begin() + static_cast<std::ptrdiff_t>(size);

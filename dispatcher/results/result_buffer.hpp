@@ -33,20 +33,20 @@ class ResultBuffer {
   void hold(const delivery::HeldDelivery& held);
 
   /// Records a batch; what could not be recorded stays. True: it recorded some, and there may be more. Throws
-  /// store::Unavailable and store::Conflict.
+  /// store::Unavailable, store::Conflict, and any error of a release.
   bool record(store::Session& session);
 
-  /// The database refuses all results: nothing more should be started.
+  /// The database refuses all results (ResultWriter::refusing).
   bool refused() const { return refused_; }
 
-  /// A result that is recorded, released or given up, or an attempt that this host could not make. Each is
-  /// returned once.
+  /// A result that is recorded or given up, a lease that is released, or an attempt that this host could not
+  /// make. Each is returned once.
   struct Done {
     delivery::WebhookId webhook;
     delivery::EntityId entity;
     delivery::AttemptKind kind;
     bool delivered;
-    std::optional<platform::Milliseconds> wait;  // from now until the delivery is due again; none: it is not
+    std::optional<platform::Milliseconds> wait;  // from now until it is due again; none: not known, or never
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }
 

@@ -130,8 +130,8 @@ bool ResultWriter::record() {
   return false;
 }
 
-/// Finds out before a result needs the session whether its connection was closed for idleness, and
-/// reconnects; a server that is gone is left.
+/// Checks the session's connection before a result needs it. Reconnects if it was closed for idleness, and
+/// leaves a server that is gone.
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;
