@@ -74,7 +74,7 @@ Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
   const auto rest_for = [&](Span rest) { task.next = platform::monotonic_now() + rest; };
   try {
     rest_for(failure_rest);
-    // Immediately before the work, because an irreversible task must not follow a wrong clock.
+    // Checked immediately before the work, because an irreversible task must not follow a wrong clock.
     const bool held_back = task.irreversible && look_at_clock(session).jumped.count() > 0;
     const bool finished = held_back || (this->*task.work)(session);
     task.cost += platform::monotonic_now() - start;

@@ -1,9 +1,9 @@
 // Runs the maintenance tasks, each at its own interval on the monotonic clock. A task that fails is logged
 // and waits; the others go on.
 //
-// A run of a task takes the loop's thread for 10 to 30 ms. Then all maintenance rests in proportion: it gets
-// a quarter of the thread's time at most while there is something to deliver, and almost none when there is
-// nothing to maintain.
+// A run of a task takes the loop's thread for 30 ms at most, as a rule. Then all maintenance waits in
+// proportion: it gets a quarter of the thread's time at most while there is something to deliver, and almost
+// none when there is nothing to maintain.
 #pragma once
 
 #include <array>
