@@ -56,8 +56,8 @@ class Metrics {
   metrics::Counter deactivated;
   metrics::Counter leases_recovered;
 
-  /// The queue at the last look; NaN while unknown. The first six follow the order of `queue_notifications`
-  /// and `queue_deliveries` in the table.
+  /// The queue at the last look; NaN while unknown, except look_duration. The first six follow the order of
+  /// `queue_notifications` and `queue_deliveries` in the table.
   struct Queue {
     metrics::Gauge pending_notifications, rejected_notifications;
     metrics::Gauge pending, in_flight, held, failed;

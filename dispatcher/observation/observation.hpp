@@ -29,7 +29,7 @@ class Observation {
   Observation& operator=(const Observation&) = delete;
 
   const Metrics& metrics() const { return metrics_; }
-  /// Counts the errors of the sessions that are given it.
+  /// Counts the errors of the sessions that it observes.
   store::ErrorStats& errors() { return errors_; }
 
   /// Starts the thread that looks at the queue and reports. `stop` outlives this.
