@@ -21,13 +21,12 @@ using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};       // between attempts to reach the database
 constexpr unsigned attempts_in_outage = 10;  // in flight
-// While the database refuses all results, a few attempts at intervals find out whether it records again.
+// While the database refuses all results, a few attempts at intervals find out when it accepts one.
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
-/// With several servers, both sessions must notice soon that theirs is frozen, so that the dispatcher leaves
-/// it.
+/// With several servers, the result writer must notice a frozen one soon, so that it moves to another.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
@@ -110,7 +109,7 @@ bool Loop::round() {
 bool Loop::work() {
   collect();
   const bool recorded = take_recorded();
-  // While results cannot be recorded, no lease is recovered and no row is moved under them.
+  // While results cannot be recorded, maintenance must not recover their leases or change their deliveries.
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
@@ -141,7 +140,7 @@ bool Loop::may_start() {
   return true;
 }
 
-/// True: it had no time for all of them.
+/// True: more can be done at once.
 bool Loop::diagnose(bool may_begin) {
   return task("diagnoses", [&] {
     const auto keys = keys_.current();
@@ -177,8 +176,8 @@ bool Loop::take_in(std::string_view name, Source&& source) {
   });
 }
 
-/// Runs one task of a round. If it fails, the other tasks go on, and it pauses for a while. False: it failed
-/// or pauses.
+/// Runs one task of a round. If it fails, the other tasks go on, and it waits for a while, except after a
+/// conflict. False also if it fails or waits. Throws store::Unavailable.
 template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
@@ -199,7 +198,6 @@ bool Loop::task(std::string_view name, F&& body) {
   return false;
 }
 
-/// Updates the gauges once a round.
 void Loop::show() const {
   metrics_.rounds.add();
   metrics_.in_flight.set(slots_.in_hand());
@@ -234,13 +232,13 @@ void Loop::feed_watchdog() {
 void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
   std::array<pollfd, 4> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{writer_.fd(), POLLIN, 0},
                                     pollfd{signals[0], POLLIN, 0}, pollfd{signals[1], POLLIN, 0}};
-  // While the database is away, the end of an attempt must not cause an attempt to reach it.
+  // While the database is away, the end of an attempt must not start the next round early.
   if (away_) descriptors[0].fd = descriptors[1].fd = -1;
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
-/// Takes ended attempts from the network's thread. Each goes to the result writer once the outage watch knows
-/// whether a silence is our fault.
+/// Takes ended attempts from the network's thread. Those of deliveries go to the result writer once the
+/// outage watch knows whether a silence is our fault.
 void Loop::collect() {
   const auto now = platform::monotonic_now();
   auto attempts = attempts_.take();
@@ -302,11 +300,11 @@ void Loop::send(LeasedBatch leased_batch) {
     requests.back().host = host;
     requests.back().read_at = read_at;
   }
-  // Only where nothing can throw any more: a slot taken for a delivery that is never sent would be lost.
+  // After all that may throw: a slot kept for a delivery that is never sent would be lost.
   for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
-  leased_batch.grants = Grants(slots_);  // gives back the others first
+  leased_batch.grants = Grants(slots_);  // gives back the others before slots() is read
   for (auto& request : requests) request.slots = slots_.slots(request.delivery.webhook);
   sender_.submit(std::move(requests));
 }

@@ -2,7 +2,7 @@
 // ResultWriter records the results on another session (docs/architecture.md#from-a-row-to-a-post).
 //
 // It promises: a result is recorded even if the database was away for a time; a delivery without a recorded
-// result is attempted again after its lease; no transaction is open while a request is sent.
+// result is attempted again after its lease; no transaction waits for a receiver.
 #pragma once
 
 #include <array>
@@ -90,7 +90,7 @@ class Loop {
   Diagnoses diagnoses_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
-  bool fan_out_first_ = false;  // alternates, so that neither takes every free slot
+  bool fan_out_first_ = false;  // alternates, so that neither claim nor fan-out takes every slot
   bool away_ = false;           // the database is away; logged once
   bool outage_ = false;         // an outage of our own has limited the slots
   bool refusing_ = false;       // the database refuses all results, and the slots are limited
