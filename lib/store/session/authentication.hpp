@@ -10,8 +10,8 @@ namespace store {
 /// encrypt it under a key that the server sends, so they need `confidential`: verified TLS or the socket.
 std::string accepted_authentication(bool confidential);
 
-/// An option file of the client library in memory, not on a disk: the connector has no other way to set
-/// `restricted-auth`. Exists as long as the object. Throws std::runtime_error when it cannot be made.
+/// An option file of the client library, held in memory while the object exists. The connector has no other
+/// way to set `restricted-auth`. Throws std::runtime_error when the file cannot be made.
 class OptionFile {
  public:
   explicit OptionFile(const std::string& text);

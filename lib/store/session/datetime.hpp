@@ -1,5 +1,5 @@
 // Converts a DATETIME(3) in UTC to and from SQL text: `2026-11-20 10:00:00.000`. Statements select
-// `CAST(column AS CHAR)`, because the connector drops the fraction of a binary one.
+// `CAST(column AS CHAR)`, because the connector drops the fraction of a binary DATETIME.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace store {
 
 std::string format_datetime(platform::UtcTime time);
 
-/// Returns nullopt when it is not a day of the calendar (`0000-00-00`, `2026-02-30`), which some sql_modes of
-/// the writer's session allow. Throws std::runtime_error for text of another form.
+/// Returns nullopt when `text` is not a day of the calendar (`0000-00-00`, `2026-02-30`), which some
+/// sql_modes of the writer's session allow. Throws std::runtime_error for text of another form.
 std::optional<platform::UtcTime> parse_datetime(std::string_view text);
 
 }  // namespace store

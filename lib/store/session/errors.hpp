@@ -24,8 +24,8 @@ struct Conflict : DatabaseError {
 };
 /// The error of a row or a table that stayed locked for too long.
 inline constexpr int lock_timeout_code = 1205;
-/// Error 1205: another session has locked a row for longer than lock_wait_s. An immediate retry would wait as
-/// long again.
+/// Error 1205: another session has kept a row or a table locked for longer than this session waits. An
+/// immediate retry would wait as long again.
 struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
@@ -39,24 +39,24 @@ struct Interrupted : Conflict {
 struct Refused : DatabaseError {
   using DatabaseError::DatabaseError;
 };
-/// Error 1062: a unique key exists already; what() names it.
+/// Error 1062: a row with this unique key exists already; what() names the key.
 struct DuplicateKey : Refused {
   using Refused::Refused;
 };
 
-/// No error of the database: what a transaction has done so far is committed, and then this is thrown.
+/// Not an error of the database. A transaction that throws it is committed.
 struct CommittedRefusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The client library's: no TLS, or a certificate that is not the server's.
+/// The client library's error for a connection without TLS or a certificate that is not the server's.
 inline constexpr int tls_code = 2026;
 
 /// The client library's error when the server asks for the password in a way that would reveal it
 /// (authentication.hpp). Its text holds uninitialised memory instead of the plugin's name.
 inline constexpr int refused_authentication_code = 5010;
 
-/// Whether the connection is unusable: lost, killed, out of step, or to a server that cannot write.
+/// Whether the connection is unusable: lost, killed, out of sync, or to a server that cannot write.
 bool is_unavailable(int code, std::string_view message);
 
 /// Returns the message with the code and the operator's remedy.

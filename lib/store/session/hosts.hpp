@@ -37,8 +37,8 @@ bool is_read_only(const ServerVariables& variables);
 
 /// Returns the statement after which a session's reads see everything committed before on any node of its
 /// cluster. A token's revocation, a listing after a registration, and results recorded after a fail-over
-/// depend on it. A node outside its cluster's majority refuses such reads. Empty: the server is not a node of
-/// a cluster.
+/// depend on it. A node outside its cluster's majority refuses such reads. Empty if the server is not a node
+/// of a cluster.
 std::string causal_reads(const ServerVariables& variables);
 
 }  // namespace store

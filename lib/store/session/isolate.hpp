@@ -15,10 +15,10 @@ inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }
 
-/// Calls `work`, a transaction, with a batch. If it throws an error that `concerns_one`, calls it with each
-/// half in turn, down to the single element that fails, and calls `blame` with that and the error. One bad
-/// row among n costs about 2 log2(n) further transactions. Any other error is rethrown: it concerns the
-/// session or the server.
+/// Calls `work`, a transaction, with a batch. If `work` throws an error for which `concerns_one` is true,
+/// calls it with each half in turn, down to the single element that fails, and calls `blame` with that
+/// element and the error. One bad row among n costs about 2 log2(n) further transactions. Any other error is
+/// rethrown: it concerns the session or the server.
 template <class T, class Work, class Blame, class ConcernsOne>
 void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame, ConcernsOne&& concerns_one) {
   try {

@@ -1,4 +1,4 @@
-// Ids as statements take them: of whichever kind.
+// Ids of any kind, as statements take them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace store {
 
-/// Made of any range of ids, or of numbers that are.
+/// The numbers of ids; made from a range of ids or of their numbers.
 class Keys {
  public:
   Keys(std::vector<std::int64_t> numbers) : numbers_(std::move(numbers)) {}

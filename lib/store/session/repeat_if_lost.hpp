@@ -5,8 +5,8 @@
 
 namespace store {
 
-/// Calls `read`, and again if the connection of `session` turns out to be lost, so that a restart of the
-/// database server causes no client an error. Only for what may happen twice. A silent server counts as lost:
+/// Calls `read`, and again if the connection of `session` turns out to be lost, so that no client sees an
+/// error when the database server restarts. `read` must be safe to repeat. A silent server counts as lost:
 /// the wait is at most twice SessionOptions::read_timeout_s, less with several servers. Throws what the last
 /// call throws; throws Unavailable at once if there was no connection to lose.
 template <class Read>
@@ -15,7 +15,7 @@ auto repeat_if_lost(Session& session, Read&& read) {
   try {
     return read();
   } catch (const Unavailable&) {
-    if (!was_connected) throw;  // a new one cannot be made
+    if (!was_connected) throw;  // a new connection has just failed
   }
   return read();
 }

@@ -11,7 +11,7 @@
 
 namespace store {
 
-/// The session's values, because its statements use them. `timestamp` is the server's clock.
+/// SESSION, because the programs' statements use the session's values. `timestamp` is the server's clock.
 inline constexpr const char* required_variables =
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'timestamp', 'tx_isolation', "
     "'transaction_isolation', 'log_bin', 'binlog_format', 'read_only', 'super_read_only', "
@@ -29,8 +29,8 @@ struct Asked {
   platform::UtcTime from, until;
 };
 
-/// Finds the problems. Pure. A difference of the clocks never stops the programs: rests, leases and quotas
-/// use the server's clock alone; this host's clock dates only signatures and log lines.
+/// Finds the problems. Pure. A difference of the clocks never stops the programs, because rests, leases and
+/// quotas use the server's clock alone.
 std::vector<ServerProblem> server_problems(const ServerVariables& variables, const Asked& asked);
 
 /// Reads the variables by one statement, and returns the problems. Throws as Session does.
@@ -41,7 +41,7 @@ std::vector<ServerProblem> look_at_server(Session& session);
 std::vector<std::string> require_server(Session& session);
 
 /// Tests, without changing a row, that the API's user can write: a read-only server, a full binary log or a
-/// global read lock refuses it. Throws as Session does.
+/// global read lock refuses the statement. Throws as Session does.
 void try_write(Session& session);
 
 }  // namespace store

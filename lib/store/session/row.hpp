@@ -44,9 +44,9 @@ class Result {
   std::vector<std::variant<std::monostate, std::int64_t, Place>> cells_;
 };
 
-/// A row, which keeps its result alive. All accessors throw std::runtime_error for a name that the result
-/// lacks, and those for values throw it for NULL: the statement does not match its reader. If several columns
-/// have one name, any may be read.
+/// A row, which keeps its result alive. Accessors throw std::runtime_error when the statement does not match
+/// its reader: for a name that the result lacks, a value of another type, and (except null() and optional_…)
+/// NULL. If several columns have one name, any may be read.
 class Row {
  public:
   Row(std::shared_ptr<const Result> result, std::size_t number)
@@ -59,8 +59,8 @@ class Row {
   bool boolean(std::string_view column) const { return integer(column) != 0; }
   /// Reads a DATETIME(3) selected with CAST(… AS CHAR).
   UtcTime time(std::string_view column) const;
-  /// Reads one selected with TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', …), which is cheaper
-  /// for statements with many rows.
+  /// Reads a DATETIME(3) selected with TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', …), which
+  /// is cheaper for statements with many rows.
   UtcTime unix_time(std::string_view column) const;
   std::optional<std::string> optional_text(std::string_view column) const;
   std::optional<std::int64_t> optional_integer(std::string_view column) const;

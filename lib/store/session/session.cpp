@@ -37,7 +37,7 @@ std::string password_of(const platform::DatabaseSettings& settings) {
 }
 
 /// The file of a program's password in an installation: systemd's credential, or a file that its user can
-/// read. Empty: there is none.
+/// read. Empty if there is none.
 std::string default_password_file(const std::string& program_user) {
   if (const auto path = platform::credential_path("database-password")) return *path;
   const std::string path =
@@ -251,7 +251,7 @@ void Session::Impl::connect_to(const std::string& address) {
     map["sslEnforce"] = true;
     map["sslVerify"] = true;
   }
-  // These run before the connector's own statements, which a server's limits could refuse.
+  // The settings run before the connector's own statements, which a server's limits could refuse.
   map["preInit"] = sql::SQLString(session_settings(options.lock_wait_s));
   connection.reset(driver().connect(map));
   // The connector sets REPEATABLE READ at every connect; its gap locks would block the evaluation system's

@@ -17,10 +17,10 @@ namespace store {
 
 struct SessionOptions {
   std::string program_user;  // the user if database.user is empty: "apientidades_api", …
-  int read_timeout_s = 10;   // 0: none (migrations)
+  int read_timeout_s = 10;   // 0: no time-out (migrations)
   int lock_wait_s = 5;       // for a row that another session has locked
   /// With several servers, replaces a longer read_timeout_s (except 0): a server that is silent for so long
-  /// counts as unreachable. Longer than the 5 to 6 s for which a cluster stops when a node dies.
+  /// counts as unreachable. It exceeds the 5 to 6 s for which a cluster stops when a node dies.
   int failover_s = 7;
   bool read_only = false;  // the server refuses changes of rows (error 1792)
   /// Called for every error except DuplicateKey before it is thrown, on the session's thread. Must not throw.
@@ -34,13 +34,13 @@ class OpenTransaction;
 }
 
 /// One connection, used by one thread at a time. It connects at first use, and reconnects at the first use
-/// after a loss. Every connection is UTC, READ COMMITTED, strict and utf8mb4; with tls_ca, it has verified
-/// TLS. On MariaDB the server ends a transaction without a statement for 4 s, and its connection. With
-/// several servers (hosts.hpp) the session stays with one that works, accepts only one that is writable and
-/// in the majority of its cluster, and reads what any node has committed before.
+/// after a loss. Every connection uses UTC, READ COMMITTED, a strict sql_mode and utf8mb4; with tls_ca, also
+/// verified TLS. MariaDB closes a connection with an open transaction that has sent no statement for 4 s.
+/// With several servers (hosts.hpp) the session stays with one that works, accepts only one that is writable
+/// and in the majority of its cluster, and reads what any node has committed before.
 class Session {
  public:
-  /// Throws platform::FileError when a password file exists that cannot be read.
+  /// Throws platform::FileError when the configured password file or credential cannot be read.
   Session(platform::DatabaseSettings settings, SessionOptions options);
   ~Session();
   Session(Session&&) noexcept;
@@ -55,7 +55,7 @@ class Session {
   Rows query(std::string_view sql, const P&... parameters) {
     return run_query(sql, std::vector<Parameter>{Parameter(parameters)...});
   }
-  /// Returns the affected rows; for UPDATE, the changed rows.
+  /// Returns the number of affected rows; for UPDATE, of changed rows.
   template <class... P>
   std::uint64_t update(std::string_view sql, const P&... parameters) {
     return run_update(sql, std::vector<Parameter>{Parameter(parameters)...});
@@ -86,10 +86,9 @@ class Session {
   bool in_transaction_ = false;
 };
 
-/// Runs `body` in a transaction; a Conflict runs the whole of it again, up to 5 times, but for a LockTimeout
-/// or an Interrupted. A CommittedRefusal commits before it goes on; any other exception rolls back. Within
-/// another one it is a part of that, which commits or repeats the whole. COMMIT is a statement:
-/// Connection::commit() hides errors.
+/// Runs `body` in a transaction. A Conflict other than LockTimeout and Interrupted repeats the whole, for at
+/// most 5 runs in all. A CommittedRefusal commits; any other exception rolls back. Within an open transaction
+/// `body` becomes a part of it. COMMIT is sent as a statement, because Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);
 

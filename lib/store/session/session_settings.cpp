@@ -4,8 +4,8 @@ namespace store {
 
 namespace {
 
-/// One variable per line. MariaDB alone reads `/*M! … */`, only MySQL `/*!80000 … */`. No DEFAULT, which
-/// would be the server's own setting.
+/// One variable per line. Only MariaDB reads `/*M! … */`, only MySQL `/*!80000 … */`. No value is DEFAULT,
+/// which would be the server's own setting.
 constexpr const char* settings =
     "SET SESSION"
     // The meaning of a statement.
@@ -40,8 +40,8 @@ constexpr const char* settings =
     ", net_read_timeout = 30"
     ", net_write_timeout = 60"
     // A host that disappears during a transaction leaves its rows locked until the server notices, by TCP's
-    // keepalive after two hours. This is less than lock_wait_s, so that a session waiting for the rows gets
-    // them. MySQL has no such variable.
+    // keepalive after two hours. The 4 s are less than the default lock_wait_s, so that a session waiting for
+    // the rows gets them. MySQL has no such variable.
     "/*M! , idle_transaction_timeout = 4, idle_write_transaction_timeout = 0,"
     " idle_readonly_transaction_timeout = 0 */";
 

@@ -9,7 +9,7 @@
 namespace store {
 
 namespace detail {
-/// While it exists, transactions of the session are parts of this one.
+/// While it exists, further transactions of the session are parts of the open one.
 class OpenTransaction {
  public:
   explicit OpenTransaction(Session& session) : session_(session) { session_.in_transaction_ = true; }
@@ -24,7 +24,7 @@ class OpenTransaction {
 
 void rollback(Session& session) noexcept;
 void commit_or_roll_back(Session& session);
-/// Waits a little, longer and at random each time, so that those in conflict do not meet again.
+/// Waits for a random time, longer with each attempt, so that conflicting transactions do not meet again.
 void back_off(unsigned attempt);
 inline constexpr unsigned max_attempts = 5;
 

@@ -16,9 +16,8 @@ std::string union_all(std::string_view one, std::size_t times);
 /// The parameters of one seek.
 using Seek = std::vector<Parameter>;
 
-/// Returns the rows of `one` for each of `seeks`, in their order; at most `most`, a power of two, in a
-/// statement. Statements are padded to a power of two with `none`, which finds nothing, so that few are
-/// prepared.
+/// Returns the rows of `one` for each of `seeks`, in their order. A statement has at most `most` seeks. Their
+/// number is a power of two, so that few statements are prepared; `none`, which finds nothing, fills some up.
 Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
                  std::size_t most);
 
