@@ -6,9 +6,9 @@ namespace store {
 
 namespace {
 
-// `repeticion` identifies equal entries by the database's clock, which all writers share. Two statements,
-// because MariaDB's INSERT … ON DUPLICATE KEY UPDATE requires the right to update every column that it
-// inserts.
+// `repeticion` is the same for equal entries of one hour by the database's clock, which all writers share.
+// Two statements, because MariaDB's INSERT … ON DUPLICATE KEY UPDATE requires the right to update every
+// column that it inserts.
 constexpr std::string_view insert_entry = R"sql(
   INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle, repeticion)
   VALUES (?, ?, ?, ?, ?, UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256))))sql";
@@ -31,7 +31,7 @@ constexpr std::string_view filtered_entries = R"sql(
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
 
-/// limits.registrations bounds the rows of one entity.
+/// limits.registrations bounds the rows of each entity.
 constexpr std::string_view changing_entities = R"sql(
   SELECT COUNT(*) AS entidades
   FROM (SELECT DISTINCT entidad_id FROM auditoria FORCE INDEX (auditoria_por_hora)

@@ -14,8 +14,8 @@ namespace store {
 namespace {
 
 // The row is always changed, so that when two nodes of a cluster lock it at once, the cluster refuses one,
-// and that one repeats its transaction. A time further ahead than the window is cut to it: it was written
-// before the clock went back, or for a test event larger than limits.test_bytes.
+// and that one repeats its transaction. A time further ahead than the window is cut to the window: it was
+// written before the clock went back, or for a test event larger than limits.test_bytes.
 constexpr std::string_view lock_row = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE turnos = turnos + 1,
@@ -32,7 +32,7 @@ struct Bucket {
   std::string_view window;
 };
 
-// These two serve every bucket: its names replace {table}, {full_at} and {window}.
+// The next two statements serve every bucket: its names replace {table}, {full_at} and {window}.
 
 /// An amount passes if the bucket is full, or if it will be full again within {window} after the amount is
 /// taken.

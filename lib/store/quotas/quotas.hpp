@@ -1,6 +1,6 @@
-// What limits.* lets an entity do, or have stored, in a while. Most of it is counted in buckets (tables
-// `altas_webhook` and `turnos_prueba`): one that holds N fills again in an hour or a day, and is kept as one
-// time, at which it will be full. The rest is what other tables hold of the entity.
+// The quotas: what limits.* lets an entity do, or have stored, in a time. Most are counted in buckets (tables
+// `altas_webhook` and `turnos_prueba`). An empty bucket fills again in an hour or a day; the row keeps only
+// the time at which it will be full. The other quotas are counted from the rows of other tables.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace store {
 
 enum class Quota {
   registrations,    // limits.registrations, an hour: a registration; to delete webhooks gives nothing back
-  changes,          // the same bucket: another change of a webhook, or another secret
+  changes,          // the same bucket: a change of a webhook or of its secret
   replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
   diagnostics,      // limits.diagnostics, an hour
   test_bytes,       // limits.test_bytes, a day
@@ -27,33 +27,33 @@ struct OverQuota : CommittedRefusal {
       : CommittedRefusal("over a quota"), quota(quota_), retry_after_s(retry_after_s_), left(left_) {}
   Quota quota;
   unsigned retry_after_s;  // at least 1
-  std::uint64_t left;      // of `replayed`: so many would be accepted now
+  std::uint64_t left;      // for `replayed`: how many would be accepted now
 };
 
-// All that follows is for a transaction that has locked the entity's quotas before it locked anything else:
-// the entity's other transactions that do so wait until it ends.
+// Call the functions below within a transaction that locks the entity's quotas before anything else, so that
+// the entity's other such transactions wait until it ends.
 
 void lock_quotas(Session& session, EntityId entity);
 /// For `test_bytes` and `pending_tests`: test events and registrations do not wait for each other.
 void lock_test_quotas(Session& session, EntityId entity);
 
 /// Takes `amount` out of the entity's bucket, which holds `limit` (0: nothing is counted). Throws OverQuota.
-/// More than a bucket holds passes when it is full.
+/// An amount above `limit` passes when the bucket is full.
 void use_quota(Session& session, Quota quota, EntityId entity, std::uint64_t limit, std::uint64_t amount = 1);
 
-/// What the entity may still have of a quota that is no bucket.
+/// What the entity may still have of a quota without a bucket.
 struct QuotaLeft {
   Quota quota;
-  std::uint64_t limit;  // 0: none
+  std::uint64_t limit;  // 0: no limit
   std::uint64_t left;
   unsigned retry_after_s;   // when more than `left` is asked for
   unsigned retry_beyond_s;  // when more than `limit` is
 
-  /// Throws OverQuota unless so many more, at least one, are within it.
+  /// Throws OverQuota unless `left` is at least `amount` and at least 1.
   void require(std::uint64_t amount) const;
 };
 QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit);
-/// Those that have not ended are pendiente, en_curso or retenida.
+/// Counts test deliveries that are pendiente, en_curso or retenida.
 QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
 /// Counts the deliveries of a notification among the pending ones, until they end.
 void count_pending_tests(Session& session, EntityId entity, NotificationId notification);

@@ -20,7 +20,7 @@ constexpr std::string_view lock_next_change = R"sql(
 constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-/// Probes what waits after a failure at once: the scheduled probe may be hours away.
+/// After a failed attempt, makes a probe due at once, because the next one may be hours away.
 constexpr std::string_view forget_failures = R"sql(
   UPDATE webhook_ejecuciones
   SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
@@ -62,7 +62,7 @@ std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, Delive
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting) {
   if (waiting.empty()) return 0;
-  std::vector<DeliveryId> locked;  // the others are locked because they are claimed: they are sent anyway
+  std::vector<DeliveryId> locked;  // the others are being claimed, and so are sent anyway
   for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
     locked.push_back(row.integer("id"));
   return locked.empty() ? 0 : session.update(hasten, json_ids(locked));

@@ -73,7 +73,7 @@ void write_change(Session& session, const Author& author, const Webhook& before,
 /// Whether the change would start sending to a URL that the operator has disabled. A webhook that already
 /// sends there may continue.
 bool leads_to_disabled_url(Session& session, const Webhook& before, const WebhookChange& change) {
-  if (before.inactive_reason == disabled_by_operator) return false;  // and stays disabled
+  if (before.inactive_reason == disabled_by_operator) return false;  // the webhook stays disabled
   const bool moves =
       change.url && webhook::comparable_url(*change.url) != webhook::comparable_url(before.url);
   const bool activates = change.active.value_or(false) && !before.active;
@@ -125,7 +125,7 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
 std::string version_of(const WebhookDetail& detail) {
   const auto& webhook = detail.webhook;
   constexpr std::size_t digits = 32;
-  // A line end separates the fields, because neither a URL nor the names have one. The secret's version is
+  // A line end separates the fields, because neither a URL nor the names contain one. The secret's version is
   // included, because two changes may share a millisecond.
   const std::string configuration =
       to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +

@@ -57,9 +57,9 @@ struct ChangePolicy {
   platform::Milliseconds disable_after{};  // as in find_failure_streak
 };
 
-/// Changes it as a whole or not at all, one change after the other. What the change means for its deliveries
-/// is left to the dispatcher (apply_changes). To activate one that is active ends its streak of failures. A
-/// change counts as a registration, or an entity could fill the audit: throws OverQuota.
+/// Makes the whole change or none of it; concurrent changes of a webhook wait for each other. The dispatcher
+/// applies the change to the deliveries (apply_changes). Activating an active webhook ends its failure
+/// streak. A change counts as a registration, so that no entity can fill the audit: throws OverQuota.
 ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
                               const WebhookChange& change, const Expected& expected,
                               const ChangePolicy& policy = {});
@@ -77,9 +77,9 @@ struct ChangeWalk {
   std::uint64_t held = 0;  // webhooks with a locked row
   bool done = false;
 };
-/// Applies the change of the next webhook to a batch of its deliveries: ends its failure streak and its rest;
-/// after a change of URL, makes those that wait for a retry due, and starts their schedule again. Waits for
-/// no lock. After a kill at any point, the next call continues.
+/// Applies the change of the next webhook: ends its failure streak and its rest; after a change of URL, makes
+/// a batch of its deliveries that wait for a retry due, and starts their schedule again. Waits for no lock.
+/// After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store

@@ -20,7 +20,7 @@ struct DisabledUrl {
 /// Lists by entity, webhook, since and limit of `filter`: the newest, oldest first.
 std::vector<DisabledUrl> list_disabled_urls(Session& session, const ListFilter& filter);
 
-/// Whether one of `disabled` spells the same target.
+/// Whether `url` is one of `disabled`, in any spelling.
 bool is_disabled(const std::vector<std::string>& disabled, std::string_view url);
 bool is_disabled_url(Session& session, EntityId entity, std::string_view url);
 

@@ -15,12 +15,12 @@ using platform::Milliseconds;
 constexpr unsigned min_failures_to_disable = 10;
 
 // A streak ends after 48 h without a failure, although its row shows that only at the next attempt
-// (note_executions). A change of the webhook also ends it, although the row shows that only when the change
-// is applied (changes.hpp).
+// (note_executions). A new URL or an activation also ends it, although the row shows that only when the
+// change is applied (changes.hpp).
 
 constexpr std::string_view fails_now_and = R"sql( x.fallos > 0 AND w.plaza IS NOT NULL
     AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL AND )sql";
-/// `cuenta`: the conditions of find_due_for_deactivation, except the time.
+/// `cuenta`: the conditions of find_due_for_deactivation, except those on times.
 constexpr std::string_view streak_columns = R"sql(
   CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
   w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta)sql";
@@ -54,7 +54,7 @@ constexpr std::string_view failing_since =
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT salto_ms = 0 AS creido FROM reloj_visto WHERE id = 1)sql";
 
-/// Read without a lock, because nearly always there is none. Requires that a dispatcher noted the clock
+/// Read without a lock, because nearly always no webhook is due. Requires that a dispatcher noted the clock
 /// within the last hour: otherwise it may have jumped, and watch_clock is about to note that
 /// (clock_watch.hpp).
 constexpr std::string_view select_those_failed = R"sql(

@@ -16,8 +16,7 @@
 
 namespace store {
 
-/// SQL condition on a row of webhook_ejecuciones: its streak is not over, provided that the webhook fails
-/// now.
+/// SQL condition on a row of webhook_ejecuciones of a webhook that fails: its streak is not over.
 inline constexpr std::string_view streak_goes_on =
     "COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR";
 

@@ -1,6 +1,6 @@
 // Table `claves_idempotencia`: registrations with an Idempotency-Key
-// (web/docs/webhooks.md#repetir-un-registro) of the last 24 h. It has a row per registration only, so
-// limits.registrations bounds it.
+// (web/docs/webhooks.md#repetir-un-registro) of the last 24 h. Only a registration adds a row, so
+// limits.registrations bounds the table.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace store {
 
 struct Webhook;
 
-/// A request that may be a repetition. The views outlive what it is given to.
+/// A request that may be a repetition. The viewed texts must outlive the calls that use it.
 struct IdempotentRequest {
   EntityId entity;
   std::string_view key;                   // 1 to 64 visible ASCII characters
-  std::string_view body;                  // as it came: of it a keyed HMAC is kept, since it holds a secret
-  std::string (*answer)(const Webhook&);  // the body of its 201
+  std::string_view body;                  // as received, with a secret: only a keyed HMAC of it is kept
+  std::string (*answer)(const Webhook&);  // makes the body of its 201
 };
 
 enum class EarlierResult {
@@ -34,8 +34,8 @@ struct EarlierRequest {
   std::string answer;  // for `same`: the body of its 201
 };
 
-/// Both are for the transaction that registers, which has locked the entity's quotas: one with the same key
-/// that comes at the same time waits for it.
+/// Call the next two within the transaction that registers, after it has locked the entity's quotas: a
+/// concurrent request with the same key then waits.
 
 /// Finds an earlier request with this key in the last 24 h; nullopt when there is none.
 std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentRequest& request,

@@ -34,7 +34,7 @@ constexpr std::string_view end_grace_now = R"sql(
 constexpr std::string_view grace_of = R"sql(
   SELECT CAST(secreto_anterior_hasta AS CHAR) AS hasta FROM webhooks WHERE id = ?)sql";
 
-/// Includes deleted webhooks, because an earlier version deletes only one secret.
+/// Includes deleted webhooks, because an earlier version erases only one secret.
 constexpr std::string_view ended_graces = R"sql(
   SELECT id FROM webhooks FORCE INDEX (webhooks_secreto_anterior)
   WHERE secreto_anterior_hasta IS NOT NULL AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL)

@@ -1,7 +1,7 @@
 // Changes a webhook's secret, with a grace for the previous one. The new secret goes to column `b`, so that
 // the API needs no right to read the other one. After the grace the dispatcher moves it to `a`, so that
-// earlier versions, which read only `a`, never send unsigned. (A further change before that writes into `a`,
-// and `secreto_vigente` says so.)
+// earlier versions, which read only `a`, never send unsigned. (A further change before that writes into `a`;
+// `secreto_vigente` names the current column.)
 #pragma once
 
 #include <chrono>
@@ -29,9 +29,9 @@ struct NewSecret {
   std::chrono::seconds grace;
 };
 
-/// `secret` is the current one from then on. The one before signs too for `grace`; with 0 every old one ends
-/// at once, also while a grace runs. The same secret again changes nothing else. Another one counts as a
-/// registration: with `max_per_hour` (0: no limit) throws OverQuota.
+/// Makes `wanted.secret` the current secret. The previous one also signs for `wanted.grace`; a grace of 0
+/// ends every older secret at once, also one in its grace. For the same secret, nothing else changes. A new
+/// secret counts as a registration: throws OverQuota over `max_per_hour` (0: no limit).
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
@@ -43,8 +43,8 @@ bool end_grace(Session& session, const Author& author, WebhookId id);
 /// webhooks. Waits for no lock.
 std::uint64_t erase_ended_secrets(Session& session);
 
-/// A secret of a webhook, as its row holds it. By the fingerprint the same secret is known again; it cannot
-/// be made without a key.
+/// A secret of a webhook, as its row holds it. The fingerprint shows whether a secret is the same, and cannot
+/// be computed without a key.
 struct StoredSecret {
   std::string key_id;
   std::string sealed;  // hexadecimal

@@ -30,7 +30,7 @@ constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
-// Updates only what has not changed since it was read. The fingerprint of the secret in use is made anew,
+// Updates only what has not changed since it was read. The fingerprint of the current secret is made anew,
 // because the key that made the stored one will be removed. The secret's part of the ETag stays the same.
 // MySQL evaluates assignments from left to right.
 constexpr std::string_view replace_secret = R"sql(

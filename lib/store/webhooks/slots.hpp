@@ -1,6 +1,6 @@
 // A webhook's place among those of its entity: column `plaza` of `webhooks`, 1 to max_webhooks_per_entity,
-// NULL once it is deleted. The index on entity and `plaza` finds the webhooks of an entity without its
-// deleted ones.
+// NULL once the webhook is deleted. The index on entity and `plaza` finds the webhooks of an entity without
+// its deleted ones.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ inline constexpr std::string_view slot_in_range = " BETWEEN 1 AND 5 ";
 /// For locking reads, one `plaza` at a time: at the end of a range they would wait for a lock on the next
 /// entity's row.
 inline constexpr std::string_view slot_by_slot = " IN (1, 2, 3, 4, 5) ";
-/// For a seek per row of another table: one row for each value of `plaza`.
+/// A table with one row for each value of `plaza`, for a join that seeks value by value.
 inline constexpr std::string_view every_slot =
     " JSON_TABLE('[1,2,3,4,5]', '$[*]' COLUMNS (plaza TINYINT PATH '$')) ";
 

@@ -118,7 +118,7 @@ constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
 struct Room {
-  std::optional<int> slot;    // the lowest of the five that is free
+  std::optional<int> slot;    // the lowest free `plaza`
   bool url_disabled = false;  // for the entity, by the operator
 };
 Room find_room(Session& session, EntityId entity, std::string_view url) {
@@ -159,7 +159,7 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
 /// In a transaction.
 Registered register_locked(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                            unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
-  // Without a limit, too: the first one could commit between our looks at its key and at the slots.
+  // A request locks without a limit, too: one with the same key could commit after find_earlier.
   if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
   if (request)
     if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
@@ -226,7 +226,7 @@ Registered create_webhook(Session& session, const NewWebhook& webhook, const web
       return transaction(session,
                          [&] { return register_locked(session, webhook, keys, max_per_hour, request); });
     } catch (const DuplicateKey&) {
-      // Another request took the slot first. This one ends: with five of them taken there is none to try for.
+      // Another request took the `plaza` first. The loop ends: with all five taken, find_room finds none.
     }
   }
 }
@@ -274,7 +274,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
     const auto statement = "UPDATE entregas SET " + ends_cancelled().append(some_waiting);
     return in_batches(session, [&] { return session.update(statement, state, id, batch_rows); });
   };
-  // Comes before the webhook is enabled, because the dispatcher could claim them then.
+  // Cancels before the webhook is enabled, because the dispatcher could claim the deliveries afterwards.
   if (discard) result.cancelled = cancel("retenida") + cancel("pendiente");
   transaction(session, [&] {
     session.update(enable, id);

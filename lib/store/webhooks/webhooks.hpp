@@ -45,8 +45,8 @@ using TokenHash = crypto::Sha256;
 /// What find_callers reads besides the entity. The webhooks cost half of a look-up.
 enum class CallerWith { webhooks, nothing_else };
 
-/// Returns the caller of each hash, in order; nullopt when there is no such token, or when it or its entity
-/// is expired, revoked or disabled.
+/// Returns the caller of each hash, in order; nullopt when the token does not exist, has expired or is
+/// revoked, or its entity is disabled.
 std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes,
                                                 CallerWith with = CallerWith::webhooks);
 /// As find_callers, for one hash.
@@ -60,13 +60,13 @@ struct NewWebhook {
   std::optional<std::string> secret;  // sealed before it is stored
   std::optional<TokenId> token{};     // the token that registers it, for the audit
 };
-/// With neither: the entity has five.
+/// Neither is set when the entity already has max_webhooks_per_entity webhooks.
 struct Registered {
   std::optional<Webhook> webhook;         // inactive where the operator has disabled its URL
-  std::optional<EarlierRequest> earlier;  // of a repetition: nothing was registered, and nothing counted
+  std::optional<EarlierRequest> earlier;  // set for a repetition: nothing was registered or counted
 };
-/// With `max_per_hour` (0: no limit) throws OverQuota. A `request` is remembered with its webhook, in one
-/// transaction; one with the same key that is under way is waited for.
+/// Throws OverQuota over `max_per_hour` (0: no limit). Stores `request` in the transaction that creates its
+/// webhook, and waits for a concurrent request with the same key.
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
@@ -87,13 +87,13 @@ inline constexpr std::string_view disabled_by_gone = "http_410";
 inline constexpr std::string_view disabled_by_failures = "fallos";
 inline constexpr std::string_view disabled_by_entity = "entidad";
 
-/// Disables a webhook; returns false when there is no such webhook. A disabled one keeps its reason, except
-/// that the operator's replaces it; the operator also disables the URL for the entity (disabled_urls.hpp).
+/// Disables a webhook; returns false when there is no such webhook. An inactive webhook keeps its reason
+/// unless `reason` is the operator's, which also disables the URL for the entity (disabled_urls.hpp).
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason);
 
 struct EnableResult {
   std::uint64_t released = 0;   // deliveries retenida -> pendiente
-  std::uint64_t cancelled = 0;  // with `discard`: retenida or pendiente -> cancelada
+  std::uint64_t cancelled = 0;  // with `discard`: retenida or pendiente before (cancelled.hpp)
 };
 /// Enables the webhook and its URL, ends its failure streak, and releases its held deliveries (with
 /// `discard`, cancels held and pending ones), in batches. Returns nullopt when there is no such webhook.
