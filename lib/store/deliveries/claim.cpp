@@ -79,8 +79,8 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   return result;
 }
 
-/// Sets each webhook's position back to its first delivery that was left out, so that the next claim begins
-/// there.
+/// Sets each webhook's position back to before its first delivery that was left out, so that the next claim
+/// begins with it.
 void reach_back(const std::vector<ClaimRequest>& requests, const std::vector<DueDelivery>& candidates,
                 const std::set<DeliveryId>& put_off, std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, DuePosition> before;

@@ -1,4 +1,4 @@
-// Claims due deliveries by webhook. It does not read the backlog of a busy or resting webhook.
+// Claims due deliveries by webhook. The caller leaves out busy and resting webhooks.
 #pragma once
 
 #include <optional>

@@ -19,7 +19,7 @@ using platform::Milliseconds;
 
 /// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
-/// How many deliveries with a running Retry-After one call may skip.
+/// How many deliveries of a webhook with a running Retry-After one call may skip.
 constexpr unsigned passed_over = 32;
 
 constexpr std::string_view early_webhooks = R"sql(
@@ -57,7 +57,7 @@ constexpr std::string_view longest_untried = R"sql(
 
 struct Waiting {
   DeliveryId id;
-  Milliseconds asked;  // the rest of a running Retry-After
+  Milliseconds asked;  // time left of a running Retry-After; zero without one
 };
 
 std::map<WebhookId, std::vector<Waiting>> find_waiting(Session& session,

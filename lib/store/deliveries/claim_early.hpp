@@ -19,12 +19,12 @@ struct EarlyWebhook {
   bool failing = false;                                   // its last attempt failed, so it gets a probe
   auto operator<=>(const EarlyWebhook&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
-/// Finds the next webhooks after (`since`, `after`), in that order, if their time has come. The cost does not
-/// depend on their backlogs.
+/// Finds the next webhooks after (`since`, `after`), in the order of time and id, if their time has come. The
+/// cost does not depend on their backlogs.
 std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId after, unsigned limit);
 
-/// Ends the early attempts of a webhook, or starts them again after `again`. Skips webhooks that have changed
-/// or are locked; returns the changed ones.
+/// Ends the early attempts of a webhook, or starts them again after `again`. Skips webhooks with another
+/// `since` or a locked row; returns the webhooks that it changed.
 struct EarlyChange {
   EarlyWebhook webhook;
   std::optional<platform::Milliseconds> again;

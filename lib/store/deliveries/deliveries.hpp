@@ -17,7 +17,7 @@ struct Delivery {
   std::string event;
   std::string state;  // pendiente, en_curso, entregada, fallida, cancelada, retenida
   std::int64_t attempts;
-  std::optional<UtcTime> next_attempt;  // of a pendiente
+  std::optional<UtcTime> next_attempt;  // set while it is pendiente
   std::optional<std::int64_t> last_status;
   std::string last_error;
   UtcTime created;
@@ -45,11 +45,11 @@ std::vector<RecordedAttempt> list_newest_attempts(Session& session, DeliveryId i
 
 enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 
-/// Changes any state except en_curso and retenida to pendiente, due now (retenida while its webhook is
-/// inactive), and starts its schedule again. Returns wrong_state also when its notification is cancelled.
+/// Makes a delivery pendiente and due now (retenida while its webhook is inactive), and starts its schedule
+/// again. Returns wrong_state for en_curso, retenida and a cancelled notification.
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
-/// Retries every `fallida` of a webhook created since then, and makes those that wait for a retry due, in
-/// batches. Returns the number of deliveries; nullopt when there is no such webhook.
+/// Retries, in batches, the webhook's fallida deliveries created since `since`, and makes those that wait for
+/// a retry due. Returns the number of deliveries; nullopt when there is no such webhook.
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since);
 
 }  // namespace store

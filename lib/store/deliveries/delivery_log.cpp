@@ -44,7 +44,7 @@ constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
         WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v)sql";
-/// Whether the whole window is so much older than `desde` that no earlier delivery can be newer.
+/// Whether the whole window is so much older than `since` that no earlier delivery can be newer.
 constexpr std::string_view age_of_window = R"sql(
   SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
   WHERE webhook_id = ? AND id < ? AND id >= ?)sql";

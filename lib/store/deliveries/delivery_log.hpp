@@ -20,7 +20,7 @@ struct LoggedDelivery {
   UtcTime created;
   std::optional<UtcTime> delivered;     // the first 2xx
   std::optional<UtcTime> ended;         // when it was delivered, failed or cancelled
-  std::optional<UtcTime> next_attempt;  // of a pendiente
+  std::optional<UtcTime> next_attempt;  // set while it is pendiente
   std::optional<std::int64_t> last_status;
   std::string last_error;
 };

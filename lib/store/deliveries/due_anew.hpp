@@ -10,11 +10,11 @@ namespace store {
 /// Assignments to `entregas e`: due now, and the retry schedule from its start.
 inline constexpr std::string_view due_anew =
     "e.paso = 0, e.adelantada = FALSE, e.no_antes = NULL, e.proximo_intento = UTC_TIMESTAMP(3)";
-/// The same for a replay: it has not ended any more.
+/// The same for a replay, which also clears the end.
 inline constexpr std::string_view and_replayed = ", e.reenviada = TRUE, e.terminada_en = NULL";
 inline constexpr std::string_view due_as_replay = joined<due_anew, and_replayed>;
-/// The first 2xx of what is replayed stays on record. Before the assignment of `estado`: they run from left
-/// to right.
+/// Keeps the first 2xx of a replayed delivery on record. Belongs before the assignment of `estado`, because
+/// assignments run from left to right.
 inline constexpr std::string_view keep_first_success =
     "e.entregada_en = COALESCE(e.entregada_en, IF(e.estado = 'entregada', e.terminada_en, NULL)), ";
 

@@ -10,9 +10,10 @@ namespace store {
 
 namespace {
 
-/// Keeps the due time, so the delivery comes before those that fell due later. A claimed delivery was due, so
-/// a later due time comes from a clock that has gone back, and is replaced by the present. An early attempt
-/// or a probe keeps its due time. By primary key alone: a join might read, and wait for, all rows.
+/// Keeps the due time, so the delivery comes before those that fell due later. A delivery claimed on schedule
+/// was due, so a later due time comes from a clock that has gone back, and is replaced by the present. An
+/// early attempt or a probe keeps its due time. By primary key alone: a join might read, and wait for, all
+/// rows.
 constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,

@@ -21,8 +21,8 @@ struct Lease {
 
 using delivery::LeasedDelivery;
 
-/// Releases deliveries that were claimed and not started: due again at once. Ignores those without their
-/// lease. Does not wait for locks; returns the deliveries with locked rows, still to be released.
+/// Releases deliveries that were claimed and not started; they keep their due times. Ignores those without
+/// their lease. Does not wait for locks; returns the deliveries with locked rows, still to be released.
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
 
 /// Makes at most `limit` deliveries with an expired lease pendiente again, at the same step of the schedule.

@@ -90,7 +90,7 @@ struct Held {
   NotificationId notification;
 };
 
-/// Locks the candidates, in their order; skips those that another dispatcher is claiming.
+/// Locks the candidates, and returns them in their order; skips those that another dispatcher is claiming.
 std::vector<Held> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   const std::map<WebhookId, Receiving>& receiving, AttemptKind kind) {
   std::vector<DeliveryId> ids;
@@ -130,7 +130,8 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
   for (const auto& row : query_ids(session, notifications_by_id, ids, "")) {
     const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
     const auto bytes = static_cast<std::uint64_t>(row.integer("octetos"));
-    // A test event's data is sealed by us. An older version may have fanned out other data that is too long.
+    // Sealing lengthens a test event's data. An older version may have fanned out other data that is too
+    // long.
     const bool fetchable = bytes <= longest_data || row.boolean("prueba");
     const bool readable =
         fetchable && row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));

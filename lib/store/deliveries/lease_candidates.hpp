@@ -1,4 +1,4 @@
-// Leases deliveries that were found without a lock; this decides which dispatcher gets them.
+// Leases deliveries that were found without a lock. The lease decides which dispatcher gets them.
 #pragma once
 
 #include <map>

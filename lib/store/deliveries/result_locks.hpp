@@ -21,8 +21,8 @@ struct LockedResults {
   ResultBatch unwritten;  // the webhook's row in webhook_ejecuciones is locked by another session, or absent
 };
 
-/// Requires a transaction. `absent`: the webhooks without a row in webhook_ejecuciones are known to have
-/// none, so their results become owned, stale or held as well.
+/// Requires a transaction. `absent`: the webhooks of `batch` are known to have no row in webhook_ejecuciones,
+/// so that no result becomes unwritten.
 LockedResults lock_results(Session& session, const ResultBatch& batch, bool absent);
 
 /// Returns the results of `batch` (at most 512) of webhooks without a row in webhook_ejecuciones, not even an

@@ -13,11 +13,11 @@ namespace store {
 
 namespace {
 
-constexpr platform::Milliseconds long_wait{500};  // longer is a wait for a lock: MySQL's shortest is a second
+constexpr platform::Milliseconds long_wait{500};  // a longer call waited for a lock (MySQL: 1 s)
 
 using Batch = ResultBatch;
 
-/// Counts replays that have ended; most batches have none.
+/// Notes the results of replayed deliveries that have ended; most batches have none.
 void note_ended_replays(Session& session, const Batch& batch) {
   std::vector<Outcome> outcomes;
   for (const auto* result : batch) {
@@ -27,7 +27,7 @@ void note_ended_replays(Session& session, const Batch& batch) {
   note_outcomes(session, outcomes);
 }
 
-/// Some results of a batch had lost their lease, so nothing was written.
+/// Some results of a batch had lost their lease, so the transaction must be rolled back.
 struct NotAllOwned {};
 
 /// Writes the results and returns their summary. Throws NotAllOwned.
@@ -49,8 +49,8 @@ void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
   for (const auto* delivery_result : batch) keys.emplace(delivery_result->id, delivery_result->lease);
 }
 
-/// Records, in one transaction, the results without locked rows. Returns those that it left because no row of
-/// their webhook could be locked; with `absent` there are none.
+/// Records, in one transaction, the results without locked rows. Returns those that it left because their
+/// webhook's row in webhook_ejecuciones could not be locked; with `absent` there are none.
 Batch record_unlocked(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   LockedResults locked;
