@@ -31,7 +31,7 @@ constexpr std::string_view outages_since = R"sql(
   FROM cortes_envio FORCE INDEX (cortes_por_visto) WHERE visto_en > ?)sql";
 
 /// Runs once, when a dispatcher starts. The address is that of the last attempt of the webhook's last
-/// delivery, which is nearly always the one that answered.
+/// delivery, and nearly always the address that answered.
 constexpr std::string_view answering_webhooks = R"sql(
   SELECT w.url, w.entidad_id, i.direccion,
     TIMESTAMPDIFF(MICROSECOND, x.ultima_ejecucion, UTC_TIMESTAMP(3)) DIV 1000 AS hace_ms

@@ -29,7 +29,7 @@ struct Pauses {
   bool everything;
   std::vector<Pause> parts;  // those that have not ended
 };
-/// One statement. A dispatcher calls it in every round in which something is pending.
+/// Sends one statement. A dispatcher calls this in every round in which something is pending.
 Pauses read_pauses(Session& session);
 
 /// Replaces a pause of the same object, and deletes pauses that have ended. Without `length` it lasts until

@@ -13,12 +13,12 @@ namespace {
 
 // One seek for each entity and each webhook finds the oldest: a GROUP BY would read the whole queue. ORDER BY
 // also names the column that is compared with the outer row: in a subquery MySQL does not treat it as a
-// constant, and would sort the whole backlog. Webhooks are reached by the slots of each entity, because the
-// number of deleted webhooks is unbounded. (Notifications for an entity that does not exist are rejected at
-// once, unless the queue is paused: then they are counted, without their age.) Quarantined notifications
-// count as rechazada.
+// constant, and would sort the whole backlog. Webhooks are reached through `plaza`, because the number of
+// deleted webhooks is unbounded. (Notifications for an entity that does not exist are rejected at once,
+// unless the queue is paused: then they are counted, without their age.) Quarantined notifications count as
+// rechazada.
 
-// Counts, of all rows or up to a limit: each is made of its rows and its name.
+// The counts, of all rows or up to a limit. Each is joined from a FROM clause and a name.
 
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view all_of = "(SELECT COUNT(*) ";

@@ -13,7 +13,7 @@ namespace store {
 struct WebhookBacklog {
   bool entity_active;
   bool probing;  // its last attempt failed in transport or with 429 or 503, so it has one slot
-  std::optional<UtcTime> rests_until;    // because of a 429
+  std::optional<UtcTime> rests_until;    // after a 429 or with an unreadable secret
   std::optional<UtcTime> probe_at;       // when its next early attempt or probe may start
   std::vector<std::string> secret_keys;  // ids of the keys that seal its secrets
   std::int64_t due, later, held;         // counted up to most_counted

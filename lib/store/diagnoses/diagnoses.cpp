@@ -25,7 +25,7 @@ constexpr std::string_view ask_again = R"sql(
 constexpr std::string_view ask_first = R"sql(
   INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
 
-// Decides here whether the webhook may be diagnosed: an inactive one may, unless the operator disabled it.
+// Decides whether the webhook may be diagnosed: an inactive one may, unless the operator disabled it.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_state_of_diagnosis = R"sql(, d.entidad_nombre, w.eventos,
     COALESCE(x.sondeo, FALSE) AS sondeo,
@@ -52,7 +52,7 @@ constexpr std::string_view claim = R"sql(
   SET estado = 'en_curso', iniciado_en = UTC_TIMESTAMP(3), arriendo = ?,
     arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE webhook_id = ? AND estado = 'pendiente')sql";
-/// Adds to the time so that the row changes even within the millisecond of its claim: affected rows are
+/// Adds a millisecond, so that the row changes even within the millisecond of its claim: affected rows are
 /// changed rows.
 constexpr std::string_view renew = R"sql(
   UPDATE diagnosticos

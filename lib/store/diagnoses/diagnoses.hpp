@@ -21,8 +21,8 @@ struct AskedDiagnosis {
   DiagnosisAsked result = DiagnosisAsked::done;
   std::string state{};  // of `done`: pendiente or en_curso
 };
-/// In place of the webhook's last one, with an entry in the audit; one that is not over stays, and nothing
-/// counts. `disabled`: by the operator. `max_per_hour` 0: no limit. Throws OverQuota.
+/// Replaces the webhook's last diagnosis, and notes that in the audit; if the last one is not over, changes
+/// and counts nothing. `disabled`: by the operator. Throws OverQuota over `max_per_hour` (0: no limit).
 AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
                              WebhookId webhook, unsigned max_per_hour);
 
@@ -39,7 +39,7 @@ struct DiagnosisTarget {
   Target target;
   EntityId entity = 0;
   std::string entity_name;
-  std::optional<webhook::Event> event{};  // one of the webhook's; unset: a newer version's events only
+  std::optional<webhook::Event> event{};  // a subscribed event; unset: only a newer version knows one
   bool probing = false;                   // its last attempt failed in transport or with 429 or 503
   bool diagnosable = false;  // false: it was deleted or disabled by the operator, or its entity is disabled
   bool overdue = false;      // it has waited for an hour

@@ -68,7 +68,7 @@ constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
   FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
-/// The next pending deliveries in the order in which they fall due; a shortened one moves back in that order.
+/// The next pending deliveries in the order in which they fall due; a shortened one gets an earlier place.
 constexpr std::string_view lock_some_waiting = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence, paso,
     TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) AS falta_us
@@ -88,8 +88,8 @@ void note_unless_held(Session& session, std::string_view note, const Values&... 
   });
 }
 
-/// How much the database's clock has gained on ours since the first reading; at the first reading, on the
-/// last time that any dispatcher noted.
+/// How much the database's clock has gained on ours since the first reading. At the first reading: how far it
+/// is past the last note of any dispatcher, or zero if that is no jump.
 Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight>& first,
                     platform::MonotonicTime now) {
   const auto time = clock.time("ahora");

@@ -1,7 +1,7 @@
-// Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, what was scheduled by
-// the earlier time would wait for the length of the jump, so it is shortened. After a jump forward, what is
-// due is sent, as after a suspension; but purges and deactivations could not be undone, so they wait until
-// the clock is right or the operator accepts it.
+// Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, what was scheduled
+// before would wait longer by the jump, so these waits are shortened. After a jump forward, what is due is
+// sent, as after a suspension; but purges and deactivations could not be undone, so they wait until the clock
+// is right or the operator accepts it.
 //
 // Several dispatchers may do this at the same time, and repeat it: a kill loses nothing, because the time
 // that shows the jump is overwritten last.
@@ -31,8 +31,8 @@ struct ClockLook {
   platform::Milliseconds jumped;  // how far it jumped forward without acceptance; else zero
 };
 /// Notes the database's time, unless it went back. `first` is the dispatcher's first reading, empty before
-/// it. A clock that has gained more than an hour on ours since then has jumped; at the first reading, one
-/// that is more than three days after the last note of any dispatcher.
+/// it. A clock that has gained more than an hour on ours since then has jumped. So has, at the first reading,
+/// one more than three days after the last note of any dispatcher, if there are notifications.
 ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platform::MonotonicTime now);
 
 /// Accepts the clock as it is now. Returns how far it had jumped; 0 when it had not.
@@ -52,8 +52,8 @@ struct ClockMending {
   std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // numbers shortened so far
 };
 /// Shortens one batch: leases that end later than a new one, rests longer than that of a 429 without
-/// Retry-After, and waits longer than longest_wait, each to that bound; waits become random below it, so that
-/// they do not fall due together. Skips locked rows, which another session is changing.
+/// Retry-After (with the times of probes and streaks), and waits longer than longest_wait, each to that
+/// bound; waits become random below it, so that they do not fall due together. Skips locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
 
 }  // namespace store

@@ -18,7 +18,7 @@ struct HeldWalk {
 };
 
 /// Takes one step of the walk: a batch of one webhook's deliveries that fell due longer than `longest` ago
-/// (retention.held) becomes fallida; it can be replayed. Skips locked deliveries.
+/// (retention.held) becomes fallida (entregada after a 2xx). They can be replayed. Skips locked deliveries.
 void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk);
 
 }  // namespace store

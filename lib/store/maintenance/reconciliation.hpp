@@ -23,10 +23,10 @@ struct ReconcileWalk {
 };
 
 /// Takes one step of the walk: reads some webhooks and changes at most one batch of deliveries.
-///  * pendiente or retenida, the webhook is deleted -> cancelada.
+///  * pendiente or retenida, the webhook is deleted -> cancelada (entregada after a 2xx).
 ///  * pendiente, the webhook is inactive or its entity disabled -> retenida.
 ///  * retenida, the webhook may receive -> pendiente, due now. This includes deliveries held while the
-///    webhook was being enabled, and those with a secret that could not be read, once its rest has passed.
+///    webhook was being enabled, and those with an unreadable secret, once the webhook's rest has passed.
 /// Skips locked deliveries.
 void reconcile_some(Session& session, ReconcileWalk& walk);
 

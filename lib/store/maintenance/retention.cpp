@@ -130,7 +130,7 @@ constexpr std::string_view forget_removed_tests = R"sql(
 
 /// A table, for the walks.
 struct Table {
-  std::string_view rows_after;  // at most so many rows after an id, by id; webhooks: see rows_after()
+  std::string_view rows_after;  // reads a limited number after an id, by id; webhooks: see rows_after()
   std::string_view removed_by;  // the column with the ids for `remove`
   Milliseconds usual;           // its retention
   Milliseconds other;           // retention of failed and rejected rows
@@ -224,12 +224,12 @@ Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   return groups;
 }
 
-/// Deletes those of these notifications with only expired deliveries, and their deliveries: the remaining
-/// deliveries of others would show fewer webhooks than there were.
+/// Deletes those of these notifications of which every delivery has expired, with their deliveries: a part of
+/// the deliveries would show fewer webhooks than there were.
 std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
   const std::set<std::int64_t> notifications(of.begin(),
-                                             of.end());  // once each, although several deliveries may be due
+                                             of.end());  // once each, even if several deliveries have expired
   const auto seen = expired_groups(
       table, query_ids(session, deliveries_of, {notifications.begin(), notifications.end()}, {}));
   Ids theirs;
@@ -245,8 +245,8 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
   return removed + session.update(delete_notifications, json_ids(theirs));
 }
 
-/// Removes a webhook from `ids` if another session has locked its row in that table, and locks the other
-/// rows. A webhook has at most one row there, and a deleted one gets no new row.
+/// Removes a webhook from `ids` if another session has locked its row in the table of `rows_by_id`, and locks
+/// the other rows. A webhook has at most one row there, and a deleted one gets no new row.
 void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
   if (ids.empty()) return;
   const auto theirs = ids_of(query_ids(session, rows_by_id, ids, {}));

@@ -70,7 +70,7 @@ constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view in_share_mode = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Reads a range of slots for each entity, and so no deleted webhooks, which have no slot.
+/// Reads a range of `plaza` for each entity, and so no deleted webhooks, which have none.
 constexpr std::string_view webhooks_of_entities =
     "SELECT id, entidad_id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
 constexpr std::string_view and_slot = "AND plaza";
@@ -86,10 +86,9 @@ constexpr std::string_view lock_webhooks = joined<select, target_columns, and_ev
 constexpr std::string_view for_share =
     "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Read without a lock, because results write these rows. Whether a delivery is due is read from the first
-/// one in the index's order: asked whether any is due, MariaDB reads all that wait for tomorrow. ORDER BY
-/// also names the webhook: in a subquery MySQL does not treat it as a constant, and would sort the whole
-/// backlog.
+/// Read without a lock, because results write these rows. Looks only at the first delivery in the index's
+/// order: asked whether any delivery is due, MariaDB reads all that are due later. ORDER BY also names the
+/// webhook: in a subquery MySQL does not treat it as a constant, and would sort the whole backlog.
 constexpr std::string_view state_of_webhooks = R"sql(
   SELECT j.id, COALESCE(x.sondeo, FALSE) AS sondeo,
     COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
@@ -370,7 +369,7 @@ std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
   });
   std::set<NotificationId> left;
   for (const auto& row : query_ids(session, pending_among, ids, if_pending)) left.insert(row.integer("id"));
-  std::vector<NotificationId> over;  // no longer pending, for example cancelled
+  std::vector<NotificationId> over;  // not pending any more, for example cancelled
   std::ranges::set_difference(std::set<NotificationId>(ids.begin(), ids.end()), left,
                               std::back_inserter(over));
   if (!over.empty()) update_ids(session, unlist_processed, over, "");

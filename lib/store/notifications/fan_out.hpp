@@ -65,7 +65,7 @@ struct Subscriber {
   webhook::EventSet events;
   bool active;   // false: its deliveries are created held
   bool probing;  // its last attempt failed in transport or with 429 or 503, so it has one slot
-  bool resting;  // it rests because of a 429
+  bool resting;
   bool backlog;  // older deliveries are due, and a new one must not overtake them
 };
 struct Recipient {

@@ -71,7 +71,7 @@ constexpr std::string_view insert_test_event = R"sql(
   VALUES (?, ?, ?, 'procesada', 'prueba', UTC_TIMESTAMP(3)))sql";
 constexpr std::string_view keep_for_tests_retention =
     "INSERT INTO pruebas_por_borrar (notificacion_id) VALUES (?)";
-constexpr std::size_t bytes_of_delivery = 1024;  // about, with its attempts
+constexpr std::size_t bytes_of_delivery = 1024;  // approximate, with its attempts
 constexpr std::string_view insert_test_deliveries = R"sql(
   INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en)
   SELECT ?, j.id, ?, TRUE, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)
@@ -183,8 +183,8 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
     return cancel_unfinished(session, id, found->state == "pendiente");
   });
   if (result.change != NotificationChange::done) return result;
-  // A claim reads the notification without a lock, so an attempt that failed during the commit may have made
-  // its delivery pending again, or claimed. From now on every claim finds the notification cancelled.
+  // A claim reads the notification without a lock: a delivery in flight may have become pending before the
+  // commit, or even been claimed again. After it every claim finds the notification cancelled.
   result.cancelled_deliveries += cancel_deliveries(session, id);
   result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
   return result;

@@ -37,18 +37,18 @@ NotificationChange discard_notification(Session& session, NotificationId id);
 
 struct CancelResult {
   NotificationChange change;
-  std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida -> cancelada
+  std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida before (cancelled.hpp)
   std::uint64_t in_flight = 0;             // en_curso: they may still arrive
 };
 /// Cancels the deliveries that have not been sent. A quarantined notification is discarded.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
-/// One transaction: a notification of origin `prueba`, already procesada, and exactly one delivery for each
-/// active webhook of the entity subscribed to the event, which it returns, ordered by id (empty: none, and
-/// nothing was written). `sealed_data`: what webhook::seal_test_data gives. With `max_pending` (0: any
-/// number) the entity never has more test deliveries that have not ended, however many requests come at once.
-/// With `bytes_per_day` (0: any number) its test events never store more than that in a day, deliveries
-/// included. Throws OverQuota, and nothing was written.
+/// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for
+/// each of the entity's active webhooks that are subscribed to the event. Returns these webhooks by id;
+/// writes nothing if there are none. `sealed_data`: from webhook::seal_test_data. Throws OverQuota, and
+/// writes nothing, if the entity would have more than `max_pending` unfinished test deliveries, or its bucket
+/// of `bytes_per_day` lacks the bytes of the event and its deliveries (0: no limit). Concurrent requests
+/// cannot exceed these limits together.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending = 0,
                                       std::uint64_t bytes_per_day = 0);

@@ -18,8 +18,8 @@ struct OpenDeliveries {
 /// Counts at most 300. Notes deliveries that ended without an attempt (cancelled, held for too long, purged).
 OpenDeliveries read_open(Session& session, WebhookId webhook);
 
-/// Adds the finished deliveries of a replay to the counts in its row, which the caller has locked, and
-/// deletes their rows here.
+/// Adds a batch of a replay's finished deliveries to the counts in the replay's row, which the caller has
+/// locked, and deletes their rows here.
 void count_ended(Session& session, ReplayId replay);
 
 /// The final result of a delivery's attempts.

@@ -11,7 +11,7 @@
 
 namespace store {
 
-/// Limits the range to the calendar of every server.
+/// Limits the range to dates that every server accepts.
 ReplayRange bounded(ReplayRange range);
 
 /// Finds, by bisection over some twenty rows, an id up to which all the webhook's deliveries were created

@@ -18,12 +18,12 @@ namespace store {
 namespace {
 
 constexpr std::size_t most_retrying = 100;  // replayed deliveries waiting for a retry, per webhook
-constexpr unsigned failing_after = 10;      // consecutive failures of any kind
+constexpr unsigned failing_after = 10;      // failures of the streak, whatever the answer
 
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
   WHERE en_marcha_de > ? ORDER BY en_marcha_de LIMIT 1)sql";
-/// `falla` is false if the webhook has only refused notifications with a 4xx other than 429.
+/// `falla` is false after a 4xx other than 429, until the tenth failure of the streak.
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT w.plaza IS NOT NULL AS existe, w.entidad_id, w.activo AND t.activa AND COALESCE(x.descansa_hasta <= UTC_TIMESTAMP(3), TRUE) AS recibe,
     COALESCE(x.ultimo_error <> ''
@@ -33,7 +33,7 @@ constexpr std::string_view state_of_webhook = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ?)sql";
 
-/// Skips a delivery that is in flight or due for the first time: its result is known soon.
+/// Skips a delivery that cannot be replayed yet: in flight, held, or waiting for its first attempt.
 constexpr std::string_view first_single = R"sql(
   SELECT r.id
   FROM (SELECT id, entrega_id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
@@ -99,8 +99,8 @@ struct Fed {
   std::uint64_t finished = 0;
 };
 
-/// Makes the page's deliveries due, up to the first locked one, which the next call takes. `beyond`: matches
-/// after the page that are not replayed.
+/// Makes the page's deliveries due, up to the first that is locked or in flight, with which the next call
+/// continues. `beyond`: matches after the page that are not replayed.
 Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage page, std::size_t beyond = 0) {
   std::map<DeliveryId, std::int64_t> attempts;
   if (!page.chosen.empty()) {
@@ -201,7 +201,7 @@ Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::option
   if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
-  const auto replay = lock_first(session, webhook);  // nothing: another dispatcher has it, and takes the rest
+  const auto replay = lock_first(session, webhook);  // none: locked, or to be replayed later
   if (!replay) return {};
   const ReplayId id = replay->integer("id");
   at = id;

@@ -29,10 +29,10 @@ struct ReplayWalk {
 };
 
 /// Takes the next webhook and makes deliveries of its first replay due, single deliveries before ranges. At
-/// most `most_untried` of a webhook are due and untried. While the webhook fails, it is one, and none of a
-/// range while any of its deliveries waits for a retry; none while it rests or is inactive, or while 100
-/// replayed deliveries wait for a retry. Waits for no lock. After a kill at any point, the next call
-/// continues.
+/// most `most_untried` replayed deliveries of a webhook are due and untried; one while the webhook fails.
+/// Makes none due while the webhook rests or is inactive, or while 100 replayed deliveries wait for a retry;
+/// and none of a range while the webhook fails and any delivery waits for a retry. Waits for no lock. After a
+/// kill at any point, the next call continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
 /// Deletes one replay that ended longer than `kept` ago, or a batch of its deliveries. Returns false when

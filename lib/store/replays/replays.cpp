@@ -37,7 +37,7 @@ constexpr std::string_view state_of_delivery = R"sql(
   WHERE e.id = ? AND e.webhook_id = ?)sql";
 constexpr std::string_view running_replay = R"sql(
   SELECT id, estado FROM reenvios WHERE en_marcha_de = ? AND entrega_id = ?)sql";
-/// Not beyond now: there is nothing to come that a replay could be of.
+/// Ends the range now at the latest, because only existing deliveries can be replayed.
 constexpr std::string_view insert_replay = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
     candidatas, tope)
@@ -45,8 +45,8 @@ constexpr std::string_view insert_replay = R"sql(
     IF(?, LEAST(COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND),
       UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), NULL), ?, ?, ?, ?, ?))sql";
 
-/// Adds the results in its row and those not yet counted. A delivery that ended without an attempt failed
-/// because it was held for too long.
+/// Adds up the results counted in the replay's row and those not yet counted. A delivery that ended without
+/// an attempt failed because it was held for too long.
 constexpr std::string_view progress_of_replay = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
     CAST(v.pedido_en AS CHAR) AS pedido_en,
@@ -150,7 +150,7 @@ std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   return std::nullopt;
 }
 
-/// In a transaction. What is refused is so before deliveries are looked at.
+/// In a transaction. All refusals but that of too many matches come before deliveries are read.
 AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour) {
   if (max_per_day > 0 || requests_per_hour > 0) lock_quotas(session, author.entity);
@@ -166,7 +166,7 @@ AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook
                                      .most = candidates.exact ? candidates.count : quota.left})};
 }
 
-/// If two ask for the same replay at the same time, the second finds that of the first.
+/// If two requests ask for the same replay at once, the second finds the replay of the first.
 template <class F>
 AskedReplay once_again_if_duplicate(Session& session, F&& ask) {
   try {

@@ -46,20 +46,21 @@ enum class ReplayAsked {
          // be released
   cancelled,  // the delivery or its notification is cancelled
   in_flight,  // the delivery is in flight
-  running,    // the webhook has another unfinished replay, which `replay` names
+  running,    // the webhook has an unfinished replay of a range, which `replay` names
 };
 struct AskedReplay {
   ReplayAsked result;
   Replay replay{};
 };
 
-/// Of one delivery: the same while it is pending. With `max_per_day` (0: no limit) throws OverQuota.
+/// Asks for the replay of one delivery; returns its unfinished replay if there is one. Throws OverQuota over
+/// `max_per_day` (0: no limit).
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
 /// Asks for the replay of all deliveries that match now; a webhook has one unfinished replay of a range. If
 /// the count is not exact, the replay covers as many as `max_per_day` leaves, and the dispatcher counts as it
-/// walks. Throws TooManyReplays and TooManyReplayRequests. Every other refusal precedes the count of requests
-/// and any read of deliveries.
+/// walks. Throws OverQuota. Only the refusal of too many matches comes after the request is counted and
+/// deliveries are read.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
 
@@ -69,7 +70,7 @@ struct ReplayProgress {
   WebhookId webhook;
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
-  std::uint64_t candidates;  // matches counted when it was asked for; grows if more are replayed
+  std::uint64_t candidates;  // matches counted at the request; grows if more are replayed
   std::uint64_t replayed;    // made due so far
   std::uint64_t delivered;   // of those, answered with a 2xx
   std::uint64_t failed;      // of those, failed at the end of the schedule
