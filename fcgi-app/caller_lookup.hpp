@@ -18,8 +18,8 @@ namespace api {
 
 /// One per process, shared by its threads. A look-up that finds none running starts at once, or after 200 µs
 /// if the last one ended less than 1 ms ago. Look-ups that arrive during another one wait for its end and
-/// then share one statement, because most of the cost is per statement. There is no cache: the read for a
-/// request begins after the request arrived.
+/// then share one statement, `most_at_once` at most, because most of the cost is per statement. There is no
+/// cache: the read for a request begins after the request arrived.
 class CallerLookup {
  public:
   using Callers = std::vector<std::optional<store::Caller>>;
@@ -36,8 +36,8 @@ class CallerLookup {
   /// only to the look-ups that it concerns.
   std::optional<store::Caller> find(const store::TokenHash& hash);
 
-  /// Looks up at once on `session`, which the request then writes with: this finds and replaces a lost
-  /// connection before anything has changed.
+  /// Looks up at once on `session`, on which the request then writes: a lost connection is replaced before
+  /// anything has changed.
   std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash,
                                           store::CallerWith with) const;
 

@@ -38,7 +38,7 @@ class EntityConcurrency {
  public:
   explicit EntityConcurrency(const ConcurrencyLimits& limits) : limits_(limits) {}
 
-  /// Takes a place of the entity, which leave() returns; false when none is free.
+  /// Takes a place of the entity, which leave() gives back; false when none is free.
   bool enter(delivery::EntityId entity) {
     const std::scoped_lock lock(mutex_);
     return take_place(entities_[entity]);
@@ -57,8 +57,8 @@ class EntityConcurrency {
     return Entered::waits;
   }
 
-  /// Returns a place. Returns the request that has waited longest, which takes over the place; nullopt: the
-  /// place is free.
+  /// Gives a place back. Returns the request that has waited longest, which takes over the place; nullopt:
+  /// the place is free.
   std::optional<Waiting> leave(delivery::EntityId entity) {
     const std::scoped_lock lock(mutex_);
     const auto found = entities_.find(entity);
@@ -106,7 +106,7 @@ class EntityConcurrency {
 
   ConcurrencyLimits limits_;
   std::mutex mutex_;
-  std::unordered_map<delivery::EntityId, State> entities_;  // entities with a request in course
+  std::unordered_map<delivery::EntityId, State> entities_;  // entities with a running request
   std::atomic<std::size_t> waiting_ = 0;  // total of waiting requests; changed under the mutex
 };
 

@@ -1,5 +1,5 @@
-// One exception class per HTTP status. Their texts are Spanish, for the entity's programmer, and reveal
-// nothing internal.
+// The exceptions by HTTP status; 429 has two classes. Their texts are Spanish, for the entity's programmer,
+// and reveal nothing internal.
 #pragma once
 
 #include <stdexcept>

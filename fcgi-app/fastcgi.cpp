@@ -133,14 +133,13 @@ void finish(FCGX_Request& fcgi, BodyState body) {
 constexpr timeval patience{5, 0};
 
 /// The longest answer (a delivery with 64 KiB of data and 100 attempts) fits in the socket, so that a slow
-/// client does not block this thread. It is the most that Linux grants by default; the kernel doubles it to
-/// 416 KiB.
+/// client does not block this thread. The size is the most that Linux grants by default; the kernel doubles
+/// it to 416 KiB.
 constexpr int socket_buffer = 212992;
 
-/// Accepts with time-outs, which libfcgi's own accept does not set. libfcgi continues with a connection that
-/// its request already has, if the request says that it is kept; otherwise it would close it. Returns 0 or a
-/// negative errno; -EBADF: the peer sent no request in time, and libfcgi then looked for a listener that it
-/// does not have.
+/// Accepts with time-outs, which libfcgi's own accept does not set. libfcgi reads from a connection that it
+/// is given only if the connection is marked as kept; otherwise it closes it. Returns 0 or a negative errno.
+/// -EBADF: the peer sent no request, and libfcgi then tried to accept from a listener that it does not have.
 int accept_request(FCGX_Request& fcgi, int listener_fd) {
   const int fd = ::accept4(listener_fd, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return -errno;

@@ -20,7 +20,7 @@ void prepare_fastcgi(int listener_fd);
 class Responder {
  public:
   virtual ~Responder() = default;
-  /// Returns nullopt when the request must wait for a place of its entity, which `request` then names.
+  /// Returns nullopt when the request must wait for a place of `request.entity`, which is then set.
   virtual std::optional<Response> respond(Request& request) = 0;
   /// Answers a request that cannot wait, or has waited for too long.
   virtual Response refuse(const Request& request) = 0;
@@ -37,8 +37,8 @@ using RequestPlaces = EntityConcurrency<std::unique_ptr<Exchange, DeleteExchange
 
 /// Accepts requests and answers each by `responder`, one at a time, until `stop_fd` is readable; finishes an
 /// accepted request. Any number of threads can run it on one listener, with the same `places`. `heartbeat`
-/// beats at every request, and every second without one; without one `responder.rest()` is called, at least
-/// every second.
+/// beats at every request. Without a request it beats, and `responder.rest()` is called, at least every
+/// second.
 void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPlaces& places,
                    const platform::Log& log, platform::Heartbeat& heartbeat);
 

@@ -18,8 +18,8 @@ enum class Probe { requirements, read, write };
 class Health {
  public:
   /// Returns true when every kind of check succeeded at its last time. `ask` makes a check and returns
-  /// whether it succeeded; good() may not call it. A failed check is repeated next. While another thread
-  /// checks, the last answer is valid for `patience`, so a database that hangs soon counts as failed.
+  /// whether it succeeded; good() does not always call it. A failed check is repeated next. While another
+  /// thread checks, the last answer is valid for `patience`, so a database that hangs soon counts as failed.
   bool good(platform::MonotonicTime now, const std::function<bool(Probe)>& ask);
 
   static constexpr platform::Milliseconds validity{1000};

@@ -1,4 +1,4 @@
-// A request and a response of the API as plain values, which every file except fastcgi.cpp uses.
+// A request and a response of the API as plain values: only fastcgi.cpp sees those of libfcgi.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What an entity is told that has used one of its quotas (web/docs/limites.md).
+// The answer to an entity that has used up a quota (web/docs/limites.md).
 #pragma once
 
 #include "fcgi-app/errors.hpp"

@@ -70,8 +70,7 @@ class StatusLine {
   std::string told_;
 };
 
-/// Returns the memory of a burst of requests to the system when requests stop; glibc alone would keep it, in
-/// an arena per thread.
+/// Returns the memory of a burst of requests to the system when requests stop; glibc alone would keep it.
 class Memory {
  public:
   explicit Memory(const Observation& seen) : seen_(seen) {}

@@ -35,7 +35,7 @@ Response simulated(const store::ReplayCount& candidates) {
       200, Object{{"candidatas", static_cast<std::int64_t>(candidates.count)}, {"exacto", candidates.exact}});
 }
 
-/// 202, or the reason why not.
+/// Returns 202, or throws the reason for the refusal.
 Response replay_response(const store::AskedReplay& asked) {
   using enum store::ReplayAsked;
   switch (asked.result) {

@@ -36,7 +36,7 @@ Response test_event(const Call& call) {
   if (!has_subscriber(call.caller, event))
     throw nobody_subscribed(event);  // saves the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
-  // datosExtra is the entity's own: it waits in the database as its secrets do.
+  // datosExtra is the entity's own data: sealed in the database, as its secrets are.
   const auto sealed = webhook::seal_test_data(call.keys, call.caller.id, event, data);
   const auto queued = store::queue_test_event(call.session, call.caller.id, event, sealed,
                                               call.limits.pending_test_deliveries, call.limits.test_bytes);
