@@ -28,9 +28,9 @@ inline constexpr std::string_view database_user = "apientidades_admin";
 /// When a run of the command is written to the audit (recorded.hpp).
 enum class Recorded {
   undeclared,      // an error, which a test finds
-  never,           // the command changes nothing, and its session cannot
+  never,           // the command changes nothing in the database; its session is read-only
   in_transaction,  // the command is one transaction
-  before,          // the command works in batches, or must not wait
+  before,          // the command works in batches, or takes effect before it ends
   after,           // the command creates the audit's table
 };
 

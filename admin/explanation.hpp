@@ -27,7 +27,7 @@ struct Cause {
   std::optional<platform::UtcTime> until{};
   std::string text;  // a sentence, with the remedy if there is one
 };
-/// The causes of the wait, the widest first; empty: nothing waits.
+/// What makes the deliveries wait, or would, the widest cause first; empty: nothing waits.
 std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySettings& settings);
 
 /// The most that one dispatcher with this configuration can send to the webhook.

@@ -13,9 +13,9 @@
 namespace admin {
 
 struct Result {
-  json::Value value;                    // array of objects: a list; object: one thing; null: printed already
-  std::optional<std::string> text{};    // printed for people instead of the value
-  std::string note{};                   // one further line for people
+  json::Value value;                  // array of objects: a list; object: one thing; null: no value to print
+  std::optional<std::string> text{};  // printed for people instead of the value
+  std::string note{};                 // one further line for people
   std::vector<std::string> problems{};  // one line each on standard error, in every format
   int status = platform::exit_done;
 };

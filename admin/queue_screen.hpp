@@ -14,7 +14,7 @@
 namespace admin {
 
 struct Screen {
-  std::size_t width = 80;  // characters; longer lines are cut instead of wrapped
+  std::size_t width = 80;  // columns; a line of more bytes is cut instead of wrapped
   std::size_t height = 24;
   bool colours = false;
 };
@@ -26,12 +26,12 @@ struct QueueSight {
   std::vector<store::Pause> pauses{};
 };
 
-/// Returns the text that redraws the whole screen from the top, with each line erased to its end, and
-/// everything below. Numbers have rates since `before`; the first screen has none.
+/// Returns the text that redraws the screen from the top and erases the rest of each line and everything
+/// below. Numbers have rates since `before`; the first screen has none.
 std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& before, std::string_view time,
                        const Screen& screen);
 
-/// Returns `paused: host hooks.example.com until 2026-… (why): apientidades-admin queue resume --host …`
+/// Returns paused: host hooks.example.com until 2026-… (why): `queue resume --host …`
 std::string describe_pause(const store::Pause& pause);
 
 /// The option of `queue pause` and `queue resume` for this pause, with its value.

@@ -9,8 +9,8 @@
 
 namespace admin {
 
-/// Returns who runs the program: `ana uid=0 host=db1`. The name is that of sudo's caller or of the login, if
-/// there is one.
+/// Returns who runs the program: `ana uid=0 host=db1`. The name is that of sudo's caller, else of the login,
+/// else of the uid; `-` without any.
 std::string describe_operator(const std::vector<std::string>& environment);
 
 /// Runs the command, records it as Command::recorded says, and returns its result.

@@ -152,7 +152,7 @@ void print_watched(const Output& output, const QueueSight& now, const std::optio
   output.out << draw_queue(now, before, platform::format_iso8601(platform::utc_now()), screen) << std::flush;
 }
 
-/// Continues during an absence of the database, once it has answered.
+/// Once the database has answered, goes on trying while it is unavailable.
 Result watch(Context& context) {
   const platform::StopSignal stop;
   std::optional<QueueSight> before;
