@@ -100,7 +100,7 @@ class Bench:
         return max(machine.memory_kib(pid) for pid in self.service.stack.pids("fcgi")) / 1024
 
     def endure(self, requests: int) -> list[tuple[int, float]]:
-        """Sends GET /webhooks so many times; returns how many were answered, and resident() then."""
+        """Sends GET /webhooks so many times; returns the number of answers, and resident() then, after a tenth and at the end."""
         done, samples = 0, []
         while done < requests:
             done += self._load("list", {})["requests"]

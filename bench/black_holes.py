@@ -22,7 +22,7 @@ def deaf_port(stack: ExitStack) -> int:
 
 
 def mute_port(stack: ExitStack, certificate: str, key: str) -> int:
-    """TLS works, it reads the whole request, and never answers."""
+    """The receiver completes TLS, reads the whole request and never answers."""
     behind = f"proxy_pass http://127.0.0.1:{stack.enter_context(silent_port())}; proxy_read_timeout 1h;"
     return stack.enter_context(Receiver(certificate, key, workers=1, answer=behind)).port
 

@@ -89,7 +89,7 @@ class Slot {
     set(handle(), CURLOPT_PROXY, "");
     set(handle(), CURLOPT_NOSIGNAL, 1L);
     set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    // Otherwise libcurl reads all known addresses for each message; prepare removes what it added.
+    // Otherwise libcurl reads all known addresses for each message; prepare() removes those it has added.
     set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     set(handle(), CURLOPT_TIMEOUT, static_cast<long>(options.timeout));
     set(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -119,7 +119,7 @@ class Slot {
     const auto host = host_name(index % options_.hosts);
     const auto place = host + ":" + port;
     resolve_.reset();
-    // With fewer hosts than connections, another message may be connecting to it.
+    // Only if hosts outnumber connections: otherwise another message may be connecting to the last host.
     if (options_.hosts > options_.connections && !last_place_.empty()) append(resolve_, "-" + last_place_);
     append(resolve_, place + ":127.0.0.1");
     last_place_ = place;
@@ -226,7 +226,7 @@ class Loop {
   std::uint64_t connects() const { return connects_; }
 
  private:
-  /// True: something is left to start later.
+  /// True: a slot is free for a message that is not due yet.
   bool start_due() {
     while (started_ < options_.messages && !idle_.empty() && pace_.due()) {
       Slot* slot = idle_.back();

@@ -29,7 +29,8 @@ def running(**options):
 
 
 def run(**options) -> dict:
-    """Runs the control program to its end. Returns its output: sent, failed, connects, seconds, rate, cpu_seconds, max_rss_kib, libcurl."""
+    """Runs the control program to its end. Returns its output: sent, failed, connects, seconds, rate, cpu_seconds,
+    max_rss_kib, libcurl."""
     with running(**options) as process:
         output = process.stdout.read()
         status = process.wait()

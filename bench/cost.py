@@ -1,6 +1,6 @@
-"""Measures the cost of a delivery in counts instead of times, so that commits can be compared on a noisy machine: what its statements
-read, write and send, and the dispatcher's instructions. Each figure is the difference between a backlog of N and one of 3 N, over 2 N,
-so the cost of a start cancels out.
+"""Measures the cost of a delivery in counts instead of times, so that commits can be compared on a noisy machine: what its
+statements read, write and send, and the dispatcher's instructions. Each figure is the difference between a backlog of N and
+one of 3 N, over 2 N, so the cost of a start cancels out.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNTED = {"statements": "select_commands + update_commands + other_commands", "
 REDO = "bytes of redo log"
 STORED = "bytes stored"
 INSTRUCTIONS = "instructions of the dispatcher"
-PAGE = ROOT / "docs" / "benchmarks.md"  # says what each may be
+PAGE = ROOT / "docs" / "benchmarks.md"  # has the bound of each figure
 
 
 def run(options) -> Report:
@@ -49,7 +49,7 @@ def run(options) -> Report:
 
 
 def documented() -> dict[str, float]:
-    """The limits of docs/benchmarks.md: a change that needs more changes that page, too."""
+    """The bounds in docs/benchmarks.md: a commit that needs more must also change that page."""
     names = [*COUNTED, REDO, STORED, INSTRUCTIONS]
     rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| ([\d.,]+) \|", PAGE.read_text(), re.M)
     found = {name: float(value.replace(",", "")) for name, value in rows if name in names}
@@ -92,7 +92,7 @@ def count_instructions(service: Service, command, count: int, timeout: float) ->
 
 @contextlib.contextmanager
 def under_callgrind(arguments: list[str], environment: dict):
-    """Yields a function that returns, after the end of the process, how many instructions it executed."""
+    """Yields a function that returns, after the block, how many instructions the process executed."""
     with tempfile.TemporaryDirectory(prefix="apie-cost-", dir="/tmp") as folder:
         log = Path(folder, "log")
         with log.open("wb") as output:

@@ -15,7 +15,7 @@ from bench.service import EVENT, Service
 from support.sql import SqlSession
 from support.wait import wait_until
 
-ROWS_PER_WRITER = 100  # a second: another writer waits for more, because each commit is an fsync
+ROWS_PER_WRITER = 100  # a second; a higher rate has more writers, because each commit is an fsync
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Flow:
                  rows: float = math.inf):
         """Ends after `seconds` or after `rows`."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
-        self.after = service.last("notificaciones_pendientes")  # here, because another thread may run it
+        self.after = service.last("notificaciones_pendientes")  # here, because another thread may call run()
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 

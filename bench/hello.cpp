@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     if (argc != 2)
       throw std::invalid_argument("usage: bench_hello THREADS, with a listening socket as descriptor 0");
     if (FCGX_Init() != 0) throw std::runtime_error("libfcgi cannot start");
-    std::signal(SIGTERM, SIG_DFL);  // libfcgi uses it itself
+    std::signal(SIGTERM, SIG_DFL);  // libfcgi has set its own handler
     std::vector<std::jthread> threads(boost::lexical_cast<unsigned>(argv[1]));
     for (std::jthread& thread : threads) thread = std::jthread(serve);
   } catch (const std::exception& error) {

@@ -34,7 +34,7 @@ class Hello:
             old_workers = self.stack.pids("nginx")[1:]
             self._add_to_nginx()
             wait_until(self._answers, 15, "the control to answer")
-            # Their processor time is counted; a process that has ended cannot be read.
+            # The processor time of nginx's workers is counted, and cannot be read after their end.
             wait_until(lambda: not set(old_workers) & set(self.stack.pids("nginx")), 15, "nginx's old workers to end")
         except BaseException:
             self.__exit__()

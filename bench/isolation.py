@@ -16,7 +16,7 @@ from support.wait import wait_until
 DEFAULTS = {"webhooks": 100, "rounds": 5, "seconds": 15, "backlog": 1_000_000}
 RATE = 200  # rows a second of the well-behaved
 ONE_IN = 10
-HELD_SHARE = 100  # part of --backlog of each black hole
+HELD_SHARE = 100  # each black hole has --backlog divided by this
 FAIR_ROWS, FAIR_RATE = 10, 2
 ARMS = ("baseline", "baseline again", "black holes")
 

@@ -13,7 +13,8 @@ def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts
         path: str = "") -> dict:
     """requests, seconds, p50_ms, p99_ms, and µs of processor time for each request by part (pids; wrk adds itself).
 
-    The kinds are those of load.lua, or `get` of a path below /webhooks. Refused or broken answers are errors, except an expected 401.
+    The kinds are those of load.lua, or `get` of a path below /webhooks. Refused or broken answers are errors, except an
+    expected 401.
     """
     threads = connections if kind == "register" else 1
     usage, before = machine.Usage(**parts), _children()

@@ -12,7 +12,7 @@ from bench.report import Report, Target, progress
 from bench.service import EVENT, Service
 
 DEFAULTS = {"rounds": 5, "seconds": 3, "others": [1_000_000]}
-PAGE = 50  # the API's own
+PAGE = 50  # the API's default
 FIRST, MIDDLE, LAST = "first page", "page in the middle", "last page"
 NONE, WHOLE, STATISTICS = "page that nothing fits", "one delivery whole", "statistics"
 ALONE = (NONE, STATISTICS)  # one request at a time
@@ -56,7 +56,7 @@ class Bench:
         self.paths[LAST] = f"{base}?cursor={cursors[-1]}"
 
     def _cursors(self, token: str, path: str) -> list[str]:
-        """The ids of every hundredth delivery, to the end."""
+        """The cursors after every hundredth delivery, to the end."""
         cursors, query = [], "?limite=100"
         while True:
             answer = self.service.stack.api("GET", f"/apientidades/v1/webhooks{path}{query}", token)

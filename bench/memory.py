@@ -1,5 +1,5 @@
-"""Measures resident memory with many deliveries in flight; the control is the bare loop with as many. Deliveries stop
-within the answer: the receiver passes each on to a server that never answers.
+"""Measures resident memory with many deliveries in flight; the control is the bare loop with as many. Each delivery waits
+for its answer: the receiver passes it on to a server that never answers.
 """
 from __future__ import annotations
 

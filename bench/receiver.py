@@ -62,7 +62,7 @@ class Receiver:
         self._process = subprocess.Popen(
             ["nginx", "-e", self.folder / "error.log", "-c", self.folder / "nginx.conf"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True)  # Ctrl-C is for the benchmark, which ends it
+            start_new_session=True)  # Ctrl-C is for the benchmark, which ends nginx
         self._status = http.client.HTTPConnection("127.0.0.1", self.status_port, timeout=30)
         try:
             wait_until(self._answers, 10, "the receiver to answer")
@@ -102,7 +102,7 @@ class Receiver:
         return {"requests": requests - self._polls, "connections": handled - 1, "held": writing - 1, "open": active - 1}
 
     def forget(self) -> None:
-        """The arrivals that nginx has written so far."""
+        """Forgets the arrivals that nginx has written so far."""
         self.log.write_text("")
 
     def arrivals(self) -> dict[str, float]:
@@ -152,7 +152,7 @@ class Watch:
         return self._last["connections"] - self._before["connections"]
 
     def await_arrivals(self, count: int, timeout: float) -> None:
-        """Waits until so many have come. Asking the database about the results during that time would cost it a tenth."""
+        """Waits until so many have come. Asking the database for the results instead would slow it down by a tenth."""
         wait_until(lambda: self.arrived >= count, timeout, f"{count:,} requests to arrive", every=0.01)
 
     def _look(self) -> None:

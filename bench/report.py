@@ -70,7 +70,7 @@ def table(rows: list[dict]) -> list[str]:
 
 
 def number(value) -> str:
-    """Three or four significant digits, with thousands separated."""
+    """With thousands separated; a float has two decimals below 10, one below 100, and none from there on."""
     if value is None:
         return ""
     if not isinstance(value, float):

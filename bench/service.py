@@ -1,4 +1,4 @@
-"""The measured service: a private stack with a thousand entities, one webhook each, and their backlog."""
+"""The measured service: a private stack with its entities, their webhooks and their backlog."""
 from __future__ import annotations
 
 import hashlib
@@ -24,14 +24,14 @@ QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_e
 
 
 class Service:
-    """Entity N of `entities` (from 1) has the webhook `https://hNNNN.receptor.test`, with control.py's secret."""
+    """register() gives entity N (from 1) a webhook at `https://hNNNN.receptor.test`. All have control.py's secret."""
 
     def __init__(self, **settings: str):
         self.entities: list[int] = []
         self.stack = Stack({f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
 
     def __enter__(self) -> "Service":
-        self.stack.up()  # or it takes down what it had started
+        self.stack.up()  # if it fails, it takes down what it has started
         try:
             self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
             self.sql("SET lock_wait_timeout = 60")  # TRUNCATE would wait for a day
@@ -58,13 +58,13 @@ class Service:
             list(pool.map(self._register, [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]))
 
     def add_entities(self, count: int) -> list[str]:
-        """Entities 1 to `count`; their tokens."""
+        """Adds entities 1 to `count`; returns their tokens."""
         self.entities = list(range(1, count + 1))
         self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{count}")
         return self.add_tokens(self.entities)
 
     def add_tokens(self, entities: list[int]) -> list[str]:
-        """One for each."""
+        """Adds and returns one for each."""
         tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in entities]
         self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
             f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in zip(entities, tokens)))
@@ -102,7 +102,7 @@ class Service:
     # The work.
 
     def write(self, count: int, entities: list[int]) -> None:
-        """`count` notifications in one statement, entities taking turns."""
+        """Writes `count` notifications in one statement, in turn for each entity."""
         self.sql(f"""
             INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
             SELECT ELT(1 + (seq - 1) MOD {len(entities)}, {', '.join(map(str, entities))}), '{EVENT}',
@@ -115,7 +115,7 @@ class Service:
                  + "; SET FOREIGN_KEY_CHECKS = 1")
 
     def stored_bytes(self) -> int:
-        """The queue's tables, as the server reports them."""
+        """The size of the queue's tables, as the server reports it."""
         names = ", ".join(f"'{table}'" for table in QUEUE)
         self.sql("ANALYZE TABLE " + ", ".join(QUEUE))
         return int(self.sql(f"""SELECT SUM(data_length + index_length) FROM information_schema.tables
@@ -126,9 +126,9 @@ class Service:
         return int(self.sql(f"SELECT COALESCE(MAX(id), 0) FROM {table}")[0][0])
 
     def wait_recorded(self, timeout: float, after: int = 0) -> float:
-        """The time, by machine.now() and to 10 ms, when no delivery with an id above `after` is left to send or record.
-        It asks only for the first such delivery, and continues from there, which costs almost nothing while many are
-        left.
+        """Waits until no notification is pending and no delivery with an id above `after` is left to send or record.
+        Returns that time, by machine.now(), to 10 ms. Each look asks only for the first such delivery and continues
+        there, which costs almost nothing while many are left.
         """
         first = after
 
@@ -153,7 +153,7 @@ class Service:
         self.stack.stop("dispatcher")
 
     def kill_dispatcher(self) -> None:
-        """With its deliveries in flight, for which it does not wait."""
+        """Does not let it finish its deliveries in flight."""
         self.stack.stop("dispatcher", "-9")
 
     def start_dispatcher(self, **settings: str) -> int:
@@ -186,5 +186,5 @@ class Service:
 
 
 def webhook_url(number: int, port: int) -> str:
-    """The names of hosts, as in bench/control.cpp."""
+    """Its host has the name that bench/control.cpp gives it."""
     return f"https://h{number:04}.receptor.test:{port}/notificaciones"

@@ -12,8 +12,8 @@ from bench.report import Report, Target, progress
 from bench.service import Service
 
 DEFAULTS = {"notifications": 200_000, "webhooks": 1_000, "rounds": 2, "dispatchers": 1}
-# Retries at once a connection that a busy machine does not make in time: by the default, the round would last the five
-# minutes of the second wait. The column `failed` counts such attempts.
+# Retries after 1 s a connection that a busy machine does not make in time: with the default schedule, a round could last
+# the five minutes of the second wait. The column `failed` counts such attempts.
 PATIENCE = {"delivery_retry_schedule": ",".join(["1s"] * 10)}
 
 

@@ -12,7 +12,7 @@ from bench.service import webhook_url
 from bench.throughput import PATIENCE, deliver_backlog, send_bare
 
 ENTITIES, FEW = 40_000, 1_000
-PAIRS = 3  # of few and shared, in a round: they take seconds, and a single one is at the mercy of the machine
+PAIRS = 3  # of `few` and `shared` in a round: each takes seconds, and a single one varies with the machine
 
 
 def run(options):
@@ -37,8 +37,8 @@ def run(options):
 
 
 def figures(rates: dict[str, list[float]], connections: dict[str, list[int]], many: int, few: int) -> list[Figure]:
-    """A connection to a new host costs more than a delivery: the bare loop measures how much, and the service is judged by
-    the difference."""
+    """A connection to a new host costs more than a delivery: the bare loop measures how much, and the service's loss is
+    compared with the loop's."""
     rate = {arm: statistics.median(found) for arm, found in rates.items()}
     base = tuple(rates["few"])
     made = tuple(connections["few"])

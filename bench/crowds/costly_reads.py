@@ -35,7 +35,7 @@ ANSWERS = (200, 429)
 
 def run(options):
     figures = []
-    # Without the rate limit, which would stop it after 60 requests; the quota of deliveries refuses what it asks for.
+    # Without the quota of requests, which would refuse after 60; the quota of replayed deliveries refuses each replay.
     with Stage(options, limits_replay_requests="0", limits_replayed="1") as stage:
         costly, asking = stage.enroll(1, each=WEBHOOKS) + stage.enroll(1)
         tokens = stage.service.add_tokens([costly, asking])
@@ -62,7 +62,7 @@ def figure(name: str, share: float, alone: list[list[float]], beside: list[list[
 
 
 def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
-    """Adds so many deliveries of each webhook that exhausted their schedule within the last day."""
+    """Adds to each webhook so many deliveries that exhausted their schedule an hour ago."""
     progress(f"writing {WEBHOOKS} times {count:,} failed deliveries")
     sql = stage.service.sql
     after = stage.service.last("notificaciones_pendientes")
@@ -81,7 +81,7 @@ def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
 
 def measure(stage: Stage, tokens: list[str], requests: list[tuple], connections: int, seconds: float) -> tuple[list[float], int]:
     """One entity sends requests over so many connections, another over one: returns the milliseconds of the other's
-    answers, and how many the first one had."""
+    answers, and the number of answers to the first."""
     end, found, costly, failures = threading.Event(), [], [], []
     threads = [threading.Thread(target=ask, args=(stage, tokens[1], [("GET", BASE, None)], OTHER_EVERY, end, found, failures))]
     threads += [threading.Thread(target=ask, args=(stage, tokens[0], requests, EVERY, end, costly, failures))

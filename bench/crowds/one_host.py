@@ -7,7 +7,7 @@ from bench.receiver import Watch
 from bench.slow import slow_receiver
 
 WEBHOOKS = 2_000
-SECONDS = 0.2  # of an answer: with none, a few connections would do
+SECONDS = 0.2  # until an answer: without a delay, a few connections would do
 LIMIT = "50"  # where the program has no delivery.max_in_flight_per_host
 
 
