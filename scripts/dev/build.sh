@@ -8,8 +8,7 @@ PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
 build_preset() {
   local preset=$1 folder=$ROOT/build/$1 warnings=()
   shift
-  [[ -z ${CI:-} ]] || warnings=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) # also in the preset of those who build a release
-  # Warnings on an untested release do not stop the build.
+  [[ -z ${CI:-} ]] || warnings=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) # which the preset release does not set
   [[ -z $DEV_NO_BUILD ]] || return 0
   is_tested_release "$(host_release)" || {
     warnings=(--compile-no-warning-as-error)

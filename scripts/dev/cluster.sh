@@ -2,7 +2,7 @@
 # A stack with a database cluster. Its folder (.dev/cluster) says so, and then its parts are db1, db2, db3 instead of
 # db; every other command with DEV_DIR set to it works as with one server.
 
-CLUSTER_SECONDS=1200 # its tests
+CLUSTER_SECONDS=1200 # for its tests
 
 cluster_usage() {
   cat <<'HELP'

@@ -134,7 +134,7 @@ db_client_hosts() {
   [[ -z $(db_port) ]] || if [[ -n ${DEV_DB_ADDRESS:-} ]]; then echo %; else echo 127.0.0.1; fi
 }
 
-# For another host as sql/grants/README.md says.
+# Applies the rights for each host; for another than localhost, as sql/grants/README.md says.
 apply_grants() {
   local host
   for host in $(db_client_hosts); do

@@ -17,7 +17,7 @@ prepare_examples() {
   prepare_example rust 1.85 rustc cargo
 }
 
-# prepare_example LANGUAGE VERSION PROGRAM PACKAGES: the first of these packages has the program, in this version at least.
+# prepare_example LANGUAGE VERSION PROGRAM PACKAGE…: PROGRAM, of the first PACKAGE, must have at least VERSION.
 prepare_example() {
   local language=$1 minimum=$2 program=$3 version
   shift 3
@@ -58,7 +58,7 @@ debian_version() {
   printf '%s\n' "$version"
 }
 
-# Made again when one of these files, or the toolchain, changes.
+# The example is made again when one of these files, or the toolchain, changes.
 pins_of_example() {
   echo "$1 $2"
   find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" -type f -exec sha256sum {} + 2>/dev/null | sort
@@ -95,7 +95,7 @@ compile_rust() {
   install -m 0755 target/debug/receptor "$2"
 }
 
-# with_rust FOLDER COMMAND…: with a toolchain that its user can reach, also where it is in root's home: there in a private mount.
+# with_rust FOLDER COMMAND…: with the toolchain in FOLDER, in a private mount if `nobody` cannot reach it (root's home).
 with_rust() {
   local folder=$1
   shift

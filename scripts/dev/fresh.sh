@@ -30,7 +30,7 @@ prepare_fresh() {
   FRESH_MADE[$release]=1
 }
 
-# Until this process ends.
+# Holds the lock until this process ends.
 lock_fresh() {
   local lock
   exec {lock}>"$FRESH/$1.lock"

@@ -48,7 +48,7 @@ wsrep-sst-auth = root:
 CONF
 }
 
-# Only the first node has one: the others begin with a copy of everything.
+# Only the first node's database is made: the others begin with a copy of everything.
 make_first_galera_node() {
   local command
   [[ ! -d $DEV_DIR/db1 ]] || return 0

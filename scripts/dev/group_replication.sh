@@ -2,7 +2,7 @@
 # MySQL's nodes with Group Replication (nodes.sh), each of them a primary: programs write on any, as on Galera.
 
 GROUP_NAME=6f1d3a52-4c0e-4b7a-9d58-0e6a7c21b9f4
-GROUP_USER=replicacion # copies from another node what its own binary log lacks
+GROUP_USER=replicacion # with it a node copies from another what it lacks
 GROUP_MAJORITY="SELECT SUM(member_state = 'ONLINE') * 2 > COUNT(*) AND SUM(member_id = @@server_uuid AND member_state = 'ONLINE')
   AND NOT @@super_read_only FROM performance_schema.replication_group_members"
 
@@ -108,7 +108,7 @@ SQL
 }
 group_password() { secret_of "$GROUP_USER.password" openssl rand -hex 16; }
 
-# The first node of a group that has none; the others copy from it what they lack.
+# Makes NODE the first of the group; the others copy from it what they lack.
 form_group() {
   start_group_replication "$1" ON
   wait_for_member "$1"

@@ -21,7 +21,7 @@ make_mysql_tree() {
   install_packages debootstrap
   mirror=$(debian_mirror)
   say "fetching MySQL of Debian unstable from $mirror (some minutes, once; 600 MB in $MYSQL_TREE)"
-  eval "$(apt-config shell proxy Acquire::http::Proxy)" # like the image of the system tests
+  eval "$(apt-config shell proxy Acquire::http::Proxy)" # of this machine's apt
   as_root rm -rf --one-file-system "$new" "$MYSQL_TREE"
   as_root env ${proxy:+"http_proxy=$proxy"} debootstrap --variant=minbase --include=mysql-server-core \
     sid "$new" "$mirror" >"$log" 2>&1 9>&- || {
@@ -32,8 +32,8 @@ make_mysql_tree() {
   as_root mv "$new" "$MYSQL_TREE"
 }
 
-# mysqld_command OPTION…: sets the array SERVER to the server's command; the options, which begin with the path of the
-# defaults, come first.
+# mysqld_command OPTION…: sets the array SERVER to the server's command. The options come first, because mysqld accepts
+# --no-defaults and --defaults-file only there.
 mysqld_command() {
   local libraries
   libraries=$MYSQL_TREE/usr/lib/$(uname -m)-linux-gnu

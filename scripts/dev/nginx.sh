@@ -17,7 +17,7 @@ require_free_port() {
   port_is_free "$1" || die "port $1 is in use: stop what listens there, or choose another: DEV_PORT=9443 ./dev up"
 }
 
-# A free port, chosen at the first start and recorded.
+# A free port, recorded until `down`.
 metrics_port() {
   local record=$DEV_DIR/run/metrics_port
   [[ -s $record ]] || free_port >"$record"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""sbom.py PACKAGE.deb BUILD: prints the bill of materials of a package, in CycloneDX 1.5, from what its programs link to (ldd), what
-they were compiled from (ninja's records in the folder BUILD), what its control file names and what dpkg knows of all that.
+"""sbom.py PACKAGE.deb BUILD: prints the bill of materials of a package, in CycloneDX 1.5, from what its programs link to
+(ldd), what they were compiled from (ninja's records in the folder BUILD), what its control file names and what dpkg knows
+of all that.
 
 The same package, build and Debian packages make the same bytes; the time is SOURCE_DATE_EPOCH."""
 from __future__ import annotations
@@ -36,7 +37,8 @@ def output(*command: str | Path, missing_is_fine: bool = False) -> str:
 # Debian's packages
 
 def owners(paths: set[str]) -> dict[str, str]:
-    """The package of each file, `name:architecture`. Where /bin and /lib are links to those of /usr, dpkg may know a file by either name."""
+    """The package of each file, `name:architecture`. Where /bin and /lib are links to those of /usr, dpkg may know a file
+    by either name."""
     names = {path: both_forms(os.path.realpath(path)) | both_forms(path) for path in paths}
     lines = output("dpkg-query", "-S", *sorted(set().union(*names.values())), missing_is_fine=True).splitlines()
     owner = {path: packages.split(", ")[0] for packages, _, path in (line.partition(": ") for line in lines)
@@ -62,7 +64,7 @@ def described(packages: set[str]) -> dict[str, dict]:
 
 def installed(name: str, version: str, architecture: str, source: str, source_version: str) -> dict:
     qualifiers = {"arch": architecture, "distro": distribution()}
-    if (source, source_version) != (name, version):  # by which advisories name it
+    if (source, source_version) != (name, version):  # advisories name the source
         qualifiers["upstream"] = source if source_version == version else f"{source}@{source_version}"
     licence = licence_of(Path("/usr/share/doc", name, "copyright"))
     return {"name": name, "version": version, "purl": purl(name, version, qualifiers),
@@ -128,14 +130,14 @@ def tools_of(build: Path) -> set[str]:
 
 
 class Components:
-    """By package, with all that it is for."""
+    """The packages, each with all its uses."""
 
     def __init__(self, distro: str):
         self.distro = distro
         self.found: dict[str, dict] = {}
 
     def add(self, package: dict, kind: str, scope: str, use: str, detail: str = "") -> str:
-        """Its reference. What is required once is required."""
+        """Returns its reference. A package that one use requires stays required."""
         component = self.found.setdefault(package["name"], {"type": kind, "bom-ref": package["purl"], **package, "scope": scope, "properties": []})
         if scope == "required" or component["scope"] == "excluded":
             component["scope"] = scope
@@ -145,7 +147,7 @@ class Components:
         return component["bom-ref"]
 
     def add_clause(self, field: str, clause: str) -> list[str]:
-        """The alternatives `a (>= 1) | b` of a control file; which version the installation has, its own dpkg knows."""
+        """Adds the alternatives `a (>= 1) | b` of a control file, without a version, which only an installation has."""
         references = []
         for alternative in clause.split("|"):
             name = re.match(r"\s*([a-z0-9][a-z0-9+.-]*)", alternative).group(1)

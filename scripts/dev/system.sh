@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The tests on a real systemd. The Debian that they boot is made once for each release, with only systemd in it. The
+# The tests on a real systemd. The Debian that they boot is made once for each release, with little but systemd. The
 # package's dependencies are put into its apt cache, because the booted system has no network.
 
 system_image() { printf '%s\n' "$ROOT/.dev/image-$1"; }
@@ -37,8 +37,8 @@ run_on_machine() {
   run_python "$suite" "$@"
 }
 
-# prepare_system HOW SUITE RELEASE: false if it is impossible; it has said so, and counted it unless HOW is
-# --system-if-possible.
+# prepare_system HOW SUITE RELEASE: false if the tests cannot run here. It then says why, and counts a failure unless HOW
+# is --system-if-possible.
 prepare_system() {
   local how=$1 suite=$2 release=$3 obstacle
   say "preparing a Debian ${DEBIAN[$release]} for the system tests (the first time takes some minutes)"

@@ -106,7 +106,7 @@ test_other_release() {
     no_suite "$other" "test-$release" "the tests on a fresh Debian ${DEBIAN[$release]}" "$FRESH_OBSTACLE"
     return
   }
-  run_fresh "$release" --only unit,store --preset release # whose libraries the demo has built
+  run_fresh "$release" --only unit,store --preset release # the demo has built its libraries
   [[ -z $system ]] || run_system "$system" "$release"
   [[ -z $system ]] || run_upgrade "$system"
 }
@@ -161,7 +161,7 @@ run_on_clusters() {
   done
 }
 
-# A suite's results have its own name under AddressSanitizer, and also name the preset if it is another, and MySQL.
+# suite_name SUITE PRESET: the name of its results, with the preset unless it is asan, and with SUITE_SUFFIX.
 suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
 
 # write_suite NAME STATUS CASES: writes results of suites other than Boost.Test and pytest in the same form.
@@ -228,7 +228,7 @@ run_python() {
     unset DEV_DIR DEV_PORT
     exec "${PYTHON_RUNNER[@]}" "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${workers[@]}" "${suites[@]}" "$@"
   ) &
-  # On a signal it must still take its stacks down: the signal is passed on, and its end waited for.
+  # On a signal pytest must still take its stacks down: the signal is passed on, and its end waited for.
   # shellcheck disable=SC2064
   trap "kill -TERM $! 2>/dev/null; wait $!; exit 130" INT TERM
   wait $! || status=$?

@@ -1,4 +1,5 @@
-"""Links: in the sources, to other pages as files of Markdown, NAME.md#anchor, and to files of examples/; on the site, to pages and downloads."""
+"""Links: in the sources, to other pages as files of Markdown, NAME.md#anchor, and to files of examples/; on the site, to
+pages and downloads."""
 from __future__ import annotations
 
 from urllib.parse import unquote

@@ -41,7 +41,7 @@ def _word(one: str, schema: dict, document: dict) -> str:
 
 
 def limits(schema: dict, document: dict) -> str:
-    """The limits of a value, if no default and no description says them."""
+    """The limits and the default of a value, in words; empty if it has none."""
     schema = resolve(schema, document)
     said = []
     if "maxLength" in schema:
