@@ -41,7 +41,7 @@ function append(node, children) {
 /** A link out of the portal, in another tab: only this tab has the token and the typed text. @param {string} href @param {string} words */
 export const away = (href, words, attributes = {}) => el("a", { ...attributes, href, target: "_blank", rel: "noopener noreferrer" }, `${words} (se abre en otra pestaña)`);
 
-/** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere where it is long. */
+/** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere if it is long. */
 export const foreign = (text) => el("bdi", { dir: "auto", class: "foreign" }, text);
 
 /** A URL with its host emphasised. */
@@ -51,8 +51,8 @@ export function urlOf(url) {
 }
 
 /**
- * Shows these children instead of those before. What is the same stays, so that nothing moves under a reader; where it is not, the focus and what was
- * opened are found again by their ids.
+ * Shows these children instead of the earlier ones. Equal children without controls stay, so that nothing moves under a reader; otherwise all are
+ * replaced, and the focus and what was opened are found again by their ids.
  * @param {Element} parent
  * @param {...Child} children
  */

@@ -28,7 +28,7 @@ export function groupsOf(events) {
   return [...groups];
 }
 
-/** "Recibe los 11 avisos", or a list of them. @param {string[]} events */
+/** A list of the names of these events. @param {string[]} events */
 export const eventList = (events) => el("ul", { class: "plain-list" }, events.map((event) => el("li", {}, eventName(event))));
 
 function checkbox(event, checked) {

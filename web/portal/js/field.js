@@ -35,7 +35,7 @@ export function field({ label, hint = "", control, attributes = {} }) {
   };
 }
 
-/** Shows the first error at its field and moves the focus there. True: there is none. @param {[ReturnType<typeof field>, string][]} judged */
+/** Shows each error at its field and moves the focus to the first. True: there is none. @param {[ReturnType<typeof field>, string][]} judged */
 export function judge(judged) {
   for (const [one, text] of judged) one.setError(text);
   const wrong = judged.find(([, text]) => text);

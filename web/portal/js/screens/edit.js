@@ -33,8 +33,7 @@ function stored(members) {
 export const changesOf = (before, typed) => Object.fromEntries(Object.entries(typed).filter(([name, value]) => !same(value, before[name])));
 
 /**
- * What to do with each member after the webhook has changed: "theirs" (only they changed it), "mine" (only this form did), "both" (and to other
- * values).
+ * The members in which the webhook and this form differ after another person's change, by who changed them: "theirs", "mine" (this form), or "both".
  * @returns {Object<string, "theirs" | "mine" | "both">}
  */
 export function compare(base, theirs, typed) {
