@@ -42,7 +42,7 @@ class Flow:
                  rows: float = math.inf):
         """Ends after `seconds` or after `rows`."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
-        self.after = service.last("notificaciones_pendientes")  # here, because another thread may call run()
+        self.after = service.last("notificaciones_pendientes")  # here: another thread may call run()
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 

@@ -34,7 +34,6 @@ struct Problem {
   std::string text;
 };
 
-/// Adds a problem when `read` throws.
 template <class F>
 void check(std::vector<Problem>& problems, const std::string& key, F read) {
   try {

@@ -93,7 +93,6 @@ Result list(Context& context, const Arguments& arguments) {
   return list_result(hooks, filter, to_row);
 }
 
-/// Rounds to a tenth.
 std::string rounded(double number) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f", number);

@@ -134,7 +134,7 @@ db_client_hosts() {
   [[ -z $(db_port) ]] || if [[ -n ${DEV_DB_ADDRESS:-} ]]; then echo %; else echo 127.0.0.1; fi
 }
 
-# Applies the rights for each host; for another than localhost, as sql/grants/README.md says.
+# For each host, as sql/grants/README.md says for another than localhost.
 apply_grants() {
   local host
   for host in $(db_client_hosts); do

@@ -65,7 +65,6 @@ fuzz_advice() {
   say "see it again: $program $input"
 }
 
-# A case for each target.
 run_fuzz() {
   local target failed=0 status cases=''
   for target in "${FUZZ_TARGETS[@]}"; do

@@ -37,7 +37,6 @@ start_db1() { start_node db1; }
 start_db2() { start_node db2; }
 start_db3() { start_node db3; }
 
-# It joins the others.
 start_node() {
   a_node_answers || die "no node is up: ./dev cluster $(cluster_kind) begins with the one that has the last transaction"
   engine start_node "$1"

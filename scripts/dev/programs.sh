@@ -79,7 +79,7 @@ start_dispatcher() {
 run_admin() {
   local executable
   executable=$(program apientidades-admin) || exit 1
-  # By default the migrations and the snippets are where a package installs them.
+  # By default both folders are where a package installs them.
   [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations"
   [[ "$*" != "nginx "* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
   as_user admin "$executable" --config "$DEV_DIR/apientidades.conf" "$@"

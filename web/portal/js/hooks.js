@@ -15,7 +15,6 @@ export function hostOf(url) {
 /** An address of a webhook's screens. @param {string | number} id @param {string} [rest] */
 export const hookLink = (id, rest = "", query = {}) => link(`/webhooks/${id}${rest}`, query);
 
-/** The way back to the webhook. */
 export const backTo = (id, words = "Volver al webhook") => el("p", { class: "back" }, el("a", { href: hookLink(id) }, el("span", { "aria-hidden": "true" }, "← "), words));
 
 /**
