@@ -11,7 +11,7 @@ namespace admin {
 /// `text` is UTF-8; a byte that is not, or a character without a known width, counts one per byte.
 std::size_t display_width(std::string_view text);
 
-/// Cuts a text wider than `columns` to that width; it then ends in an ellipsis.
+/// Cuts a text wider than `columns` to that width; it then ends in an ellipsis. `columns`: 1 or more.
 std::string cut_to_width(const std::string& text, std::size_t columns);
 
 }  // namespace admin

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "admin/display_width.hpp"
+
 namespace admin {
 
 namespace {
@@ -145,7 +147,7 @@ std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& b
     if (drawn + 1 >= screen.height && drawn > 0)
       break;  // the cursor is on the last line: a line end would scroll
     const auto tone = screen.colours ? colour(line.tone) : "";
-    text.append(tone).append(line.text.substr(0, screen.width)).append(tone.empty() ? "" : "\x1b[0m");
+    text.append(tone).append(cut_to_width(line.text, screen.width)).append(tone.empty() ? "" : "\x1b[0m");
     text += "\x1b[K\n";
     ++drawn;
   }

@@ -14,7 +14,7 @@
 namespace admin {
 
 struct Screen {
-  std::size_t width = 80;  // columns; a line of more bytes is cut instead of wrapped
+  std::size_t width = 80;  // columns, 1 or more; a wider line is cut instead of wrapped
   std::size_t height = 24;
   bool colours = false;
 };

@@ -52,7 +52,8 @@ std::vector<Probe> Diagnosis::next() const {
     std::vector<Probe> probes;
     // Addresses that may be dialled come first, because the number of handshakes is limited.
     auto addresses = looked_up->probe.addresses;
-    std::ranges::stable_partition(addresses, [this](const auto& one) { return is_allowed(one); });
+    std::stable_partition(addresses.begin(), addresses.end(),
+                          [this](const auto& one) { return is_allowed(one); });
     for (std::size_t i = 0; i < std::min<std::size_t>(addresses.size(), most_handshakes); ++i)
       probes.push_back({.kind = ProbeKind::handshake, .address = addresses[i]});
     return probes;

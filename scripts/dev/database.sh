@@ -18,7 +18,6 @@ server_client() {
 db_answers() { db_client -e 'SELECT 1' >/dev/null 2>&1; }
 
 start_database() { ensure db; }
-database_address() { printf 'socket = %s\n' "$(db_socket)"; }
 
 # The content of a data folder says which server it belongs to; DEV_DATABASE chooses only for a new one.
 database_kind() {

@@ -24,15 +24,6 @@ metrics_port() {
   cat "$record"
 }
 
-free_port() {
-  "$PYTHON" - <<'PROGRAM'
-import socket
-with socket.socket() as listener:
-    listener.bind(("127.0.0.1", 0))
-    print(listener.getsockname()[1])
-PROGRAM
-}
-
 port_is_free() {
   "$PYTHON" - "$1" 2>/dev/null <<'PROGRAM'
 import socket, sys

@@ -4,6 +4,9 @@
 #include <sstream>
 #include <vector>
 
+#include "admin/display_width.hpp"
+#include "lib/text/utf8.hpp"
+
 BOOST_AUTO_TEST_SUITE(admin_queue_screen)
 
 namespace {
@@ -91,7 +94,23 @@ BOOST_AUTO_TEST_CASE(it_fits_any_terminal) {
     for (const std::size_t height : {1U, 2U, 5U, 100U}) {
       const auto lines = shown(admin::draw_queue(sight(busy()), std::nullopt, "T", {width, height, true}));
       BOOST_TEST(lines.size() <= std::max<std::size_t>(height, 2));
-      for (const auto& line : lines) BOOST_TEST(line.size() <= width);
+      for (const auto& line : lines) BOOST_TEST(admin::display_width(line) <= width);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_pause_reason_is_never_cut_inside_a_character) {
+  auto now = sight(busy());
+  now.pauses.push_back({.what = store::Paused::host,
+                        .object = "a.test",
+                        .until = {},
+                        .left = {},
+                        .since = {},
+                        .reason = "Año 2026: 漢字, señal"});
+  for (std::size_t width = 1; width < 90; ++width) {
+    for (const auto& line : shown(admin::draw_queue(now, std::nullopt, "T", {width, 50, false}))) {
+      BOOST_TEST(text::count_characters(line).has_value());
+      BOOST_TEST(admin::display_width(line) <= width);
     }
   }
 }

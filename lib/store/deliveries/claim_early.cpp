@@ -129,6 +129,7 @@ std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyCha
   std::map<WebhookId, const EarlyChange*> wanted;  // every session locks in the same order
   std::vector<WebhookId> ids;
   for (const auto& change : changes) wanted.emplace(change.webhook.id, &change);
+  ids.reserve(wanted.size());
   for (const auto& [id, change] : wanted) ids.push_back(id);
   return transaction(session, [&] {
     std::vector<WebhookId> changed;

@@ -104,7 +104,7 @@ void check_session(Problems& problems, const ServerVariables& variables) {
                "sql_mode is not strict" + remedy);
   for (const auto* name : {"character_set_client", "character_set_connection", "character_set_results"}) {
     const auto value = value_of(variables, name);
-    problems.add(value != "utf8mb4", std::string(name) + " is " + value + remedy);
+    problems.add(value != "utf8mb4", std::string(name).append(" is ").append(value).append(remedy));
   }
 }
 
