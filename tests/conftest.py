@@ -25,14 +25,14 @@ SHORT = setting(
 
 
 def pytest_configure(config):
-    """SIGTERM is like Ctrl-C: the fixtures still take their stacks down. With workers, those are theirs."""
+    """SIGTERM is like Ctrl-C: the fixtures still take their stacks down. Workers have stacks of their own."""
     has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
-    with contextlib.suppress(ValueError):  # a worker that is not in its main thread, as now and then, cannot
+    with contextlib.suppress(ValueError):  # a worker sometimes runs this outside its main thread
         signal.signal(signal.SIGTERM, end_workers if has_workers else signal.default_int_handler)
 
 
 def end_workers(*_):
-    """This process ends when they have ended. They are its only children."""
+    """This process ends when its workers have ended. They are its only children."""
     subprocess.run(["pkill", "-TERM", "-P", str(os.getpid())])
 
 
@@ -47,7 +47,7 @@ def pytest_runtest_makereport(item):
 
 @pytest.fixture(scope="session")
 def stack():
-    """On a cluster, where TEST_ON_CLUSTER says which: galera or group-replication."""
+    """TEST_ON_CLUSTER puts it on a cluster: galera or group-replication."""
     kind = os.environ.get("TEST_ON_CLUSTER")
     running = ClusterStack(kind, SHORT).up().spread() if kind else Stack(SHORT).up()
     yield running

@@ -27,13 +27,13 @@ SETTINGS = setting(
     delivery_allowed_networks="127.0.0.0/8")
 EVENT = ["evaluacion.abierta"]
 DISPATCHERS = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
-BLOCKED_EVERY = 0.2  # seconds: if it is asked more often than every 0.1 s, the server repeats its last answer
+BLOCKED_EVERY = 0.2  # seconds: the server repeats its answer to a query of innodb_trx within 0.1 s
 BLOCKED = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher' AND state LIKE 'Waiting for table%'"
 
 
 class Arena:
     def __init__(self, seed: int, stack: Stack | None = None):
-        """`stack`: one that is not up yet; its settings are like SETTINGS."""
+        """`stack`: one that is not up yet, with settings like SETTINGS."""
         self.random = random.Random(seed)
         self.ledger = Ledger(TIMEOUT)
         self._arrived: set[str] = set()
@@ -73,8 +73,8 @@ class Arena:
         return int(self.root(text)[0][0])
 
     def in_flight(self, expiring: bool = False) -> dict[int, str]:
-        """Delivery -> lease of the deliveries that a dispatcher, alive or dead, holds now; if asked so, only leases that
-        have expired or are about to."""
+        """Delivery -> lease, for what a dispatcher, alive or dead, holds. `expiring`: only leases that have expired or soon
+        will."""
         query = "SELECT id, arriendo FROM entregas WHERE estado = 'en_curso'"
         query += " AND arriendo_hasta < UTC_TIMESTAMP(3) + INTERVAL 2 SECOND" if expiring else ""
         return {int(id): lease for id, lease in self.root(query)}
@@ -202,7 +202,7 @@ class Arena:
 
     @contextlib.contextmanager
     def second(self, **settings):
-        """Runs another dispatcher, which dials from 127.0.0.2. A dead one stays dead; another one drains."""
+        """Runs another dispatcher, which dials 127.0.0.2. At the end it drains, unless the test has killed it."""
         arguments, environment = self.stack.command_of("dispatcher")
         environment |= setting(delivery_host_overrides="*.receptor.test=127.0.0.2", **settings)
         before = self.sessions()
@@ -228,7 +228,7 @@ def end(pid: int, number: int) -> None:
 
 
 def patiently(session: SqlSession, statement: str) -> None:
-    """Runs statements that may meet a session that is ending."""
+    """Runs a statement that may fail because its session is ending."""
     with contextlib.suppress(SqlError):
         session(statement)
 

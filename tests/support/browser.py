@@ -44,8 +44,7 @@ class Complaints:
         page.on("pageerror", lambda error: self.lines.append(f"uncaught: {error}"))
         page.on("request", self._request)
 
-    # Chromium itself logs a failed request to the API, or a missing answer: the page shows it, and the tests check
-    # that.
+    # Chromium itself logs each request to the API that fails. The page shows the failure, and the tests check that.
     def _console(self, message) -> None:
         told_by_chromium = message.text.startswith("Failed to load resource:")
         if not (told_by_chromium and API in message.location.get("url", "")):
@@ -57,7 +56,7 @@ class Complaints:
 
 
 class Browser:
-    """Opens pages of one stack, each in its own context: nothing is shared, like for different persons."""
+    """Opens pages of one stack, each in its own context: they share nothing, like pages of different people."""
 
     def __init__(self, browser, base_url: str):
         self.browser, self.base_url = browser, base_url

@@ -1,4 +1,4 @@
-"""Does the same to many webhooks at once, so that a long wait is waited for once; they must not disturb each other."""
+"""Does the same to many webhooks at once, so that a test waits once. The webhooks must not disturb each other."""
 from __future__ import annotations
 
 from dataclasses import dataclass

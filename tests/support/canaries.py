@@ -9,7 +9,7 @@ from pathlib import Path
 from support.stack import Stack
 
 PROCESS_FILES = ("cmdline", "environ")
-STEM = "canario"  # every planted one begins with it, so that most files are searched for little
+STEM = "canario"  # every planted text begins with it: most files need no further search
 
 
 def forms(kind: str, text: str) -> dict[bytes, str]:
@@ -50,16 +50,14 @@ class Canaries:
         return found
 
     def found_in_files(self, folder: Path, besides: set[str]) -> dict[str, set[str]]:
-        """Path -> content of every file below the folder, except `besides`."""
+        """Path -> canaries in that file below the folder. `besides`: its entries to skip."""
         files = (file for file in sorted(folder.rglob("*"))
                  if file.is_file() and file.relative_to(folder).parts[0] not in besides)
         found = {str(file.relative_to(folder)): self.found_in(file.read_bytes()) for file in files}
         return {file: forms for file, forms in found.items() if forms}
 
-    # While things happen.
-
     def __enter__(self) -> "Canaries":
-        """Reads every process of the machine repeatedly from here on."""
+        """From here on, looks again and again at every process of the machine."""
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
         return self

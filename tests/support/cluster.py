@@ -46,8 +46,8 @@ ENGINES = {
 
 class ClusterStack(Stack):
     def __init__(self, kind: str, settings: dict | None = None):
-        # The session for metrics delivers nothing, and under load waits 20 s and more between looks: each dispatcher
-        # has one, idle.
+        # Each dispatcher has a session for metrics, which delivers nothing. With this interval it stays idle, and
+        # left() can ignore it.
         super().__init__(settings or SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
         self._dispatcher: dict = {}  # its own settings
@@ -62,7 +62,7 @@ class ClusterStack(Stack):
         return self
 
     def spread(self) -> "ClusterStack":
-        """The API uses one node, and the dispatcher another: each sees the other's work through the cluster."""
+        """Makes the dispatcher use another node than the API: each sees the other's work through the cluster."""
         self._dispatcher = setting(database_hosts=self.hosts_from(1))
         self.stop("dispatcher")
         self.start("dispatcher")
@@ -88,7 +88,7 @@ class ClusterStack(Stack):
         return str(Path(self.env["DB_SOCKET"]).with_name(f"{node}.sock"))
 
     def ready(self, node: str) -> bool:
-        """Whether it accepts work; also for a node that does not answer."""
+        """Whether the node accepts work; False for a node that does not answer."""
         return self._state(node)[0] == "1"
 
     def whole(self) -> bool:
@@ -111,7 +111,7 @@ class ClusterStack(Stack):
 
 
 class Root:
-    """The root's session on some node that works. Its statements read only: one that meets a node's end is asked again."""
+    """The root's session on some node that works. Its statements only read: when a node ends, they are repeated."""
 
     def __init__(self, open_session):
         self._open_session, self._session = open_session, None
@@ -161,7 +161,7 @@ class ClusterArena(Arena):
         return session
 
     def hang_up(self, node: str) -> None:
-        """The writers' transactions on a node that may never answer: they must find the outcomes elsewhere."""
+        """Ends the writers' sessions on a node that may never answer: they must find their outcomes on another one."""
         for _, session in [one for one in self._writers if one[0] == node]:
             session.abandon()
         self._writers = [one for one in self._writers if one[0] != node]
@@ -182,7 +182,7 @@ class ClusterArena(Arena):
         """Whether no dispatcher waits for the node any more: none has sent it anything since shortly before `since` on a
         connection that is still open. The idle session for metrics does not count."""
         sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
-        # ss does not print it if it is this very millisecond
+        # ss prints none in the millisecond of the sending
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def settled(self) -> bool:
@@ -192,7 +192,7 @@ class ClusterArena(Arena):
         return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)
 
     def _connections(self, node: str) -> list[str]:
-        """The dispatchers' connections to it, as ss shows them."""
+        """The dispatchers' connections to the node, as ss shows them."""
         port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
         found = subprocess.run(["ss", "-HOtnpi", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
         return [line for line in found.stdout.splitlines() if "apientidades-di" in line]
@@ -208,7 +208,7 @@ class ClusterArena(Arena):
 
     @contextlib.contextmanager
     def without(self, node: str):
-        """Runs while a fault affects this node; afterwards it is part of the cluster again."""
+        """For a fault of this node. At the end it waits until the node is part of the cluster again."""
         self.away.add(node)
         try:
             yield

@@ -1,4 +1,4 @@
-"""An entity that uses the API all the time: how long it was refused, and whether it sees its own changes."""
+"""An entity that uses the API all the time: for how long it is refused, and whether it sees its own changes."""
 from __future__ import annotations
 
 import threading
@@ -9,8 +9,7 @@ from support.actors import BASE, Entity
 
 
 class Customer:
-    """A thread. A 201 must be in the listing that follows, and gone after a DELETE, whatever nodes the two are read
-    from."""
+    """A thread. What a 201 registered must be in the next listing, and gone after a DELETE, whichever nodes answer."""
 
     def __init__(self, entity: Entity):
         self._entity = entity
@@ -19,7 +18,7 @@ class Customer:
         self._thread = threading.Thread(target=self._run, name="customer", daemon=True)
         self.answered = 0  # requests of 2xx
         self.refused = 0  # 5xx
-        self.longest_s = 0.0  # from the first refusal of a row to the next answer, or one request that took so long
+        self.longest_s = 0.0  # from the first of several refusals to the next answer, or for one slow request
 
     def start(self) -> None:
         self._thread.start()
@@ -42,7 +41,7 @@ class Customer:
             self._error = error
 
     def _round(self) -> None:
-        for left in self._listed():  # by a registration with an error as its answer
+        for left in self._listed():  # registered although the answer was an error
             self._ask("DELETE", f"{BASE}/{left}", {200, 404})
         body = {"url": "https://cliente.receptor.test/", "eventos": ["incidencia.cerrada"]}
         made = self._ask("POST", BASE, {201}, json_body=body, repeat=False)
@@ -60,7 +59,7 @@ class Customer:
         return [line for line in lines if f"request={response.headers.get('x-request-id')}" in line]
 
     def _ask(self, method: str, path: str, wanted: set, repeat: bool = True, **how):
-        """None: refused, and must not be repeated."""
+        """None: refused, without `repeat`."""
         began = time.monotonic()
         while True:
             response = self._entity.api(method, path, **how)

@@ -109,7 +109,7 @@ def lasting_port() -> int:
 
 @contextlib.contextmanager
 def running(language: str, stack, secret: str, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401):
-    """Runs an ExampleReceiver with these secrets; returns once it answers an unsigned request with `refusal`."""
+    """Runs an ExampleReceiver with these secrets; yields it once it answers an unsigned request with `refusal`."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -138,7 +138,7 @@ def running(language: str, stack, secret: str, previous: str | None = None, fold
 
 
 def answers(receiver: ExampleReceiver, refusal: int) -> bool:
-    """The receiver itself refuses an unsigned notification."""
+    """Whether the receiver itself refuses an unsigned notification."""
     with contextlib.suppress(OSError):
         return receiver.post({}, "{}") == refusal
     return False

@@ -8,16 +8,16 @@ LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), "")
 
 
 class WallClock:
-    """`environment` makes a process see it. It begins at the true time."""
+    """`environment` makes a process see this clock. It begins at the true time."""
 
     def __init__(self, folder):
         assert LIBRARY, "the package faketime is missing"
         self._file = Path(folder, "wall-clock")
         self.jump_to(0)
 
-    # The last one: a wait on a monotonic condition variable must keep its deadline. By default libfaketime computes it
-    # from the faked time, so all of these waits end at once, and MySQL's threads spin. (MariaDB and the dispatcher have
-    # none.)
+    # FORCE_MONOTONIC_FIX: a wait on a monotonic condition variable must keep its deadline. By default libfaketime
+    # computes it from the faked time: such waits end at once, and MySQL's threads spin. (MariaDB and the dispatcher
+    # have none.)
     @property
     def environment(self) -> dict:
         return {"LD_PRELOAD": LIBRARY, "FAKETIME_TIMESTAMP_FILE": str(self._file), "FAKETIME_NO_CACHE": "1",
@@ -31,8 +31,8 @@ class WallClock:
 
 
 def old_certificates(folder) -> tuple[str, str, str]:
-    """An authority, and a receiver's certificate and key, valid since a month ago, so also for a process that is a day
-    behind."""
+    """An authority, and a receiver's certificate and key. They are a month old: valid also for a
+    process that is a day behind."""
     def openssl(*arguments):
         subprocess.run(["faketime", "-f", "-30d", "openssl", *arguments], cwd=folder, check=True, capture_output=True)
 

@@ -16,7 +16,7 @@ PATIENCE = LEASE - TIMEOUT - 3  # seconds for which every lease outlasts a datab
 
 
 def moment(arena: Arena) -> None:
-    """A random one with deliveries in flight."""
+    """Waits for a random moment with deliveries in flight."""
     arena.flow(arena.random.randint(1, 30))
     time.sleep(arena.random.uniform(0, 0.05))
 
@@ -29,7 +29,7 @@ def kill_dispatcher(arena: Arena) -> dict:
 
 
 def kill_before_recording(arena: Arena) -> dict:
-    """Exactly between the receiver's 200 and its record, which a lock on the rows delays."""
+    """Kills exactly between the receiver's 200 and its record, which a lock on the row delays."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -115,7 +115,7 @@ def freeze(arena: Arena) -> dict:
         held = f"SELECT COUNT(*) FROM entregas WHERE {owned} AND arriendo_hasta > UTC_TIMESTAMP(3)"
         with arena.second():
             wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to pass", every=0.2)
-            # Its locks can delay the other one until its leases expire, too.
+            # The stopped dispatcher's locks can make leases of the second one expire.
             seen |= arena.in_flight(expiring=True)
             os.kill(pid, signal.SIGCONT)
             arena.progress()

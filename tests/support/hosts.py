@@ -81,7 +81,7 @@ class HostsStack(Stack):
 
     def _start_front(self, link: "Link") -> None:
         main, socket_path = Path(self.folder, "nginx/nginx.conf"), Path(self.folder, "run/fcgi.sock")
-        socket_path.unlink()  # the former pool's
+        socket_path.unlink()  # of the stopped pool
         example = link.fill("front").replace("/run/apientidades-pools/fcgi.sock", str(socket_path))
         for host in self.hosts.values():
             example = example.replace(f"198.18.0.{host.number}:", f"{host.address}:")
@@ -179,7 +179,7 @@ class Host:
         return sum(not line.endswith(" 0") for line in self.log("access").splitlines())
 
     def power_off(self) -> None:
-        """Without notice to any other host."""
+        """Cuts the cables first, without notice."""
         self.box.unplug()
         for process in self._processes:
             for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():

@@ -46,7 +46,7 @@ def manual(chapter: str) -> list[str]:
 
 
 class Installation:
-    """Uses it as people do. It has what support.actors.Entity asks of a stack."""
+    """Uses it as people do. It has what support.actors.Entity needs of a stack."""
 
     def __init__(self, machine: Machine, package: Path):
         self.machine, self.package = machine, package
@@ -63,7 +63,7 @@ class Installation:
             shutil.copy(source, self.machine.root / "root" / name)
 
     def command(self, line: str) -> str:
-        """A line of the manual with this package's and this API's names; it answers apt's question beforehand."""
+        """A line of the manual with this package's and this API's names, and with apt's question answered beforehand."""
         line = re.sub(r"apientidades_[^ ]*\.deb", self.package.name, line)
         return "cd /root; " + re.sub(r"^apt install", "apt-get -q -y install", line).replace("api.ejemplo.es", "localhost")
 
@@ -85,7 +85,7 @@ class Installation:
         self.finish_install()
 
     def open(self) -> None:
-        """After the installation, and after every boot."""
+        """Called after the installation, and after every boot."""
         self.close_connections()
         port = self.receiver.port if self.receiver else 0
         if self.receiver:
@@ -130,7 +130,7 @@ class Installation:
         return self.machine.run("apientidades-admin", *arguments)
 
     def notify(self, entidad_id: int, evento: str, datos: str, **more) -> int:
-        """With a new session if the database was away."""
+        """Connects again if the database was away."""
         row = dict(entidad_id=entidad_id, evento=evento, datos=datos, **more)
         statement = insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()"
         try:
@@ -175,7 +175,7 @@ class Installation:
         return self.machine.run("journalctl", "--no-pager", "-o", "cat", "-u", unit).stdout
 
     def works(self) -> bool:
-        """True: a request reaches the database."""
+        """Whether a request reaches the database."""
         try:
             return self.api("GET", BASE, "apie_" + "x" * 43).status == 401
         except OSError:

@@ -1,7 +1,5 @@
-"""The ledger of what was written, what arrived and what was in flight at each fault; judged at the end: at least once,
-and no more. A row counts as written only if its COMMIT was acknowledged or, after an unknown outcome, if it was found
-later.
-"""
+"""The ledger of what was written, what arrived and what was in flight at each fault. The verdict: everything arrived, and no
+more often than faults explain. A row counts as written only if its COMMIT was acknowledged, or if it was found later."""
 from __future__ import annotations
 
 import threading
@@ -36,7 +34,7 @@ class Delivery:
     evidence: int  # rows of intentos_entrega
     last_number: int
     failures: int
-    early_failures: int  # of these, of attempts ahead of the schedule
+    early_failures: int  # those of attempts ahead of the schedule
     successes: int
 
     @classmethod
@@ -46,7 +44,7 @@ class Delivery:
 
 @dataclass
 class Fault:
-    """`in_flight`: the deliveries with an outcome that it may have made unknown, and that may be repeated once for it."""
+    """`in_flight`: the deliveries with an outcome that the fault may have lost. Each may be repeated once for it."""
 
     kind: str
     in_flight: frozenset[int]
@@ -55,7 +53,7 @@ class Fault:
     repeats: int = 0
 
     def met(self, requests: list[Request], timeout: float) -> bool:
-        """Whether one of them was being answered; the fault does not explain what was unrecorded before."""
+        """Whether one of these was open during the fault, which does not explain a result lost before."""
         return any(self.began - timeout < r.monotonic_ns / 1e9 < self.ended for r in requests)
 
 
@@ -81,8 +79,8 @@ class Ledger:
         self.faults: list[Fault] = []
         self._lock = threading.Lock()
         self._ids: dict[int, int] = {}  # number (`evaluacionId` of the data) -> notification
-        self._expected: dict[tuple[int, int], Webhook] = {}  # (notification, webhook) already explained by a fault
-        self._leases: set[tuple[int, str]] = set()  # that some fault has already been given
+        self._expected: dict[tuple[int, int], Webhook] = {}  # (notification, webhook id) -> the webhook
+        self._leases: set[tuple[int, str]] = set()  # (delivery, lease) that belongs to a fault already
 
     def written(self, number: int, notification: int, hooks: list[Webhook]) -> None:
         with self._lock:
@@ -97,7 +95,7 @@ class Ledger:
 
     @property
     def expected(self) -> int:
-        """Number of deliveries that they become."""
+        """Number of deliveries that must come of them."""
         with self._lock:
             return len(self._expected)
 

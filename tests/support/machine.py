@@ -23,13 +23,12 @@ ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL
 
 
 class Machine:
-    """`folder` becomes a copy of `image`, and is removed at the end."""
+    """`folder` becomes a copy of `image`; close() removes it."""
 
     def __init__(self, image: Path, folder: Path):
         self.folder, self.log = Path(folder), Path(f"{folder}.log")
         subprocess.run(["cp", "-a", "--reflink=auto", image, folder], check=True)
-        # cgroup v2, whatever the host has mounted; in its own group, where the host's process manager does not
-        # interfere.
+        # cgroup v2, whatever the host has mounted. In its own group the host's process manager does not interfere.
         self._group = (CGROUPS / "unified" if (CGROUPS / "unified").is_dir() else CGROUPS) / f"apie-{os.getpid()}"
         self._nspawn: subprocess.Popen | None = None
         self._outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -78,7 +77,7 @@ class Machine:
         return Path(f"/proc/{self.pid}/root")
 
     def run(self, *command, check=True, input=None, timeout=120) -> subprocess.CompletedProcess:
-        """Runs a command as its root; the words of it."""
+        """Runs a command (its words) as the machine's root."""
         result = subprocess.run(["nsenter", "-a", "-t", str(self.pid), *map(str, command)], input=input, text=True,
                                 stdin=None if input is not None else subprocess.DEVNULL,
                                 capture_output=True, timeout=timeout, env=ENVIRONMENT)
@@ -92,7 +91,7 @@ class Machine:
         return self.run("bash", "-ec", text, **how).stdout.strip()
 
     def fetch(self, *arguments) -> None:
-        """Runs apt-get on its files with this host's network, because it has none."""
+        """Runs apt-get on the machine's files, with this host's network."""
         self.leave_network()
         try:
             (self.folder / "etc/resolv.conf").unlink(missing_ok=True)

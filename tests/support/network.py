@@ -39,7 +39,7 @@ def why_not() -> str:
 
 
 def enter_network(descriptor: int) -> None:
-    """From now on, sockets that this thread and its children make, and programs that they start, are in that namespace."""
+    """Moves this thread into that namespace: its sockets, the programs that it starts and its new threads are there, too."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(descriptor, CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
@@ -60,7 +60,7 @@ class Network:
         assert self._holder.stdout.readline() == "ready\n"
 
     def use_dns(self, *servers: str) -> None:
-        """Written in place, because it is mounted elsewhere."""
+        """Writes the file in place, because it is mounted elsewhere."""
         self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
 
     def _command(self, arguments) -> list[str]:
@@ -97,7 +97,7 @@ class Network:
         return Dns(self, *options)
 
     def start_black_hole(self, port: int, *addresses: str) -> subprocess.Popen:
-        """Addresses that drop connection attempts, until the block ends."""
+        """Makes addresses drop connection attempts, until the process ends."""
         process = self.start([sys.executable, FAKES / "black_hole.py", port, *addresses], stdout=subprocess.PIPE)
         assert process.stdout.readline() == b"ready\n"
         return process

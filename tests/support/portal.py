@@ -23,7 +23,7 @@ def enter(page, token: str) -> None:
 
 
 def answer(page, method: str, path: str, status: int, body=None, headers: dict | None = None, times: int | None = None) -> None:
-    """Sets the API's answer to this page from now on (`times` times), at a path below /apientidades/v1 with * for
+    """Answers this page in place of the API from now on (`times` times), at a path below /apientidades/v1 with * for
     anything."""
     def fulfil(route):
         if route.request.method != method:

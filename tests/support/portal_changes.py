@@ -34,7 +34,7 @@ def said(page):
 
 
 def lose(page, method: str, path: str, arrives: bool) -> list:
-    """Loses the next answer; the request arrives or not. Returns the bodies of all such requests from now on."""
+    """Loses the next answer; `arrives`: its request arrives. Returns a list that gets headers and body of all such requests."""
     bodies = []
 
     def handle(route):

@@ -12,7 +12,7 @@ SCRIPT = ROOT / "packaging/apientidades-setup-database"
 
 
 class SetupDatabase:
-    """`folder`: an empty one, for the script with other paths and for the command by which it finds the configuration."""
+    """`folder`: an empty folder, for a copy of the script with other paths and for the apientidades-admin that it calls."""
 
     def __init__(self, stack: Stack, folder: Path, secrets: Path | None = None, **settings):
         program, environment = stack.command_of("dispatcher")

@@ -1,4 +1,4 @@
-"""A database session through the mariadb client, like a program of others."""
+"""A database session through the mariadb client, a program of others."""
 from __future__ import annotations
 
 import contextlib
@@ -46,7 +46,7 @@ class SqlSession:
             if line.startswith("ERROR "):
                 error = error or SqlError(line.strip())
                 if error.code in GONE:
-                    break  # and the mark will not come
+                    break  # the mark will not come
             else:
                 lines.append(line.rstrip("\n").split("\t"))
         if error:

@@ -47,7 +47,7 @@ class Stack:
 
     def __init__(self, settings: dict | None = None, folder: str | None = None, port: str | None = None):
         self._own = folder is None
-        # It holds Unix sockets, and their paths may have only 107 bytes.
+        # The folder holds Unix sockets, and their paths may have only 107 bytes.
         self.folder = folder or tempfile.mkdtemp(prefix="apie-", dir="/tmp")
         self.settings = settings or {}
         self.environment = clean_environment(DEV_DIR=self.folder, DEV_PORT=str(port or free_port()))
@@ -181,7 +181,7 @@ class Stack:
 
     @contextlib.contextmanager
     def second_dispatcher(self, **settings):
-        """Runs another dispatcher beside the stack's; it must end cleanly when asked to."""
+        """Runs another dispatcher beside the stack's. At the end it must stop cleanly."""
         arguments, environment = self.command_of("dispatcher")
         with tempfile.TemporaryFile() as log:
             process = subprocess.Popen(arguments, env={**environment, **settings}, stdin=subprocess.DEVNULL,
@@ -193,7 +193,7 @@ class Stack:
                 assert process.wait(30) == 0
 
     def cancel_all_waiting(self):
-        """Cancels what earlier tests have left, so that it does not happen in a test that counts."""
+        """Cancels what earlier tests have left, so that it is not delivered during a test that counts."""
         self.stop("dispatcher")
         self.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), arriendo = NULL,"
                  " arriendo_hasta = NULL WHERE estado IN ('pendiente', 'retenida', 'en_curso')")

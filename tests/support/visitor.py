@@ -1,4 +1,4 @@
-"""A client that sends requests without pause, and a record of every request: the answer, the time and the effect."""
+"""A client that sends one request after another, and keeps the answer and the time of each and its registrations."""
 from __future__ import annotations
 
 import contextlib
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from support.actors import BASE, Entity
 
 AWAY = (502, 503, 504)
-BROKEN_OFF = 0  # instead of a status: the answer has no end
+BROKEN_OFF = 0  # in place of a status, for an answer without an end
 _numbers = itertools.count(1)
 
 
@@ -37,7 +37,7 @@ class Visitor:
         self.entity = entity
         self.asked: list[Asked] = []
         self.urls: dict[str, int] = {}  # URL of a registration -> its status
-        self._unknown: set[int] = set()  # DELETE was refused: it may have happened
+        self._unknown: set[int] = set()  # their DELETE was refused, but may have happened
         self._pause, self._stop = pause, threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="visitor", daemon=True)
@@ -57,7 +57,7 @@ class Visitor:
         return True
 
     def refusals(self, since: float = 0) -> list[Asked]:
-        """The requests that began then."""
+        """Those that began at `since` or later."""
         return [one for one in list(self.asked) if since <= one.began and one.refused]
 
     def _run(self) -> None:
@@ -99,13 +99,13 @@ class Visitor:
             return None
         assert response.status in (*wanted, *AWAY), f"{method} {path}: {response}"
         if response.status in AWAY:
-            response.message  # with the shape of errors
+            response.message  # checks the shape of errors
             return None
         return response
 
 
 def judge(visitors: list[Visitor], rows: list[list[str]]) -> list[str]:
-    """Errors in `rows`: each URL and its count, of every registration there ever was."""
+    """Errors in `rows`: each URL and its count, of all registrations, deleted ones too."""
     counts = {url: int(count) for url, count in rows}
     problems = []
     for visitor in visitors:

@@ -17,9 +17,9 @@ DENIED = "11.0.2.1"  # public, and ours
 MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
 SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # they drop connection attempts at port 443
 REFUSING = "11.0.4.6"  # no port is open there
-WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # what is there is for a test to say
+WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # a test starts its own server there
 OWN = "12.0.0.1"  # public, and this host's
-# All of them are, there being no other: these stand for others'.
+# This host has every address here; these stand for others'.
 ALLOWED = "11.0.0.0/16@*.receptor.test, 2600::/16@*.receptor.test"
 PUBLIC_V6, SILENT_V6, UNROUTED_V6 = "2600::1", "2600::2", "2600::9"
 HAS_V6 = Path("/proc/net/if_inet6").exists()
@@ -45,7 +45,7 @@ class World:
 
 @contextlib.contextmanager
 def open_world(stack, **settings):
-    """Stops the stack's dispatcher for its time."""
+    """Runs a dispatcher in it, in place of the stack's."""
     arguments, environment = stack.command_of("dispatcher")
     # It does not look up names to detect an outage (test_outages.py), because tests count the questions here.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",

@@ -1,4 +1,4 @@
-"""The evaluation system in a world of faults: it writes rows, and finds out later what it does not know."""
+"""The evaluation system during faults: it writes rows, and later looks for those with an unknown outcome."""
 from __future__ import annotations
 
 import itertools
@@ -41,8 +41,8 @@ class Writer:
 
     def write(self, audience: Audience, count: int = 1, linger: float = 0,
               give_up: Callable[[], bool] = lambda: False) -> None:
-        """Writes `count` rows in one transaction, exactly once, with retries unless `give_up` says otherwise. It waits
-        for so many seconds before its COMMIT, so that others overtake it and commit higher ids first."""
+        """Writes `count` rows in one transaction, never twice. It retries until it succeeds or `give_up` returns True. It
+        waits `linger` seconds before its COMMIT, so that others commit higher ids first."""
         numbers = [next(_numbers) for _ in range(count)]
         while True:
             ids = self._attempt(audience.entity, numbers, linger)
@@ -56,7 +56,7 @@ class Writer:
             self._ledger.written(number, id, audience.hooks)
 
     def write_and_roll_back(self, audience: Audience) -> None:
-        """A row that must never arrive."""
+        """Inserts a row that must never arrive."""
         try:
             session = self._open()
             session("START TRANSACTION")
@@ -66,7 +66,7 @@ class Writer:
             self.close()  # which rolls back
 
     def _attempt(self, entity: int, numbers: list[int], linger: float) -> dict[int, int] | None:
-        """number -> id of what is committed; None: unknown."""
+        """number -> id of what is committed; None: the outcome is unknown."""
         try:
             session = self._open()
             session("START TRANSACTION")
@@ -106,7 +106,7 @@ class Writer:
 
 
 class Traffic:
-    """A thread that keeps `outstanding` deliveries in flight, in transactions of one row or several, short or long."""
+    """A thread that keeps `outstanding` deliveries on their way, by transactions of one row or several, short or long."""
 
     def __init__(self, writer: Writer, ledger: Ledger, audiences: list[Audience], seed: int,
                  arrived: Callable[[], int], outstanding: int = 60):
