@@ -16,15 +16,15 @@ OK = b"\x00\x00\x00\x02\x00\x00\x00"
 
 
 def text(value: str) -> bytes:
-    """Length-encoded."""
+    """A length-encoded string."""
     data = value.encode()
     return (bytes([len(data)]) if len(data) < 251 else b"\xfc" + len(data).to_bytes(2, "little")) + data
 
 
 class FakeDatabase:
-    """`asks`: the plugin that it wants the password by. `answers`: pattern of a statement, and the one value that it returns;
-    it answers every statement. `certificate`: it speaks TLS. `wants_file`: in answer to the first statement it asks for that
-    file. What arrives is kept, decrypted, in `received`, and what was said before TLS also in `in_clear`."""
+    """`asks`: the plugin by which it wants the password. `answers`: patterns of statements, each with the one value to return;
+    any other query returns 1. `certificate`: it speaks TLS. `wants_file`: it answers every statement with a request for that
+    file. What arrives is kept, decrypted, in `received`, and what arrives outside TLS also in `in_clear`."""
 
     def __init__(self, asks="mysql_native_password", answers=(), certificate=None, wants_file=None):
         self.asks, self.answers, self.wants_file = asks, answers, wants_file

@@ -61,7 +61,7 @@ def read_question(message: bytes) -> tuple[str, int, bytes]:
 
 
 def edns_size(message: bytes, question: bytes) -> int:
-    """How long an answer over UDP may be; 0: the question is without EDNS."""
+    """The bytes that an answer over UDP may have; 0: the question is without EDNS."""
     if message[10:12] == b"\0\0":
         return 0
     kind, size = struct.unpack("!HH", message[12 + len(question) + 1:][:4])
@@ -139,7 +139,7 @@ class Zone:
         self.path, self.log, self.asked, self.lock = path, log, {}, threading.Lock()
 
     def peek(self, message: bytes) -> dict | None:
-        """The configured answers for the name of a question that is not counted."""
+        """The entry for a question's name; the question is neither counted nor logged."""
         return json.loads(self.path.read_text()).get(read_question(message)[0])
 
     def entry(self, name: str, kind: int, how: str) -> dict | None:

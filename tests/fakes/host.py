@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The host of a private stack, for the commands of docs/operations.md: called by the name of one (links in a folder of PATH),
-it does to the stack what that one does to an installation. The stack is that of DEV_DIR.
+"""The host of a private stack, for the commands of docs/operations.md. Links in a folder of PATH call it by the name of a
+command; it does to the stack of DEV_DIR what that command does to an installation.
 
 apientidades-admin   this stack's; --watch ends after a look
 systemctl            start, stop, restart, reload and is-active of what the stack has

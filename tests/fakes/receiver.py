@@ -44,10 +44,10 @@ class Behaviour:
     hold: bool = False  # waits for Receiver.release(path)
     close: bool = False  # ends the connection after the response
     fault: str = ""  # one of FAULTS
-    raw: tuple = ()  # instead of a response: these texts as they are, each byte a character, and then …
-    repeat: str = ""  # … this one again and again, `pause` seconds apart, until the other side has had enough; or
-    pause: float = 0
-    stay: bool = False  # … nothing, on a connection that stays open; otherwise it is closed
+    raw: tuple = ()  # texts to send in place of a response, a byte for each character
+    repeat: str = ""  # sent after `raw` again and again, until the other side closes
+    pause: float = 0  # seconds between two of `repeat`
+    stay: bool = False  # leaves the connection open after `raw`; by default it is closed
 
     def __post_init__(self):
         if self.fault and self.fault not in FAULTS:
@@ -80,8 +80,8 @@ class Request:
 
 
 class Receiver:
-    """Serves until close(). `port` 0 takes a free one; without certificate it speaks plain HTTP. `default` is what it
-    does at paths of which behave() said nothing."""
+    """Serves until close(). `port` 0 takes a free one; without certificate it speaks plain HTTP. `default` is the
+    behaviour at paths for which behave() was not called."""
 
     def __init__(self, cert=None, key=None, port=0, addresses=("127.0.0.1",), on_request=None, default=Behaviour()):
         self.on_request, self.default = on_request, default

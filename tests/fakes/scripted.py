@@ -1,5 +1,5 @@
 """A TLS receiver with every byte scripted: what it sends on which connection, for which request, and when, even while no
-request is outstanding. A thread for each connection; nothing is timed, the test says when."""
+request is outstanding. Each connection has a thread. Nothing is timed: the test decides when."""
 from __future__ import annotations
 
 import contextlib
@@ -42,19 +42,19 @@ class Connection:
         return body
 
     def send(self, *pieces: bytes) -> None:
-        """Each in a TLS record of its own; on loopback they have arrived when this returns."""
+        """Sends each piece in its own TLS record; on loopback they have arrived when this returns."""
         for piece in pieces:
             self._tls.sendall(piece)
 
     def close_politely(self) -> None:
-        """close_notify, and the end of the stream."""
+        """Sends close_notify and ends the stream."""
         with contextlib.suppress(OSError, ValueError):
             self._tls.settimeout(0)
             self._tls.unwrap()
         self.close()
 
     def close(self) -> None:
-        """The end of the stream; a reset where something of the request is unread."""
+        """Ends the stream, with a reset if a part of the request is unread."""
         with contextlib.suppress(OSError):
             self._tls.shutdown(socket.SHUT_RDWR)
         self._tls.close()
@@ -66,8 +66,8 @@ class Connection:
 
 
 class ScriptedReceiver:
-    """`script(connection, number, fields)` for each request of a connection, from 1 on, once its head has been read; the
-    connection is closed when it returns False. Serves until close()."""
+    """Calls `script(connection, number, fields)` for each request of a connection, from 1 on, once its head has been read;
+    closes the connection when it returns False. Serves until close()."""
 
     def __init__(self, certificate: tuple[str, str], script, version: ssl.TLSVersion | None = None):
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -90,7 +90,7 @@ class ScriptedReceiver:
             return [c for c in self.connections if any(fields[":path"] == path for fields in c.requests)]
 
     def wait(self, path: str, count: int, timeout: float = 10) -> None:
-        """Until so many requests of that path have come."""
+        """Waits until so many requests of that path have come."""
         enough = lambda: sum(f[":path"] == path for c in self.connections for f in c.requests) >= count
         with self._changed:
             assert self._changed.wait_for(enough, timeout), f"{count} requests at {path} did not come"

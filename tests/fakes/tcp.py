@@ -21,7 +21,7 @@ def black_hole():
 
 @contextlib.contextmanager
 def tcp_server(serve, address="127.0.0.1"):
-    """serve(connection) for every connection, in a thread each; its port."""
+    """Runs serve(connection) in a thread for each connection; yields the port."""
     with socket.create_server((address, 0)) as server:
         def accept():
             with contextlib.suppress(OSError):
@@ -100,7 +100,7 @@ def only(version):
 
 
 def at_any_level(context):
-    """With certificates that OpenSSL finds too weak."""
+    """Allows certificates that OpenSSL finds too weak."""
     context.set_ciphers("ALL:@SECLEVEL=0")
 
 

@@ -21,10 +21,11 @@ class TlsConnection {
   int number() const { return number_; }  // from 1, in the order in which they were made
   /// Sends one TLS record. False: the other side has closed.
   bool send(std::string_view bytes);
-  /// The TLS record that send() would send, and bytes as they are.
+  /// Returns the TLS record that send() would send.
   std::string seal(std::string_view bytes);
+  /// Sends bytes as they are.
   bool send_raw(std::string_view bytes);
-  /// A session ticket, as a server may send at any time.
+  /// Sends a session ticket, as a server may at any time.
   bool send_ticket();
 
  private:

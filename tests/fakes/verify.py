@@ -32,7 +32,7 @@ def standard_key(secret: str) -> bytes:
 
 
 def problems(headers: dict, body: bytes, secret: str | None, now: float | None = None, tolerance=300) -> list[str]:
-    """Everything that is wrong with a notification's headers (lower-case names); an empty list is a verified one."""
+    """Everything that is wrong with a notification, given its headers (lower-case names); empty for a verified one."""
     found = []
     if headers.get("content-type") != "application/json":
         found.append(f"content-type is {headers.get('content-type')!r}")
