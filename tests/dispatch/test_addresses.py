@@ -1,5 +1,5 @@
-"""Names with several addresses, some of them silent: the next address begins while one is silent (RFC 8305), within the
-attempt. delivery.connect_timeout is 1 s here, including the lookup."""
+"""Names with several addresses, some of them silent: within the attempt, the next address is dialled while one is silent
+(RFC 8305). delivery.connect_timeout is 1 s here, including the lookup."""
 import pytest
 
 from support.network import why_not
@@ -14,7 +14,7 @@ TIMED_OUT = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: co
 UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 
-ANSWERS = {  # what DNS says, in this order, and the error; none: it arrives, with its first attempt
+ANSWERS = {  # what DNS says, in this order, and the error; none: the first attempt arrives
     "silent, good": ({"a": [SILENT[0], PUBLIC]}, ""),
     "two silent, good": ({"a": [*SILENT[:2], PUBLIC]}, ""),
     "five silent, good: each has its turn in time": ({"a": [*SILENT, PUBLIC]}, ""),
@@ -62,7 +62,7 @@ def test_the_next_address_begins_while_the_one_before_is_silent(world, name):
 
 
 def test_the_address_that_answered_is_the_first_one_from_then_on(world):
-    """For the answer's time to live: when the silent one comes back to life, it is not asked."""
+    """This holds for the DNS answer's time to live: the silent address is not dialled when it is back."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [WAKING, PUBLIC]}})
@@ -80,7 +80,7 @@ def test_the_address_that_answered_is_the_first_one_from_then_on(world):
 
 
 def test_a_kept_connection_that_ended_is_dialled_again(world):
-    """To several addresses, within the same attempt."""
+    """Its addresses are dialled within the same attempt."""
     certificate = world.stack.env["RECEIVER_CERT"], world.stack.env["RECEIVER_KEY"]
     entity = world.entity()
     hook = entity.register()

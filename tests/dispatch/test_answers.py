@@ -79,7 +79,7 @@ def test_an_answer_counts_though_the_request_was_not_read(stack):
 
 
 def test_a_417_is_an_answer(stack):
-    """A request that is reset while its body is sent goes once more with Expect; libcurl would repeat it without, again
+    """A request that is reset while its body is sent is sent once more, with Expect. libcurl would repeat it without, again
     and again."""
     def script(connection, _number, fields):
         if "expect" not in fields:
@@ -90,7 +90,7 @@ def test_a_417_is_an_answer(stack):
     with ScriptedReceiver(certificate, script) as receiver, stack.dispatcher_with(**setting(delivery_retry_schedule="1h")):
         entity = Entity(stack, receiver)
         hook = entity.register()
-        for _ in range(5):  # one may be sent whole, or the reset be read, before a write meets it
+        for _ in range(5):  # a request may be sent whole, or its reset be read, before a write fails
             id = stack.delivery_id(entity.notify(data={"evaluacionId": 1, "titulo": "x" * 60_000}), hook.id)
             wait_until(lambda: stack.attempts(id), what="an attempt")
             sent = [fields for fields in receiver.requests(hook.path) if fields["webhook-id"].endswith(f"_{id}")]

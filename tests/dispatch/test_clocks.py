@@ -46,12 +46,12 @@ def seconds_since(monotonic_ns: int) -> float:
 
 @pytest.fixture
 def hooks(entity):
-    """Five webhooks by event."""
+    """(event, webhook) of five webhooks."""
     events = ["evaluacion.abierta", "evaluacion.prorroga", "evaluacion.cerrada", "incidencia.cerrada", "incidencia.respuesta"]
     return [(event, entity.register([event])) for event in events]
 
 
-# The dispatcher's clock, which it uses only in what it tells others.
+# The dispatcher's wall clock (docs/delivery.md#clocks).
 
 @pytest.fixture(scope="module")
 def jumping_dispatcher(stack, tmp_path_factory):
@@ -128,7 +128,7 @@ def counted(root, hook, condition) -> int:
 
 
 def fill(entity, receiver, event, hook, count=25):
-    """A webhook with some deliveries in flight, and the rest of `count` pending."""
+    """Leaves some of `count` deliveries in flight, and the rest pending."""
     receiver.behave(hook.path, Behaviour(hold=True))
     for _ in range(count):
         entity.notify(event)
@@ -169,7 +169,7 @@ def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stac
 
 @pytest.mark.parametrize("back, crashed", [(HOUR, False), (DAY, True)])
 def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, root, hooks, back, crashed):
-    """What was scheduled while the clock was ahead does not wait until the clock is there again."""
+    """What was scheduled while the clock was ahead does not wait until that time comes again."""
     (waits, waiting), (fills, busy), (asks, asked), (news, fresh), _ = hooks
     warnings = lambda: stack.dev("logs", "dispatcher").stdout.count("clock has gone back")
     warned = warnings()
@@ -199,10 +199,10 @@ def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, 
 
 
 def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, receiver, root, stack, hooks):
-    """A hundred days: by that clock all of it is past its retention."""
+    """By a clock 100 days ahead everything is past its retention."""
     (event, hook), *_ = hooks
     key = {"clave": "una-vez"}
-    stack.admin("queue", "clock", "accept")  # what other tests have left: a dispatcher that began while it was behind
+    stack.admin("queue", "clock", "accept")  # an earlier test may have started a dispatcher while the clock was behind
     receiver.behave(hook.path, Behaviour())
     delivery = stack.delivery_id(entity.notify(event, **key), hook.id)
     stack.wait_delivery(delivery, "entregada")

@@ -127,7 +127,7 @@ def swap_secrets(stack, one, other):
 MINUTE = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long")
 
 
-# A second one finds its webhook resting, and is read again after that minute, whatever was corrected before.
+# A second delivery finds its webhook at rest for a minute, even if the secret is corrected before.
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=MINUTE)])
 def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver, stack, count):
     """Sealed texts are bound to their webhook: swapped, neither opens."""
@@ -150,7 +150,7 @@ def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver
 
 
 def test_a_test_event_that_cannot_be_read_holds_itself_alone(entity, receiver, stack, paused):
-    """Its data are sealed, and the rows after it are not delayed."""
+    """Its sealed data were overwritten. The rows after it are not delayed."""
     hook = entity.register(events=["evaluacion.abierta"])
     assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
     stack.sql(f"UPDATE notificaciones_pendientes SET datos = '{{}}' WHERE origen = 'prueba' AND entidad_id = {entity.id}")

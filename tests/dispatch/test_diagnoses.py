@@ -28,7 +28,7 @@ def certificate(stack):
 
 @pytest.fixture
 def scripted(stack, certificate):
-    """An entity with a webhook at a receiver for the script."""
+    """Starts a receiver; returns an entity and its webhook there."""
     running = []
 
     def start(script, secret="s3creto"):
@@ -243,7 +243,7 @@ def test_a_connection_that_cannot_be_made(entity, ports, name):
 
 
 def test_a_receiver_with_a_certificate_for_each_name(stack, tmp_path):
-    """It presents another one to a client without the name (SNI)."""
+    """It presents another certificate to a client that sends no name (SNI)."""
     ca = stack.env["CA_CERT"]
     other = issue(tmp_path, (ca, str(Path(ca).with_name("ca.key"))), "other", "otro.example.com")
     right = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -266,7 +266,7 @@ def test_a_receiver_with_a_certificate_for_each_name(stack, tmp_path):
 
 
 def test_a_mutual_tls_that_shows_after_the_handshake(entity, stack):
-    """TLS 1.3 asks for the certificate when the client takes the handshake to be over."""
+    """In TLS 1.3 a missing client certificate is refused after the client's handshake."""
     valid = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with tcp.https_server(valid, tcp.ask_for_a_certificate(stack.env["CA_CERT"], ssl.TLSVersion.TLSv1_3)) as port:
         found = diagnose(entity, entity.register(port=port))

@@ -77,7 +77,7 @@ def test_one_that_waits_for_an_hour_ends_while_the_pause_lasts(entity, receiver,
 
 
 def test_one_that_cannot_begin_lets_the_dispatcher_rest(entity, stack):
-    """Its loop runs no more often than without one, once it has been idle for a while."""
+    """Once idle for a while, the dispatcher's loop runs no more often than without a diagnosis."""
     hook = entity.register()
     stack.admin("queue", "pause", "--webhook", hook.id)
     try:
@@ -106,7 +106,7 @@ def test_the_dispatcher_is_stopped_and_what_is_in_flight_ends(entity, receiver, 
 
 
 def test_the_dispatcher_is_stopped_before_anything_was_sent(entity, stack):
-    """It waits for the next one."""
+    """The diagnosis waits for the next one."""
     with tcp.black_hole() as hole:
         hook = entity.register(port=hole)
         with stack.dispatcher_with(**setting(delivery_connect_timeout="10s", delivery_timeout="12s", delivery_lease="30s")):
@@ -118,7 +118,7 @@ def test_the_dispatcher_is_stopped_before_anything_was_sent(entity, stack):
 
 
 def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
-    """It follows a delivery on the slot of a fast webhook: it was not sent, and does not count."""
+    """It waits behind a delivery on the slot of a fast webhook. It was not sent, and does not count."""
     hook = entity.register()
     receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):
@@ -139,7 +139,7 @@ def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(enti
 
 
 def test_the_dispatcher_is_killed_and_nothing_hangs_for_ever(entity, receiver, held, stack):
-    """Its lease expires, so it has failed, and another one may be asked for."""
+    """The diagnosis is `fallido` once its lease expires; another may be asked for."""
     stack.stop("dispatcher", "-9")
     assert shown(entity, held)["estado"] == "en_curso"
     assert ask(entity, held).json()["diagnostico"] == {"estado": "en_curso"}
@@ -191,7 +191,7 @@ def test_two_dispatchers_send_each_once(new_entity, stack):
 
 @pytest.mark.parametrize("answered", [0, 4], ids=["renewal", "end"])
 def test_a_row_that_another_session_locks_only_delays(new_entity, receiver, stack, root, answered):
-    """Another dispatcher's claim that comes too late locks it for a moment, too."""
+    """Another dispatcher's late claim also locks the row for a moment."""
     entity, other = new_entity(), new_entity()
     hook, hook_of_other = entity.register(), other.register()
     receiver.behave(hook.path, *[Behaviour()] * answered, Behaviour(hold=True), Behaviour())
@@ -209,7 +209,7 @@ def test_a_row_that_another_session_locks_only_delays(new_entity, receiver, stac
 
 
 def test_the_database_goes_away(entity, receiver, stack):
-    """Answers that came while it was away are not lost, and it goes on where it was."""
+    """Answers that came while the database was away are not lost, and the diagnosis goes on."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="60s", delivery_lease="90s")):
@@ -226,7 +226,7 @@ def test_the_database_goes_away(entity, receiver, stack):
 
 
 def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, stack):
-    """It goes before waiting deliveries, and takes only one of the webhook's slots."""
+    """The diagnosis goes before waiting deliveries, and takes only one of the webhook's slots."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(delay=0.15))
     backlog = 400

@@ -176,7 +176,7 @@ def test_a_failed_lookup_is_not_remembered(world):
 
 
 def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
-    """Although its zone says how long an answer may be kept: c-ares 1.34 would keep it for up to an hour."""
+    """The zone says for how long the answer may be kept, and c-ares 1.34 would keep it for up to an hour."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({})
@@ -222,7 +222,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [PUBLIC]}})
-    world.network.use_dns("127.0.0.53")  # no server is there
+    world.network.use_dns("127.0.0.53")  # no server listens there
     try:
         delivery = world.stack.delivery_id(entity.notify(), hook.id)
         wait_until(lambda: entity.listed(hook)["ultimoError"] == UNRESOLVED, what="a failed lookup")
@@ -232,7 +232,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
 
 
 def test_lookups_leave_nothing_behind(world):
-    """Above all stalled ones: in a pool of threads each would keep a thread."""
+    """Stalled lookups above all: in a pool of threads each would keep a thread."""
     entity = world.entity()
     hooks = [entity.register([event]) for event in EVENTS[:5]]
     before = world.threads(), world.descriptors()
@@ -260,7 +260,7 @@ def test_a_server_without_edns_costs_no_family(world):
 
 
 def test_a_long_answer_needs_no_tcp(world):
-    """60 addresses: 1,000 bytes, which EDNS allows. On a busy machine the second round, without EDNS, may need it."""
+    """60 addresses: 1,000 bytes, which EDNS allows. On a busy machine the second round, without EDNS, may need TCP."""
     entity = world.entity()
     hooks = [(entity.register([event]), event) for event in EVENTS[:5]]
     world.network.use_dns("127.0.0.53", "127.0.0.1")
@@ -275,7 +275,7 @@ def test_a_long_answer_needs_no_tcp(world):
 
 @pytest.mark.parametrize("tcp", ["closed", "refused"])
 def test_a_name_that_needs_tcp_costs_the_others_nothing(world, tcp):
-    """Eight other names are asked for at the same time, which the server takes a while to answer."""
+    """Eight other names are looked up at the same time; the server takes a while to answer them."""
     if tcp == "refused":
         world.network.use_dns("127.0.0.2")
         names = world.network.start_dns("--address", "127.0.0.2", "--udp")

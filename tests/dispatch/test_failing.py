@@ -1,4 +1,4 @@
-"""Webhooks that fail now: what the operator sees of them before they are deactivated, and that it is true."""
+"""Webhooks that fail: what the operator sees of them before they are deactivated, and whether it is true."""
 from datetime import datetime, timedelta
 
 import pytest
@@ -20,7 +20,7 @@ def failing(stack, *options) -> list[dict]:
 
 
 def fail(entity, hook, deliveries: int) -> None:
-    """All attempts of so many deliveries, four each."""
+    """Fails so many deliveries, with four attempts each."""
     made = [entity.stack.delivery_id(entity.notify(), hook.id) for _ in range(deliveries)]
     for delivery in made:
         entity.stack.wait_delivery(delivery, "fallida")
@@ -71,7 +71,7 @@ def test_the_end_that_is_shown_is_when_a_failure_deactivates(stack, entity, rece
 
 @pytest.fixture
 def two(stack, entity, receiver):
-    """Webhooks of two entities that fail: the later one for longer."""
+    """Failing webhooks of two entities; the second one has failed for longer."""
     entities = [entity, Entity(stack, receiver)]
     hooks = [one.register() for one in entities]
     for one, hook in zip(entities, hooks):

@@ -67,7 +67,7 @@ def test_evidence_of_every_attempt(entity, receiver, stack):
 
 
 def test_a_kept_connection_that_the_receiver_closes_costs_no_attempt(entity, receiver, stack):
-    """Sent again at once on a new connection, with the same id: a receiver may close an idle connection at any time."""
+    """The request is sent again at once on a new connection, with the same id: a receiver may close an idle one at any time."""
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
     receiver.behave(hook.path, Behaviour(fault="hang_up"), Behaviour())
@@ -111,7 +111,7 @@ def test_faults_of_transport_leave_no_status(entity, receiver, stack, fault):
 
 @pytest.mark.parametrize("fault", ["half_body", "endless_body"])
 def test_the_rest_of_the_body_hardly_matters(entity, receiver, stack, fault):
-    """The status had come: whether it counts as success or is repeated, it ends, soon, with the same id."""
+    """The status has come: the delivery soon succeeds, with one id, by this attempt or by the next."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(fault=fault, body="0123456789"), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")

@@ -1,4 +1,4 @@
-"""No receiver stops another: many slow receivers, and hosts that many webhooks share."""
+"""No receiver delays another: many slow receivers, and hosts that many webhooks share."""
 import secrets
 
 from fakes.receiver import Behaviour

@@ -1,5 +1,5 @@
 """Receivers that misbehave in every way: each attempt ends in time, frees its slot, leaves nothing behind, and tells the
-entity what to correct. All of a kind run at once, and must not disturb each other."""
+entity what to correct. All of a kind are tested at once, and must not disturb each other."""
 import contextlib
 import gzip
 import os
@@ -110,8 +110,8 @@ def redirect(status, url):
 
 @pytest.fixture(scope="module")
 def outcomes(stack, receiver):
-    """name -> (the listing's entry, its delivery's state, its attempts, what became of the delivery that followed after
-    the receiver was corrected)."""
+    """name -> (the listing's entry, its delivery's state, its attempts, the state of the delivery that followed after the
+    receiver was corrected)."""
     cases = [*ENDLESS, *BROKEN, *REDIRECTS, *NO_REDIRECTS]
     campaign = Campaign(stack, receiver, dict.fromkeys(cases, receiver.port))
     for name, (_, hook, _) in campaign.hooks.items():

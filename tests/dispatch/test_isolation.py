@@ -11,7 +11,7 @@ from support.wait import wait_until
 
 
 def delivered(stack, hooks) -> list[int]:
-    """How many of each state, read at once."""
+    """The number delivered of each, read at once."""
     counts = dict.fromkeys((hook.id for hook in hooks), 0)
     rows = stack.sql("SELECT webhook_id, COUNT(*) FROM entregas WHERE estado = 'entregada' AND webhook_id IN"
                      f" ({','.join(map(str, counts))}) GROUP BY webhook_id")
@@ -68,7 +68,7 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
 def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_out(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
-    for entity, hook in zip(entities, hooks):  # each rests, and a delivery of it waits: a gap ends at the next webhook's
+    for entity, hook in zip(entities, hooks):  # each rests with a waiting delivery: a locked gap ends at that of the next webhook
         receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "3600"}))
         entity.notify()
         wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 429, what="an answer on record")
@@ -149,7 +149,7 @@ def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was
 
 
 def lock_the_whole_table(stack, lock: str):
-    """What the evaluation system's user can do with SELECT alone."""
+    """Locks it as the evaluation system's user can with SELECT alone."""
     if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("MySQL allows it to nobody without UPDATE")
     writer = stack.writer()
@@ -240,8 +240,8 @@ def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
 
 
 def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
-    """The first statements that record results fail, whatever the results: those of two rounds, except the last few."""
-    # If a result of an earlier test were recorded in between, one that is refused again would be given up.
+    """The first rows of evidence are refused, whatever their result: those of two rounds, except the last few."""
+    # If a result of an earlier test were recorded in between, a result that is refused again would be given up.
     stack.cancel_all_waiting()
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

@@ -1,4 +1,4 @@
-"""Data, or an end, on a kept connection between two requests: only what answers a request is its answer (RFC 9112
+"""Data, or the end, on a kept connection between two requests: what came before the request is not its answer (RFC 9112
 section 9.2), and a connection that the receiver has closed says nothing about the receiver."""
 import ssl
 import threading
@@ -32,7 +32,7 @@ def certificate(stack):
 
 @pytest.fixture
 def scripted(stack, certificate):
-    """A receiver for the script, and an entity with a webhook there."""
+    """Starts a receiver; returns it, an entity and its webhook there."""
     running = []
 
     def start(script, version=None):
@@ -46,7 +46,7 @@ def scripted(stack, certificate):
 
 
 def deliver(stack, entity, hook) -> int:
-    """One notification, once it has arrived; its delivery's id."""
+    """Delivers a notification; returns the id of its delivery."""
     id = stack.delivery_id(entity.notify(), hook.id)
     stack.wait_delivery(id, "entregada")
     return id
@@ -59,7 +59,7 @@ def outcomes(stack, delivery: int) -> list[tuple]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_comes_between_two_requests_answers_neither(stack, scripted, version):
-    """Each kind at a receiver of its own, which answers with 500 on any connection but its first."""
+    """Each kind of data has its own receiver, which answers with 500 on any connection but its first."""
     def script(connection, _number, fields):
         connection.read_body(fields)
         connection.send(OK if connection.number == 1 else answer(500))
@@ -124,7 +124,7 @@ CLOSED = ("close_politely", "close", "reset")
 
 @pytest.mark.parametrize("how", CLOSED)
 def test_connections_that_the_receiver_has_closed_cost_no_attempt(stack, scripted, how):
-    """More than the five times that libcurl itself retries."""
+    """There are more of them than libcurl's own five retries."""
     kept, release = 7, threading.Event()
 
     def script(connection, number, fields):
@@ -168,7 +168,7 @@ def test_a_kept_connection_that_ends_as_the_request_comes(stack, scripted, how, 
 
 
 def test_a_408_on_a_kept_connection_is_of_its_idle_time(stack, scripted):
-    """It crossed the request. On a new connection it is the receiver's answer."""
+    """Such a 408 has crossed the request. On a new connection it is the receiver's answer."""
     def script(connection, number, fields):
         connection.read_body(fields)
         connection.send(OK if number == 1 else answer(408))
@@ -183,7 +183,7 @@ def test_a_408_on_a_kept_connection_is_of_its_idle_time(stack, scripted):
 
 
 def test_a_fresh_connection_that_ends_is_the_receivers_fault(stack, scripted):
-    """It is not asked again within the attempt."""
+    """The receiver is not asked again within the attempt."""
     receiver, entity, hook = scripted(lambda connection, number, fields: False)
     id = stack.delivery_id(entity.notify(), hook.id)
     stack.wait_delivery(id, "fallida", 20)

@@ -109,7 +109,7 @@ def test_leases_are_recovered_as_soon_as_the_database_is_back(entity, receiver, 
 
 
 def test_a_stale_owner_changes_nothing(entity, addresses, stack):
-    """It is frozen during attempts, and learns after its lease that the receiver has answered 410 and 500."""
+    """The owner is frozen during two attempts, and reads the answers, 410 and 500, after its leases have expired."""
     gone, failed = (entity.register([event], port=addresses.port) for event in ("evaluacion.abierta", "evaluacion.cerrada"))
     addresses.behave(gone.path, Behaviour(hold=True, status=410), Behaviour())
     addresses.behave(failed.path, Behaviour(hold=True, status=500), Behaviour())

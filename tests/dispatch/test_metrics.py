@@ -86,7 +86,7 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
     try:
         wait_until(lambda: scrape().value("apientidades_paused") == 1, what="paused")
         entity.notify(ocurrida_en="2026-01-01 00:00:00")
-        # Counted in the table, because the gauge is as old as the last look at the queue.
+        # The table is counted, because the gauge is as old as the last look at the queue.
         pending = int(stack.sql("SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente'")[0][0])
         wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending, what="the depth")
         wait_until(lambda: scrape().value("apientidades_queue_oldest_seconds", of="notification") > 86400)
@@ -177,7 +177,7 @@ def test_an_address_in_use_stops_no_delivery(stack, entity, receiver):
 
 
 def statuses(stack, part, enough, **settings):
-    """The STATUS= lines of another process of that part, until `enough` of one."""
+    """The first STATUS= of another process of that part for which `enough` is true."""
     command, environment = stack.command_of(part)
     with tempfile.TemporaryDirectory(prefix="apie-") as folder, \
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.socket(socket.AF_UNIX) as listener:

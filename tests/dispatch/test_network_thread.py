@@ -23,7 +23,7 @@ def test_an_exception_in_the_networks_thread_ends_the_program_and_says_why(entit
                    input=BREAKER, text=True, check=True)
     hook = entity.register()
     arguments, environment = stack.command_of("dispatcher")
-    # A program that has AddressSanitizer in it insists on being preloaded with nothing else.
+    # AddressSanitizer refuses to start behind another preloaded library.
     environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     stack.stop("dispatcher")
     try:

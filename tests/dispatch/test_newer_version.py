@@ -8,7 +8,7 @@ from support.wait import wait_until
 NEW = "evento.nuevo"
 RULE = "evento_no_es_uno_de_los_11"
 BEYOND = 9999  # a migration that this version does not have
-MANY = 8000  # more than are passed over at one batch a look before the next look begins at the start again
+MANY = 8000  # more than are passed over, at one batch a look, before a look begins at the start again
 
 
 def allow_events(stack, names) -> None:
@@ -59,7 +59,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
 
 
 def test_an_unknown_event_is_rejected_where_the_schema_is_our_own(entity, stack):
-    """Only a writer that has switched off the CHECKs of its session can write it."""
+    """Only a writer that has switched off the CHECKs of its session can write one."""
     try:
         allow_events(stack, [*EVENTS, NEW])
         rejected = stack.wait_notification(stack.notify(entity.id, NEW, "{}"), "rechazada")

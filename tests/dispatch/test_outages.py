@@ -1,5 +1,5 @@
-"""Outages of the service itself: a dispatcher with its cable cut, or with dead name servers; and what entities could
-feign."""
+"""Outages of the service itself: a dispatcher with its cable cut, or with dead name servers; and outages that
+entities try to feign."""
 import json
 import threading
 import time
@@ -161,7 +161,7 @@ def test_an_outage_of_the_cable_or_of_the_name_servers_costs_nobody_a_step(world
 
 @pytest.mark.parametrize("schedule", ["1s,1s"])
 def test_entities_whose_receivers_are_black_holes_feign_no_outage(world):
-    """They had answered before, like any other."""
+    """Their receivers have answered before."""
     others = [Entity(world.stack, world.receiver) for _ in range(6)]
     hosts = [f"bueno{number}.receptor.test" for number in range(6)]
     world.say(hosts, a=[RECEIVER])

@@ -9,7 +9,7 @@ needs_network = pytest.mark.skipif(bool(why_not()), reason=why_not())
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 
 
-# Before `world` stops the stack's dispatcher.
+# First, because `world` stops the stack's dispatcher.
 @pytest.mark.parametrize("port", [22, 6379, 10080])
 def test_a_webhook_of_before_at_a_port_of_another_protocol_fails_and_says_why(entity, stack, port):
     hook = entity.register()
@@ -55,7 +55,7 @@ def test_others_are_beside_it(world):
 
 @needs_network
 def test_several_addresses_at_a_port_of_another_protocol(world):
-    """The dialler's path."""
+    """The dialler dials these, not libcurl."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [PUBLIC, "11.0.0.2"]}})

@@ -27,7 +27,7 @@ def failed_tasks(stack) -> int:
 
 
 def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
-    """More than are needed to conclude that all are refused, and first in line."""
+    """They are first in line, and enough to conclude that all are refused."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register(["evaluacion.abierta"], port=2) for entity in entities for _ in range(5)]
     other = new_entity()
@@ -113,7 +113,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
 
 @contextlib.contextmanager
 def unchecked_length(stack):
-    """Drops the CHECKs, like a writer that has switched them off in its session."""
+    """Drops the CHECK of the length, as if a writer had switched it off in its session."""
     table, rule = "notificaciones_pendientes", "datos_de_mas_de_64_KiB"
     stack.sql(f"ALTER TABLE {table} DROP CONSTRAINT {rule}")
     try:
@@ -137,7 +137,7 @@ def test_data_that_are_too_long_are_rejected(entity, stack):
 
 
 def test_rows_written_past_the_checks_are_rejected_and_stop_nobody(new_entity, receiver, stack):
-    """The evaluation system's user needs no right for it."""
+    """The evaluation system's user needs no right to bypass the CHECKs."""
     if "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("there a CHECK holds for every session")
     entities = [new_entity() for _ in range(4)]

@@ -21,7 +21,7 @@ SOON = 60  # a refused row is skipped for some seconds before it is refused agai
 
 
 def forget_bad_rows(stack) -> None:
-    """They would prevent an ALTER TABLE of a migration or another test."""
+    """Bad rows would prevent an ALTER TABLE of a migration or another test."""
     stack.sql(f"DELETE FROM {TABLE} WHERE estado <> 'procesada' AND id NOT IN (SELECT notificacion_id FROM entregas)")
 
 

@@ -1,4 +1,4 @@
-"""Results are recorded whatever becomes of some of them, on a session of their own."""
+"""Results are recorded on a session of their own, each even if others cannot be."""
 import contextlib
 
 import pytest
@@ -95,7 +95,7 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
         entity.notify()
 
         def fetched() -> bool:
-            kill(root, sessions(root, 2))  # the one that records, if it had been faster: the other is never idle for so long
+            kill(root, sessions(root, 2))  # ends the recording one, if that was faster: the other is never idle so long
             return len(receiver.requests(hook.path)) == 2
 
         wait_until(fetched, 20, "the session that fetches")

@@ -14,7 +14,7 @@ SLOTS = 10  # delivery.max_in_flight_per_webhook
 
 @pytest.fixture
 def delivered_before(entity, stack):
-    """A webhook to which so many have been delivered."""
+    """Makes a webhook with `count` delivered notifications."""
     def make(count):
         hook = entity.register()
         row = f"({entity.id}, 'evaluacion.abierta', '{json.dumps(DATA['evaluacion.abierta'])}')"

@@ -32,7 +32,7 @@ def receiver(stack):
 
 @pytest.fixture
 def root(root):
-    """The queue is empty."""
+    """Empties the queue first."""
     for table in ("intentos_entrega", "entregas", "notificaciones_pendientes"):
         root(f"DELETE FROM {table}")
     return root
@@ -44,7 +44,7 @@ def entity(stack, receiver, root):
 
 
 def add_old(root, hook, count=OLD, days=40, state="entregada"):
-    """Finished deliveries with an attempt each, one a second from so long ago."""
+    """Adds finished deliveries with an attempt each, one a second from `days` ago on."""
     root(f"SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes),"
          f" @begin = UTC_TIMESTAMP(3) - INTERVAL {days} DAY")
     root("START TRANSACTION")

@@ -40,7 +40,7 @@ def receiver(stack):
 
 @pytest.fixture
 def keys(stack):
-    """Whatever a test has done, the next one finds everything sealed with one key that all programs have."""
+    """Afterwards everything is sealed with one key that all programs have, whatever the test has done."""
     keys = Keys(stack)
     yield keys
     assert stack.admin("secrets", "reencrypt")["ilegibles"] == 0
@@ -102,7 +102,7 @@ def test_a_rotation_under_load_loses_nothing_holds_nothing_and_signs_everything(
     crowd = [Customer(stack, receiver) for _ in range(3)]
 
     def goes_on():
-        """Every one of them makes progress with the present keys."""
+        """Every customer makes progress with the present keys."""
         seen = [len(customer.hooks) for customer in crowd]
         assert not [c._work.result(0) for c in crowd if c._work.done()]
         wait_until(lambda: all(len(c.hooks) > n + 1 for c, n in zip(crowd, seen)), 60, "the crowd to go on")
@@ -178,7 +178,7 @@ def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
 
 
 def test_the_key_of_before_a_reinstallation_and_the_new_one_open_what_each_has_sealed(stack, receiver, keys):
-    """Purged and installed again: each time the package makes a key, and the first of each is called k1."""
+    """Each new installation after a purge makes a key, and always calls its first one k1."""
     entity, hooks, kept = Entity(stack, receiver), [], []
     for made in (new_key("k1"), packaged_key(), packaged_key()):
         kept = [made, *kept]

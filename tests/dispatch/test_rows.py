@@ -34,7 +34,7 @@ def with_literal(event, field, literal):
 
 
 def wrong_rows():
-    """(event, field, data) with that field wrong in many ways, and last without it."""
+    """(event, field, data): that field is wrong in many ways, and at the end missing."""
     for event, data in DATA.items():
         for field in data:
             for literal in wrong_values(field):
@@ -237,7 +237,7 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
 
 
 def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_what_does_not_fit(entity, stack):
-    """Without these settings of the session the server does neither."""
+    """Without these session settings the server does neither."""
     block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
     text = insert("notificaciones_pendientes", entidad_id=entity.id, evento="incidencia.cerrada", datos='{"incidenciaId": 1, "titulo": "ñ🎓"}')
     misspelt = text.replace(f"({entity.id},", f"('{entity.id}a',")
