@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_change_counts_as_a_registration) {
   };
   change_limited("https://a.example.org/");
   change_limited("https://b.example.org/");
-  BOOST_CHECK(change_limited("https://b.example.org/") == WebhookChanged::done);  // the same
+  BOOST_CHECK(change_limited("https://b.example.org/") == WebhookChanged::done);
   BOOST_CHECK_EXCEPTION(change_limited("https://c.example.org/"), OverQuota, is_of(Quota::changes));
   BOOST_CHECK_EXCEPTION(change_webhook(session, {1}, webhook.id, {.active = false}, any, {.max_per_hour = 2}),
                         OverQuota, is_of(Quota::changes));

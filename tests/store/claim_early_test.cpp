@@ -16,7 +16,7 @@ namespace {
 constexpr FailurePolicy probing{Milliseconds(0), Milliseconds(900000)};
 
 struct EarlyFixture : DeliveryFixture {
-  /// Its first attempt has failed; the next is hours away.
+  /// A delivery that has failed; its retry is hours away.
   LeasedDelivery fail_one() {
     queue_one();
     const auto leased = claim_one();

@@ -113,7 +113,7 @@ bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::stri
                     query)
              .empty())
       return true;
-    // If it is asked more often than every 0.1 s, the server repeats its last answer.
+    // The server repeats its answer to this query within 0.1 s.
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
   }
   return false;

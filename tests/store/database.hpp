@@ -24,7 +24,7 @@ namespace store::testing {
 /// The server itself, as root, in `database` (none: no default database).
 platform::DatabaseSettings server(const std::string& database);
 
-/// What `./dev test` says about the server.
+/// A variable that `./dev test` sets. Throws std::runtime_error.
 std::string environment(const char* name);
 
 struct Database {
@@ -69,7 +69,7 @@ std::int64_t rows_read(Session& session);
 /// The entities with pending notifications, by id.
 std::vector<EntityId> waiting_entities(Session& session);
 
-/// Fans out every pending notification to every webhook of its entity, in `state`; what was created leased.
+/// Fans out every pending notification to every webhook of its entity, in `state`; returns those leased.
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,
                                      const Lease& lease = {77, platform::Milliseconds(60000)});
 

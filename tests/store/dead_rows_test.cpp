@@ -23,8 +23,8 @@ NewWebhook registration(EntityId entity) {
 }
 
 struct Fixture : MaintenanceFixture {
-  Webhook live = add_webhook(session, 1);   // of the entity with a past
-  Webhook other = add_webhook(session, 2);  // of one without
+  Webhook live = add_webhook(session, 1);   // its entity has the finished rows
+  Webhook other = add_webhook(session, 2);  // its entity has none
 
   Fixture() {
     issue_token(session, {1, crypto::sha256("token")});

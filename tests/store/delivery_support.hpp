@@ -21,7 +21,6 @@ struct DeliveryFixture {
     return claim(session, {{webhook.id, limit}}, lease).leased.deliveries;
   }
   LeasedDelivery claim_one(const Lease& lease = long_lease) { return claim_some(1, lease).at(0); }
-  /// No delivery of the webhook is due.
   bool nothing_due() {
     const auto waiting = find_waiting_webhooks(session, {IdRange{}});
     return waiting.empty() || waiting.front().until.count() > 0;

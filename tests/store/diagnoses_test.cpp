@@ -32,7 +32,7 @@ struct Fixture : MaintenanceFixture {
   AskedDiagnosis ask(Session& by, WebhookId of, unsigned limit) {
     return ask_diagnosis(by, author, "Entidad ñ", of, limit);
   }
-  /// 0: it is accepted, and ends at once.
+  /// Seconds to wait; 0: it is accepted, and ends at once.
   unsigned refused_for(unsigned limit) {
     try {
       BOOST_CHECK(ask(limit).result == done);

@@ -1,4 +1,4 @@
-// Webhooks that fail now: since when, and when they are deactivated; compared with the deactivation itself.
+// Failing webhooks: since when they fail, and whether the predicted time of their deactivation is right.
 #include "lib/store/webhooks/failing.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -19,7 +19,7 @@ Ids ids_of(const std::vector<PendingNotification>& notifications) {
   return ids;
 }
 
-/// Rows of a writer that has switched off the CHECKs of its session.
+/// Inserts like a writer without the CHECKs.
 NotificationId insert_data(Session& session, std::size_t bytes) {
   session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT datos_de_mas_de_64_KiB");
   return insert_notification(session, 3, "evaluacion.cerrada",

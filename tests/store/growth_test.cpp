@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(loading_recipients) {
 
 BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   grow(50);
-  // In a transaction already: what a claim does before it opens its own.
+  // What a claim does before its own transaction; cost() has begun one already.
   const auto candidates = [&] {
     BOOST_TEST(
         session

@@ -1,5 +1,5 @@
-// Registrations with an Idempotency-Key: repeated, concurrent, too late, and after rows that they depend on
-// are gone.
+// Registrations with an Idempotency-Key: repeated, concurrent, too late, and after rows that they need are
+// gone.
 #include "lib/store/webhooks/idempotency.hpp"
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct Fixture : MaintenanceFixture {
     add_entity(session, 1, "Entidad");
     add_entity(session, 2, "Entidad");
   }
-  /// The body of the 201; the first one's or again.
+  /// The body of the 201, new or repeated.
   std::string answer(std::string_view key, std::string_view body, EntityId entity = 1) {
     return answer_of(register_once(session, entity, key, body));
   }

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(pause_and_resume) {
   BOOST_CHECK(!queue_status(session).paused);
 }
 
-// An earlier version left a replay that failed so.
+// An earlier version left it `fallida` when its replay failed.
 BOOST_AUTO_TEST_CASE(what_was_delivered_once_is_not_sent_again_with_all_that_failed) {
   add_deliveries(2, "fallida", 0);
   session.update("UPDATE entregas SET entregada_en = creada_en ORDER BY id LIMIT 1");

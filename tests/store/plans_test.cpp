@@ -73,7 +73,7 @@ std::vector<std::string> statements_of(Session& session, const std::function<voi
   work();
   session.execute("SET GLOBAL general_log = OFF");
   std::vector<std::string> statements;
-  // EXPLAIN takes no SET STATEMENT.
+  // EXPLAIN does not accept SET STATEMENT.
   for (const auto& row :
        session.query("SELECT REGEXP_REPLACE(CAST(argument AS CHAR), '^[[:space:]]*(/[*]M! )?SET STATEMENT "
                      "[^*]* FOR ([*]/)?', '') AS text FROM mysql.general_log WHERE thread_id "
@@ -142,7 +142,6 @@ void serve_once(Session& session, EntityId entity) {
   forget_old_requests(session);
 }
 
-/// The API's work for an entity.
 void serve(Session& session, EntityId entity) {
   find_caller(session, crypto::sha256("token"));
   find_caller(session, crypto::sha256("token"), CallerWith::nothing_else);
@@ -158,7 +157,7 @@ void serve(Session& session, EntityId entity) {
   delete_webhook(session, {entity}, made.webhook.value().id);
 }
 
-/// An entity changes a webhook with many deliveries, and the dispatcher applies it.
+/// An entity changes a webhook with many deliveries, and the dispatcher applies the change.
 void change(Session& session, EntityId entity, WebhookId id) {
   const auto any = [](const WebhookDetail&) { return true; };
   const ChangePolicy policy{60, day};
@@ -320,7 +319,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-// An entity has asked for many before.
+// The entity has asked for many replays before.
 BOOST_AUTO_TEST_CASE(every_statement_of_a_replay_seeks) {
   fill(session);
   session.execute(
@@ -373,13 +372,13 @@ BOOST_AUTO_TEST_CASE(every_statement_of_quotas_of_the_audit_and_of_disabled_urls
     stop_parts(session, 7, 7);
   });
   BOOST_TEST(statements.size() >= 16U);
-  // It reads as many as the operator has paused.
+  // pausas_envio has only the operator's pauses.
   const auto tables = check_plans(session, statements, "pausas_envio");
   for (const auto* table : {"p", "e", "altas_webhook", "turnos_prueba", "auditoria", "urls_desactivadas"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Among thousands that stay locked and are in the list.
+/// Thousands of others stay locked and are in the list.
 BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
   fill(session);
   session.execute(
@@ -490,7 +489,7 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
   });
   BOOST_TEST(statements.size() == 5U);
   auto tables = check_plans(session, statements);
-  // It reads as many as entities asked for within retention.delivered.
+  // reenvios has only replays asked for within retention.delivered.
   tables.merge(check_plans(
       session, statements_of(session, [&] { BOOST_TEST(list_replays(session, own).size() == 40U); }),
       "reenvios"));

@@ -16,7 +16,7 @@ using dispatcher::QueueScanner;
 
 constexpr int others = 20'000;
 
-/// Inserts one for each of the next `count` other entities, which are above entity 1000.
+/// Inserts a notification for each of the next `count` entities from 1000 on.
 void notify_others(Session& session, int count) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
@@ -24,7 +24,6 @@ void notify_others(Session& session, int count) {
       std::to_string(others) + ", 'evaluacion.cerrada', '{}' FROM " + numbers(count));
 }
 
-/// The first `count` in line are done.
 void finish(Session& session, QueueScanner& scanner, std::size_t count) {
   const auto done = scanner.entities().line(count);
   std::string ids = "0";
@@ -37,7 +36,7 @@ void finish(Session& session, QueueScanner& scanner, std::size_t count) {
 
 }  // namespace
 
-// Inserts as many as were finished, so that the line stays full.
+// The test inserts as many as it finishes, so that the line stays full.
 BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arrive) {
   QueueScanner scanner({}, 0);
   const auto look = [&] {

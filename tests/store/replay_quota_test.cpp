@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned hour_s = 3600, day_s = 86400;
 
 struct Fixture : ReplayFixture {
-  /// none: accepted.
+  /// nullopt: it is accepted.
   template <class What>
   std::optional<OverQuota> refused(const What& what, unsigned limit) {
     try {

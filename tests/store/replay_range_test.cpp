@@ -14,7 +14,6 @@ namespace {
 UtcTime time(std::string_view text) { return platform::parse_iso8601(text).value(); }
 
 struct Fixture : ReplayFixture {
-  /// The cost of one walk over all webhooks.
   std::int64_t cost_of_feed() {
     const auto before = rows_read(session);
     fed();

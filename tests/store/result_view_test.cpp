@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(each_delivery_counts_once_as_what_it_is) {
   BOOST_CHECK(row.text("estado") == "procesada" && row.integer("entidad_id") == 1 && !row.null("clave"));
 }
 
-// For any webhook, by its last attempt alone.
+// The last attempt decides, whichever webhook it was for.
 BOOST_AUTO_TEST_CASE(the_reason_is_that_of_the_last_attempt) {
   const auto id = add("procesada");
   deliver(id, "pendiente", "", "de la primera");

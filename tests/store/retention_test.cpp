@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) 
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 600U);
 }
 
-// In the order of their deletion, with many at the same time, and not in the order of their ids.
+// The purge walks in the order of their deletion, not of their ids; many were deleted at the same time.
 BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_and_others_never) {
   const auto kept = add_webhook(session, 1).id;
   add_finished(kept, 1, 80 * day, "fallida");  // kept for longer than the deleted webhook that it is of
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_an
   const auto before = rows_read(session);
   PurgeWalk walk{true};
   BOOST_TEST(purge(session, retention, walk, 7).rows == 1000U);
-  // The rows read to remove one, once: 16 and a few on MariaDB 11.8.
+  // Removing a webhook reads 16 rows and a few on MariaDB 11.8.
   BOOST_TEST(rows_read(session) - before < 1001 * 20);
   BOOST_TEST(count("webhooks", "fecha_baja > UTC_TIMESTAMP(3) - INTERVAL 30 DAY") == 1000);
   BOOST_TEST(count("webhooks", "id IN (" + to_string(kept) + ", " + to_string(live) + ")") == 2);

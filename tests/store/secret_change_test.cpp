@@ -41,7 +41,7 @@ struct SecretFixture : DeliveryFixture {
         .at(0)
         .integer("n");
   }
-  /// The secret of an earlier version, which knows one column only.
+  /// The secret that an earlier version finds, which knows only this column.
   std::string in_a() {
     const auto row =
         session
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
   BOOST_CHECK(set("siete").result == SecretChanged::done && kept() == 1);  // known as the same
 }
 
-/// An earlier version deletes, and knows only one secret.
+/// An earlier version, which knows one secret only, deletes it.
 BOOST_AUTO_TEST_CASE(no_secret_of_a_deleted_webhook_is_kept) {
   set("dos", 1h);
   session.update(
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(many_in_an_hour_are_too_many) {
   };
   set_limited("dos");
   set_limited("tres");
-  BOOST_CHECK(set_limited("tres").result == SecretChanged::done);  // the same
+  BOOST_CHECK(set_limited("tres").result == SecretChanged::done);
   BOOST_CHECK_EXCEPTION(set_limited("cuatro"), OverQuota, is_of(Quota::changes));
   BOOST_CHECK(in_force() == Texts{"tres"});
 }
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
   }
 }
 
-/// It knows only the fingerprint.
+/// It writes only the secret and its fingerprint.
 BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   reencrypt(session, newer_keys());
   const auto before = version(session, webhook.id);

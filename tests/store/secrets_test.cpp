@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
   const auto changed = add_webhook(session, 1, "uno");
   const auto deleted = add_webhook(session, 1, "dos");
   const auto last = add_webhook(session, 1, "tres");
-  // Another transaction is changing the first one: this reads the old value, and waits for the lock.
+  // Another transaction changes the first one: reencrypt() reads the old value, and waits for the lock.
   const auto fresh = keys().seal(changed.id, "otro");
   Session other = database.connect();
   other.execute("START TRANSACTION");
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
       deleted.id);
   bool waited = false;
   ThreadedWork committer([&] {
-    // Once the other one waits for the row: it has read what is about to be no longer so.
+    // Commits once reencrypt() waits for the row: what it has read is outdated then.
     waited = wait_for_row_lock(other, std::chrono::seconds(10));
     other.execute("COMMIT");
   });

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(commit_on_a_killed_connection_throws_and_stores_nothing) {
   BOOST_CHECK_THROW(transaction(other,
                                 [&] {
                                   add_webhook(database.session,
-                                              1);  // elsewhere: is not part of the transaction
+                                              1);  // on another session: not part of the transaction
                                   other.update("INSERT INTO entidades (id, nombre) VALUES (2, 'dos')");
                                   const auto id = connection_id(other);
                                   database.session.execute("KILL " + std::to_string(id));
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_duplicate_key_and_a_bad_statement_are_told_apart) {
   BOOST_CHECK_THROW(database.session.update("INSERT INTO entidades (id, nombre) VALUES (1, 'otra')"),
                     DuplicateKey);
   BOOST_CHECK_THROW(database.session.query("SELECT nothing FROM nowhere"), DatabaseError);
-  BOOST_CHECK_EQUAL(database.session.query("SELECT 1").size(), 1U);  // and the session goes on
+  BOOST_CHECK_EQUAL(database.session.query("SELECT 1").size(), 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_deadlock_runs_the_whole_transaction_again) {
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(this_server_is_as_the_programs_need_it) {
   BOOST_CHECK_NO_THROW(try_write(database.session));
   database.session.execute("SET SESSION sql_mode = ''");
   BOOST_CHECK_THROW(require_server(database.session), Unavailable);
-  BOOST_CHECK_NO_THROW(require_server(database.session));  // a new one
+  BOOST_CHECK_NO_THROW(require_server(database.session));
 }
 
 BOOST_AUTO_TEST_CASE(no_server_is_unavailable) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto event = webhook::Event::incidencia_cerrada;
 
-/// True: the event was accepted.
+/// Whether the event was accepted.
 bool send(Session& session, EntityId entity, std::uint64_t limit) {
   try {
     return despite_lock_timeouts(
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(other_deliveries_do_not_count_and_without_a_limit_nothing_d
   BOOST_CHECK(send(session, 1, 1));
 }
 
-/// If the limit is below the number of webhooks, not even the first event is accepted. If its transaction
-/// were rolled back, all that wait for it would hold the gap into which all want to write.
+/// If the limit is below the number of webhooks, not even the first event is accepted. If the refused
+/// transaction were rolled back, all that wait for it would hold the gap into which all want to write.
 BOOST_AUTO_TEST_CASE(sessions_that_are_all_refused_are_in_no_conflict) {
   Database database;
   for (int i = 0; i < 2; ++i) add_webhook(database.session, 1);

@@ -1,4 +1,4 @@
-// What the tests of several sessions at once share.
+// Shared by the tests of several sessions at once.
 #pragma once
 
 #include <atomic>
