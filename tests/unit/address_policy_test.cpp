@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(an_allowed_network_with_a_pattern_is_open_for_names_that_ma
   BOOST_TEST(!opens(settings, "10.1.2.3", "example.org"));
   BOOST_TEST(!opens(settings, "10.1.2.3", "one.net"));
   BOOST_TEST(!opens(settings, "10.2.2.3", "a.one.net"));
-  BOOST_TEST(!opens(settings, "10.1.2.3"));  // of an override
+  BOOST_TEST(!opens(settings, "10.1.2.3"));  // only for overrides
 }
 
 BOOST_AUTO_TEST_CASE(what_is_denied_is_dialled_for_nobody) {

@@ -9,8 +9,8 @@ namespace unit {
 
 struct ChildResult {
   int status = -1;  // exit status; 128 + number when a signal ended it
-  std::string out;  // standard output
-  std::string err;  // standard error
+  std::string out;
+  std::string err;
 };
 
 /// The body's result is the child's exit status, 99 when it throws.

@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(the_shortest_spelling_reads_back) {
     BOOST_TEST(parse_duration(format_duration(value)).value().count() == value.count());
 }
 
-/// In a time namespace where the machine has been up for longer by so many seconds, all of them suspended.
-/// 97: there can be none here.
+/// 0: `holds` is true in a time namespace where the machine was suspended for so many seconds; 1: it is
+/// false; 97: there can be no such namespace.
 int with_time_suspended(long seconds, const std::function<bool()>& holds) {
   if (::unshare(CLONE_NEWTIME) != 0) return 97;
   std::ofstream("/proc/self/timens_offsets") << "boottime " << seconds << " 0" << std::endl;

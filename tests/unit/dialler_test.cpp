@@ -38,7 +38,7 @@ struct Fixture {
     return result;
   }
 
-  /// Begins to listen there, at the port of all.
+  /// Listens there, at the one port of all addresses.
   void listen(const char* address, int backlog = 8) {
     auto& server = sockets.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     auto own = at(address, port);
@@ -49,7 +49,7 @@ struct Fixture {
     port = ntohs(own.sin_port);
   }
 
-  /// It drops connection attempts, because its queue of connections is full.
+  /// Makes the address drop connection attempts: its queue of connections is full.
   void silence(const char* address) {
     listen(address, 0);
     for (int i = 0; i < 3; ++i) {

@@ -24,7 +24,7 @@ struct Fixture {
     BOOST_TEST((waiting == nullptr) == (entered == waits));
     return entered;
   }
-  /// The request that gets the place; 0: none.
+  /// Returns the request that gets the place; 0: none.
   int leave(delivery::EntityId entity) {
     const auto next = turns.leave(entity);
     return next ? **next : 0;

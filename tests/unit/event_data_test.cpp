@@ -8,7 +8,6 @@ using webhook::Event;
 
 namespace {
 
-/// Valid data for each event.
 const std::map<Event, std::string> good{
     {Event::evaluacion_abierta, R"({"evaluacionId":42,"titulo":"Convocatoria 2026"})"},
     {Event::evaluacion_prorroga, R"({"evaluacionId":42,"fechaInicio":"2026-11-01","fechaFin":"2026-11-30"})"},

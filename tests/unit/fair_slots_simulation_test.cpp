@@ -55,7 +55,7 @@ class Simulation {
   void run(Time time) {
     for (const auto end = now_ + time; now_ < end; now_ += round_time) round();
   }
-  /// From here on.
+  /// Measures from here on.
   void measure() {
     used_.clear();
     waits_.clear();

@@ -1,4 +1,4 @@
-// Ids are types of their own: what must not compile, said so that this file does.
+// Ids are types of their own. This file asserts what must not compile, and compiles itself.
 #include "lib/webhook/ids.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -38,18 +38,18 @@ static_assert(apart<NotificationId, DeliveryId, TokenId, ReplayId>);
 static_assert(apart<DeliveryId, TokenId, ReplayId>);
 static_assert(apart<TokenId, ReplayId>);
 
-/// As most functions that take two have them.
+/// Most functions with two ids have this order.
 using Function = void (*)(EntityId entity, WebhookId webhook);
 static_assert(std::invocable<Function, EntityId, WebhookId>);
 static_assert(!std::invocable<Function, WebhookId, EntityId>);
 
-// A number becomes an id, but none that counts or leases; an id becomes a number only by number().
+// A signed number becomes an id; a count or a lease token does not. Only number() makes a number of an id.
 static_assert(std::convertible_to<std::int64_t, EntityId> && std::convertible_to<int, EntityId>);
 static_assert(!std::convertible_to<std::uint64_t, EntityId> && !std::convertible_to<bool, EntityId>);
 static_assert(!std::convertible_to<EntityId, std::int64_t> &&
               !std::constructible_from<std::int64_t, EntityId>);
 
-// By the name of each library they are the same.
+// The libraries' names for an id mean one type.
 static_assert(std::same_as<delivery::WebhookId, WebhookId> && std::same_as<store::WebhookId, WebhookId>);
 
 // Without cost: they travel as their numbers do.

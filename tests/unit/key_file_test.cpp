@@ -20,7 +20,7 @@ std::string line(const std::string& id, char byte) {
   return id + ":" + crypto::to_base64(std::string(32, byte)) + "\n";
 }
 
-/// The log text of a reload of a file with this text; `ids` becomes the keys in force after it.
+/// The log text of a reload of the file at `path`, in a child process that begins with the key `old`.
 std::string log_of_reload(const std::string& path, const std::string& expected_current) {
   return unit::run_in_child([&] {
            SharedKeys keys(KeyRing::parse(line("old", 'o')));

@@ -20,7 +20,7 @@ struct Judged {
   OutageJudge judge{{.longest = 24h}};
   Judged() { judge.know(5); }
 
-  /// Silences of so many hosts of so many entities, from `at` on, a millisecond apart.
+  /// So many hosts of so many entities are silent, from `at` on, a millisecond apart.
   void silence(unsigned hosts, unsigned entities, MonotonicTime at) {
     for (unsigned i = 0; i < hosts; ++i)
       judge.silent("host" + std::to_string(i), static_cast<int>(i % entities),
@@ -33,7 +33,7 @@ struct Judged {
     judge.checking(wanted, now);
     for (unsigned i = 0; i < wanted; ++i) judge.check_failed(now, now + 5s);
   }
-  /// Declared ten seconds and a check later.
+  /// An outage is declared ten seconds and a check later.
   void begin_outage() {
     silence(20, 5, start);
     fail_checks(start + 10s);

@@ -17,7 +17,7 @@ using Line = std::vector<delivery::NotificationId>;
 
 const MonotonicTime now{std::chrono::hours(1)};
 
-/// With many notifications each, from 100 on; none is in line any more.
+/// Each entity has many notifications from 100 on, and none of them in line.
 ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
   ReadyEntities ready;
   for (const auto id : ids) {

@@ -22,7 +22,7 @@ struct Fixture {
     refusals.passed(next_good);
     next_good = next_good.next();
   }
-  /// Each of so many is refused once; returns how many are to be given up.
+  /// Refuses each of so many once; returns how many are to be given up.
   int refuse(int count) {
     int bad = 0;
     for (int id = 1; id <= count; ++id) bad += refused(id) ? 1 : 0;

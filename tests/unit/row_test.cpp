@@ -6,7 +6,7 @@ using namespace store;
 
 namespace {
 
-/// The second column, so that a read of the first one would show.
+/// A row with the value; a read of another row or column would show.
 Row row_of(std::optional<std::string_view> value) {
   const auto result = std::make_shared<Result>(std::vector<std::string>{"id", "value"});
   result->append("6");
@@ -19,7 +19,7 @@ Row row_of(std::optional<std::string_view> value) {
   return {result, 1};
 }
 
-/// The message for a cell that was fetched as a number.
+/// A row with a cell that was fetched as a number.
 Row row_of_number(std::int64_t value) {
   const auto result = std::make_shared<Result>(std::vector<std::string>{"value"});
   result->append(value);

@@ -53,7 +53,7 @@ struct Fixture {
     while (!condition() && platform::monotonic_now() < deadline) std::this_thread::sleep_for(1ms);
   }
 
-  /// The transport result of a request with a configuration of this age.
+  /// The attempt of a request that was read so long ago.
   Attempt send(dispatcher::Sender& sender, Request request, platform::Milliseconds age) {
     const auto now = platform::monotonic_now();
     request.body = "{}";
@@ -69,7 +69,7 @@ struct Fixture {
     return std::move(result.front());
   }
 
-  /// The attempt of a request with a configuration of this age.
+  /// The transport result of such a request to the silent port.
   TransportResult send(platform::Milliseconds age) {
     dispatcher::Sender sender(settings, attempts);
     Request request;
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_request_is_not_started_with_a_configuration_of_more_than_
   BOOST_CHECK(send(1000ms) == TransportResult::not_started);
 }
 
-// A server may send one at any time; it is no data (RFC 8446 section 4.6.1). libcurl 8.0 and later closes a
-// connection with any waiting bytes.
+// A server may send a ticket at any time; it is no data (RFC 8446 section 4.6.1). libcurl 8.0 and later
+// closes a connection with any waiting bytes.
 BOOST_AUTO_TEST_CASE(a_session_ticket_that_comes_late_leaves_the_connection_usable) {
   std::atomic<int> answers = 0;
   std::atomic<int> tickets = 0;
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(half_a_record_that_waits_spoils_the_connection) {
   BOOST_CHECK_EQUAL(server.connections(), 2);
 }
 
-// libcurl 7.88 writes to freed memory if it is told so on a handle that has had an answer; AddressSanitizer
+// libcurl 7.88 writes to freed memory if a handle that has had an answer gets such a line; AddressSanitizer
 // showed it.
 BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) {
   std::atomic<int> answers = 0;

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(private_ipv4) {
   }
 }
 
-// Two readers take them for two addresses, or for an address and a name. They are refused, private or not.
+// Two readers may take one for two addresses, or for an address and a name. All are refused, private or not.
 BOOST_AUTO_TEST_CASE(ipv4_in_unusual_spellings) {
   for (const auto* host : {"127.1",           "127.0.1",
                            "0x7f.1",          "0x7f000001",

@@ -24,7 +24,6 @@ class TemporaryFolder {
 
   const std::string& path() const { return path_; }
 
-  /// Writes a file and returns its path.
   std::string write(const std::string& name, const std::string& content) const {
     const std::string path = path_ + "/" + name;
     std::ofstream(path, std::ios::binary) << content;
