@@ -15,7 +15,7 @@ NO_WEBHOOK = "No existe ningún webhook con ese identificador"
 
 @pytest.fixture
 def idle(stack):
-    """No dispatcher: what is asked for waits."""
+    """Without a dispatcher, diagnoses wait."""
     stack.stop("dispatcher")
     yield
     stack.start("dispatcher")

@@ -1,5 +1,5 @@
-"""One entity has a quarter of the pool's threads: its slow requests delay no other. Its other requests wait, and hold
-no thread."""
+"""One entity has a quarter of the pool's threads, so its slow requests delay no other entity. Its further requests wait
+without a thread."""
 import contextlib
 import os
 import signal
@@ -26,7 +26,7 @@ def share(stack) -> int:
 
 @pytest.fixture
 def one_process(stack):
-    """The process that accepts every request, because the others are frozen."""
+    """Freezes all processes of the pool but one, which then accepts every request."""
     _, *others = stack.pids("fcgi")
     for pid in others:
         os.kill(pid, signal.SIGSTOP)
@@ -37,7 +37,7 @@ def one_process(stack):
 
 @contextlib.contextmanager
 def slow_requests(entity, root, count=REQUESTS):
-    """Their answers: as long as the block lasts, each waits for a locked row."""
+    """Yields futures of answers. Until the block ends, each request waits for a locked row."""
     hook = entity.register()
     root(f"START TRANSACTION; SELECT id FROM webhooks WHERE id = {hook.id} FOR UPDATE")
     try:
@@ -53,8 +53,8 @@ def in_course(stack) -> int:
 
 
 def wait_in_course(stack, share):
-    """Waits for at least one process, because chance decides which one accepts a request. If it is asked more often
-    than every 0.1 s, the server repeats its last answer."""
+    """Waits until one process is full: chance decides which one accepts a request. The server repeats its answer to a query
+    of innodb_trx within 0.1 s."""
     wait_until(lambda: in_course(stack) >= share // len(stack.pids("fcgi")), 4, "requests to wait for the row", every=0.2)
 
 
@@ -118,12 +118,12 @@ def test_what_waits_for_a_client_that_has_gone_is_not_carried_out(entity, stack,
 
 
 def requests_given_up(stack) -> int:
-    """nginx closes them, because their clients are gone."""
+    """How many nginx gave up because the client had gone."""
     return Path(stack.folder, "log/nginx-access.log").read_text().count('"status":499')
 
 
 def connections_to_the_pool(stack) -> int:
-    """By the kernel's list of unix sockets: those of a listener's path that are connected (SS_CONNECTED, 03)."""
+    """In the kernel's list of unix sockets: those of the listener's path that are connected (SS_CONNECTED, 03)."""
     with open("/proc/net/unix") as sockets:
         fields = [line.split() for line in sockets]
     return sum(len(one) == 8 and one[5] == "03" and one[7] == f"{stack.folder}/run/fcgi.sock" for one in fields)

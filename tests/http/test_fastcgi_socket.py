@@ -1,5 +1,5 @@
-"""Speaks to the pool's socket directly: the program must withstand what nginx's configuration keeps away. And the
-reverse: what nginx sends there, whatever the program would withstand."""
+"""Speaks to the pool's socket directly: the program must withstand what nginx's configuration keeps away. The last tests
+check what nginx sends there."""
 import contextlib
 import os
 import select
@@ -37,7 +37,7 @@ def request_head(token: str, method: str, path: str, length: int, keep: bool = T
 
 
 def exchange(stack, sent: bytes) -> bytes:
-    """All that comes back until the pool closes the connection; a time-out if it never does."""
+    """All that comes back until the pool closes the connection, or TimeoutError."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(f"{stack.folder}/run/fcgi.sock")
@@ -63,7 +63,7 @@ def test_a_kept_connection_is_closed_all_the_same(entity, stack):
 
 
 def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, stack):
-    """libfcgi would hold the thread until the peer closes too, for 2 s."""
+    """libfcgi would hold the thread until the peer closes too, or for 2 s."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(f"{stack.folder}/run/fcgi.sock")
@@ -80,7 +80,7 @@ def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, s
     ("/apientidades/v1/nada", b"x" * 65536, b"404"),
     ("/apientidades/v1/webhooks", b"x" * 65537, b"413")])
 def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, status):
-    """Closing a unix socket with something unread in it throws away what was sent."""
+    """A unix socket that is closed with unread data loses what was sent on it."""
     chunks = b"".join(record(STDIN, body[at:at + 32768]) for at in range(0, len(body), 32768))
     for _ in range(20):
         answer = exchange(stack, request_head(entity.token, "POST", path, len(body)) + chunks + record(STDIN, b""))
@@ -88,7 +88,7 @@ def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, sta
 
 
 def test_the_order_of_libfcgi_to_accept_nothing_more_is_ignored(entity, stack):
-    """Its handler of SIGUSR1 would leave a process that runs and does not answer."""
+    """libfcgi's handler of SIGUSR1 would leave a process that runs and does not answer."""
     for pid in stack.pids("fcgi"):
         os.kill(pid, signal.SIGUSR1)
     for _ in range(50):
@@ -103,7 +103,7 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
 
 
 def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
-    """More of them than there are threads; a request of nginx in this time waits, and is answered."""
+    """There are more such peers than threads; a request of nginx waits for a thread, and is answered."""
     head = request_head(entity.token, "POST", "/apientidades/v1/webhooks", 100)
     with contextlib.ExitStack() as peers:
         for said in (b"", head[:20], head + record(STDIN, b"{")) * 16:
@@ -197,7 +197,7 @@ def test_nginx_sends_its_own_parameters_and_the_clients_headers_under_other_name
     parameters, = false_pool.parameters
     assert len(parameters.pop("REQUEST_ID")) == 32
     assert parameters.pop("REMOTE_ADDR") in ("127.0.0.1", "::1")
-    # The other headers, too, for the sake of conditions: under names that no parameter of nginx's has.
+    # nginx passes all headers, so that no condition is lost, under names that none of its parameters has.
     others = {name for name in parameters if name.startswith("HTTP_")} - {"HTTP_AUTHORIZATION"}
     assert "HTTP_X_ANYTHING" in others and "HTTP_PROXY" not in others
     parameters = {name: value for name, value in parameters.items() if name not in others}
@@ -218,7 +218,7 @@ def test_nothing_reaches_the_pool_before_all_of_it_has_arrived(stack, false_pool
 
 
 def test_an_answer_that_has_ended_is_passed_on_though_its_connection_never_ends(stack, false_pool):
-    """As if its host vanished between the two. With buffering, nginx waits until the time-out and then sends the
+    """As if the pool's host vanished after its answer. With buffering, nginx waits until the time-out and then sends the
     headers alone."""
     false_pool.stays = True
     taken = time.monotonic()

@@ -17,7 +17,7 @@ HOST = "avisos.receptor.test"  # in the stack, this machine
 
 
 class Newcomer:
-    """Two terminals in one folder. ~/.curlrc gives curl what a real certificate and DNS would."""
+    """A person with two terminals in one folder. ~/.curlrc stands for a real certificate and DNS."""
 
     def __init__(self, stack, token: str, folder: Path):
         self.stack, self.token, self.folder, self.port = stack, token, folder, free_port()
@@ -38,13 +38,13 @@ class Newcomer:
         return block
 
     def block(self, words: str) -> str:
-        """The one with these words."""
+        """The one block with these words."""
         found = [block for block in self.blocks if words in block]
         assert len(found) == 1, (words, self.blocks)
         return found[0]
 
     def types(self, words: str) -> str:
-        """In the first terminal, where the lines of step 1 hold."""
+        """Runs a block in the first terminal, with the lines of step 1."""
         done = subprocess.run(["bash", "-c", f"{self.variables}\n{self.block(words)}"], cwd=self.folder, env=self.environment, capture_output=True,
                               text=True, timeout=60)
         assert done.returncode == 0 and not done.stderr, done
@@ -60,7 +60,7 @@ class Newcomer:
 
     @contextlib.contextmanager
     def receiver(self, *options: str):
-        """The second terminal: what is on its screen so far. Ctrl-C at the end."""
+        """Runs it in the second terminal, until Ctrl-C; yields a function that reads the screen."""
         screen = self.folder / "screen"
         with screen.open("w") as output:
             command = shlex.split(self.block("python3 apientidades-receptor").replace("\\\n", ""))

@@ -76,7 +76,7 @@ def test_a_body_where_none_is_expected_is_read_and_ignored(stack, head):
 # Chunks.
 
 def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(stack, head):
-    """nginx's buffer counts the chunks' frames, too: such a body, with its secret, is in a file, so that is kept in memory."""
+    """nginx's buffer also holds the chunks' frames. Such a body, with its secret, goes to a file, which must be in memory."""
     site = (ROOT / "nginx/apientidades.conf").read_text()
     folder, = re.findall(r"^    client_body_temp_path +(\S+);$", site, re.M)
     assert folder.startswith("/run/"), "no disk"
@@ -89,7 +89,7 @@ def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(
 
 def open_files(pids):
     for file in (file for pid in pids for file in Path(f"/proc/{pid}/fd").iterdir()):
-        with contextlib.suppress(OSError):  # closed in this time
+        with contextlib.suppress(OSError):  # closed since it was listed
             yield os.readlink(file)
 
 
@@ -115,7 +115,7 @@ def test_chunks_that_are_none(entity, stack, head, body):
 
 
 def test_chunks_over_the_limit(entity, stack, head):
-    """The one that is announced is answered before it has arrived."""
+    """A chunk that is announced too large is refused before its data arrive."""
     for first, status in ((b"10001\r\n{", 413), (b"8000\r\n" + b" " * 32768 + b"\r\n8001\r\n{", 413), (b"7FFFFFFFFFFFFFFF\r\n{", 400)):
         with stack.api.wire(head("Transfer-Encoding: chunked") + first) as wire:
             response = wire.response()
@@ -124,7 +124,7 @@ def test_chunks_over_the_limit(entity, stack, head):
 
 
 def test_chunks_of_a_byte_do_not_cost_more_than_their_body(entity, stack, head):
-    """64 KiB of them are six times as many bytes."""
+    """In chunks of one byte a body is six times as many bytes."""
     body = GOOD.ljust(20_000)
     data = head("Transfer-Encoding: chunked", close=True) + chunks(*(body[i:i + 1] for i in range(len(body))))
     assert statuses(stack, data) == [201]

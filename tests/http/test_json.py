@@ -11,7 +11,7 @@ GOOD = b'"url": "https://example.com/", "eventos": ["evaluacion.abierta"], "even
 
 
 def around(value: bytes) -> bytes:
-    """A body that both operations would accept, but for this value in it."""
+    """A body that both operations would accept with a valid value."""
     return b'{"datosExtra": {"x": ' + value + b"}, " + GOOD + b"}"
 
 

@@ -23,7 +23,7 @@ def limited(stack, **limits):
 
 
 def refused_after(limit: int, request):
-    """The 429 that comes after `limit` requests, and after what the bucket got back while they took their time."""
+    """Returns the 429, which comes after `limit` requests and as many more as the bucket regained while they ran."""
     started = time.monotonic()
     for count in itertools.count():
         response = request()
@@ -78,7 +78,7 @@ def test_every_spelling_of_a_token_is_that_token(entity, stack):
 
 
 def test_requests_of_an_address_with_and_without_a_token(entity, stack):
-    """With any number of tokens, and with what is none, an address has its limit; another one has its own."""
+    """An address has its limit with any number of tokens, valid or malformed; another address has its own."""
     noisy = stack.client(source="127.0.0.3")
     with limited(stack, requests_per_address=12, requests_per_token=1):
         tokens = itertools.chain(MALFORMED, (f"Bearer {token(n)}" for n in itertools.count()))
@@ -163,7 +163,7 @@ def test_a_limit_that_is_none_is_named(stack, key):
         assert result.returncode == 2 and f"limits.{key}" in result.stderr and "0 to 1000000" in result.stderr
 
 
-# The addresses of IPv6 clients: a machine has one only of its own, but nginx believes a proxy that tells it others.
+# Addresses of IPv6 clients: this machine has only one, so nginx is told others by a proxy that it believes.
 
 PROXIED = """
     include {snippets}/apientidades-limit-keys.conf;

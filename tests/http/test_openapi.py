@@ -119,7 +119,7 @@ def messages(node):
 
 
 def test_its_messages_are_those_of_the_manual():
-    """tests/system/test_docs.py compares those with the sources."""
+    """tests/system/test_docs.py compares the manual with the sources."""
     manual = [text for page in (ROOT / "web" / "docs").glob("*.md") for text in re.findall(r"«([^»]+)»", page.read_text())]
     patterns = [re.compile(re.sub(r"\\\{[^}]*\\\}", ".+", re.escape(one))) for one in manual]
     found = set(messages(DOCUMENT))

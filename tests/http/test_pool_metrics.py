@@ -1,4 +1,4 @@
-"""The pool's metrics: all processes together, whichever answers."""
+"""The pool's metrics: those of all processes, whichever answers."""
 import os
 import signal
 import threading

@@ -14,7 +14,7 @@ COUNTS = ["candidatas", "reenviadas", "entregadas", "fallidas"]
 
 @pytest.fixture
 def paused(stack):
-    """Nothing is sent, so replays stay as they are asked for."""
+    """Without a dispatcher, replays stay as they are asked for."""
     stack.stop("dispatcher")
     yield
     stack.start("dispatcher")

@@ -38,7 +38,7 @@ def bearer(entity) -> str:
 
 @pytest.mark.parametrize("line", ["GET /", f"GET {EVENTS}", f"POST {BASE}", f"DELETE {BASE}/1"])
 def test_http_0_9_is_answered_as_what_has_no_token(stack, line):
-    """It has no headers, so no token can be sent, and its answer is a body alone."""
+    """Such a request has no headers, so no token, and its answer is a body alone."""
     with stack.api.wire(f"{line}\r\n".encode()) as wire:
         body = wire._rest()
     assert body == b"" or list(json.loads(body)) == ["message"], body

@@ -85,7 +85,7 @@ def test_who_is_refused_costs_one_round_trip_at_most(stack, statements, token, e
 
 @pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="half a minute of rest: --long")
 def test_a_pool_at_rest_keeps_no_sessions_but_one(entity, stack):
-    """One in each process, of the reads that its threads share."""
+    """One in each process, for the reads that its threads share."""
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda _: entity.api("DELETE", f"{BASE}/1"), range(READS)))
 

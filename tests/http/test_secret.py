@@ -1,4 +1,4 @@
-"""PUT /webhooks/{id}/secreto and DELETE /webhooks/{id}/secreto/anterior: a new secret, without a refused signature."""
+"""PUT /webhooks/{id}/secreto and DELETE /webhooks/{id}/secreto/anterior: a new secret, and no signature is refused."""
 import json
 
 import pytest
@@ -18,7 +18,7 @@ def until(entity, hook):
 
 
 def signed_with(request, *secrets) -> list[bool]:
-    """Whether a receiver that knows one of them alone accepts it, by the header of the standard."""
+    """For each secret: whether a receiver with it alone accepts the header of the standard."""
     id, at = request.headers["webhook-id"], request.headers["webhook-timestamp"]
     offered = request.headers["webhook-signature"].split(" ")
     return [verify.standard_signature(secret, id, at, request.body) in offered for secret in secrets]

@@ -18,7 +18,7 @@ def head(token: str, method: str = "GET", *headers: str, path: str = BASE) -> by
 
 
 def is_closed(connection) -> bool:
-    """By the server, having said nothing."""
+    """Whether the server has closed it without a byte."""
     connection.settimeout(0.02)
     try:
         return connection.recv(1) == b""
@@ -29,7 +29,7 @@ def is_closed(connection) -> bool:
 
 
 def is_established(connection) -> bool:
-    """Looked up without reading, which would make room for more."""
+    """Asks the kernel: a read would make room for more data."""
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 1
 
 
@@ -48,7 +48,7 @@ def serves(entity, seconds: float = 3) -> bool:
 
 @contextlib.contextmanager
 def dribbling(connections, stop: threading.Event):
-    """A byte of a header that does not end, to each of them, twice a second."""
+    """Sends each connection a byte of a header without an end, twice a second."""
     def run():
         while not stop.wait(0.5):
             for connection in connections:
@@ -78,7 +78,7 @@ def test_idle_connections_by_the_hundred(entity, stack):
 
 
 def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
-    """After 10 s without the whole head, without a byte of the body, or without a byte taken. Others work at the same
+    """Each is given up after 10 s without the whole head, a byte of the body or a byte taken. The API serves others all the
     time."""
     url = "https://example.com/" + "a" * 1900
     for _ in range(5):
@@ -91,7 +91,7 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
         headers = wires(20, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
         bodies = wires(20, head(entity.token, "POST", "Content-Length: 100", "Content-Type: application/json") + b"{")
         reader = opened.enter_context(stack.api.wire())
-        reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # for a few: each is a TLS record of 10 KB
+        reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # room for a few answers, each a TLS record of 10 KB
         reader.send(head(entity.token) * 1500)  # 15 MB of answers that no client reads
         waiting = [wire.socket for wire in headers + bodies] + silent
         with dribbling([wire.socket for wire in headers], threading.Event()):

@@ -1,4 +1,4 @@
-"""POST /webhooks/test, as far as the API answers; what arrives is in dispatch/."""
+"""POST /webhooks/test: the answers of the API. tests/dispatch has what arrives."""
 import pytest
 
 from support.actors import BASE

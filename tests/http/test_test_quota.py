@@ -52,7 +52,7 @@ def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
 
 
 def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, entity, new_entity):
-    """Two webhooks: each event makes two deliveries, and the one that would be half over the limit is refused whole."""
+    """With two webhooks each event makes two deliveries. An event with one of them over the limit is refused."""
     for _ in range(2):
         entity.register(["evaluacion.abierta"])
     other = new_entity()

@@ -1,4 +1,4 @@
-"""TLS by Mozilla's intermediate profile, without its DHE suites: what it has is accepted, what it has not is refused."""
+"""TLS by Mozilla's intermediate profile, without its DHE suites: its versions and suites are accepted, others refused."""
 import socket
 import ssl
 import subprocess

@@ -1,4 +1,5 @@
-"""Which URLs are accepted (web/docs/webhooks.md#las-reglas-de-cada-campo, docs/decisions.md#urls): judged as libcurl would dial them."""
+"""Which URLs are accepted, judged as libcurl would dial them (web/docs/webhooks.md#las-reglas-de-cada-campo,
+docs/decisions.md#urls)."""
 import pytest
 
 from support.actors import BASE, Entity
