@@ -1,5 +1,5 @@
-"""The operator's actions are recorded: in the audit, and in the journal, from which a restore revokes again what was
-revoked."""
+"""The operator's actions are recorded: in the audit, and in the journal, from which the operator
+repeats revocations after a restore."""
 import json
 import os
 import re

@@ -20,7 +20,7 @@ LONG = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minut
 
 
 def start(*arguments, **variables):
-    """DEV_NO_BUILD is unset, because only this command builds the control program."""
+    """DEV_NO_BUILD is empty, because only this command builds the control program."""
     environment = {**clean_environment(**variables), "DEV_NO_BUILD": ""}
     return subprocess.Popen([ROOT / "dev", "bench", *map(str, arguments)], env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
@@ -106,8 +106,8 @@ def test_stopped_it_leaves_nothing_behind():
 
 
 def processes_of(mark: str) -> dict[int, str]:
-    """Pid and start time of the processes with a variable of this name, which they inherit, and of their children:
-    nginx writes its title over its variables."""
+    """Pid -> start time of the processes with this variable, which they inherit, and of their children, because nginx
+    writes its title over its variables."""
     pids = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
     marked = {pid for pid in pids if mark.encode() in read(pid, "environ")}
     children = {pid for pid in pids - marked if (parent := field(pid, 1)) and int(parent) in marked}
@@ -120,7 +120,7 @@ def start_time(pid: int) -> str | None:
 
 
 def field(pid: int, number: int) -> str | None:
-    """The fields of /proc/PID/stat, from the state on."""
+    """A field of /proc/PID/stat; number 0 is the state."""
     fields = read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
     return fields[number] if fields else None
 

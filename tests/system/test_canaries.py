@@ -65,7 +65,7 @@ class Story:
         return hook
 
     def log_statements(self):
-        """Every statement of the programs, as the server sees it."""
+        """Makes the server log every statement of the programs."""
         self.stack.sql("SET GLOBAL log_output = 'FILE', GLOBAL general_log_file = 'todo.log', GLOBAL general_log = 1")
 
     def good_requests(self):
@@ -100,7 +100,7 @@ class Story:
             assert self.call("POST", TEST, {"evento": event, "datosExtra": extra}).status == 200
 
     def bodies(self):
-        """Bad requests of every kind, and good ones with only a wrong token or endpoint."""
+        """Sends bad requests of every kind, and good ones with only a wrong token or endpoint."""
         plant = self.canaries.plant
         good = {"url": "https://x.receptor.test/", "eventos": [A], "secreto": plant("secreto")}
         credentials = f"https://{plant('user')}:{plant('password of a URL')}@example.com/"
@@ -158,7 +158,7 @@ class Story:
                 pass
 
     def failing_receivers(self):
-        """Receivers that return what they got, too."""
+        """The receivers also return what they got."""
         echo = self.canaries.plant("answer of a receiver")
         failing = {self.hooks[A]: [Behaviour(status=500, body=echo + self.signed[self.hooks[A]]), Behaviour(fault="hang_up"),
                                    Behaviour(status=301, headers={"Location": f"https://{echo}.example.com/"})],
@@ -185,7 +185,7 @@ class Story:
         self.keys.reload("dispatcher", "fcgi")
 
     def unreadable(self):
-        """Sealed texts of another webhook."""
+        """Sealed secrets that do not open."""
         reverse = "UPDATE webhooks SET secreto_sellado = REVERSE(secreto_sellado)"
         self.stack.sql(reverse)
         self.call("POST", TEST, {"evento": A, "datosExtra": {"a": self.canaries.plant("datosExtra")}})
@@ -271,7 +271,7 @@ def test_the_story_went_as_told(told):
 
 
 def test_the_search_finds_what_is_there(told):
-    """In the three forms, in a file, in the database and in a process."""
+    """It finds each form, in a file, in the database and in a process."""
     canaries, name = Canaries(), "jilguero de control"
     canaries.add("control", name)
     told.stack.admin("entity", "add", "--id", 999, "--name", name)

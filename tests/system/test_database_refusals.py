@@ -1,5 +1,5 @@
-"""A server that answers but does not work: clients are told to come again, the health check says so, and the operator
-learns what to do."""
+"""A server that answers but does not work: clients are told to come again, the health check answers 503, and the
+operator learns what to do."""
 import subprocess
 import threading
 import time
@@ -94,8 +94,8 @@ def test_clients_are_told_to_come_again_and_the_health_check_agrees(stack, entit
     assert {post() for _ in range(3)} == {503}
 
     def agrees():
-        """For longer than one answer is valid, since the end of a connection alone is one 503."""
-        disconnect(stack)  # a connection in the making while the others were ended
+        """503 for longer than one answer is valid: the end of a connection alone causes one."""
+        disconnect(stack)  # one that was being made while the others ended
         until = time.monotonic() + 1.5
         while stack.api("GET", "/apientidades/salud").status == 503:
             if time.monotonic() > until:

@@ -182,7 +182,7 @@ def test_the_demo_fails_without_a_dispatcher(stack):
 
 
 def test_the_demo_fails_when_the_signature_is_made_with_another_secret(stack):
-    """The sealed secret of another webhook's plaintext cannot be put there, but no secret at all can."""
+    """The test cannot seal another secret, but it can remove the secret."""
     stack.sql("CREATE TRIGGER sin_secreto BEFORE UPDATE ON webhooks FOR EACH ROW"
               " SET NEW.secreto_sellado = NULL, NEW.secreto_clave = NULL")
     try:

@@ -11,7 +11,7 @@ from support.stack import Stack, free_port, setting
 PASSWORD = "unmistakable-password"
 GIVING_AWAY = ["mysql_clear_password", "dialog", "caching_sha2_password", "sha256_password", "mysql_old_password"]
 COMMAND = "a|;1e touch {0}"
-# The languages into which its answers may get: a sed script, a shell's word, SQL text, a command of the client.
+# Texts for each place where an answer may be inserted: a sed script, a shell's word, SQL text, a command of the client.
 INJECTIONS = [COMMAND, "|e touch {0}", "$(touch {0})", "`touch {0}`", "'; \\! touch {0}", "\\! touch {0}", "localhost\n\\! touch {0}",
               "x' OR '1", "a\tb", "&", "%n", "a b"]
 
@@ -44,7 +44,7 @@ def run_admin(stack, password_file, hosts, **settings):
 
 
 def run_daemon(stack, password_file, hosts, **settings):
-    """Waits until it has said once why it waits."""
+    """Runs it until it has logged once why it waits."""
     program, environment = stack.command_of("dispatcher")
     own = setting(database_password_file=str(password_file), database_hosts=hosts, **settings)
     with subprocess.Popen(program, env={**environment, **own}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
@@ -92,7 +92,7 @@ def test_where_tls_is_demanded_nothing_is_said_in_clear(stack, password_file, tm
 
 
 def test_another_machine_without_tls_is_refused_before_the_first_connection(stack, password_file, tmp_path):
-    """At another address than the loopback's own name: nothing arrives there."""
+    """Neither host counts as this machine, so nothing arrives there."""
     server = FakeDatabase(asks="mysql_clear_password")
     with server.listen("0.0.0.0") as port:
         hosts = f"localhost.localdomain:{port},{HERE}:{port}"
@@ -122,7 +122,7 @@ def test_a_server_gets_no_file(stack, password_file, tmp_path):
 @pytest.mark.parametrize("words", INJECTIONS)
 @pytest.mark.parametrize("pattern", ["SUBSTRING_INDEX", "privilege_type", "view_definition|definer", "COUNT", "mysql.user"])
 def test_nothing_that_a_server_says_is_run(stack, tmp_path, pattern, words):
-    """Like the administrator's own server, with a valid certificate."""
+    """It has a valid certificate, like the administrator's own server."""
     made = tmp_path / "made"
     said = words.format(made)
     answers = [(pattern, said), ("SUBSTRING_INDEX", "127.0.0.1")]

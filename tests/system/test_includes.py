@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.stack import ROOT
 
-# What each room of lib may include, besides itself.
+# What each folder of lib may include, besides itself.
 LIB = {
     "text": set(),
     "crypto": set(),
@@ -19,7 +19,7 @@ LIB = {
     "store": {"text", "platform", "json", "crypto", "webhook", "delivery"},
 }
 PROGRAMS = ("fcgi-app", "dispatcher", "admin")
-# Decided by values alone: neither the database nor the network.
+# These decide by values alone, without database or network.
 PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.", "dispatcher/outage/outage_judge.",
         "dispatcher/intake/refusals.")
 # The one place that sees a foreign library.
@@ -74,6 +74,6 @@ def test_a_foreign_library_is_seen_by_its_adapter_alone():
 
 
 def test_no_numeric_limit_is_asked_of_an_id():
-    """std::numeric_limits of a class that it does not know is 0, whichever limit is asked."""
+    """std::numeric_limits of a class without a specialization is 0, for every limit."""
     asked = includes(r"numeric_limits<(?:\w+::)*\w*Id>")
     assert [file for file, found in asked.items() if found] == []

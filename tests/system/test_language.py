@@ -25,7 +25,7 @@ class Text(NamedTuple):
     text: str
 
 
-# Where comments are. Each returns the comments of a source; line comments that follow each other are one.
+# Each of these returns the comments of a source; line comments that follow each other are one.
 
 def joined(comments: list[Text]) -> list[Text]:
     result: list[Text] = []
@@ -74,7 +74,7 @@ def python_comments(source: str) -> list[Text]:
 
 
 def shell_comments(source: str) -> list[Text]:
-    """A # after a blank, outside of quotes as far as its own line tells."""
+    """From a # after a blank, outside of quotes that end on its line."""
     result = []
     for number, line in enumerate(source.splitlines(), 1):
         bare = re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", lambda quoted: "_" * len(quoted[0]), line)
@@ -85,7 +85,7 @@ def shell_comments(source: str) -> list[Text]:
 
 
 def comments_of(file: Path):
-    """None: the file is none of a language that is looked at."""
+    """None: the file's language is not checked."""
     if file.suffix in {".cpp", ".hpp"}:
         return cpp_comments
     if file.suffix == ".sql":
@@ -102,7 +102,7 @@ def comments_of(file: Path):
     return None
 
 
-# What is looked at.
+# What is checked.
 
 def files() -> list[Path]:
     result = []
@@ -123,7 +123,7 @@ def without_code(text: str) -> str:
 
 
 def markers(texts: list[Text]) -> list[tuple[int, str]]:
-    """Their lines, and what stands there."""
+    """The line of each marker, and the text there."""
     found = [(text, one.start(one.lastindex or 0)) for text in texts for pattern in (MARKER, OF) for one in pattern.finditer(text.text)]
     return sorted((text.line + text.text.count("\n", 0, at), text.text[at:].split("\n", 1)[0][:60]) for text, at in found)
 
@@ -157,7 +157,7 @@ def test_documents_are_plain_english():
 
 
 def prose(cell: str) -> str:
-    """What a reader reads of a cell: no images, no targets of links, no messages that it quotes («so»); nothing of one that is all code."""
+    """The prose of a cell, without images, targets of links and quoted messages («so»); empty if the cell is all code."""
     if not re.search(r"\w", CODE_SPAN.sub("", cell)):
         return ""
     cell = re.sub(r"!\[[^\]]*\]\([^)]*\)|«[^»]*»", "", cell)
@@ -177,7 +177,7 @@ def test_no_cell_of_a_table_is_a_paragraph():
         pytest.fail(f"longer than {LONGEST_CELL}; a list or a paragraph reads better:\n" + "\n".join(places), pytrace=False)
 
 
-# That the test sees what it is to see.
+# The test finds what it must find.
 
 @pytest.mark.parametrize("comments, source, expected", [
     (cpp_comments, 'auto a = "// no";  // one\n/// two\nint b; /* three\nfour */\n', ["one\ntwo\nthree\nfour "]),

@@ -157,7 +157,7 @@ def black_hole(place):
 
 
 def own_outage(place):
-    """Written like a dispatcher: to cut a cable needs a separate network (tests/dispatch/test_outages.py)."""
+    """Writes what a dispatcher would: a real outage needs a separate network (tests/dispatch/test_outages.py)."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE entregas SET ultimo_error = 'El servicio no tiene conexión a Internet en este momento: …' WHERE id = {case['DELIVERY']};
         INSERT INTO cortes_envio (despachador, tipo, desde, visto_en, entregas)
@@ -186,7 +186,7 @@ def out_of_numbers(place):
 
 
 def clock_jumped(place):
-    """Written like a dispatcher."""
+    """Writes what a dispatcher would."""
     place.stack.sql("UPDATE reloj_visto SET salto_ms = 8640000000")
     yield {}
     assert place.stack.value("SELECT salto_ms FROM reloj_visto") == "0"

@@ -245,7 +245,7 @@ def as_anybody(folder: Path) -> list:
 
 
 def contents(package: Path, folder: Path) -> dict[str, str]:
-    """What may differ, by name."""
+    """All that could differ, by name."""
     subprocess.run(["dpkg-deb", "-R", package, folder], check=True, timeout=60)
     sums = {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()}
     return {**sums, "members of ar": str(package.read_bytes()[:68]), "owners, rights and times": run("dpkg-deb", "-c", package).stdout}

@@ -52,7 +52,7 @@ def run(programs):
 
 @pytest.fixture(scope="module")
 def supervise(programs):
-    """Starts a daemon like the service manager; told(…) waits until it has sent all that in one message. At the end it
+    """Starts a daemon like the service manager; told(…) waits for one message with all these texts. At the end the daemon
     gets a signal, and must end cleanly."""
     @contextlib.contextmanager
     def start(name, settings=None, number=signal.SIGTERM):

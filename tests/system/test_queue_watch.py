@@ -23,7 +23,7 @@ ESCAPE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 @pytest.fixture(scope="module")
 def command(stack):
-    """The program itself: a signal must reach it, not a shell before it."""
+    """The program itself, without a shell: a signal must reach it."""
     arguments, environment = stack.command_of("dispatcher")
     program = arguments[0].replace("dispatcher", "admin")
     password = f"{stack.env['SECRETS_DIR']}/admin.password"

@@ -1,4 +1,4 @@
-"""docs/security.md names tests as proof: they exist, and every risk has some. Its statements about files are true, too."""
+"""docs/security.md names tests as proof: they exist, and every risk has one. Its statements about files are true."""
 import re
 
 from support.stack import ROOT

@@ -10,7 +10,7 @@ from support.sql import SqlError
 from support.stack import Stack, setting
 from support.wait import wait_until
 
-# Add others here: settings for SET GLOBAL. Those that a server does not know, or refuses, are skipped.
+# Settings for SET GLOBAL; others can be added. Those that a server does not know, or refuses, are skipped.
 HOSTILE = [
     "sql_safe_updates = 1", "sql_select_limit = 1", "max_join_size = 1", "sql_big_selects = 0",
     "sql_mode = 'ANSI_QUOTES'", "sql_mode = 'NO_BACKSLASH_ESCAPES'", "sql_mode = 'ORACLE'", "sql_mode = 'MSSQL'", "sql_mode = ''",
@@ -33,7 +33,7 @@ HOSTILE = [
     "event_scheduler = 1", "query_cache_type = 1", "low_priority_updates = 1", "big_tables = 1", "session_track_schema = 0",
 ]
 USERS = {"api": "apientidades_api", "dispatcher": "apientidades_dispatcher", "admin": "apientidades_admin", "evaluacion": "evaluacion"}
-UNKNOWN = (1193, 1231, 1238, 1229, 1115, 1273, 1210, 3958)  # unknown to this server: the variable, its value, or setting it
+UNKNOWN = (1193, 1231, 1238, 1229, 1115, 1273, 1210, 3958)  # this server has no such variable or value, or cannot set it
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 """The package on a separate Debian with a real systemd: installed once, and then used, in the order of the files. `./dev test
---system` builds image and package and names them; without that nothing here runs. `./dev test --only upgrade` also passes the
+--system` builds image and package and names them; without it nothing here runs. `./dev test --only upgrade` also passes the
 package of the next release, and runs only that file."""
 import os
 import tempfile

@@ -10,7 +10,7 @@ from support.installation import DISPATCHER, POOL
 
 LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5}
 
-# The kinds of socket that it may make, and whether it reaches nginx on this machine's loopback.
+# Prints the kinds of socket that it may make, and whether it reaches nginx on this machine's loopback.
 PROBE = """use Socket;
 for ([AF_UNIX, "unix"], [AF_INET, "inet"], [AF_INET6, "inet6"], [16, "netlink"], [17, "packet"]) {
   print "probe $_->[1] ", (socket(my $s, $_->[0], SOCK_DGRAM, 0) ? "made" : "refused"), "\\n"; }
@@ -37,14 +37,14 @@ def test_each_runs_as_a_user_of_its_own_without_privileges(machine, installation
 
 @pytest.mark.parametrize("name", [POOL[0], DISPATCHER])
 def test_a_crash_writes_no_memory_to_the_disk(machine, installation, name):
-    """Keys and secrets are in it."""
+    """The memory has keys and secrets."""
     assert (installation.property(name, "LimitCORE"), installation.property(name, "LimitCORESoft")) == ("0", "0")
     limits = (machine.root / f"proc/{installation.pid(name)}/limits").read_text()
     assert re.search(r"^Max core file size +0 +0 ", limits, re.M), limits
 
 
 def probe(installation, instance: str, more: str = "") -> dict:
-    """What a process in the place of the pool can reach."""
+    """What a process can reach that runs in place of the pool."""
     unit = f"apientidades-fcgi@{instance}.service"
     (installation.machine.root / "usr/local/share/probe.pl").write_text(PROBE)
     installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
@@ -69,7 +69,7 @@ def test_the_pool_reaches_no_network(installation, figure):
 
 
 def test_a_remote_database_with_the_documented_drop_in(machine, installation):
-    """Over TCP, with an administrator who has a password, by the commands of the manual."""
+    """By the commands of the manual, over TCP, with a database administrator who has a password."""
     configuration = machine.root / "etc/apientidades/apientidades.conf"
     before = configuration.read_text()
     machine.run("mariadb", "-e", "GRANT ALL ON *.* TO dba@localhost IDENTIFIED BY 'contrasena' WITH GRANT OPTION")
@@ -154,7 +154,7 @@ def rights(installation, user):
 
 
 def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, installation):
-    """A state that an earlier version may have left; other databases are not ours."""
+    """An earlier version may have left such rights. Rights on other databases are not ours."""
     before = rights(installation, "apientidades_api")
     user = "apientidades_api@localhost"
     installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); CREATE TABLE apientidades.`mi-tabla` (`una columna` INT);"
@@ -178,7 +178,7 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
 
 
 def test_triggers_of_another_definer_are_made_again(machine, installation):
-    """Triggers of a restored dump, or of an earlier version: without their user no INSERT works."""
+    """A restored dump or an earlier version leaves such triggers. Without their user no INSERT works."""
     definer = "SELECT DISTINCT definer FROM information_schema.triggers WHERE trigger_schema = 'apientidades'"
     installation.sql("USE apientidades; DROP TRIGGER numero_no_es_cero; CREATE DEFINER = 'otro'@'%' TRIGGER numero_no_es_cero"
                      " AFTER INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")
@@ -187,7 +187,7 @@ def test_triggers_of_another_definer_are_made_again(machine, installation):
 
 
 def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it_needs_new_rights(machine, installation, elsewhere):
-    """The root of this machine may grant nothing there; a program without its rights answers with errors."""
+    """This machine's root may grant nothing there, and a program without its rights answers with errors."""
     elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
     setup = f"MYSQL_PWD=contrasena apientidades-setup-database --user dba --evaluation-from {ADDRESS}"
     machine.shell(setup)

@@ -49,7 +49,7 @@ def test_the_socket_is_kept_by_a_restart_and_closed_by_a_stop(installation):
 
 
 def kill(machine, installation, unit: str, number=signal.SIGKILL) -> None:
-    """A process of the machine, by its id there."""
+    """Signals a unit's process, inside the machine."""
     machine.run("kill", f"-{int(number)}", installation.pid(unit))
 
 

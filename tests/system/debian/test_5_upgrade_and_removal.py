@@ -1,4 +1,4 @@
-"""Upgrade under load from the package before, removal, installation over what stayed, purge."""
+"""Upgrade under load from the previous package, removal, installation over what stayed, purge."""
 import re
 import subprocess
 
@@ -116,7 +116,7 @@ def test_an_upgrade_without_the_database(machine, installation, next_package):
 
 @pytest.fixture
 def one_more(machine, installation):
-    """A migration that changes `entregas`, and that the program does not know afterwards."""
+    """A migration that changes `entregas`. It is removed afterwards: the program does not know it."""
     folder = machine.root / "usr/share/apientidades/sql/migrations"
     number = len(list(folder.iterdir())) + 1
     file = folder / f"{number:04}_entregas.sql"
