@@ -54,7 +54,7 @@ def test_an_error_of_the_api_is_no_complaint(browser):
 def test_a_barrier_is_noticed(browser):
     page = show(browser, GOOD.replace("</main>", "<input><p style='color:#999'>gris</p></main>"))
     assert {line.split(":")[0] for line in barriers(page)} == {"label"}
-    page.complaints.lines.clear()  # the style attribute
+    page.complaints.lines.clear()  # about the style attribute
 
 
 def test_how_a_page_is_read(browser):

@@ -1,4 +1,4 @@
-"""Entrar: the token, what is wrong with it, and what a portal does that may only read. The shell around every screen."""
+"""Entrar: the token, what is wrong with it, and the portal with a token that may only read. The frame of every screen."""
 import re
 
 import pytest
@@ -153,7 +153,7 @@ def test_nothing_is_repeated_in_another_entity(browser, entity, new_entity, expe
 
 
 def test_what_is_registered_here_is_of_the_same_entity(browser, entity, receiver, expect):
-    """There was none when one entered."""
+    """The entity had no webhook at the login."""
     page = open_portal(browser, entity.token, "#/webhooks/nuevo")
     register(page, f"https://nuevo.receptor.test:{receiver.port}/uno")
     expect(page.get_by_role("heading", name="Webhook registrado")).to_be_visible()

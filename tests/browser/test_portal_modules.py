@@ -61,7 +61,7 @@ def test_utc_has_its_date_where_it_is_another_day(call, iso, words):
     assert call("time", "utcBeside", iso) == words
 
 
-# docs/receivers.md has how each text begins.
+# docs/receivers.md has the beginning of each text.
 def texts_of_receivers() -> list[str]:
     rows = re.findall(r"^\| [^|]+ \| ([A-Z][^|]+) \|$", (ROOT / "docs/receivers.md").read_text(), re.M)
     return [row for row in rows if row.split()[0] in ("No", "El", "La", "Los")]

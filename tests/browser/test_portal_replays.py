@@ -16,7 +16,7 @@ COUNT = "Contar cuántas"
 
 @pytest.fixture
 def failed(entity, receiver):
-    """A webhook of which three notifications failed; its receiver works again."""
+    """A webhook with three deliveries that failed; its receiver works again."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=500))
     for event in EVENTS[:3]:

@@ -47,7 +47,7 @@ def test_how_each_webhook_is(browser, life, entity, expect):
 
 
 def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
-    """Where there are more than the API looks at."""
+    """The webhook has more deliveries than the API counts."""
     hook = entity.register()
     page = browser.page(PORTAL)
     counts = {"ventana": "7d", "entregadas": 2000, "fallidas": 0, "pendientes": 0, "retenidas": 0, "intentosFallidos": 0, "p50Ms": 3, "p95Ms": 9, "exacto": False}

@@ -14,7 +14,7 @@ WIDE = ["que-llega", "referencia", "errores", "verificar-la-firma"]  # those wit
 
 @pytest.fixture(scope="module", autouse=True)
 def site():
-    """`./dev test` has built it, unless this file runs alone."""
+    """`./dev test` builds it, too: this is for a run of this file alone."""
     subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
 
 

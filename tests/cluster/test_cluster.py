@@ -1,6 +1,6 @@
-"""The kill test on a cluster: two dispatchers on two nodes, while nodes are killed, cut off, frozen and brought back; at last all are
-killed. `./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. It prints the seed of its random
-choices; TEST_SEED sets it.
+"""The kill test on a cluster: two dispatchers on two nodes, while nodes are killed, cut off, frozen and brought back. At the
+end all nodes are killed. `./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. It
+prints the seed of its random choices; TEST_SEED sets it.
 """
 import contextlib
 import os
@@ -38,8 +38,8 @@ def freeze(stack, node):
 
 
 def disturb(arena, node, what, waits: list) -> dict:
-    """Does the fault to a node. When every dispatcher has changed to another node and deliveries are recorded again,
-    `waits` has the time that this took, and the node comes back."""
+    """Does the fault `what` to a node, until every dispatcher has changed to another node and deliveries are recorded again.
+    Adds the time that this took to `waits`."""
     wait_until(arena.settled, what="the dispatchers to have begun")
     faults.moment(arena)
     taken, seen = Stopwatch(), arena.in_flight()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not os.environ.get("TEST_HOSTS"), reason="./dev 
 
 CUT = LEASE + 28  # longer than the lease and than every time-out on the way
 RETURN = 45  # a dispatcher waits 30 s for the answer to a statement, and tries again after up to 5 s
-IDLE_TRANSACTION = 4  # after which the database takes back what a silent one has locked
+IDLE_TRANSACTION = 4  # seconds after which the database ends a silent transaction
 
 
 def unplugged(arena, visitors):
@@ -77,7 +77,7 @@ def cut_off(arena, visitors, host, cut, restore):
     seen = arena.in_flight()
     cut()
     cut_at = time.monotonic()
-    seen |= arena.in_flight()  # what it claimed in that time
+    seen |= arena.in_flight()  # what the host claimed until the cut
     in_course.go_on()
     taken = Stopwatch()
     arena.progress()
@@ -135,7 +135,7 @@ class InCourse:
         assert spread, f"{HELD} requests at once, {TRIES} times, and never some at each host"
 
     def _spread(self, number: int) -> bool:
-        """Whether it was so that some are at that host and some are not; otherwise they have ended."""
+        """Whether some of them wait at that host and some at the other; if not, all have ended."""
         self._held = [Held(self._arena, entity, number) for entity in self._entities]
         with contextlib.suppress(AssertionError):
             places = wait_until(lambda: len(found := self._arena.root(BLOCKED)) == HELD and found, SPREAD_IN, every=BLOCKED_EVERY)
@@ -164,12 +164,12 @@ class InCourse:
 
 
 def cut_from_database(arena, visitors, host):
-    """Its pool says so, in time, and serves again by itself."""
+    """Its pool answers so in time, and serves again by itself."""
     faults.moment(arena)
     seen = arena.in_flight()
     host.box.unplug("data")
     cut_at, taken = time.monotonic(), Stopwatch()
-    seen |= arena.in_flight()  # what it claimed in that time
+    seen |= arena.in_flight()  # what the host claimed until the cut
     health = {}
 
     def asked_long_enough():
@@ -196,7 +196,7 @@ def cut_from_database(arena, visitors, host):
 
 
 def power_off(arena, visitors, host):
-    """In the middle of a transaction that has rows locked: the database takes them back, and another host goes on."""
+    """The host vanishes within a transaction that has rows locked: the database frees them, and the other host goes on."""
     id, seen, cut_at = wait_until(lambda: gone_while_recording(arena, host), 120, "a host to vanish while it records")
     taken = Stopwatch()
     host.power_off()
@@ -211,11 +211,11 @@ def power_off(arena, visitors, host):
 
 
 def gone_while_recording(arena, host):
-    """A delivery that the host has locked and will not let go, for it is cut off; all that was in flight then; and the time.
-    None: it had given up waiting for the row a moment before, and is there again."""
+    """Returns a delivery that the host, cut off, keeps locked; all that was in flight at the cut; and the time of the cut.
+    None: the host had stopped waiting a moment before, and is connected again."""
     with arena.held_by(host) as (id, _, answer):
         other = arena.connect()
-        # It has locked the delivery, and waits within its transaction to write the attempt down.
+        # The host locks the delivery, and waits within its transaction to write the attempt.
         other("LOCK TABLES intentos_entrega READ")
         answer()
         with contextlib.suppress(AssertionError):

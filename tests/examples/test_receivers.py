@@ -33,7 +33,7 @@ def language(request):
 
 @pytest.fixture
 def webhook(entity):
-    """A new one of this entity's at a receiver."""
+    """Registers a webhook of this entity at a receiver."""
     return lambda receiver, secret=SECRET: entity.register(["evaluacion.abierta"], secret, receiver.port)
 
 
@@ -144,11 +144,11 @@ def test_strange_clients_hold_up_nobody(language, stack):
 
 # Within the headers, and within the body.
 DRIPS = [b"POST /avisos HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"]
-WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # the others say in their first lines what has to be before them
+WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # the first lines of the others say what must be in front of them
 
 
 def drip(wires, done: threading.Event) -> None:
-    """A byte on each, now and then."""
+    """Sends a byte on each, twice a second."""
     while not done.wait(0.5):
         for wire in wires:
             with contextlib.suppress(OSError):

@@ -125,7 +125,7 @@ def start(*options, **environment) -> subprocess.Popen:
 
 
 def ended(*options) -> tuple[int, str]:
-    """Status and text of one that does not stay."""
+    """Status and text of a run that ends by itself."""
     command, streams = how(options, {})
     done = subprocess.run(command, timeout=20, **streams)
     return done.returncode, done.stdout
@@ -133,7 +133,7 @@ def ended(*options) -> tuple[int, str]:
 
 @pytest.fixture
 def run(stack, tmp_path):
-    """Starts it with a secret in a file; its options beyond that."""
+    """Starts it with a secret in a file, and further options."""
     with contextlib.ExitStack() as closing:
         def run(*options, secret: str | None = SECRET, **environment):
             port = free_port()

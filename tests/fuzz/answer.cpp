@@ -53,7 +53,6 @@ std::vector<Exchange> exchanges_of(std::string_view input) {
   return exchanges;
 }
 
-/// The receiver, and what it does with the next request.
 class Receiver {
  public:
   Receiver() : server_([this](auto& connection, auto request) { return serve(connection, request); }) {}
@@ -162,7 +161,7 @@ struct Rig {
   }
 };
 
-/// True: the bytes have a status line with this status, as a lenient reader finds it.
+/// Whether a lenient reader could find a status line with this status in the bytes.
 bool mentions(std::string_view bytes, int status) {
   return bytes.find("HTTP/") != std::string_view::npos &&
          bytes.find(std::to_string(status)) != std::string_view::npos;

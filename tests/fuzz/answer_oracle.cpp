@@ -54,7 +54,7 @@ std::optional<std::string_view> take_line(std::string_view& bytes) {
   return line;
 }
 
-/// `HTTP/1.1 200 OK`; 0 for any other line.
+/// The status in `HTTP/1.1 200 OK`; 0 for any other line.
 int status_of(std::string_view line) {
   constexpr std::string_view version = "HTTP/1.1 ";
   if (!line.starts_with(version) || line.size() < version.size() + 4) return 0;
@@ -66,7 +66,7 @@ int status_of(std::string_view line) {
   return status;
 }
 
-/// A head up to its empty line, which it takes from `bytes`.
+/// Takes a head, up to its empty line, from `bytes`.
 Head take_head(std::string_view& bytes) {
   Head head;
   auto line = take_line(bytes);

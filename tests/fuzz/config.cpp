@@ -1,5 +1,5 @@
-// The configuration: a file, arguments and environment variables, separated by form feeds, a line each in the
-// last two.
+// The configuration: a file, arguments and environment variables, separated by form feeds; the last
+// two have a line for each.
 #include <sys/mman.h>
 #include <unistd.h>
 

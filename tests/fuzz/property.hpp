@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-/// The entry point of libFuzzer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace fuzz {
@@ -22,7 +21,7 @@ inline void require(bool holds, const char* property) {
   std::abort();
 }
 
-/// True for text fit for a client, a log line or a column: short, without control characters.
+/// Requires text fit for a client, a log line or a column: short, without control characters.
 inline void require_sentence(std::string_view message, std::size_t longest) {
   require(!message.empty(), "a message says something");
   require(message.size() <= longest, "a message is short");

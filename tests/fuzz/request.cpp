@@ -1,4 +1,4 @@
-// The parameters of a FastCGI request, with zero bytes between them, as far as they are used without a
+// The parameters of a FastCGI request, separated by zero bytes, and what the API does with them without a
 // database.
 #include <algorithm>
 #include <vector>
@@ -21,7 +21,7 @@ std::vector<std::string> split(std::string_view text) {
   return parameters;
 }
 
-/// Finds the value of the first parameter with this prefix, in another way.
+/// The value of the first parameter of this name, found in another way.
 std::string_view value_of(const std::vector<std::string>& parameters, const std::string& name) {
   const auto found =
       std::ranges::find_if(parameters, [&](const std::string& p) { return p.rfind(name + "=", 0) == 0; });

@@ -15,7 +15,7 @@ namespace {
 using platform::IpAddress;
 using webhook::TargetUrl;
 
-/// Reads it like getaddrinfo, including every old notation of IPv4; nullopt for a name.
+/// Reads the host like getaddrinfo, including every old notation of IPv4; nullopt for a name.
 std::optional<IpAddress> as_address(const std::string& host) {
   in_addr v4{};
   if (::inet_aton(host.c_str(), &v4) == 0) return IpAddress::parse(host);
