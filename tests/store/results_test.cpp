@@ -25,7 +25,6 @@ BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
   BOOST_CHECK(seen.last_execution.has_value() && seen.last_error.empty());
 }
 
-/// More webhooks than one statement by keys takes.
 BOOST_AUTO_TEST_CASE(each_webhook_of_a_batch_gets_its_own_last_execution) {
   constexpr std::int64_t webhooks = 70;
   constexpr std::int64_t failing = 7;  // every seventh

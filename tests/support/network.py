@@ -39,7 +39,7 @@ def why_not() -> str:
 
 
 def enter_network(descriptor: int) -> None:
-    """Moves this thread into that namespace: its sockets, the programs that it starts and its new threads are there, too."""
+    """Moves this thread into that namespace, with its sockets, programs and threads from now on."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(descriptor, CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")

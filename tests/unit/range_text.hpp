@@ -1,4 +1,4 @@
-// Ranges of ids as text, such as `-..4 7..+ `.
+// Ranges of ids as text: `-..4 7..+ `.
 #pragma once
 
 #include <limits>
