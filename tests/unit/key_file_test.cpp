@@ -22,12 +22,13 @@ std::string line(const std::string& id, char byte) {
 
 /// The log text of a reload of the file at `path`, in a child process that begins with the key `old`.
 std::string log_of_reload(const std::string& path, const std::string& expected_current) {
-  return unit::run_in_child([&] {
-           SharedKeys keys(KeyRing::parse(line("old", 'o')));
-           webhook::reload_keys(keys, path, platform::Log());
-           return keys.current()->current_id() == expected_current ? 0 : 1;
-         })
-      .err;
+  const auto child = unit::run_in_child([&] {
+    SharedKeys keys(KeyRing::parse(line("old", 'o')));
+    webhook::reload_keys(keys, path, platform::Log());
+    return keys.current()->current_id() == expected_current ? 0 : 1;
+  });
+  BOOST_TEST(child.status == 0, "the current key is not " << expected_current);
+  return child.err;
 }
 
 }  // namespace
