@@ -243,8 +243,8 @@ void Loop::collect() {
   const auto now = platform::monotonic_now();
   auto attempts = attempts_.take();
   std::erase_if(attempts, [this](const auto& attempt) {
-    if (attempt.probe) diagnoses_.ended(attempt);
-    return attempt.probe != nullptr;
+    if (attempt.test_request) diagnoses_.ended(attempt);
+    return attempt.test_request != nullptr;
   });
   for (const auto& attempt : attempts)
     slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);

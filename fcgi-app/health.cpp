@@ -9,12 +9,12 @@ constexpr unsigned turns = 11;  // checks in a round; one is for the requirement
 }
 
 /// Alternates reads and writes, so that together they are as frequent as either alone would be.
-Probe Health::next() const {
-  if (turn_ % turns == 0) return Probe::requirements;
-  return turn_ % turns % 2 == 1 ? Probe::read : Probe::write;
+DatabaseCheck Health::next() const {
+  if (turn_ % turns == 0) return DatabaseCheck::requirements;
+  return turn_ % turns % 2 == 1 ? DatabaseCheck::read : DatabaseCheck::write;
 }
 
-bool Health::good(platform::MonotonicTime now, const std::function<bool(Probe)>& ask) {
+bool Health::good(platform::MonotonicTime now, const std::function<bool(DatabaseCheck)>& ask) {
   const auto last = [&](platform::Milliseconds validity_of_it) -> std::optional<bool> {
     const std::scoped_lock lock(mutex_);
     if (!known_ || now - answered_ >= validity_of_it) return std::nullopt;
@@ -23,9 +23,9 @@ bool Health::good(platform::MonotonicTime now, const std::function<bool(Probe)>&
   if (const auto answer = last(validity)) return *answer;
   const std::unique_lock asking(asking_, std::try_to_lock);
   if (!asking) return last(patience).value_or(false);
-  const Probe probe = next();
-  const bool well = ask(probe);
-  went_well_.at(static_cast<std::size_t>(probe)) = well;
+  const DatabaseCheck check = next();
+  const bool well = ask(check);
+  went_well_.at(static_cast<std::size_t>(check)) = well;
   if (well) ++turn_;
   const bool answer = went_well_ == decltype(went_well_){true, true, true};
   const std::scoped_lock lock(mutex_);

@@ -11,7 +11,7 @@
 namespace api {
 
 /// The checks of the database, made in turn.
-enum class Probe { requirements, read, write };
+enum class DatabaseCheck { requirements, read, write };
 
 /// One per process, thread-safe. However often good() is called, it checks the database at most once a
 /// second, and never twice at the same time.
@@ -20,13 +20,13 @@ class Health {
   /// Returns true when every kind of check succeeded at its last time. `ask` makes a check and returns
   /// whether it succeeded; good() does not always call it. A failed check is repeated next. While another
   /// thread checks, the last answer is valid for `patience`, so a database that hangs soon counts as failed.
-  bool good(platform::MonotonicTime now, const std::function<bool(Probe)>& ask);
+  bool good(platform::MonotonicTime now, const std::function<bool(DatabaseCheck)>& ask);
 
   static constexpr platform::Milliseconds validity{1000};
   static constexpr platform::Milliseconds patience{3000};
 
  private:
-  Probe next() const;
+  DatabaseCheck next() const;
 
   std::mutex asking_;  // also guards the next two members
   unsigned turn_ = 0;

@@ -102,21 +102,21 @@ std::optional<Response> Service::respond(Request& request) {
 /// Answers only whether the service works, in the same way for every client.
 Response Service::respond_to_balancer(std::string_view method) {
   if (method != "GET" && method != "HEAD") return error_response(MethodNotAllowed("GET, HEAD"));
-  const bool good = shared_.observation.health.good(platform::monotonic_now(),
-                                                    [this](Probe probe) { return database_works(probe); });
+  const bool good = shared_.observation.health.good(
+      platform::monotonic_now(), [this](DatabaseCheck check) { return database_works(check); });
   return good ? message_response(200, "El servicio está disponible") : error_response(ServiceUnavailable());
 }
 
-bool Service::database_works(Probe probe) {
+bool Service::database_works(DatabaseCheck check) {
   try {
-    switch (probe) {
-      case Probe::requirements:
+    switch (check) {
+      case DatabaseCheck::requirements:
         store::require_server(session_);
         break;
-      case Probe::read:
+      case DatabaseCheck::read:
         callers_.find({});  // no token has this hash
         break;
-      case Probe::write:
+      case DatabaseCheck::write:
         store::try_write(session_);
         break;
     }

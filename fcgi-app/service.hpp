@@ -57,7 +57,7 @@ class Service : public Responder {
 
   std::optional<Response> respond_to_client(Request& request);
   Response respond_to_balancer(std::string_view method);
-  bool database_works(Probe probe);
+  bool database_works(DatabaseCheck check);
   std::optional<Response> answer(AccessLogEntry& entry);
   std::optional<Response> perform(AccessLogEntry& entry);
   bool enter(Request& request);

@@ -22,7 +22,7 @@ using delivery::Unreadable;
 /// signature.
 struct Request {
   /// `handshake` and `lookup` only find out whether the host answers: they have a URL and no delivery. With a
-  /// probe they end as an Attempt, otherwise as a Check.
+  /// test request they end as an Attempt, otherwise as a Check.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
   std::optional<platform::IpAddress> address;  // for `handshake`: the address to connect to
@@ -33,9 +33,9 @@ struct Request {
   std::optional<std::string> secret;  // decrypted, to sign with
   std::optional<std::string> previous_secret;  // the previous one, during its grace period
   std::string body;
-  std::shared_ptr<delivery::Probe> probe;  // only of a diagnosis; returned with the attempt
-  platform::MonotonicTime read_at;         // when the URL, the secret and the permission to send were read
-  platform::MonotonicTime lease_until;     // on this host's monotonic clock, counted from before the claim
+  std::shared_ptr<delivery::TestRequest> test_request;  // only of a diagnosis; returned with the attempt
+  platform::MonotonicTime read_at;      // when the URL, the secret and the permission to send were read
+  platform::MonotonicTime lease_until;  // on this host's monotonic clock, counted from before the claim
 };
 
 /// The result of a check whether a host answers.

@@ -96,13 +96,13 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   const bool again = progress.connected;  // libcurl repeats because a kept connection gave no answer
   progress.kept = opened < 0;
   if (progress.kept && (again || !is_quiet(progress.handle))) {
-    if (progress.probe != nullptr && !again && holds_data(progress.handle))
-      progress.probe->kept = delivery::Probe::Kept::answered_twice;
+    if (progress.test_request != nullptr && !again && holds_data(progress.handle))
+      progress.test_request->kept = delivery::TestRequest::Kept::answered_twice;
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }
   if (!progress.kept) remember_socket(progress.handle, opened);
-  if (progress.probe != nullptr) progress.probe->tls = tls_facts(progress.handle);
+  if (progress.test_request != nullptr) progress.test_request->tls = tls_facts(progress.handle);
   progress.connected = true;
   return CURL_PREREQFUNC_OK;
 }

@@ -27,9 +27,9 @@ struct Progress {
   CURL* handle = nullptr;
   const platform::DeliverySettings* settings = nullptr;
   Connections* connections = nullptr;
-  delivery::Probe* probe = nullptr;            // of the request; nullptr: no diagnosis
-  std::string host;                            // of the request, without its port
-  std::optional<platform::IpAddress> address;  // the last one dialled, or the kept connection's
+  delivery::TestRequest* test_request = nullptr;  // of the request; nullptr: no diagnosis
+  std::string host;                               // of the request, without its port
+  std::optional<platform::IpAddress> address;     // the last one dialled, or the kept connection's
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of head or body

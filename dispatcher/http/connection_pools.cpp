@@ -86,7 +86,7 @@ ConnectionPools::Queues::iterator ConnectionPools::next_queue(Pool& pool) const 
   const auto end = pool.queues.end();
   if (pool.waiting == 0 || pool.active >= per_host_) return end;
   const auto may_start = [](const auto& queue) { return queue.second.may_start(); };
-  const auto first = pool.queues.upper_bound(pool.turn);
+  const auto first = pool.queues.upper_bound(pool.last_served);
   if (const auto found = std::find_if(first, end, may_start); found != end) return found;
   const auto found = std::find_if(pool.queues.begin(), first, may_start);
   return found == first ? end : found;
@@ -102,7 +102,7 @@ std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
   --pool.waiting;
   ++pool.active;
   if (pool.idle > 0) --pool.idle;
-  pool.turn = queue->first;
+  pool.last_served = queue->first;
   return request;
 }
 
@@ -116,7 +116,7 @@ std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
     return one.second.active == 0 && one.second.may_start() && waited(one.second);
   });
   if (without != pool.queues.end()) {
-    pool.turn = without->first.previous();  // so that it is served next
+    pool.last_served = without->first.previous();  // so that it is served next
     return Need::none_yet;
   }
   if (waited(queue->second)) return Need::waited;

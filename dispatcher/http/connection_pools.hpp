@@ -87,7 +87,7 @@ class ConnectionPools {
     unsigned active = 0;
     unsigned idle = 0;  // open and free connections, by estimate; an error costs a handshake or a short wait
     std::map<delivery::WebhookId, Queue> queues;
-    delivery::WebhookId turn = 0;                        // the webhook served last
+    delivery::WebhookId last_served = 0;
     std::size_t waiting = 0;                             // requests
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers, in milliseconds
     platform::MonotonicTime opened{};  // when a connection was last needed, or a request found none in flight

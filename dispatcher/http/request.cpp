@@ -19,10 +19,10 @@ bool open(const webhook::KeyRing& keys, delivery::WebhookId webhook,
   return sealed.has_value() == secret.has_value();
 }
 
-/// Adds signatures of the genuine shape, made of the probe's random bytes: 32 for each.
+/// Adds signatures of the genuine shape, made of the test request's random bytes: 32 for each.
 void add_wrong_signatures(const Request& request, std::vector<std::string>& headers) {
   const auto bytes = [&](std::size_t i) {
-    return request.probe->signature.substr(i * wrong_signature_bytes, wrong_signature_bytes);
+    return request.test_request->signature.substr(i * wrong_signature_bytes, wrong_signature_bytes);
   };
   auto standard = "v1," + crypto::to_base64(bytes(1));
   if (request.previous_secret) standard += " v1," + crypto::to_base64(bytes(2));
@@ -32,12 +32,12 @@ void add_wrong_signatures(const Request& request, std::vector<std::string>& head
     headers.push_back("X-Webhook-Signature-Nueva: sha256=" + crypto::to_hex(bytes(3)));
 }
 
-std::vector<std::string> probe_headers(const Request& request, std::int64_t seconds) {
-  using enum delivery::ProbeKind;
-  const auto kind = request.probe->kind;
+std::vector<std::string> test_request_headers(const Request& request, std::int64_t seconds) {
+  using enum delivery::TestRequestKind;
+  const auto kind = request.test_request->kind;
   if (kind == old_timestamp) seconds -= std::chrono::seconds(delivery::old_by).count();
   const auto event = request.delivery.event;
-  const auto& id = request.probe->message_id;
+  const auto& id = request.test_request->message_id;
   if (kind != wrong_signature && kind != no_signature)
     return webhook::notification_headers(event, id, seconds, request.body, request.secret,
                                          request.previous_secret);
@@ -74,7 +74,7 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted) {
   const auto& delivery = request.delivery;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(attempted).time_since_epoch().count();
-  if (request.probe) return probe_headers(request, seconds);
+  if (request.test_request) return test_request_headers(request, seconds);
   auto headers =
       webhook::notification_headers(delivery.event, webhook::message_id(delivery.id, delivery.created),
                                     seconds, request.body, request.secret, request.previous_secret);

@@ -18,10 +18,10 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
 
-/// Bytes of each of the up to four signatures of a probe with wrong signatures.
+/// Bytes of each of the up to four signatures of a test request with wrong signatures.
 inline constexpr std::size_t wrong_signature_bytes = 32;
 
-/// Returns the headers as `Name: value`, signed at the time of the attempt or as a probe says.
+/// Returns the headers as `Name: value`, signed at the time of the attempt or as a test request says.
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted);
 
 }  // namespace dispatcher

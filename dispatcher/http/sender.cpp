@@ -48,7 +48,7 @@ bool outdated(const Request& request, platform::MonotonicTime now) {
 Attempt not_started(Request request) {
   Attempt attempt;
   attempt.delivery = std::move(request.delivery);
-  attempt.probe = std::move(request.probe);
+  attempt.test_request = std::move(request.test_request);
   return attempt;
 }
 
@@ -140,7 +140,8 @@ class Sender::Impl {
   void start_submitted() {
     for (auto& request : submitted_.take()) {
       if (request.purpose == Request::Purpose::deliver) {
-        if (request.probe) request.probe->expects_kept = has_room() && pools_.has_idle(request.host);
+        if (request.test_request)
+          request.test_request->expects_kept = has_room() && pools_.has_idle(request.host);
         start(pools_.add(std::move(request), platform::monotonic_now()));
       } else if (!stopping_)
         begin_check(std::move(request));
@@ -216,9 +217,9 @@ class Sender::Impl {
   void begin_check(Request request) {
     Job job{std::move(request), platform::utc_now(), platform::monotonic_now()};
     const auto& route = routes_.of(job.request.url);
-    if (job.request.probe && job.request.purpose == Request::Purpose::lookup && route.name.empty()) {
-      job.request.probe->literal = true;
-      job.request.probe->addresses = addresses_of(route);
+    if (job.request.test_request && job.request.purpose == Request::Purpose::lookup && route.name.empty()) {
+      job.request.test_request->literal = true;
+      job.request.test_request->addresses = addresses_of(route);
       ended_.push_back(looked_up(std::move(job)));
     } else if (job.request.purpose == Request::Purpose::lookup && !route.name.empty()) {
       resolver_.look_up(route.name);
@@ -227,7 +228,7 @@ class Sender::Impl {
       const auto addresses =
           route.name.empty() || !job.request.address ? route.addresses : Addresses{*job.request.address};
       auto* transfer = idle_transfer();
-      if (transfer == nullptr && job.request.probe)
+      if (transfer == nullptr && job.request.test_request)
         ended_.push_back(not_made(std::move(job)));
       else if (transfer == nullptr)
         checks_.put({{Request::Purpose::handshake, job.request.host, Check::Outcome::not_asked, job.since,
@@ -239,7 +240,7 @@ class Sender::Impl {
 
   void finish_check(Attempt attempt) {
     using enum Check::Outcome;
-    if (attempt.probe) return ended_.push_back(std::move(attempt));
+    if (attempt.test_request) return ended_.push_back(std::move(attempt));
     const auto outcome = attempt.silence != delivery::Silence::none                      ? silent
                          : attempt.heard                                                 ? heard
                          : attempt.transport == delivery::TransportResult::local_failure ? not_asked
@@ -250,12 +251,12 @@ class Sender::Impl {
 
   void finish_lookup(Job job, const Addresses& addresses, Resolution::Servers servers) {
     using enum Check::Outcome;
-    if (job.request.probe && servers == Resolution::Servers::not_asked)
+    if (job.request.test_request && servers == Resolution::Servers::not_asked)
       return ended_.push_back(not_made(std::move(job)));
-    if (job.request.probe && addresses.empty())
+    if (job.request.test_request && addresses.empty())
       return ended_.push_back(unresolved(std::move(job), servers == Resolution::Servers::silent));
-    if (job.request.probe) {
-      job.request.probe->addresses = addresses;
+    if (job.request.test_request) {
+      job.request.test_request->addresses = addresses;
       return ended_.push_back(looked_up(std::move(job)));
     }
     const auto outcome = servers == Resolution::Servers::answered    ? heard
@@ -406,7 +407,7 @@ class Sender::Impl {
     // at a time.
     if (attempt.transport == TransportResult::answered) {
       pools_.answered(host, attempt.duration);
-    } else if (!attempt.probe) {
+    } else if (!attempt.test_request) {
       end_unstarted(pools_.drop(host, webhook));
     }
     ended_.push_back(std::move(attempt));

@@ -30,7 +30,7 @@ class Sender {
   /// Each request comes back as exactly one Attempt.
   void submit(std::vector<Request> requests);
   /// Checks whether hosts answer, by a TLS handshake without a request or by a lookup of the name. Until
-  /// stop_starting(), each request comes back as one Check (as an Attempt if it has a probe) within
+  /// stop_starting(), each request comes back as one Check (as an Attempt if it has a test request) within
   /// connect_timeout or a little more.
   void check(std::vector<Request> requests);
   std::vector<Check> take_checks();

@@ -65,9 +65,9 @@ void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
   progress_.literal = addresses.empty();
   set_addresses(cache_key(route), addresses);
   // The genuine request gets a new connection, so that the diagnosis knows that connection's age.
-  const auto* probe = job_.request.probe.get();
+  const auto* test_request = job_.request.test_request.get();
   set_request(job_.request.purpose == Request::Purpose::handshake ||
-              (probe != nullptr && probe->kind == delivery::ProbeKind::genuine));
+              (test_request != nullptr && test_request->kind == delivery::TestRequestKind::genuine));
 }
 
 void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
@@ -80,9 +80,10 @@ void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
 
 void Transfer::begin_again() {
   ++repeats_;
-  if (auto* probe = progress_.probe; probe != nullptr && (progress_.kept || progress_.stale) &&
-                                     probe->kept == delivery::Probe::Kept::unknown)
-    probe->kept = delivery::Probe::Kept::closed;
+  if (auto* test_request = progress_.test_request; test_request != nullptr &&
+                                                   (progress_.kept || progress_.stale) &&
+                                                   test_request->kept == delivery::TestRequest::Kept::unknown)
+    test_request->kept = delivery::TestRequest::Kept::closed;
   // A reset while the body is written loses an answer that has arrived. With 100-continue libcurl reads it
   // first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
@@ -98,7 +99,7 @@ void Transfer::begin_try() {
   progress_ = {};
   progress_.settings = &settings_;
   progress_.connections = &connections_;
-  progress_.probe = job_.request.probe.get();
+  progress_.test_request = job_.request.test_request.get();
   progress_.host = host_name_;
   progress_.several = !addresses_.empty();
   began_ = platform::monotonic_now();
@@ -165,7 +166,7 @@ void Transfer::set_request(bool fresh_connection) {
   set_option(handle(), CURLOPT_URL, request.url.c_str());
   set_option(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
   set_option(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);
-  if (handshake && request.probe) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
+  if (handshake && request.test_request) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
   set_time_outs();
   if (handshake) return;
   set_option(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));

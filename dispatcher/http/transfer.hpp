@@ -98,7 +98,7 @@ class Transfer {
   void set_time_outs();
   void begin_try();
   bool is_refused_certificate() const;
-  void note_probe(CURLcode code, delivery::Probe& probe) const;
+  void note_test_request(CURLcode code, delivery::TestRequest& test_request) const;
   TransportResult transport_result_of(CURLcode code) const;
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;
   static void append(List& list, const std::string& line);
@@ -129,7 +129,7 @@ Attempt not_made(Job job);
 /// Returns the attempt of a job without an address for its host. `unanswered`: no name server answered.
 Attempt unresolved(Job job, bool unanswered);
 
-/// Returns the attempt of a job that only asked for addresses, which its probe has.
+/// Returns the attempt of a job that only asked for addresses, which its test request has.
 Attempt looked_up(Job job);
 
 }  // namespace dispatcher

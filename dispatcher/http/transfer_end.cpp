@@ -64,7 +64,7 @@ Attempt attempt_of(Job& job, TransportResult result) {
   attempt.host = job.request.host;
   attempt.lease_until = job.request.lease_until;
   attempt.name_answered = job.name_answered;
-  attempt.probe = std::move(job.request.probe);
+  attempt.test_request = std::move(job.request.test_request);
   return attempt;
 }
 
@@ -140,31 +140,32 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   if (connections > 0 && handshake > 0) attempt.heard = began_ + std::chrono::microseconds(handshake);
 }
 
-void Transfer::note_probe(CURLcode code, delivery::Probe& probe) const {
-  using Kept = delivery::Probe::Kept;
-  probe.connected = code == CURLE_OK;
-  if (progress_.kept && progress_.answered && repeats_ == 0) probe.kept = Kept::used;
+void Transfer::note_test_request(CURLcode code, delivery::TestRequest& test_request) const {
+  using Kept = delivery::TestRequest::Kept;
+  test_request.connected = code == CURLE_OK;
+  if (progress_.kept && progress_.answered && repeats_ == 0) test_request.kept = Kept::used;
   // libcurl does not use a kept connection that has ended.
-  if (probe.kept == Kept::unknown && probe.expects_kept && progress_.connected && !progress_.kept)
-    probe.kept = Kept::closed;
+  if (test_request.kept == Kept::unknown && test_request.expects_kept && progress_.connected &&
+      !progress_.kept)
+    test_request.kept = Kept::closed;
   if (!progress_.answered) return;
   long version = 0;
   curl_easy_getinfo(handle(), CURLINFO_HTTP_VERSION, &version);
-  probe.says_closed = version == CURL_HTTP_VERSION_1_0;
+  test_request.says_closed = version == CURL_HTTP_VERSION_1_0;
   for (const auto& value : fields_of(handle(), "Connection"))
-    probe.says_closed = probe.says_closed || text::lower(value) == "close";
-  probe.left_open = code == CURLE_OK && !probe.says_closed;
+    test_request.says_closed = test_request.says_closed || text::lower(value) == "close";
+  test_request.left_open = code == CURLE_OK && !test_request.says_closed;
 }
 
 Attempt Transfer::end(CURLcode code) {
-  if (job_.request.probe) note_probe(code, *job_.request.probe);
+  if (job_.request.test_request) note_test_request(code, *job_.request.test_request);
   Attempt attempt = attempt_of(job_, transport_result_of(code));
   if (progress_.address) attempt.address = progress_.address->to_string();
   if (progress_.answered) attempt.status = progress_.status;
   if (delivery::asks_to_wait(attempt)) attempt.retry_after = fields_of(handle(), "Retry-After");
   attempt.signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
   note_signs_of_life(code, attempt);
-  progress_.probe = nullptr;
+  progress_.test_request = nullptr;
   job_ = {};
   progress_.dialled = {};
   return attempt;
@@ -184,7 +185,7 @@ Attempt Transfer::end_undialled(const Dialled& dialled) {
   } else if (dialled.timed_out || is_no_route(dialled.error)) {
     attempt.silence = delivery::Silence::network;
   }
-  progress_.probe = nullptr;
+  progress_.test_request = nullptr;
   job_ = {};
   return attempt;
 }

@@ -21,7 +21,7 @@ namespace dispatcher {
 namespace {
 
 using delivery::DiagnosisStop;
-using delivery::ProbeKind;
+using delivery::TestRequestKind;
 using platform::monotonic_now;
 using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
@@ -31,30 +31,33 @@ constexpr auto slice = 10ms;  // in a round, for beginning and again for advanci
 constexpr auto paused_wait = 1s;
 constexpr unsigned most_handed_back = 30;  // times; each follows a wait of a second for the host
 
-std::string message_id(std::uint64_t messages, ProbeKind kind) {
+std::string message_id(std::uint64_t messages, TestRequestKind kind) {
   // The repeated request has the id of the genuine one.
-  const auto number = static_cast<unsigned>(kind == ProbeKind::repeated ? ProbeKind::genuine : kind);
+  const auto number =
+      static_cast<unsigned>(kind == TestRequestKind::repeated ? TestRequestKind::genuine : kind);
   return "msg_diagnostico_" + std::to_string(messages) + "_" + std::to_string(number);
 }
 
-std::string_view datum(ProbeKind kind) {
+std::string_view datum(TestRequestKind kind) {
   switch (kind) {
-    case ProbeKind::wrong_signature:
+    case TestRequestKind::wrong_signature:
       return name(delivery::Check::wrong_signature);
-    case ProbeKind::no_signature:
+    case TestRequestKind::no_signature:
       return name(delivery::Check::no_signature);
-    case ProbeKind::old_timestamp:
+    case TestRequestKind::old_timestamp:
       return name(delivery::Check::old_timestamp);
     default:
       return name(delivery::Check::genuine);
   }
 }
 
-bool is_request(ProbeKind kind) { return kind != ProbeKind::lookup && kind != ProbeKind::handshake; }
+bool is_request(TestRequestKind kind) {
+  return kind != TestRequestKind::lookup && kind != TestRequestKind::handshake;
+}
 
-std::string body_of(ProbeKind kind, const store::DiagnosisTarget& target, platform::UtcTime occurred) {
-  const bool accepted = kind == ProbeKind::genuine || kind == ProbeKind::repeated;
-  if (kind == ProbeKind::old_timestamp) occurred -= delivery::old_by;
+std::string body_of(TestRequestKind kind, const store::DiagnosisTarget& target, platform::UtcTime occurred) {
+  const bool accepted = kind == TestRequestKind::genuine || kind == TestRequestKind::repeated;
+  if (kind == TestRequestKind::old_timestamp) occurred -= delivery::old_by;
   const auto data = webhook::diagnosis_data(target.entity, target.entity_name, accepted, datum(kind));
   return webhook::notification_body(*target.event, occurred, data);
 }
@@ -69,13 +72,13 @@ Diagnoses::Diagnoses(const platform::DeliverySettings& settings, const platform:
       random_(std::random_device{}()) {}
 
 void Diagnoses::ended(const Attempt& attempt) {
-  const auto found = running_.find(attempt.probe->diagnosis);
+  const auto found = running_.find(attempt.test_request->diagnosis);
   if (found == running_.end()) return;
   auto& running = found->second;
   --running.awaited;
   if (attempt.transport == TransportResult::not_started) {
     ++running.handed_back;
-    if (attempt.probe->kind == ProbeKind::genuine) running.sent = false;
+    if (attempt.test_request->kind == TestRequestKind::genuine) running.sent = false;
   } else if (attempt.transport == TransportResult::local_failure) {
     running.failed = true;
   } else {
@@ -83,15 +86,15 @@ void Diagnoses::ended(const Attempt& attempt) {
   }
 }
 
-bool Diagnoses::work(const Turn& turn) {
-  const bool more_answers = advance(turn);
-  const bool more_asked = begin(turn);
-  turn.scanner.attend_pauses(!running_.empty());
+bool Diagnoses::work(const Round& round) {
+  const bool more_answers = advance(round);
+  const bool more_asked = begin(round);
+  round.scanner.attend_pauses(!running_.empty());
   return more_answers || more_asked;
 }
 
 /// Round robin, by lease.
-bool Diagnoses::advance(const Turn& turn) {
+bool Diagnoses::advance(const Round& round) {
   const auto until = monotonic_now() + slice;
   auto next = running_.upper_bound(served_);
   for (auto left = running_.size(); left > 0; --left) {
@@ -101,7 +104,7 @@ bool Diagnoses::advance(const Turn& turn) {
     if (monotonic_now() >= until) return true;
     served_ = one->first;
     isolate(
-        one->second.webhook, [&] { advance(turn, one); }, [&] { forget(turn.slots, one); });
+        one->second.webhook, [&] { advance(round, one); }, [&] { forget(round.slots, one); });
   }
   return false;
 }
@@ -118,12 +121,12 @@ void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
   }
 }
 
-bool Diagnoses::begin(const Turn& turn) {
+bool Diagnoses::begin(const Round& round) {
   const auto now = monotonic_now();
-  if (!turn.may_begin && !turn.scanner.paused()) return false;
-  if (!turn.scanner.asked_diagnoses() || now < next_look_) return false;
+  if (!round.may_begin && !round.scanner.paused()) return false;
+  if (!round.scanner.asked_diagnoses() || now < next_look_) return false;
   next_look_ = now + paused_wait;  // also if what follows throws
-  const auto asked = store::find_asked_diagnoses(turn.session, after_, looked_at);
+  const auto asked = store::find_asked_diagnoses(round.session, after_, looked_at);
   auto wait = settings_.poll_interval;
   for (const auto& target : asked) {
     if (monotonic_now() >= now + slice && target.target.webhook != asked.front().target.webhook) {
@@ -132,7 +135,7 @@ bool Diagnoses::begin(const Turn& turn) {
     }
     after_ = target.target.webhook;
     isolate(
-        target.target.webhook, [&] { wait = std::max(wait, begin_one(turn, target)); },
+        target.target.webhook, [&] { wait = std::max(wait, begin_one(round, target)); },
         [&] { wait = std::max<platform::Milliseconds>(wait, paused_wait); });
   }
   if (asked.size() < looked_at) after_ = 0;
@@ -141,21 +144,21 @@ bool Diagnoses::begin(const Turn& turn) {
 }
 
 /// Returns how long the next search must wait because something delays the diagnosis; 0: nothing does.
-platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::DiagnosisTarget& target) {
+platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
   if (!target.diagnosable || target.overdue) {
     const auto why = target.diagnosable ? DiagnosisStop::not_begun : DiagnosisStop::disabled;
-    store::fail_asked_diagnosis(turn.session, webhook, to_json(delivery::stopped_findings(why)));
+    store::fail_asked_diagnosis(round.session, webhook, to_json(delivery::stopped_findings(why)));
     return {};
   }
-  if (!turn.may_begin || turn.outage) return paused_wait;
+  if (!round.may_begin || round.outage) return paused_wait;
   if (!target.event) return paused_wait;  // a newer version carries it out
-  const auto& parts = turn.scanner.paused_parts();
+  const auto& parts = round.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
-  Grants grants(turn.slots);
+  Grants grants(round.slots);
   if (!grants.take_new(destination_of(target.target, target.entity, target.probing))) return no_slot_wait;
   const auto lease = random_();
-  if (store::claim_diagnosis(turn.session, webhook, lease, settings_.lease) != DiagnosisUpdate::done)
+  if (store::claim_diagnosis(round.session, webhook, lease, settings_.lease) != DiagnosisUpdate::done)
     return {};
   const auto now = platform::utc_now();
   const auto one =
@@ -172,89 +175,89 @@ platform::Milliseconds Diagnoses::begin_one(const Turn& turn, const store::Diagn
                                       .occurred = now})
           .first;
   grants.keep(webhook);
-  turn.slots.diagnoses(webhook);
+  round.slots.diagnoses(webhook);
   isolate(
-      webhook, [&] { advance(turn, one); }, [&] { forget(turn.slots, one); });
+      webhook, [&] { advance(round, one); }, [&] { forget(round.slots, one); });
   return {};
 }
 
-void Diagnoses::advance(const Turn& turn, All::iterator one) {
+void Diagnoses::advance(const Round& round, All::iterator one) {
   auto& running = one->second;
-  auto probes = running.diagnosis.next();
-  if (probes.empty()) return finish(turn.session, turn.slots, one, {});
+  auto test_requests = running.diagnosis.next();
+  if (test_requests.empty()) return finish(round.session, round.slots, one, {});
   const auto leased_at = monotonic_now();
-  const auto renewal = store::renew_diagnosis(turn.session, running.webhook, one->first, settings_.lease);
+  const auto renewal = store::renew_diagnosis(round.session, running.webhook, one->first, settings_.lease);
   if (renewal == DiagnosisUpdate::locked) return;  // the next round tries again
   const auto target = renewal == DiagnosisUpdate::done
-                          ? store::find_diagnosis_target(turn.session, running.webhook)
+                          ? store::find_diagnosis_target(round.session, running.webhook)
                           : std::nullopt;
-  if (!target) return forget(turn.slots, one);
-  auto stop = obstacle(turn, running, *target);
-  if (!stop && !ask(turn, one, *target, std::move(probes), leased_at))
+  if (!target) return forget(round.slots, one);
+  auto stop = obstacle(round, running, *target);
+  if (!stop && !ask(round, one, *target, std::move(test_requests), leased_at))
     stop = DiagnosisStop::unreadable_secret;
-  if (stop) finish(turn.session, turn.slots, one, stop);
+  if (stop) finish(round.session, round.slots, one, stop);
 }
 
-std::optional<DiagnosisStop> Diagnoses::obstacle(const Turn& turn, const Running& running,
+std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Running& running,
                                                  const store::DiagnosisTarget& target) const {
   using enum DiagnosisStop;
   if (!target.diagnosable || !target.event) return disabled;
   if (target.target.url != running.diagnosis.subject().url) return url_changed;
   if (running.failed) return interrupted;
-  if (turn.outage) return outage;
+  if (round.outage) return outage;
   if (running.handed_back > most_handed_back) return not_begun;
-  const auto& parts = turn.scanner.paused_parts();
-  if (turn.scanner.paused() ||
+  const auto& parts = round.scanner.paused_parts();
+  if (round.scanner.paused() ||
       parts.left(target.entity, running.webhook, target.target.url, monotonic_now()).count() > 0)
     return paused;
   return std::nullopt;
 }
 
 /// False: a secret cannot be read.
-bool Diagnoses::ask(const Turn& turn, All::iterator one, const store::DiagnosisTarget& target,
-                    std::vector<delivery::Probe> probes, platform::MonotonicTime leased_at) {
+bool Diagnoses::ask(const Round& round, All::iterator one, const store::DiagnosisTarget& target,
+                    std::vector<delivery::TestRequest> test_requests, platform::MonotonicTime leased_at) {
   auto& [lease, running] = *one;
   Request prepared;
-  if (!open_secrets(prepared, target.target, turn.keys)) return false;
+  if (!open_secrets(prepared, target.target, round.keys)) return false;
   prepared.delivery.webhook = running.webhook;
   prepared.delivery.entity = target.entity;
   prepared.delivery.event = *target.event;
   prepared.url = target.target.url;
   prepared.host = webhook::host_and_port(prepared.url);
-  prepared.slots = std::max(1U, turn.slots.slots(running.webhook));
+  prepared.slots = std::max(1U, round.slots.slots(running.webhook));
   prepared.read_at = leased_at;
   prepared.lease_until = leased_at + settings_.lease;
   std::vector<Request> requests;
-  for (auto& probe : probes) {
+  for (auto& test_request : test_requests) {
     auto& request = requests.emplace_back(prepared);
-    request.probe = std::make_shared<delivery::Probe>(std::move(probe));
-    request.probe->diagnosis = lease;
+    request.test_request = std::make_shared<delivery::TestRequest>(std::move(test_request));
+    request.test_request->diagnosis = lease;
     fill_in(request, running, target);
   }
   running.awaited = static_cast<unsigned>(requests.size());
-  const bool posts = is_request(requests.front().probe->kind);
+  const bool posts = is_request(requests.front().test_request->kind);
   running.sent = running.sent || posts;
   posts ? sender_.submit(std::move(requests)) : sender_.check(std::move(requests));
   return true;
 }
 
 void Diagnoses::fill_in(Request& request, Running& running, const store::DiagnosisTarget& target) const {
-  auto& probe = *request.probe;
-  if (probe.kind == ProbeKind::lookup) request.purpose = Request::Purpose::lookup;
-  if (probe.kind == ProbeKind::handshake) {
+  auto& test_request = *request.test_request;
+  if (test_request.kind == TestRequestKind::lookup) request.purpose = Request::Purpose::lookup;
+  if (test_request.kind == TestRequestKind::handshake) {
     request.purpose = Request::Purpose::handshake;
-    request.address = probe.address;
+    request.address = test_request.address;
   }
-  if (!is_request(probe.kind)) return;
-  probe.message_id = message_id(running.messages, probe.kind);
-  if (probe.kind == ProbeKind::wrong_signature)
-    probe.signature = crypto::random_bytes(4 * wrong_signature_bytes);
-  if (probe.kind == ProbeKind::repeated) {
+  if (!is_request(test_request.kind)) return;
+  test_request.message_id = message_id(running.messages, test_request.kind);
+  if (test_request.kind == TestRequestKind::wrong_signature)
+    test_request.signature = crypto::random_bytes(4 * wrong_signature_bytes);
+  if (test_request.kind == TestRequestKind::repeated) {
     request.body = running.genuine;
     return;
   }
-  request.body = body_of(probe.kind, target, running.occurred);
-  if (probe.kind == ProbeKind::genuine) running.genuine = request.body;
+  request.body = body_of(test_request.kind, target, running.occurred);
+  if (test_request.kind == TestRequestKind::genuine) running.genuine = request.body;
 }
 
 void Diagnoses::finish(store::Session& session, FairSlots& slots, All::iterator one,

@@ -35,7 +35,7 @@ class Diagnoses {
   /// Takes the result of one of its requests.
   void ended(const Attempt& attempt);
 
-  struct Turn {
+  struct Round {
     store::Session& session;
     QueueScanner& scanner;
     FairSlots& slots;
@@ -45,7 +45,7 @@ class Diagnoses {
   };
   /// Advances running diagnoses, then begins new ones; each of the two ends after a slice of time. True: more
   /// can be done at once. Throws errors of the session or the server.
-  bool work(const Turn& turn);
+  bool work(const Round& round);
 
   /// For the end of the service: ends all diagnoses without a request in flight. One that has sent nothing is
   /// released for another dispatcher. If `session` is nullptr, the database is away and the leases expire.
@@ -66,16 +66,16 @@ class Diagnoses {
   };
   using All = std::map<std::uint64_t, Running>;  // by lease
 
-  bool advance(const Turn& turn);
-  bool begin(const Turn& turn);
-  platform::Milliseconds begin_one(const Turn& turn, const store::DiagnosisTarget& target);
+  bool advance(const Round& round);
+  bool begin(const Round& round);
+  platform::Milliseconds begin_one(const Round& round, const store::DiagnosisTarget& target);
   template <class F, class G>
   void isolate(delivery::WebhookId webhook, F&& work, G&& give_up);
-  void advance(const Turn& turn, All::iterator one);
-  std::optional<delivery::DiagnosisStop> obstacle(const Turn& turn, const Running& running,
+  void advance(const Round& round, All::iterator one);
+  std::optional<delivery::DiagnosisStop> obstacle(const Round& round, const Running& running,
                                                   const store::DiagnosisTarget& target) const;
-  bool ask(const Turn& turn, All::iterator one, const store::DiagnosisTarget& target,
-           std::vector<delivery::Probe> probes, platform::MonotonicTime leased_at);
+  bool ask(const Round& round, All::iterator one, const store::DiagnosisTarget& target,
+           std::vector<delivery::TestRequest> test_requests, platform::MonotonicTime leased_at);
   void fill_in(Request& request, Running& running, const store::DiagnosisTarget& target) const;
   void finish(store::Session& session, FairSlots& slots, All::iterator one,
               std::optional<delivery::DiagnosisStop> why);

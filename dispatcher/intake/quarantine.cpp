@@ -11,15 +11,15 @@ void Quarantine::blamed(store::Session& session, delivery::EntityId entity, deli
                {{"duty", "fan-out"}, {"entity", entity}, {"notification", id}, {"error", error.what()}});
   if (!refusals_.refused(id, platform::monotonic_now())) return;
   const auto reason = store::refusal_text(error);
-  switch (store::put_aside(session, id, reason)) {
-    case store::PutAside::rejected:
+  switch (store::reject_or_quarantine(session, id, reason)) {
+    case store::Rejection::rejected:
       log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
       break;
-    case store::PutAside::quarantined:
+    case store::Rejection::quarantined:
       log_.warning("notification quarantined: the database refuses to change its row",
                    {{"notification", id}, {"reason", reason}});
       break;
-    case store::PutAside::no:
+    case store::Rejection::no:
       return;
   }
   metrics_.rejected.add(1);

@@ -22,8 +22,8 @@ namespace dispatcher {
 
 class QueueScanner {
  public:
-  /// `turn`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
-  QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId turn);
+  /// `cursor`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
+  QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor);
 
   /// Looks if a look is due. `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);

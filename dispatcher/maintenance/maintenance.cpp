@@ -64,12 +64,12 @@ void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool
   if (now < resting_until_) return;
   auto& task = *std::ranges::min_element(tasks_, {}, &Task::next);
   if (now < task.next) return;
-  const auto cost = turn(session, task);
+  const auto cost = run_task(session, task);
   resting_until_ = platform::monotonic_now() + (idle ? cost : 3 * cost);
 }
 
 /// Runs the task and returns how long it took. An error delays only this task.
-Maintenance::Span Maintenance::turn(store::Session& session, Task& task) {
+Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
   const auto start = platform::monotonic_now();
   const auto rest_for = [&](Span rest) { task.next = platform::monotonic_now() + rest; };
   try {

@@ -43,7 +43,7 @@ class Maintenance {
     platform::MonotonicTime next{};
     Span cost{};
   };
-  Span turn(store::Session& session, Task& task);
+  Span run_task(store::Session& session, Task& task);
 
   bool recover_leases(store::Session& session);
   bool watch_clock(store::Session& session);

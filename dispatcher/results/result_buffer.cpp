@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto quarantine_time = 5s;  // for a webhook with a refused result, or a lock that cost a wait
+constexpr auto postpone_time = 5s;  // for a webhook with a refused result, or a lock that cost a wait
 // For a webhook with a locked row; each wait is twice the last. The first is for the short lock of another
 // dispatcher.
 constexpr Milliseconds shortest_wait{10};
@@ -63,13 +63,13 @@ void ResultBuffer::hold(const delivery::HeldDelivery& held) {
 
 /// If the webhook's results wait apart, this one joins them.
 void ResultBuffer::enqueue(const delivery::DeliveryResult& delivery_result) {
-  const auto found = quarantine_.find(delivery_result.webhook);
-  if (found == quarantine_.end() || found->second.tried) {
+  const auto found = postponed_.find(delivery_result.webhook);
+  if (found == postponed_.end() || found->second.tried) {
     unrecorded_.push_back(delivery_result);
     return;
   }
   found->second.results.push_back(delivery_result);
-  ++quarantined_;
+  ++postponed_results_;
 }
 
 store::FailurePolicy ResultBuffer::policy() const {
@@ -108,10 +108,10 @@ void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   const auto wait = delivery_result.counted ? delivery_result.wait : std::optional(Milliseconds{});
   const bool delivered = delivery_result.state == delivery::DeliveryState::delivered;
   done_.push_back({delivery_result.webhook, delivery_result.entity, delivery_result.kind, delivered, wait});
-  const auto found = quarantine_.find(delivery_result.webhook);
-  if (found == quarantine_.end()) return;
+  const auto found = postponed_.find(delivery_result.webhook);
+  if (found == postponed_.end()) return;
   bring_back(found->second);
-  quarantine_.erase(found);
+  postponed_.erase(found);
 }
 
 /// Removes what is decided from the front of the queue, where the batch came from. A delivery can be there
@@ -136,49 +136,49 @@ ResultBuffer::Batch ResultBuffer::next_batch() {
   return {*std::find_if(unrecorded_.begin(), end, [&](const auto& one) { return one.webhook == webhook; })};
 }
 
-void ResultBuffer::set_aside(const delivery::DeliveryResult& delivery_result, Milliseconds wait) {
-  const auto [found, is_new] = quarantine_.try_emplace(delivery_result.webhook);
-  auto& quarantine = found->second;
-  if (is_new || quarantine.tried) {
-    quarantine.tried = false;
-    quarantine.wait = wait;
-    quarantine.until = platform::monotonic_now() + wait;
-    brought_back_at_.emplace(quarantine.until, delivery_result.webhook);
+void ResultBuffer::postpone(const delivery::DeliveryResult& delivery_result, Milliseconds wait) {
+  const auto [found, is_new] = postponed_.try_emplace(delivery_result.webhook);
+  auto& postponed = found->second;
+  if (is_new || postponed.tried) {
+    postponed.tried = false;
+    postponed.wait = wait;
+    postponed.until = platform::monotonic_now() + wait;
+    brought_back_at_.emplace(postponed.until, delivery_result.webhook);
   }
-  quarantine.results.push_back(delivery_result);
-  ++quarantined_;
+  postponed.results.push_back(delivery_result);
+  ++postponed_results_;
 }
 
-void ResultBuffer::set_aside_held(const delivery::DeliveryResult& delivery_result) {
-  const auto found = quarantine_.find(delivery_result.webhook);
-  const auto last = found == quarantine_.end() ? Milliseconds{} : found->second.wait;
-  if (found != quarantine_.end() && !found->second.tried) return set_aside(delivery_result, last);
+void ResultBuffer::postpone_held(const delivery::DeliveryResult& delivery_result) {
+  const auto found = postponed_.find(delivery_result.webhook);
+  const auto last = found == postponed_.end() ? Milliseconds{} : found->second.wait;
+  if (found != postponed_.end() && !found->second.tried) return postpone(delivery_result, last);
   const auto wait = std::clamp(2 * last, shortest_wait, longest_wait);
   if (wait == longest_wait && last < longest_wait)
     log_.warning("a row is locked by another session; the results of its webhook wait",
                  {{"webhook", delivery_result.webhook}});
-  set_aside(delivery_result, wait);
+  postpone(delivery_result, wait);
 }
 
 /// Brings back the webhooks that have waited for long enough, a few at a time: other results must not wait
 /// for thousands that may still be locked.
 void ResultBuffer::bring_back(platform::MonotonicTime now) {
-  const auto before = quarantined_;
+  const auto before = postponed_results_;
   while (!brought_back_at_.empty() && brought_back_at_.begin()->first <= now &&
-         before - quarantined_ < tried_at_once) {
+         before - postponed_results_ < tried_at_once) {
     const auto [until, webhook] = *brought_back_at_.begin();
     brought_back_at_.erase(brought_back_at_.begin());
-    const auto found = quarantine_.find(webhook);
-    if (found != quarantine_.end() && !found->second.tried && found->second.until == until)
+    const auto found = postponed_.find(webhook);
+    if (found != postponed_.end() && !found->second.tried && found->second.until == until)
       bring_back(found->second);
   }
 }
 
-void ResultBuffer::bring_back(Quarantine& quarantine) {
-  unrecorded_.insert(unrecorded_.end(), quarantine.results.begin(), quarantine.results.end());
-  quarantined_ -= quarantine.results.size();
-  quarantine.results.clear();
-  quarantine.tried = true;
+void ResultBuffer::bring_back(Postponed& postponed) {
+  unrecorded_.insert(unrecorded_.end(), postponed.results.begin(), postponed.results.end());
+  postponed_results_ -= postponed.results.size();
+  postponed.results.clear();
+  postponed.tried = true;
 }
 
 /// True: some results are recorded or given up.
@@ -216,9 +216,9 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   for (const auto& delivery_result : recorded) finish(delivery_result);
   for (const auto& delivery_result : held) {
     if (summary.waited.contains({delivery_result.id, delivery_result.lease}))
-      set_aside(delivery_result, quarantine_time);
+      postpone(delivery_result, postpone_time);
     else
-      set_aside_held(delivery_result);
+      postpone_held(delivery_result);
   }
   return !recorded.empty();
 }
@@ -261,7 +261,7 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
     finish(delivery_result);
     return true;
   }
-  set_aside(delivery_result, quarantine_time);
+  postpone(delivery_result, postpone_time);
   const auto since = std::ranges::count(refusals_, written_, &decltype(refusals_)::value_type::second);
   refused_ = static_cast<std::size_t>(since) >= enough_to_tell;
   next_try_ = platform::monotonic_now() + refused_for;

@@ -50,14 +50,14 @@ class ResultBuffer {
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }
 
-  std::size_t waiting() const { return unrecorded_.size() + quarantined_ + unreleased_.size(); }
+  std::size_t waiting() const { return unrecorded_.size() + postponed_results_ + unreleased_.size(); }
   /// How many of them wait apart, because of a locked row or a refused result.
-  std::size_t quarantined() const { return quarantined_; }
+  std::size_t postponed() const { return postponed_results_; }
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;
   /// A webhook with results that wait apart.
-  struct Quarantine {
+  struct Postponed {
     Batch results;
     platform::Milliseconds wait{};  // the last one
     platform::MonotonicTime until{};
@@ -69,10 +69,10 @@ class ResultBuffer {
   bool write(store::Session& session, const Batch& batch);
   bool write_isolated(store::Session& session, const Batch& batch);
   bool settle(const Batch& batch, const store::RecordSummary& summary);
-  void set_aside(const delivery::DeliveryResult& delivery_result, platform::Milliseconds wait);
-  void set_aside_held(const delivery::DeliveryResult& delivery_result);
+  void postpone(const delivery::DeliveryResult& delivery_result, platform::Milliseconds wait);
+  void postpone_held(const delivery::DeliveryResult& delivery_result);
   void bring_back(platform::MonotonicTime now);
-  void bring_back(Quarantine& quarantine);
+  void bring_back(Postponed& postponed);
   bool refuse(const delivery::DeliveryResult& delivery_result);
   void finish(const delivery::DeliveryResult& delivery_result);
   void forget(const Batch& batch);
@@ -85,14 +85,14 @@ class ResultBuffer {
   const Metrics& metrics_;
   platform::Heartbeat& heartbeat_;
   std::mt19937_64 random_;
-  std::deque<delivery::DeliveryResult> unrecorded_;   // except those in quarantine_
+  std::deque<delivery::DeliveryResult> unrecorded_;   // except those in postponed_
   std::vector<delivery::LeasedDelivery> unreleased_;  // never started
   platform::MonotonicTime next_release_{};
   std::vector<Done> done_;
-  std::map<delivery::WebhookId, Quarantine> quarantine_;
+  std::map<delivery::WebhookId, Postponed> postponed_;
   std::multimap<platform::MonotonicTime, delivery::WebhookId> brought_back_at_;  // entries may be out of date
-  std::size_t quarantined_ = 0;                                                  // results
-  std::uint64_t written_ = 0;                                                    // batches so far
+  std::size_t postponed_results_ = 0;
+  std::uint64_t written_ = 0;                               // batches so far
   std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // refused, with written_ at the first refusal
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_

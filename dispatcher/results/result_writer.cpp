@@ -55,9 +55,9 @@ std::size_t ResultWriter::waiting() const {
 }
 
 std::size_t ResultWriter::backlog() const {
-  const std::size_t aside = quarantined_;
+  const std::size_t postponed = postponed_results_;
   const auto all = waiting();
-  return all - std::min(all, aside);
+  return all - std::min(all, postponed);
 }
 
 void ResultWriter::run(const std::stop_token& stop) {
@@ -110,7 +110,7 @@ bool ResultWriter::record() {
     if (got_on) used_ = platform::monotonic_now();
     // After an absence, `away_` ends only when all results are recorded: until then maintenance must not
     // recover the leases of the results that come next.
-    const bool caught_up = !got_on || buffer_.waiting() == buffer_.quarantined();
+    const bool caught_up = !got_on || buffer_.waiting() == buffer_.postponed();
     if (away_ && caught_up) {
       away_ = false;
       log_.info("results are recorded again");
@@ -149,7 +149,7 @@ void ResultWriter::look_alive() {
 void ResultWriter::publish() {
   refused_ = buffer_.refused();
   failed_now_ = failed_;
-  quarantined_ = buffer_.quarantined();
+  postponed_results_ = buffer_.postponed();
   unrecorded_ = buffer_.waiting();
   done_.put(buffer_.take_done());
 }

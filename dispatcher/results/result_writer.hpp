@@ -65,7 +65,7 @@ class ResultWriter {
   platform::Mailbox<ResultBuffer::Done> done_;
   std::atomic<std::size_t> submitted_ = 0;  // not yet taken by the thread
   std::atomic<std::size_t> unrecorded_ = 0;
-  std::atomic<std::size_t> quarantined_ = 0;
+  std::atomic<std::size_t> postponed_results_ = 0;
   std::atomic<bool> refused_ = false;     // the database refuses all results
   std::atomic<bool> failed_now_ = false;  // failed_, for other threads
   std::atomic<bool> away_ = false;        // the database could not be reached at the last attempt

@@ -94,7 +94,7 @@ enum class Silence {
   names,    // no name server answered, or all of them failed
 };
 
-struct Probe;  // a test request of a diagnosis (diagnosis.hpp)
+struct TestRequest;  // a test request of a diagnosis (diagnosis.hpp)
 
 struct Attempt {
   LeasedDelivery delivery;
@@ -113,7 +113,7 @@ struct Attempt {
   bool counted = true;                                   // false: silent, during an outage of our own
   std::optional<platform::MonotonicTime> heard;          // when the host last sent anything
   std::optional<platform::MonotonicTime> name_answered;  // when a name server answered, if one was asked
-  std::shared_ptr<Probe> probe;                          // null: the attempt belongs to a delivery
+  std::shared_ptr<TestRequest> test_request;             // null: the attempt belongs to a delivery
 };
 
 }  // namespace delivery

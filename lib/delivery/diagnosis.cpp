@@ -44,41 +44,43 @@ Diagnosis::Diagnosis(Subject subject, const platform::DeliverySettings& settings
   host_ = webhook::host_name(authority);
 }
 
-std::vector<Probe> Diagnosis::next() const {
-  const auto ask = [](ProbeKind kind) { return std::vector<Probe>{{.kind = kind}}; };
-  const auto& looked_up = answer(ProbeKind::lookup);
-  if (!looked_up) return ask(ProbeKind::lookup);
+std::vector<TestRequest> Diagnosis::next() const {
+  const auto ask = [](TestRequestKind kind) { return std::vector<TestRequest>{{.kind = kind}}; };
+  const auto& looked_up = answer(TestRequestKind::lookup);
+  if (!looked_up) return ask(TestRequestKind::lookup);
   if (handshakes_.empty()) {
-    std::vector<Probe> probes;
+    std::vector<TestRequest> test_requests;
     // Addresses that may be dialled come first, because the number of handshakes is limited.
-    auto addresses = looked_up->probe.addresses;
+    auto addresses = looked_up->test_request.addresses;
     std::stable_partition(addresses.begin(), addresses.end(),
                           [this](const auto& one) { return is_allowed(one); });
     for (std::size_t i = 0; i < std::min<std::size_t>(addresses.size(), most_handshakes); ++i)
-      probes.push_back({.kind = ProbeKind::handshake, .address = addresses[i]});
-    return probes;
+      test_requests.push_back({.kind = TestRequestKind::handshake, .address = addresses[i]});
+    return test_requests;
   }
   if (!connected()) return {};
-  if (!answer(ProbeKind::genuine)) return ask(ProbeKind::genuine);
-  if (!answer(ProbeKind::genuine)->accepted() || asked_to_wait()) return {};
+  if (!answer(TestRequestKind::genuine)) return ask(TestRequestKind::genuine);
+  if (!answer(TestRequestKind::genuine)->accepted() || asked_to_wait()) return {};
   if (subject_.has_secret) {
-    for (const auto kind : {ProbeKind::wrong_signature, ProbeKind::no_signature, ProbeKind::old_timestamp})
+    for (const auto kind :
+         {TestRequestKind::wrong_signature, TestRequestKind::no_signature, TestRequestKind::old_timestamp})
       if (!answer(kind)) return ask(kind);
   }
-  return answer(ProbeKind::repeated) ? std::vector<Probe>{} : ask(ProbeKind::repeated);
+  return answer(TestRequestKind::repeated) ? std::vector<TestRequest>{} : ask(TestRequestKind::repeated);
 }
 
 void Diagnosis::note(const Attempt& attempt) {
-  Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.probe};
+  Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.test_request};
   // A closed connection means nothing if the last answer announced it, or our own limit may have ended it.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
-  if (answer.probe.kept == Probe::Kept::closed && !expected) answer.probe.kept = Probe::Kept::unknown;
-  if (answer.probe.kept != Probe::Kept::used) opened_ = attempt.ended - attempt.duration;
-  left_open_ = answer.probe.left_open;
-  if (answer.probe.kind == ProbeKind::handshake) {
+  if (answer.test_request.kept == TestRequest::Kept::closed && !expected)
+    answer.test_request.kept = TestRequest::Kept::unknown;
+  if (answer.test_request.kept != TestRequest::Kept::used) opened_ = attempt.ended - attempt.duration;
+  left_open_ = answer.test_request.left_open;
+  if (answer.test_request.kind == TestRequestKind::handshake) {
     handshakes_.push_back(std::move(answer));
   } else {
-    answers_.at(static_cast<std::size_t>(answer.probe.kind)) = std::move(answer);
+    answers_.at(static_cast<std::size_t>(answer.test_request.kind)) = std::move(answer);
   }
 }
 
@@ -90,14 +92,14 @@ bool Diagnosis::asked_to_wait() const {
 }
 
 bool Diagnosis::connected() const {
-  return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.probe.connected; });
+  return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.test_request.connected; });
 }
 
 /// The dialler judges again when it dials, and may refuse an address that passes here.
 bool Diagnosis::is_allowed(const platform::IpAddress& address) const {
   return webhook::may_connect(address, host_, settings_) &&
          std::ranges::none_of(handshakes_, [&](const Answer& one) {
-           return one.transport == address_refused && one.probe.address == address;
+           return one.transport == address_refused && one.test_request.address == address;
          });
 }
 
@@ -111,9 +113,9 @@ DiagnosisFindings Diagnosis::findings() const {
           check_genuine(),
           check_time(),
           check_kept_connection(),
-          check_refusal(Check::wrong_signature, ProbeKind::wrong_signature),
-          check_refusal(Check::no_signature, ProbeKind::no_signature),
-          check_refusal(Check::old_timestamp, ProbeKind::old_timestamp),
+          check_refusal(Check::wrong_signature, TestRequestKind::wrong_signature),
+          check_refusal(Check::no_signature, TestRequestKind::no_signature),
+          check_refusal(Check::old_timestamp, TestRequestKind::old_timestamp),
           check_repeated()};
 }
 

@@ -17,7 +17,7 @@
 namespace delivery {
 
 /// The test requests of a diagnosis, in this order. The first two send no HTTP request.
-enum class ProbeKind {
+enum class TestRequestKind {
   lookup,
   handshake,  // TCP and TLS, one for each address of the name
   genuine,
@@ -37,8 +37,8 @@ struct TlsFacts {
 };
 
 /// A test request, and what the network learned besides the outcome of its attempt.
-struct Probe {
-  ProbeKind kind{};
+struct TestRequest {
+  TestRequestKind kind{};
   std::uint64_t diagnosis = 0;  // the lease of its diagnosis
   std::string message_id{};     // webhook-id
   std::string signature{};      // of wrong_signature: random bytes
@@ -126,7 +126,7 @@ class Diagnosis {
 
   /// The next test requests, to be made at the same time; empty when all are done. Call it when none is in
   /// flight: it returns the same ones until note() has an outcome of theirs.
-  std::vector<Probe> next() const;
+  std::vector<TestRequest> next() const;
   /// Takes the outcome of a test request of next(). Not for a request that was not made.
   void note(const Attempt& attempt);
   const Subject& subject() const { return subject_; }
@@ -140,10 +140,10 @@ class Diagnosis {
     TransportResult transport{};
     int status = 0;
     platform::Milliseconds took{};
-    Probe probe;
+    TestRequest test_request;
     bool accepted() const { return transport == TransportResult::answered && status >= 200 && status < 300; }
   };
-  const std::optional<Answer>& answer(ProbeKind kind) const {
+  const std::optional<Answer>& answer(TestRequestKind kind) const {
     return answers_.at(static_cast<std::size_t>(kind));
   }
   bool asked_to_wait() const;
@@ -162,7 +162,7 @@ class Diagnosis {
   CheckedItem check_genuine() const;
   CheckedItem check_time() const;
   CheckedItem check_kept_connection() const;
-  CheckedItem check_refusal(Check check, ProbeKind kind) const;
+  CheckedItem check_refusal(Check check, TestRequestKind kind) const;
   CheckedItem check_repeated() const;
 
   Subject subject_;
@@ -172,7 +172,7 @@ class Diagnosis {
   bool left_open_ = false;            // the last request left a connection open
   platform::MonotonicTime opened_{};  // the earliest time at which the last new connection was made
   std::vector<Answer> handshakes_;
-  std::array<std::optional<Answer>, 7> answers_;  // indexed by ProbeKind; handshakes are kept apart
+  std::array<std::optional<Answer>, 7> answers_;  // indexed by TestRequestKind; handshakes are kept apart
 };
 
 /// The findings of a diagnosis without results: every check, with `why` as its reason.

@@ -121,7 +121,7 @@ bool is_certificate(TransportResult result) {
 
 const Diagnosis::Answer* Diagnosis::handshake_with(std::initializer_list<TransportResult> results) const {
   const auto found = std::ranges::find_if(handshakes_, [&](const Answer& one) {
-    return !one.probe.connected && std::ranges::find(results, one.transport) != results.end();
+    return !one.test_request.connected && std::ranges::find(results, one.transport) != results.end();
   });
   return found == handshakes_.end() ? nullptr : &*found;
 }
@@ -135,13 +135,14 @@ std::string Diagnosis::shown(const std::vector<platform::IpAddress>& addresses) 
 }
 
 CheckedItem Diagnosis::check_name() const {
-  const auto& looked_up = answer(ProbeKind::lookup);
+  const auto& looked_up = answer(TestRequestKind::lookup);
   if (!looked_up) return not_done(Check::name, "No se hizo");
-  if (looked_up->probe.literal)
+  if (looked_up->test_request.literal)
     return not_done(Check::name, "No hace falta: no hay nombre que buscar en el DNS");
-  if (!looked_up->probe.addresses.empty())
-    return good(Check::name,
-                host_ + " tiene " + counted(looked_up->probe.addresses.size(), "dirección", "direcciones"));
+  if (!looked_up->test_request.addresses.empty())
+    return good(
+        Check::name,
+        host_ + " tiene " + counted(looked_up->test_request.addresses.size(), "dirección", "direcciones"));
   return bad(Check::name, "El DNS no da ninguna dirección de " + host_,
              "Revise que la URL esté bien escrita y que el nombre exista en el DNS público, "
              "con servidores que respondan");
@@ -150,7 +151,7 @@ CheckedItem Diagnosis::check_name() const {
 CheckedItem Diagnosis::check_addresses() const {
   constexpr auto check = Check::addresses;
   if (handshakes_.empty()) return not_reached(check);
-  const auto& all = answer(ProbeKind::lookup)->probe.addresses;
+  const auto& all = answer(TestRequestKind::lookup)->test_request.addresses;
   std::vector<platform::IpAddress> allowed;
   std::ranges::copy_if(all, std::back_inserter(allowed), [this](const auto& one) { return is_allowed(one); });
   const auto refused = all.size() - allowed.size();
@@ -172,7 +173,8 @@ CheckedItem Diagnosis::check_connection() const {
   std::vector<platform::IpAddress> silent;
   for (const auto& one : handshakes_) {
     if (one.transport == address_refused) continue;
-    (one.probe.connected || reaches(one.transport) ? reached : silent).push_back(*one.probe.address);
+    (one.test_request.connected || reaches(one.transport) ? reached : silent)
+        .push_back(*one.test_request.address);
   }
   if (handshake_with({port_refused}))
     return bad(check, "El puerto de la URL es de otro protocolo, y no se admite",
@@ -198,7 +200,7 @@ CheckedItem Diagnosis::check_connection() const {
 
 CheckedItem Diagnosis::check_tls() const {
   constexpr auto check = Check::tls;
-  const auto& genuine = answer(ProbeKind::genuine);
+  const auto& genuine = answer(TestRequestKind::genuine);
   if (handshake_with({tls_client_wanted}) || (genuine && genuine->transport == tls_client_wanted))
     return bad(check, "El receptor exige un certificado de cliente (TLS mutuo), que el servicio no presenta",
                unanswered_remedy(tls_client_wanted));
@@ -206,7 +208,8 @@ CheckedItem Diagnosis::check_tls() const {
     return bad(check, "No se pudo establecer TLS",
                "El puerto de la URL debe servir HTTPS con TLS 1.2 o posterior");
   for (const auto& one : handshakes_)
-    if (one.probe.tls) return good(check, one.probe.tls->version + ", sin certificado de cliente");
+    if (one.test_request.tls)
+      return good(check, one.test_request.tls->version + ", sin certificado de cliente");
   if (handshake_with({tls_expired, tls_untrusted, tls_wrong_name, tls_weak, tls_wrong_purpose}))
     return good(check, "El servidor habla TLS");
   return not_reached(check);
@@ -215,17 +218,19 @@ CheckedItem Diagnosis::check_tls() const {
 CheckedItem Diagnosis::check_certificate() const {
   constexpr auto check = Check::certificate;
   if (const auto* failed = handshake_with({tls_expired, tls_untrusted, tls_weak, tls_wrong_purpose})) {
-    const auto where = handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string();
+    const auto where = handshakes_.size() > 1 ? shown({*failed->test_request.address}) : std::string();
     return bad(check, failed_certificate(failed->transport) + where, certificate_remedy(failed->transport));
   }
   const Answer* first = nullptr;  // with the certificate that expires first
   for (const auto& one : handshakes_)
-    if (one.probe.tls && (first == nullptr || one.probe.tls->until < first->probe.tls->until)) first = &one;
+    if (one.test_request.tls &&
+        (first == nullptr || one.test_request.tls->until < first->test_request.tls->until))
+      first = &one;
   if (first == nullptr)
     return handshake_with({tls_wrong_name}) ? good(check, "Es de confianza") : not_reached(check);
-  const auto left = std::chrono::floor<std::chrono::days>(first->probe.tls->until - now_);
+  const auto left = std::chrono::floor<std::chrono::days>(first->test_request.tls->until - now_);
   const auto text = "Es de confianza; el servidor envía " +
-                    counted(first->probe.tls->chain, "certificado", "certificados") +
+                    counted(first->test_request.tls->chain, "certificado", "certificados") +
                     (left.count() == 1 ? "; le queda " : "; le quedan ") +
                     counted(static_cast<std::size_t>(std::max<std::int64_t>(left.count(), 0)), "día", "días");
   if (left < soon) return warning(check, text, "Renuévelo antes de que caduque, y automatice la renovación");
@@ -237,7 +242,7 @@ CheckedItem Diagnosis::check_certificate_name() const {
   if (const auto* failed = handshake_with({tls_wrong_name}))
     return bad(check,
                "El servidor presenta el certificado de otro nombre, aunque se le indica el de la URL (SNI)" +
-                   (handshakes_.size() > 1 ? shown({*failed->probe.address}) : std::string()),
+                   (handshakes_.size() > 1 ? shown({*failed->test_request.address}) : std::string()),
                "Configure en el servidor el nombre de la URL con un certificado que lo incluya");
   if (connected() && platform::IpAddress::parse(host_)) return good(check, "Es de la dirección de la URL");
   if (connected()) return good(check, "Es del nombre de la URL, que el servicio indica al conectar (SNI)");
@@ -248,7 +253,7 @@ CheckedItem Diagnosis::check_certificate_name() const {
 
 CheckedItem Diagnosis::check_genuine() const {
   constexpr auto check = Check::genuine;
-  const auto& genuine = answer(ProbeKind::genuine);
+  const auto& genuine = answer(TestRequestKind::genuine);
   if (!genuine) return not_reached(check);
   const auto status = std::to_string(genuine->status);
   if (genuine->accepted()) return good(check, "La notificación auténtica se aceptó con " + status);
@@ -261,7 +266,7 @@ CheckedItem Diagnosis::check_genuine() const {
 
 CheckedItem Diagnosis::check_time() const {
   constexpr auto check = Check::time;
-  const auto& genuine = answer(ProbeKind::genuine);
+  const auto& genuine = answer(TestRequestKind::genuine);
   if (!genuine) return not_reached(check);
   const auto remedy = "Responda en cuanto recibe la notificación, y procésela después";
   const auto limit = platform::format_duration(settings_.timeout);
@@ -274,26 +279,27 @@ CheckedItem Diagnosis::check_time() const {
 CheckedItem Diagnosis::check_kept_connection() const {
   constexpr auto check = Check::kept_connection;
   // Skips the genuine request: the connection that it found may have been idle for long.
-  const auto seen = [&](Probe::Kept kept) {
+  const auto seen = [&](TestRequest::Kept kept) {
     return std::ranges::any_of(answers_, [&](const auto& answer) {
-      return answer && answer->probe.kind != ProbeKind::genuine && answer->probe.kept == kept;
+      return answer && answer->test_request.kind != TestRequestKind::genuine &&
+             answer->test_request.kept == kept;
     });
   };
-  if (seen(Probe::Kept::answered_twice))
+  if (seen(TestRequest::Kept::answered_twice))
     return warning(check, "Tras la respuesta llegaron más datos, que nadie había pedido",
                    "Responda una sola vez a cada petición, con la longitud que anuncia Content-Length");
-  if (seen(Probe::Kept::closed))
+  if (seen(TestRequest::Kept::closed))
     return warning(check, "El servidor cierra la conexión tras responder, sin avisar",
                    "Anúncielo con la cabecera Connection: close, o mantenga abierta la conexión");
-  if (seen(Probe::Kept::used)) return good(check, "La conexión sirve para una notificación tras otra");
-  const auto& genuine = answer(ProbeKind::genuine);
-  if (genuine && genuine->probe.says_closed)
+  if (seen(TestRequest::Kept::used)) return good(check, "La conexión sirve para una notificación tras otra");
+  const auto& genuine = answer(TestRequestKind::genuine);
+  if (genuine && genuine->test_request.says_closed)
     return good(check, "El servidor cierra la conexión tras cada respuesta, y lo anuncia");
   return not_done(check, "No se hizo: no hubo otra petición por la misma conexión");
 }
 
-CheckedItem Diagnosis::check_refusal(Check check, ProbeKind kind) const {
-  const auto& genuine = answer(ProbeKind::genuine);
+CheckedItem Diagnosis::check_refusal(Check check, TestRequestKind kind) const {
+  const auto& genuine = answer(TestRequestKind::genuine);
   if (!subject_.has_secret)
     return not_done(check, "No se hizo: el webhook no tiene secreto, y sus notificaciones no llevan firma");
   const auto& refused = answer(kind);
@@ -301,13 +307,14 @@ CheckedItem Diagnosis::check_refusal(Check check, ProbeKind kind) const {
     if (!genuine || !genuine->accepted()) return not_done(check, "No se hizo: la auténtica no se aceptó");
     return not_done(check, "No se hizo: el receptor pidió esperar");
   }
-  const std::string what = kind == ProbeKind::wrong_signature ? "una notificación con la firma incorrecta"
-                           : kind == ProbeKind::no_signature  ? "una notificación sin firma"
-                                                              : "una notificación firmada hace una hora";
+  const std::string what = kind == TestRequestKind::wrong_signature
+                               ? "una notificación con la firma incorrecta"
+                           : kind == TestRequestKind::no_signature ? "una notificación sin firma"
+                                                                   : "una notificación firmada hace una hora";
   const auto status = std::to_string(refused->status);
   if (refused->accepted()) {
     const auto text = "Se aceptó con " + status + " " + what;
-    if (kind == ProbeKind::old_timestamp)
+    if (kind == TestRequestKind::old_timestamp)
       return warning(check, text,
                      "Rechace las que en webhook-timestamp se aparten más de cinco minutos de su reloj: "
                      "así nadie puede repetir las que haya copiado");
@@ -326,8 +333,8 @@ CheckedItem Diagnosis::check_refusal(Check check, ProbeKind kind) const {
 
 CheckedItem Diagnosis::check_repeated() const {
   constexpr auto check = Check::repeated;
-  const auto& genuine = answer(ProbeKind::genuine);
-  const auto& repeated = answer(ProbeKind::repeated);
+  const auto& genuine = answer(TestRequestKind::genuine);
+  const auto& repeated = answer(TestRequestKind::repeated);
   if (!repeated) {
     if (!genuine || !genuine->accepted()) return not_done(check, "No se hizo: la auténtica no se aceptó");
     return not_done(check, "No se hizo: el receptor pidió esperar");

@@ -25,14 +25,14 @@ std::string test_event_data(Event event, EntityId entity, std::string_view entit
 }
 
 std::string diagnosis_data(EntityId entity, std::string_view entity_name, bool accepted,
-                           std::string_view probe) {
+                           std::string_view check) {
   return json::dump(json::Object{
       {"test", true},
       {"entidadId", entity},
       {"entidadNombre", entity_name},
       {"mensaje",
        std::string("Diagnóstico: esta notificación debe ") + (accepted ? "aceptarse" : "rechazarse")},
-      {"datos", json::Object{{"diagnostico", probe}}},
+      {"datos", json::Object{{"diagnostico", check}}},
   });
 }
 

@@ -23,9 +23,9 @@ std::string test_event_data(Event event, EntityId entity, std::string_view entit
                             const json::Value& extra);
 
 /// The `data` of a diagnosis's test request, in the shape of a test event's. `accepted`: whether the receiver
-/// should accept it; `probe`: the name of the check.
+/// should accept it; `check`: its name.
 std::string diagnosis_data(EntityId entity, std::string_view entity_name, bool accepted,
-                           std::string_view probe);
+                           std::string_view check);
 
 /// The `webhook-id` of a delivery: the same on every attempt and unique among all deliveries. The creation
 /// time keeps it unique when a database restored from a backup assigns ids again.

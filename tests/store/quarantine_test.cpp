@@ -69,7 +69,7 @@ struct Fixture : MaintenanceFixture {
   }
   NotificationId quarantine_one() {
     const auto id = insert_notification(session, 1);
-    BOOST_CHECK(put_aside(session, id, reason) == PutAside::quarantined);
+    BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
     return id;
   }
   struct Taken {
@@ -90,10 +90,10 @@ BOOST_FIXTURE_TEST_SUITE(quarantine, Fixture)
 BOOST_AUTO_TEST_CASE(a_row_that_violates_a_check_is_rejected_retried_and_discarded) {
   for (const auto id : insert_bad_rows()) {
     BOOST_TEST_CONTEXT("row " << id) {
-      BOOST_CHECK(put_aside(session, id, reason) == PutAside::rejected);
+      BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::rejected);
       BOOST_CHECK_EQUAL(find(id).state, "rechazada");
       BOOST_CHECK_EQUAL(find(id).error.value_or(""), reason);
-      BOOST_CHECK(put_aside(session, id, reason) == PutAside::no);
+      BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::no);
       BOOST_CHECK(retry_notification(session, id) == NotificationChange::done);
       BOOST_CHECK_EQUAL(find(id).state, "pendiente");
       BOOST_CHECK(cancel_notification(session, id).change == NotificationChange::done);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_violates_a_check_is_rejected_retried_and_discard
   }
   session.execute("DELETE FROM notificaciones_pendientes");
   for (const auto id : insert_bad_rows()) {
-    BOOST_CHECK(put_aside(session, id, reason) == PutAside::rejected);
+    BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::rejected);
     BOOST_CHECK(discard_notification(session, id) == NotificationChange::done);
     BOOST_CHECK_EQUAL(find(id).state, "cancelada");
     BOOST_CHECK_EQUAL(find(id).error.value_or(""), reason);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_changed_is_quarantined) {
   BOOST_REQUIRE_EQUAL(taken.left.size(), 1U);
   BOOST_CHECK_EQUAL(taken.left[0].id, id);
   BOOST_CHECK(read_pending(session, {id}).at(0).quarantined);
-  BOOST_CHECK(put_aside(session, 999, reason) == PutAside::no);
+  BOOST_CHECK(reject_or_quarantine(session, 999, reason) == Rejection::no);
 }
 
 BOOST_AUTO_TEST_CASE(it_counts_as_rejected_and_not_as_waiting) {
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(it_counts_as_rejected_and_not_as_waiting) {
   const auto id = insert_notification(session, 1);
   session.execute("UPDATE notificaciones_pendientes SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR");
   refuse_every_change();
-  BOOST_CHECK(put_aside(session, id, reason) == PutAside::quarantined);
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
   for (const auto& status : {queue_status(session), queue_status(session, 100)}) {
     BOOST_CHECK_EQUAL(status.pending_notifications, 0);
     BOOST_CHECK_EQUAL(status.rejected, 1);
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(another_version_tries_it_but_not_what_was_put_away) {
   session.execute("UPDATE notificaciones_apartadas SET version = '0.0.0'");
   BOOST_REQUIRE_EQUAL(take().notifications.size(), 1U);
   BOOST_CHECK_EQUAL(take().notifications[0].id, id);
-  BOOST_CHECK(put_aside(session, id, reason) == PutAside::quarantined);
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
   BOOST_CHECK(take().notifications.empty());
 }
 
@@ -219,9 +219,9 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   auto other = database.connect();
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM notificaciones_pendientes FOR UPDATE");
-  BOOST_CHECK(put_aside(session, id, reason) == PutAside::no);
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::no);
   other.execute("ROLLBACK");
-  BOOST_CHECK(put_aside(session, id, reason) == PutAside::rejected);
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::rejected);
 }
 
 BOOST_AUTO_TEST_CASE(retention_purges_the_quarantine_and_its_notifications) {

@@ -10,7 +10,7 @@
 using namespace delivery;
 using namespace std::chrono_literals;
 using Result = CheckResult;
-using Kind = ProbeKind;
+using Kind = TestRequestKind;
 
 namespace {
 
@@ -30,8 +30,8 @@ struct Receiver {
                              {Kind::repeated, 200}};
   std::map<Kind, TransportResult> transport{};
   platform::Milliseconds took{20};
-  std::map<Kind, Probe::Kept> kept{{Kind::wrong_signature, Probe::Kept::used},
-                                   {Kind::repeated, Probe::Kept::used}};
+  std::map<Kind, TestRequest::Kept> kept{{Kind::wrong_signature, TestRequest::Kept::used},
+                                         {Kind::repeated, TestRequest::Kept::used}};
   bool says_closed = false;
 };
 
@@ -41,26 +41,26 @@ struct Fixture {
   platform::MonotonicTime clock{};
   std::vector<Kind> asked{};
 
-  Attempt answer(const Receiver& receiver, const Probe& probe) {
+  Attempt answer(const Receiver& receiver, const TestRequest& test_request) {
     Attempt attempt;
-    attempt.probe = std::make_shared<Probe>(probe);
+    attempt.test_request = std::make_shared<TestRequest>(test_request);
     attempt.transport = TransportResult::answered;
     attempt.duration = receiver.took;
     attempt.ended = clock += receiver.took;
-    auto& seen = *attempt.probe;
-    if (probe.kind == Kind::lookup) {
+    auto& seen = *attempt.test_request;
+    if (test_request.kind == Kind::lookup) {
       seen.addresses = receiver.addresses;
       if (seen.addresses.empty()) attempt.transport = TransportResult::name_unresolved;
-    } else if (probe.kind == Kind::handshake) {
-      const auto broken = receiver.broken.find(*probe.address);
+    } else if (test_request.kind == Kind::handshake) {
+      const auto broken = receiver.broken.find(*test_request.address);
       seen.connected = broken == receiver.broken.end();
       attempt.transport = seen.connected ? TransportResult::bad_response : broken->second;
       if (seen.connected) seen.tls = receiver.tls;
     } else {
-      attempt.status = receiver.status.at(probe.kind);
-      if (const auto other = receiver.transport.find(probe.kind); other != receiver.transport.end())
+      attempt.status = receiver.status.at(test_request.kind);
+      if (const auto other = receiver.transport.find(test_request.kind); other != receiver.transport.end())
         attempt.transport = other->second;
-      if (const auto kept = receiver.kept.find(probe.kind); kept != receiver.kept.end())
+      if (const auto kept = receiver.kept.find(test_request.kind); kept != receiver.kept.end())
         seen.kept = kept->second;
       seen.says_closed = receiver.says_closed;
       seen.left_open = !receiver.says_closed;
@@ -71,10 +71,11 @@ struct Fixture {
   Diagnosis diagnose(const Receiver& receiver, std::size_t most = 20) {
     asked.clear();
     Diagnosis diagnosis(subject, settings, now);
-    for (auto probes = diagnosis.next(); !probes.empty() && asked.size() < most; probes = diagnosis.next())
-      for (const auto& probe : probes) {
-        asked.push_back(probe.kind);
-        diagnosis.note(answer(receiver, probe));
+    for (auto test_requests = diagnosis.next(); !test_requests.empty() && asked.size() < most;
+         test_requests = diagnosis.next())
+      for (const auto& test_request : test_requests) {
+        asked.push_back(test_request.kind);
+        diagnosis.note(answer(receiver, test_request));
       }
     return diagnosis;
   }
@@ -295,17 +296,17 @@ BOOST_AUTO_TEST_CASE(a_third_of_the_time_out_is_slow) {
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_was_just_used) {
-  const auto result_of = [&](Kind kind, Probe::Kept kept) {
+  const auto result_of = [&](Kind kind, TestRequest::Kept kept) {
     Receiver receiver;
     receiver.kept = {{kind, kept}};
     return item(receiver, Check::kept_connection).result;
   };
-  BOOST_CHECK(result_of(Kind::wrong_signature, Probe::Kept::used) == Result::good);
-  BOOST_CHECK(result_of(Kind::wrong_signature, Probe::Kept::closed) == Result::warning);
-  BOOST_CHECK(result_of(Kind::repeated, Probe::Kept::answered_twice) == Result::warning);
-  BOOST_CHECK(result_of(Kind::genuine, Probe::Kept::closed) == Result::not_done);
-  BOOST_CHECK(result_of(Kind::genuine, Probe::Kept::unknown) == Result::not_done);
-  Receiver polite{.kept = {{Kind::wrong_signature, Probe::Kept::closed}}, .says_closed = true};
+  BOOST_CHECK(result_of(Kind::wrong_signature, TestRequest::Kept::used) == Result::good);
+  BOOST_CHECK(result_of(Kind::wrong_signature, TestRequest::Kept::closed) == Result::warning);
+  BOOST_CHECK(result_of(Kind::repeated, TestRequest::Kept::answered_twice) == Result::warning);
+  BOOST_CHECK(result_of(Kind::genuine, TestRequest::Kept::closed) == Result::not_done);
+  BOOST_CHECK(result_of(Kind::genuine, TestRequest::Kept::unknown) == Result::not_done);
+  Receiver polite{.kept = {{Kind::wrong_signature, TestRequest::Kept::closed}}, .says_closed = true};
   BOOST_CHECK(item(polite, Check::kept_connection).result == Result::good);
 }
 
@@ -314,10 +315,10 @@ BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothin
            {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
     Receiver receiver;  // the repeated request is the fifth
     receiver.took = took;
-    receiver.kept = {{Kind::wrong_signature, Probe::Kept::used},
-                     {Kind::no_signature, Probe::Kept::used},
-                     {Kind::old_timestamp, Probe::Kept::used},
-                     {Kind::repeated, Probe::Kept::closed}};
+    receiver.kept = {{Kind::wrong_signature, TestRequest::Kept::used},
+                     {Kind::no_signature, TestRequest::Kept::used},
+                     {Kind::old_timestamp, TestRequest::Kept::used},
+                     {Kind::repeated, TestRequest::Kept::closed}};
     BOOST_TEST((item(receiver, Check::kept_connection).result == result));
   }
 }

@@ -17,7 +17,7 @@ struct Database {
   bool answers = true;
   int asked = 0;
   bool good(api::Health& health, platform::MonotonicTime now) {
-    return health.good(now, [this](api::Probe) { return ++asked, answers; });
+    return health.good(now, [this](api::DatabaseCheck) { return ++asked, answers; });
   }
 };
 
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(while_the_database_hangs_the_last_answer_soon_expires) {
   std::promise<void> asked;
   std::promise<void> let_go;
   auto hanging = std::async(std::launch::async, [&] {
-    return health.good(start + 2s, [&](api::Probe) {
+    return health.good(start + 2s, [&](api::DatabaseCheck) {
       asked.set_value();
       let_go.get_future().wait();
       return false;
@@ -67,22 +67,23 @@ BOOST_AUTO_TEST_CASE(while_the_database_hangs_the_last_answer_soon_expires) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_and_writes_are_tried_by_turns_and_the_requirements_now_and_then) {
-  using enum api::Probe;
+  using enum api::DatabaseCheck;
   api::Health health;
-  std::vector<api::Probe> asked;
+  std::vector<api::DatabaseCheck> asked;
   for (int second = 0; second < 24; ++second)
-    BOOST_TEST(
-        health.good(start + second * 1s, [&](api::Probe probe) { return asked.push_back(probe), true; }));
+    BOOST_TEST(health.good(start + second * 1s,
+                           [&](api::DatabaseCheck check) { return asked.push_back(check), true; }));
   BOOST_TEST(std::ranges::count(asked, requirements) == 3);
   BOOST_TEST((asked[0] == requirements && asked[1] == read && asked[2] == write && asked[3] == read &&
               asked[11] == requirements && asked[22] == requirements));
 }
 
 BOOST_AUTO_TEST_CASE(what_fails_is_asked_again_and_no_other_answer_hides_it) {
-  for (const auto broken : {api::Probe::requirements, api::Probe::read, api::Probe::write}) {
+  for (const auto broken :
+       {api::DatabaseCheck::requirements, api::DatabaseCheck::read, api::DatabaseCheck::write}) {
     api::Health health;
     bool mended = false;
-    const auto ask = [&](api::Probe probe) { return mended || probe != broken; };
+    const auto ask = [&](api::DatabaseCheck check) { return mended || check != broken; };
     int second = 0;
     while (health.good(start + second * 1s, ask)) BOOST_REQUIRE(++second < 3);
     for (; second < 30; ++second) BOOST_TEST(!health.good(start + second * 1s, ask));
@@ -96,14 +97,14 @@ BOOST_AUTO_TEST_CASE(nothing_is_known_to_begin_with) {
   std::promise<void> let_go;
   std::promise<void> asked;
   auto first = std::async(std::launch::async, [&] {
-    return health.good(start, [&](api::Probe) {
+    return health.good(start, [&](api::DatabaseCheck) {
       asked.set_value();
       let_go.get_future().wait();
       return true;
     });
   });
   asked.get_future().wait();
-  BOOST_TEST(!health.good(start, [](api::Probe) { return true; }));
+  BOOST_TEST(!health.good(start, [](api::DatabaseCheck) { return true; }));
   let_go.set_value();
   BOOST_TEST(first.get());
 }

@@ -143,13 +143,13 @@ BOOST_AUTO_TEST_CASE(the_data_of_a_test_event_is_opened_for_its_entity_and_event
 
 // The requests of a diagnosis.
 BOOST_AUTO_TEST_CASE(a_probe_is_signed_as_its_kind_says) {
-  using Kind = delivery::ProbeKind;
+  using Kind = delivery::TestRequestKind;
   auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
-  request.probe = std::make_shared<delivery::Probe>();
-  request.probe->message_id = "msg_diagnostico_1_2";
-  request.probe->signature = crypto::random_bytes(4 * dispatcher::wrong_signature_bytes);
+  request.test_request = std::make_shared<delivery::TestRequest>();
+  request.test_request->message_id = "msg_diagnostico_1_2";
+  request.test_request->signature = crypto::random_bytes(4 * dispatcher::wrong_signature_bytes);
   const auto of = [&](Kind kind, std::chrono::seconds when = {}) {
-    request.probe->kind = kind;
+    request.test_request->kind = kind;
     return dispatcher::headers_of(request, now + when);
   };
   const auto genuine = of(Kind::genuine);
@@ -172,10 +172,10 @@ BOOST_AUTO_TEST_CASE(the_wrong_signatures_of_a_grace_are_four_of_their_own) {
   auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
   request.previous_secret = "el anterior";
   const auto genuine = dispatcher::headers_of(request, now);
-  request.probe = std::make_shared<delivery::Probe>(
-      delivery::Probe{.kind = delivery::ProbeKind::wrong_signature,
-                      .message_id = id,
-                      .signature = crypto::random_bytes(4 * dispatcher::wrong_signature_bytes)});
+  request.test_request = std::make_shared<delivery::TestRequest>(
+      delivery::TestRequest{.kind = delivery::TestRequestKind::wrong_signature,
+                            .message_id = id,
+                            .signature = crypto::random_bytes(4 * dispatcher::wrong_signature_bytes)});
   const auto wrong = dispatcher::headers_of(request, now);
   BOOST_TEST_REQUIRE(wrong.size() == genuine.size());
   for (std::size_t i = 4; i < wrong.size(); ++i) {

@@ -53,16 +53,16 @@ bool reject_notification(Session& session, NotificationId id, std::string_view r
   return session.update(reject, reason, id) == 1;
 }
 
-PutAside put_aside(Session& session, NotificationId id, std::string_view reason) {
+Rejection reject_or_quarantine(Session& session, NotificationId id, std::string_view reason) {
   return transaction(session, [&] {
-    if (session.query(lock_pending, id).empty()) return PutAside::no;
+    if (session.query(lock_pending, id).empty()) return Rejection::no;
     try {
       reject_notification(session, id, reason);
       end_quarantine(session, id);
-      return PutAside::rejected;
+      return Rejection::rejected;
     } catch (const Refused&) {  // only the statement failed: the transaction continues
       session.update(add_to_list, id, "rechazada", reason, APIENTIDADES_VERSION);
-      return PutAside::quarantined;
+      return Rejection::quarantined;
     }
   });
 }

@@ -17,14 +17,14 @@ std::string refusal_text(const Refused& refusal);
 /// Changes pendiente to rechazada, even if the row violates a CHECK. Returns false when it is not pendiente.
 bool reject_notification(Session& session, NotificationId id, std::string_view reason);
 
-enum class PutAside {
+enum class Rejection {
   rejected,     // the row is rechazada
   quarantined,  // the row could not be changed, so it is in the quarantine
   no,           // the row is not pendiente, or is locked
 };
 /// Rejects the notification, or else quarantines it, in a transaction of its own. The fan-out skips
 /// quarantined notifications, and they count and show as rechazada. Waits for no lock on the notification.
-PutAside put_aside(Session& session, NotificationId id, std::string_view reason);
+Rejection reject_or_quarantine(Session& session, NotificationId id, std::string_view reason);
 
 /// Cancels a notification for the operator, within a transaction that has locked its pendiente row: sets the
 /// row to cancelada, with the reason if there is one, or, if the database refuses that, lists it as cancelada
