@@ -78,7 +78,7 @@ void append_record(std::string& records, int type, std::string_view content, int
 /// FCGI_REQUEST_COMPLETE.
 std::string to_records(int request_id, const Response& response) {
   constexpr std::size_t longest = 0xFFF8;  // a multiple of 8, as the specification advises
-  constexpr std::size_t others = 5 * FCGI_HEADER_LEN;
+  constexpr std::size_t others = std::size_t{5} * FCGI_HEADER_LEN;
   const auto header = header_block(response);
   std::string records;
   records.reserve(header.size() + response.body.size() + response.body.size() / longest * FCGI_HEADER_LEN +

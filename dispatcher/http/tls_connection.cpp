@@ -103,7 +103,8 @@ int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
 void remember_socket(CURL* handle, int fd) {
   SSL* tls = tls_of(handle);
   if (tls == nullptr) return;
-  SSL_set_ex_data(tls, socket_index(), reinterpret_cast<void*>(static_cast<std::intptr_t>(fd) + 1));
+  SSL_set_ex_data(tls, socket_index(),
+                  reinterpret_cast<void*>(std::intptr_t{fd} + 1));  // NOLINT(performance-no-int-to-ptr)
   SSL_CTX_set_app_data(SSL_get_SSL_CTX(tls),
                        nullptr);  // after the handshake, `wanted` belongs to another transfer
 }

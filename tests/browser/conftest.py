@@ -6,11 +6,13 @@ from support.browser import Browser, launch, playwright_module
 
 # Not for the whole session: while Playwright runs, nothing else in this thread may run asyncio.
 @pytest.fixture(scope="module")
-def chromium():
-    with playwright_module().sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
+def chromium(stack):
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("NODE_EXTRA_CA_CERTS", stack.env["CA_CERT"])  # of Playwright's own requests
+        with playwright_module().sync_playwright() as playwright:
+            browser = launch(playwright, stack.env["BASE_URL"])
+            yield browser
+            browser.close()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ NOW = "2026-11-25T12:00:00Z"  # a Wednesday, 13:00 in Madrid
 
 @pytest.fixture(scope="module")
 def module_page(chromium, stack):
-    context = chromium.new_context(base_url=stack.env["BASE_URL"], ignore_https_errors=True, timezone_id="America/Bogota")
+    context = chromium.new_context(base_url=stack.env["BASE_URL"], timezone_id="America/Bogota")
     page = context.new_page()
     page.goto(PORTAL)
     yield page

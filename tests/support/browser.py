@@ -2,11 +2,16 @@
 them."""
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
+import ssl
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from support.tools import tool
 
@@ -27,9 +32,21 @@ def playwright_module():
     return module
 
 
-def launch(playwright):
+def launch(playwright, base_url: str):
+    """It accepts the certificate of `base_url` as valid. Playwright's ignore_https_errors would begin each connection again after
+    its error, which now and then ends in net::ERR_TOO_MANY_RETRIES on a busy machine."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    return playwright.chromium.launch(executable_path=CHROMIUM, args=[*sandbox, "--disable-gpu", "--disable-dev-shm-usage"])
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=[
+        *sandbox, "--disable-gpu", "--disable-dev-shm-usage", f"--ignore-certificate-errors-spki-list={public_key_hash(base_url)}"])
+
+
+def public_key_hash(base_url: str) -> str:
+    """Returns base64(SHA-256(SubjectPublicKeyInfo)) of the server's certificate."""
+    address = urlsplit(base_url)
+    certificate = ssl.get_server_certificate((address.hostname, address.port))
+    key = subprocess.run(["openssl", "x509", "-pubkey", "-noout"], input=certificate.encode(), capture_output=True, check=True).stdout
+    der = ssl.PEM_cert_to_DER_cert(key.decode().replace("PUBLIC KEY", "CERTIFICATE"))
+    return base64.b64encode(hashlib.sha256(der).digest()).decode()
 
 
 @dataclass
@@ -66,7 +83,7 @@ class Browser:
              text: float = 1, timezone: str = "Europe/Madrid", locale: str = "es-ES", init: str | None = None, **context):
         """Opens a page at `path`. `text` 2 is text of 200 %; `init` is a script that runs before the page's own."""
         opened = self.browser.new_context(
-            base_url=self.base_url, ignore_https_errors=True, viewport={"width": width, "height": height}, locale=locale,
+            base_url=self.base_url, viewport={"width": width, "height": height}, locale=locale,
             timezone_id=timezone, color_scheme="dark" if dark else "light",
             reduced_motion="reduce" if reduced_motion else "no-preference", **context)
         opened.set_default_timeout(PATIENCE_MS)
