@@ -37,7 +37,7 @@ struct CallerLookup::Request {
   }
 
  private:
-  /// It has its own mutex: a woken thread would find the look-ups' mutex locked, and sleep again.
+  /// A request has its own mutex: a woken thread would find the look-ups' mutex locked, and sleep again.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -49,7 +49,7 @@ struct CallerLookup::Request {
 namespace {
 
 constexpr std::chrono::milliseconds rush(1);  // a shorter time since the last statement means a rush
-constexpr std::size_t enough = 8;             // with so many, a wait costs more than it saves
+constexpr std::size_t enough = 8;             // with so many requests, a wait costs more than it saves
 
 /// Waits briefly during a rush, so that one statement serves more requests, and requests on their way get the
 /// processor.
@@ -77,7 +77,8 @@ std::optional<store::Caller> CallerLookup::find(const store::TokenHash& hash) {
   return std::move(own.caller);
 }
 
-/// Requires the mutex, through `lock`.
+/// Runs one statement for the oldest requests, `own` among them, and wakes their threads. `lock` must hold
+/// the mutex, and is unlocked on return.
 void CallerLookup::ask_for_all(const Request& own, std::unique_lock<std::mutex>& lock) {
   const bool rushed = platform::monotonic_now() - last_end_ < rush;
   if (rushed && waiting_.size() < enough) let_others_come(lock);
@@ -127,7 +128,7 @@ CallerLookup::Batch CallerLookup::take() {
   return batch;
 }
 
-/// Returns the error if the database is unavailable.
+/// Gives each request its caller or its error. Returns the error if the database is unavailable, else null.
 std::exception_ptr CallerLookup::ask(std::span<Request* const> asked) {
   const auto fail = [&](const std::exception_ptr& error) {
     for (Request* request : asked) request->error = error;
@@ -142,7 +143,7 @@ std::exception_ptr CallerLookup::ask(std::span<Request* const> asked) {
       fail(std::current_exception());
       return nullptr;
     }
-    // An unreadable row of one entity must not fail the others, so each is looked up alone.
+    // An unreadable row of one entity must not fail the other look-ups, so each request is looked up alone.
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (auto away = ask(asked.subspan(i, 1))) {
         for (Request* request : asked.subspan(i)) request->error = away;

@@ -16,10 +16,10 @@
 
 namespace api {
 
-/// One per process, shared by its threads. A look-up that finds none running starts at once, or after 200 µs
-/// if the last one ended less than 1 ms ago. Look-ups that arrive during another one wait for its end and
-/// then share one statement, `most_at_once` at most, because most of the cost is per statement. There is no
-/// cache: the read for a request begins after the request arrived.
+/// One per process, shared by its threads. While no statement runs, a look-up starts one: at once, or after
+/// 200 µs if the previous statement ended less than 1 ms ago. Look-ups that arrive during a statement wait
+/// until it ends, and then share the next statement, `most_at_once` at most, because most of the cost is per
+/// statement. There is no cache: a request's statement begins after the request arrived.
 class CallerLookup {
  public:
   using Callers = std::vector<std::optional<store::Caller>>;
@@ -31,13 +31,13 @@ class CallerLookup {
   explicit CallerLookup(store::Session session, FindCallers find_callers = store::find_callers)
       : session_(std::move(session)), find_callers_(std::move(find_callers)) {}
 
-  /// Returns nullopt when no caller has the token. Throws store::Unavailable to all waiting look-ups, because
-  /// each would fail in the same way later; throws any other error, of the database or of an entity's rows,
-  /// only to the look-ups that it concerns.
+  /// Returns nullopt when no caller has the token. If the database is unavailable, throws store::Unavailable
+  /// to all waiting look-ups, because each would fail in the same way. Any other error, of the database or of
+  /// an entity's rows, reaches only the look-ups that met it.
   std::optional<store::Caller> find(const store::TokenHash& hash);
 
-  /// Looks up at once on `session`, on which the request then writes: a lost connection is replaced before
-  /// anything has changed.
+  /// Looks up at once on `session`, which the request then uses to write: a lost connection is replaced
+  /// before the request has changed anything.
   std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash,
                                           store::CallerWith with) const;
 
@@ -49,8 +49,8 @@ class CallerLookup {
 
   Callers read(store::Session& session, std::span<const store::TokenHash> hashes,
                store::CallerWith with) const;
-  /// The requests of one statement. It allocates nothing, because an exception here would leave the others
-  /// waiting.
+  /// The requests of one statement. A Batch allocates nothing: an exception while it is made would leave the
+  /// other threads waiting.
   struct Batch {
     std::array<Request*, most_at_once> requests{};
     std::size_t size = 0;
@@ -61,10 +61,10 @@ class CallerLookup {
   void answer(std::span<Request* const> asked);
   void ask_for_all(const Request& own, std::unique_lock<std::mutex>& lock);
 
-  store::Session session_;  // used by the thread that asks
+  store::Session session_;  // used by the thread that runs the statement
   FindCallers find_callers_;
   std::mutex mutex_;
-  bool asking_ = false;  // a thread asks, or has been told to
+  bool asking_ = false;  // a thread runs a statement, or has been told to
   platform::MonotonicTime last_end_{};
   std::vector<Request*> waiting_;  // in order of arrival; each is on its thread's stack
 };

@@ -12,8 +12,8 @@ class ConnectionWait {
   ConnectionWait(const ConnectionWait&) = delete;
   ConnectionWait& operator=(const ConnectionWait&) = delete;
 
-  /// Returns true when there may be a connection to accept (another thread may take it first), or after a
-  /// second without one; false when the thread must stop. Throws std::system_error.
+  /// Waits for a second at most. True: there may be a connection to accept (another thread may take it
+  /// first), or the second has passed. False: the thread must stop. Throws std::system_error.
   bool wait() const;
 
  private:

@@ -1,4 +1,5 @@
-// The cursor of a list: opaque to the client, who can neither make one nor use it for another question. Pure.
+// The cursor of a list: opaque to the client, who can neither make a cursor nor use it for another question.
+// Pure.
 #pragma once
 
 #include <cstdint>

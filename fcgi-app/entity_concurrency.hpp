@@ -1,5 +1,5 @@
-// Limits the concurrent requests of one entity (docs/architecture.md#a-request). Pure: no thread, no clock of
-// its own.
+// Limits the concurrent requests of one entity (docs/architecture.md#a-request). A place is the right of an
+// entity to have one request running. Pure: no thread, no clock of its own.
 #pragma once
 
 #include <algorithm>
@@ -24,28 +24,29 @@ struct ConcurrencyLimits {
   platform::Milliseconds patience;
 };
 
-/// One entity gets a quarter of the pool's threads, so that its slow requests delay no other entity. A
-/// waiting request holds no thread, and at most a socket and a body of 64 KiB.
+/// One entity gets a quarter of a process's `threads`, so that its slow requests delay no other entity. A
+/// waiting request holds no thread, only a socket and a body of at most 64 KiB.
 inline constexpr ConcurrencyLimits concurrency_limits(unsigned threads) {
   return {std::max(1U, threads / 4), 100, 400, std::chrono::seconds(10)};
 }
 
-/// Thread-safe; one per process. `Waiting` is the type of waiting requests, which must be movable. While an
-/// entity has waiting requests, it has reached its limit: a request that ends passes its place on, so that
-/// new requests overtake none.
+/// Thread-safe; one per process. `Waiting`, the type of waiting requests, must be movable. While requests of
+/// an entity wait, all its places are taken: a request that ends passes its place to the oldest, so that no
+/// new request overtakes it.
 template <class Waiting>
 class EntityConcurrency {
  public:
   explicit EntityConcurrency(const ConcurrencyLimits& limits) : limits_(limits) {}
 
-  /// Takes a place of the entity, which leave() gives back; false when none is free.
+  /// Takes a place of the entity, which leave() gives back. False: no place is free.
   bool enter(delivery::EntityId entity) {
     const std::scoped_lock lock(mutex_);
     return take_place(entities_[entity]);
   }
 
   enum class Entered { at_once, waits, refused };
-  /// Takes a place, or else queues `waiting` by moving from it, until leave() or take_expired() returns it.
+  /// Takes a place (`at_once`). If no place is free, keeps `waiting`, by moving from it, until leave() or
+  /// take_expired() returns it (`waits`). If too many requests wait, leaves `waiting` as it is (`refused`).
   Entered enter_or_wait(delivery::EntityId entity, Waiting& waiting, platform::MonotonicTime now) {
     const std::scoped_lock lock(mutex_);
     auto& state = entities_[entity];
@@ -57,8 +58,8 @@ class EntityConcurrency {
     return Entered::waits;
   }
 
-  /// Gives a place back. Returns the request that has waited longest, which takes over the place; nullopt:
-  /// the place is free.
+  /// Gives a place back. Returns the entity's request that has waited longest, which takes over the place;
+  /// nullopt: no request waits, and the place is free.
   std::optional<Waiting> leave(delivery::EntityId entity) {
     const std::scoped_lock lock(mutex_);
     const auto found = entities_.find(entity);
@@ -68,7 +69,7 @@ class EntityConcurrency {
     return std::nullopt;
   }
 
-  /// Removes and returns the requests that have waited longer than `patience`; they have no place.
+  /// Removes and returns the requests that have waited for `patience`. They have no place.
   std::vector<Waiting> take_expired(platform::MonotonicTime now) {
     std::vector<Waiting> expired;
     if (waiting_ == 0) return expired;

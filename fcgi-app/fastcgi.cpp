@@ -74,8 +74,8 @@ void append_record(std::string& records, int type, std::string_view content, int
   records += content;
 }
 
-/// The whole answer: header block and body as FCGI_STDOUT, its end, and FCGI_END_REQUEST with status 0,
-/// FCGI_REQUEST_COMPLETE.
+/// Returns the whole answer: header block and body as FCGI_STDOUT, the empty FCGI_STDOUT that ends the
+/// stream, and FCGI_END_REQUEST with application status 0 and FCGI_REQUEST_COMPLETE.
 std::string to_records(int request_id, const Response& response) {
   constexpr std::size_t longest = 0xFFF8;  // a multiple of 8, as the specification advises
   constexpr std::size_t others = std::size_t{5} * FCGI_HEADER_LEN;
@@ -109,7 +109,7 @@ void write_answer(const FCGX_Request& fcgi, const Response& response) {
   }
 }
 
-/// Whether the peer has sent everything: the next read of its stream is its end.
+/// Whether the peer has sent everything: the next read from its stream meets the end.
 bool heard_out(const FCGX_Request& fcgi, BodyState body) {
   return body == BodyState::complete && FCGX_GetChar(fcgi.in) == EOF && FCGX_GetError(fcgi.in) == 0;
 }
@@ -137,9 +137,10 @@ constexpr timeval patience{5, 0};
 /// it to 416 KiB.
 constexpr int socket_buffer = 212992;
 
-/// Accepts with time-outs, which libfcgi's own accept does not set. libfcgi reads from a connection that it
-/// is given only if the connection is marked as kept; otherwise it closes it. Returns 0 or a negative errno.
-/// -EBADF: the peer sent no request, and libfcgi then tried to accept from a listener that it does not have.
+/// Accepts a connection, with time-outs, which libfcgi's own accept does not set, and reads its request.
+/// libfcgi reads from a given connection only if the connection is marked as kept, and closes any other.
+/// Returns 0 or a negative errno. -EBADF: the peer sent no request, and libfcgi then tried to accept from a
+/// listener that it does not have.
 int accept_request(FCGX_Request& fcgi, int listener_fd) {
   const int fd = ::accept4(listener_fd, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return -errno;

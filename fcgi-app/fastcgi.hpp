@@ -20,7 +20,8 @@ void prepare_fastcgi(int listener_fd);
 class Responder {
  public:
   virtual ~Responder() = default;
-  /// Returns nullopt when the request must wait for a place of `request.entity`, which is then set.
+  /// Answers the request. nullopt: `request.entity` is set, and the request must wait for a place of that
+  /// entity (EntityConcurrency).
   virtual std::optional<Response> respond(Request& request) = 0;
   /// Answers a request that cannot wait, or has waited for too long.
   virtual Response refuse(const Request& request) = 0;
@@ -28,17 +29,17 @@ class Responder {
   virtual void rest() = 0;
 };
 
-/// A request with its connection; a waiting one holds no thread.
+/// A request with its connection; a waiting exchange holds no thread.
 struct Exchange;
 struct DeleteExchange {
   void operator()(Exchange* exchange) const;
 };
 using RequestPlaces = EntityConcurrency<std::unique_ptr<Exchange, DeleteExchange>>;
 
-/// Accepts requests and answers each by `responder`, one at a time, until `stop_fd` is readable; finishes an
-/// accepted request. Any number of threads can run it on one listener, with the same `places`. `heartbeat`
-/// beats at every request. Without a request it beats, and `responder.rest()` is called, at least every
-/// second.
+/// Accepts requests and answers each by `responder`, one at a time, until `stop_fd` is readable; then
+/// finishes the requests that it has accepted. Any number of threads can run it on one listener, with the
+/// same `places`. `heartbeat` beats at every request. Without requests, `heartbeat` beats and
+/// `responder.rest()` is called at least every second.
 void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPlaces& places,
                    const platform::Log& log, platform::Heartbeat& heartbeat);
 

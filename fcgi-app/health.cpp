@@ -5,10 +5,10 @@
 namespace api {
 
 namespace {
-constexpr unsigned turns = 11;  // checks in a round; one is for the requirements
+constexpr unsigned turns = 11;  // checks in a round, of which one is for the requirements
 }
 
-/// Alternates reads and writes, so that together they are as frequent as either alone would be.
+/// Alternates reads and writes, so that both together cost no more checks than one of the two.
 DatabaseCheck Health::next() const {
   if (turn_ % turns == 0) return DatabaseCheck::requirements;
   return turn_ % turns % 2 == 1 ? DatabaseCheck::read : DatabaseCheck::write;

@@ -13,13 +13,14 @@ namespace api {
 /// The checks of the database, made in turn.
 enum class DatabaseCheck { requirements, read, write };
 
-/// One per process, thread-safe. However often good() is called, it checks the database at most once a
-/// second, and never twice at the same time.
+/// One per process, thread-safe. good() checks the database at most once a second, however often it is
+/// called, and never twice at the same time.
 class Health {
  public:
-  /// Returns true when every kind of check succeeded at its last time. `ask` makes a check and returns
-  /// whether it succeeded; good() does not always call it. A failed check is repeated next. While another
-  /// thread checks, the last answer is valid for `patience`, so a database that hangs soon counts as failed.
+  /// True: no kind of check failed the last time that it was made. If the last answer is older than
+  /// `validity`, makes the next check: `ask` carries it out and returns whether it succeeded. A failed check
+  /// is repeated next. While another thread checks, returns the last answer; if that is older than
+  /// `patience`, false, so a database that hangs soon counts as failed.
   bool good(platform::MonotonicTime now, const std::function<bool(DatabaseCheck)>& ask);
 
   static constexpr platform::Milliseconds validity{1000};
@@ -34,7 +35,7 @@ class Health {
   std::mutex mutex_;  // guards the rest; locked briefly
   bool good_ = false;
   platform::MonotonicTime answered_{};  // when `good_` was determined
-  bool known_ = false;
+  bool known_ = false;                  // `good_` has been determined
 };
 
 }  // namespace api

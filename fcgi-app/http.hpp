@@ -1,4 +1,4 @@
-// A request and a response of the API as plain values: only fastcgi.cpp sees those of libfcgi.
+// A request and a response of the API as plain values: only fastcgi.cpp sees libfcgi's own.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace api {
 
-inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses more first
+inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses a longer body before
 
 enum class BodyState {
   complete,
@@ -32,7 +32,7 @@ struct Preconditions {
   bool any() const { return if_match || if_none_match || if_unmodified_since; }
 };
 
-/// The views point into the FastCGI request, and are valid as long as it.
+/// The views point into the FastCGI request, and are valid while it lives.
 struct Request {
   std::string_view id;             // nginx's $request_id, for the log
   std::string_view method;         // case-sensitive (RFC 9110 section 9.1)
@@ -47,10 +47,10 @@ struct Request {
   Preconditions preconditions{};
   std::optional<std::string> content_encoding{};
   platform::MonotonicTime arrived{};
-  /// The entity, once it is known, and whether the request has one of its places (EntityConcurrency).
+  /// The caller; unset until the token has been looked up.
   std::optional<webhook::EntityId> entity{};
   std::optional<webhook::TokenId> token{};
-  bool has_place = false;
+  bool has_place = false;  // the request has a place of `entity` (EntityConcurrency)
 };
 
 struct Header {

@@ -16,7 +16,7 @@ namespace api {
 /// Thread-safe, without locks.
 class Metrics {
  public:
-  /// Counts for this process alone, and logs that, when the file (metrics.api_file) cannot be shared: metrics
+  /// If the file (metrics.api_file) cannot be used, logs an error and counts for this process alone: metrics
   /// must not stop the service.
   Metrics(const platform::MetricsSettings& settings, const platform::Log& log);
 

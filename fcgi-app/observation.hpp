@@ -10,7 +10,7 @@
 
 namespace api {
 
-/// One per process, shared by its threads; it must outlive them and their sessions.
+/// One per process, shared by its threads. It must outlive the threads and their sessions.
 struct Observation {
   Observation(const platform::MetricsSettings& settings, const platform::Log& log)
       : metrics(settings, log), errors([this](store::ErrorKind kind) { metrics.count_error(kind); }) {}

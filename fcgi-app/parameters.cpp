@@ -6,7 +6,7 @@ namespace api {
 
 namespace {
 
-/// The value of a parameter of this name; nullopt if it has another name.
+/// The value of `NAME=value`; nullopt if the parameter has another name.
 std::optional<std::string_view> value_of(std::string_view parameter, std::string_view name) {
   if (!parameter.starts_with(name) || !parameter.substr(name.size()).starts_with('=')) return std::nullopt;
   return parameter.substr(name.size() + 1);
@@ -48,8 +48,8 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
-/// The header's joined lines, or, with the nginx files of an earlier version, the variable `made` that nginx
-/// derives from the header: in nginx 1.22 only the first line, and nothing for an empty one.
+/// The header's joined lines. The nginx files of an earlier version do not pass them, but the variable `made`
+/// that nginx derives from the header: in nginx 1.22 its first line, and nothing if that line is empty.
 std::optional<std::string> whole_header(Parameters parameters, std::string_view name, std::string_view made) {
   auto lines = join_parameters(parameters, name);
   return lines ? lines : join_parameters(parameters, made);

@@ -50,8 +50,8 @@ void try_database(store::Session& session, const platform::Log& log) {
   store::warn_of_server(session, log);
 }
 
-/// Stops the whole pool when a thread fails: a pool that loses threads unnoticed would be worse. Threads stop
-/// by the signal only.
+/// Stops all threads of this process, which only the signal stops. One failed thread stops them all: a loss
+/// of threads unnoticed would be worse.
 void request_stop() { ::kill(::getpid(), SIGTERM); }
 
 /// Reports the status when it has changed.
@@ -116,7 +116,7 @@ class Workers {
   /// Beats while at least one thread makes progress.
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
-  /// Waits until all threads have ended. Returns true when every one ended because it was told to.
+  /// Waits until all threads have ended. True: no thread failed.
   bool join() {
     threads_.clear();
     return !failed_;

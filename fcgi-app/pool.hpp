@@ -8,9 +8,9 @@
 
 namespace api {
 
-/// Serves `listener_fd` until SIGTERM or SIGINT, and finishes requests in flight. SIGHUP reloads
-/// secrets.key_file. Starts without the database. Throws std::runtime_error (also std::system_error) when it
-/// cannot start.
+/// Serves `listener_fd` until SIGTERM or SIGINT, and then finishes the requests in flight. SIGHUP reloads
+/// secrets.key_file. Starts even if the database is unavailable. Throws std::runtime_error (also
+/// std::system_error) when it cannot start.
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
               const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 

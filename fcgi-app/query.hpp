@@ -11,12 +11,12 @@
 
 namespace api {
 
-/// Reads strictly, because ignoring a misspelt parameter would answer another question. The readers throw
-/// BadRequest, which names the parameter.
+/// Reads strictly, because ignoring a misspelt parameter would answer another question. The readers return
+/// nullopt for an absent parameter, and throw BadRequest, which names the parameter.
 class Query {
  public:
   /// Percent-decodes the names and values of `text`. Throws BadRequest for a name that is not in `known`, a
-  /// repeated one, or a wrong encoding.
+  /// repeated name, or a wrong encoding.
   Query(std::string_view text, std::initializer_list<std::string_view> known);
 
   std::optional<std::string> text(std::string_view name) const;

@@ -43,8 +43,8 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-/// The path's segments for the open segments of the pattern (empty: it has none); nullopt when the path does
-/// not match.
+/// The segments of the path where the pattern has `{…}`, the rest empty; nullopt when the path does not
+/// match.
 std::optional<PathParameters> fit(std::string_view pattern, std::string_view path) {
   if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
   PathParameters parameters;

@@ -26,12 +26,12 @@ std::span<const Route> routes();
 struct Match {
   const Route* route = nullptr;  // nullptr when the path is unknown or does not accept the method
   std::string_view pattern;      // empty: unknown path
-  PathParameters parameters;     // the segments for the pattern's open ones, as views of the target
-  std::string allow;             // the accepted methods if this one is not: "GET, POST"
+  PathParameters parameters;     // views of the target
+  std::string allow;             // if the method is not accepted, the accepted methods: "GET, POST"
 };
 
-/// Compares the path as it was sent, byte by byte: with an encoded, doubled or trailing slash, a dot segment
-/// or another spelling of a literal it is another path. Ignores the query string.
+/// Compares the path as it was sent, byte by byte: an encoded, doubled or trailing slash, a dot segment or
+/// another spelling of a literal makes another path. Ignores the query string.
 Match match_route(std::string_view method, std::string_view target);
 
 }  // namespace api

@@ -14,7 +14,7 @@
 namespace api {
 namespace {
 
-/// Like nginx, checks this before anything else, and refuses a request without its whole body.
+/// Refuses a request without its whole body. As in nginx, this check comes before all others.
 void require_body(BodyState state) {
   if (state == BodyState::too_large) throw ContentTooLarge();
   if (state == BodyState::malformed) throw BadRequest("El cuerpo de la petición llegó incompleto");
@@ -47,8 +47,8 @@ void require_readable_body(const Request& request, const Route& route) {
     throw UnsupportedMediaType::of_coding();
 }
 
-/// Refuses a change with conditions that the route does not support; a read ignores them. There is no date of
-/// modification, so If-Unmodified-Since is accepted only where If-Match overrides it (RFC 9110 section
+/// Refuses a change with conditions that the route does not support; a read ignores them. No response has a
+/// Last-Modified, so If-Unmodified-Since is accepted only where If-Match overrides it (RFC 9110 section
 /// 13.1.4).
 void require_supported(const Preconditions& conditions, const Route& route) {
   if (is_read(route)) return;
@@ -162,7 +162,7 @@ std::optional<Response> Service::answer(AccessLogEntry& entry) {
   }
 }
 
-/// Limits an entity's concurrent requests to its share of the threads, whatever takes the time.
+/// Takes a place of its entity for the request, unless the request has one. False: no place is free.
 bool Service::enter(Request& request) {
   if (!request.has_place) request.has_place = places_.enter(request.entity.value());
   return request.has_place;
@@ -206,7 +206,7 @@ store::Caller Service::authenticate(const AccessLogEntry& entry) {
   return std::move(*caller);
 }
 
-/// Reads, and requests that will be refused, share a look-up; writes look up alone.
+/// Reads and requests without a route share a look-up; writes look up alone.
 std::optional<store::Caller> Service::find_caller(const Route* route, const store::TokenHash& hash) {
   if (route == nullptr || is_read(*route)) return callers_.find(hash);
   return callers_.find_alone(session_, hash, route->caller_with);

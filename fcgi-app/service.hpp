@@ -39,8 +39,8 @@ class Service : public Responder {
   /// All threads share `shared`, `callers` and `places`, which must outlive this object.
   Service(const Shared& shared, CallerLookup& callers, RequestPlaces& places, store::Session session);
 
-  /// Closes a session that was not used for 30 s, which frees a few kilobytes per prepared statement here and
-  /// at the database.
+  /// Closes the session if it was not used for 30 s. That frees a few kilobytes per prepared statement here
+  /// and at the database.
   void rest() override;
 
   /// Does not throw for errors of a client or of the database: every failure becomes a response.
@@ -48,8 +48,8 @@ class Service : public Responder {
   Response refuse(const Request& request) override;
 
  private:
-  /// The fields of the access log, filled in as they become known. It shows the route's pattern, never the
-  /// path, which is the client's text.
+  /// The fields of the access log, filled in as they become known. The log shows the route's pattern, never
+  /// the path, which is the client's text.
   struct AccessLogEntry {
     Request& request;
     Match match;
@@ -69,7 +69,7 @@ class Service : public Responder {
   CallerLookup& callers_;
   RequestPlaces& places_;
   platform::Log log_;
-  store::Session session_;  // for the handlers
+  store::Session session_;  // for all but shared look-ups
 };
 
 /// Whether the type is `application/json` with any parameters (RFC 9110 section 8.3.1); ignores case. Pure.

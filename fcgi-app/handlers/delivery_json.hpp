@@ -15,7 +15,7 @@ namespace api {
 void write_delivery(json::Writer& writer, const store::LoggedDelivery& delivery);
 
 /// Writes an object: numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error. `direccion` is
-/// null unless it is public and in none of `hidden`, the operator's networks.
+/// null unless the address is public and in none of `hidden`, the operator's networks.
 void write_attempt(json::Writer& writer, const store::RecordedAttempt& attempt,
                    const std::vector<platform::IpNetwork>& hidden);
 

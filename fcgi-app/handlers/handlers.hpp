@@ -15,14 +15,14 @@
 
 namespace api {
 
-/// The path's segments for the pattern's open ones, in order, unchecked.
+/// The segments of the path where the pattern has `{…}`, in order, unchecked.
 using PathParameters = std::array<std::string_view, 2>;
 
 /// An authenticated request to a known route, and what its handler needs.
 struct Call {
   const store::Caller& caller;
   PathParameters parameters;
-  std::string_view query;  // of the target, without `?`
+  std::string_view query;  // the target's text after `?`
   std::string_view body;
   store::Session& session;
   const webhook::KeyRing& keys;

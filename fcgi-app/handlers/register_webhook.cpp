@@ -23,7 +23,7 @@ void require_key(std::string_view key) {
 
 std::string answer_of(const store::Webhook& created) { return json::dump(created_webhook(created)); }
 
-/// The body of the 201 of the earlier request.
+/// Returns the body of the earlier request's 201, or throws the reason why there is none.
 std::string answer_again(store::EarlierRequest&& earlier) {
   switch (earlier.result) {
     case store::EarlierResult::same:

@@ -14,8 +14,8 @@ namespace api {
 /// The strong ETag (RFC 9110 section 8.8.3) of store::version_of, with its quotes.
 std::string etag_of(const store::WebhookDetail& detail);
 
-/// Whether the conditions hold for this version (RFC 9110 sections 13.1.1 and 13.1.2). A header matches it by
-/// `*`, or by a list that contains it; an empty list matches none.
+/// Whether `conditions` hold for the version `etag` (RFC 9110 sections 13.1.1 and 13.1.2). A header names the
+/// version by `*`, or by a list that contains `etag`; an empty list names no version.
 bool hold(const Preconditions& conditions, std::string_view etag);
 
 /// The error for conditions that do not hold.
