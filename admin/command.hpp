@@ -18,7 +18,7 @@ namespace admin {
 struct Context {
   const platform::Config& config;
   store::Session& session;
-  const Output& output;  // for progress; the result is returned
+  const Output& output;  // for what is printed before the command ends; the result is returned
 };
 
 /// The program's name, and its database user unless `database.user` names another.
@@ -29,9 +29,9 @@ inline constexpr std::string_view database_user = "apientidades_admin";
 enum class Recorded {
   undeclared,      // an error, which a test finds
   never,           // the command changes nothing in the database; its session is read-only
-  in_transaction,  // the command is one transaction
-  before,          // the command works in batches, or takes effect before it ends
-  after,           // the command creates the audit's table
+  in_transaction,  // in the command's one transaction
+  before,          // before the run: the command works in batches, or takes effect before it ends
+  after,           // after the run: the command creates the audit's table
 };
 
 struct Command {

@@ -8,7 +8,7 @@ namespace admin {
 
 namespace {
 
-/// Whether the word is a configuration key: its name has a dot, and no command's option has one.
+/// Whether the word sets a configuration key: a key has a dot, and no command's option has a dot.
 bool is_setting(const std::string& word) {
   const auto name = word.substr(0, word.find('='));
   return name.starts_with("--") && name.find('.') != std::string::npos;

@@ -21,7 +21,7 @@ class Utf8Locale {
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
  private:
-  locale_t own_;  // nullptr: it does not exist, and uselocale changes nothing
+  locale_t own_;  // nullptr: the system has no C.UTF-8, and uselocale changes nothing
   locale_t before_;
 };
 
@@ -39,7 +39,7 @@ Character first_of(std::string_view text) {
   return {bytes, columns < 0 ? bytes : static_cast<std::size_t>(columns)};
 }
 
-/// The longest beginning that fits in so many columns: its bytes and its columns.
+/// Measures the longest beginning of the text that fits in `columns`.
 Character fitting(std::string_view text, std::size_t columns) {
   Character fit{0, 0};
   while (fit.bytes < text.size()) {

@@ -8,10 +8,12 @@
 
 namespace admin {
 
-/// `text` is UTF-8; a byte that is not, or a character without a known width, counts one per byte.
+/// `text` is UTF-8. A byte that is not UTF-8 counts one column; a character without a known width, one per
+/// byte.
 std::size_t display_width(std::string_view text);
 
-/// Cuts a text wider than `columns` to that width; it then ends in an ellipsis. `columns`: 1 or more.
+/// Returns the text; one wider than `columns` is cut to at most that width and ends in an ellipsis.
+/// `columns`: 1 or more.
 std::string cut_to_width(const std::string& text, std::size_t columns);
 
 }  // namespace admin

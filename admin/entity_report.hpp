@@ -27,7 +27,7 @@ struct EntityReport {
 
 using EntityReports = std::map<store::EntityId, EntityReport>;
 
-/// Adds a notification; call it in the order in which they occurred.
+/// Adds a notification. Call it for notifications in the order in which they occurred.
 void add_up(EntityReports& reports, const store::ReportedNotification& notification);
 
 /// Returns entidad_id, nombre, webhooks, notificaciones, entregadas, pendientes, fallidas, retenidas,

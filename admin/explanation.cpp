@@ -85,7 +85,7 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
     causes.push_back({"descanso", backlog.rests_until, "its receiver answered 429 and asked for a rest"});
 }
 
-/// Adds the limits for due deliveries, when there is no other cause.
+/// Adds the limits for which due deliveries wait, or `turno`. Call it when there is no other cause.
 void add_shares(const Facts& facts, const platform::DeliverySettings& settings, std::vector<Cause>& causes) {
   const auto own = in_flight_to(facts);
   const auto at_host = in_flight_at_host(facts);

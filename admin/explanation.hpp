@@ -27,13 +27,14 @@ struct Cause {
   std::optional<platform::UtcTime> until{};
   std::string text;  // a sentence, with the remedy if there is one
 };
-/// What makes the deliveries wait, or would, the widest cause first; empty: nothing waits.
+/// The causes for which the webhook's deliveries wait, or would wait; first the causes that concern more than
+/// this webhook. Empty: nothing waits, and nothing would.
 std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySettings& settings);
 
 /// The most that one dispatcher with this configuration can send to the webhook.
 struct Ceiling {
   unsigned at_once;
-  std::optional<std::int64_t> each_ms;  // median of its latest attempts; unset: there are none
+  std::optional<std::int64_t> each_ms;  // median of the webhook's latest attempts; unset: none
   std::optional<double> per_second;
 };
 Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings);

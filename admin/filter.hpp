@@ -28,8 +28,8 @@ platform::UtcTime parse_time(std::string_view option, std::string_view text, pla
 store::ListFilter read_filter(const Arguments& arguments, std::span<const std::string_view> states,
                               platform::UtcTime now);
 
-/// Lists the newest `filter.limit` of `items`, which were read with one_more: an extra row shows that there
-/// are older ones, and the result says so.
+/// Lists the newest `filter.limit` of `items`, which were read with one_more: an extra item shows that there
+/// are older items, and the result's note says so.
 template <class Item, class ToRow>
 Result list_result(const std::vector<Item>& items, const store::ListFilter& filter, ToRow to_row) {
   const std::size_t first = items.size() > filter.limit ? items.size() - filter.limit : 0;

@@ -20,15 +20,15 @@ struct Rate {
   unsigned a_minute;
 };
 
-/// The address comes first, so that a refused request adds no entry to the zones of tokens.
+/// The limit per address comes first, so that a request that it refuses adds no entry to the zones of tokens.
 std::array<Rate, 3> rates(const LimitSettings& limits) {
   return {{{"$apientidades_network", "apientidades_address", limits.requests_per_address},
            {"$apientidades_token", "apientidades_token", limits.requests_per_token},
            {"$apientidades_test_token", "apientidades_test", limits.test_requests_per_token}}};
 }
 
-/// Seconds until a full bucket accepts a request. nginx counts in thousandths of a request per second,
-/// rounded down.
+/// Seconds until nginx accepts a request again once the limit is used up. nginx counts in thousandths of a
+/// request per second, rounded down.
 unsigned wait(unsigned a_minute) {
   if (a_minute == 0) return 1;
   const unsigned thousandths = a_minute * 1000ULL / 60;

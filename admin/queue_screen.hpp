@@ -31,7 +31,7 @@ struct QueueSight {
 std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& before, std::string_view time,
                        const Screen& screen);
 
-/// Returns paused: host hooks.example.com until 2026-… (why): `queue resume --host …`
+/// Returns "paused: host hooks.example.com until 2026-… (why): `queue resume --host …`".
 std::string describe_pause(const store::Pause& pause);
 
 /// The option of `queue pause` and `queue resume` for this pause, with its value.

@@ -87,8 +87,8 @@ void write_line(platform::LogLevel level, const store::OperatorAction& action, s
                               {"error", error}});
 }
 
-/// Whether the error says that the schema is too old to have the audit. Commands must work then too: to
-/// revoke a token, to pause sending.
+/// Whether the error says that the schema is too old to have the audit. Commands must work without it too,
+/// for example to revoke a token or to pause sending.
 bool lacks_migration(const store::DatabaseError& error) {
   constexpr int unknown_column = 1054;
   constexpr int unknown_table = 1146;
@@ -115,8 +115,8 @@ void record_failure(store::Session& session, store::OperatorAction action, const
   }
 }
 
-/// Writes the journal's line before the commit, so that no change lacks one; a failed commit adds another
-/// line.
+/// Runs and records the command in one transaction. Writes the journal's line before the commit, so that no
+/// change lacks a line; a failed commit adds another line.
 Result run_in_transaction(const Command& command, Context& context, const Arguments& arguments,
                           const std::string& who) {
   std::optional<store::OperatorAction> recorded;

@@ -21,7 +21,7 @@ using platform::exit_done;
 using platform::exit_failed;
 using platform::exit_usage;
 
-/// Long enough for lists of a big database, but a silent server must not block a terminal.
+/// Long enough for lists of a big database, and short enough that a silent server does not block a terminal.
 constexpr int read_timeout_s = 60;
 
 bool is_group(const std::string& word) {

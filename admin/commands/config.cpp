@@ -58,8 +58,9 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// The problems of the database server that stop the programs. `note` gets one that does not stop them, or
-/// why the server could not be asked: this user may not read the password, or the server does not answer.
+/// Returns the problems of the database server that stop the programs. `note` gets the last problem that does
+/// not, or the reason why the server could not be asked (this user may not read the password, or the server
+/// does not answer).
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
   std::vector<Problem> problems;
   try {

@@ -20,7 +20,7 @@ json::Object to_row(const store::Notification& notification) {
           {"clave", notification.key},     {"ocurrida_en", time_value(notification.occurred)}};
 }
 
-/// The data as the evaluation system wrote it; text that our parser refuses (in a rechazada row) as a string.
+/// The data that the evaluation system wrote; if our parser refuses the text (in a rechazada row), a string.
 json::Value data_value(const std::string& text) {
   try {
     return json::parse(text);

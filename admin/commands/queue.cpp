@@ -35,7 +35,7 @@ json::Object to_row(const store::QueueStatus& status) {
           {"fallidas", status.failed},
           {"rechazadas", status.rejected},
           {"mas_antigua_s", status.oldest_s},
-          {"pausada", status.paused}};  // --json alone has the members below
+          {"pausada", status.paused}};  // the overload below adds members for --json
 }
 
 json::Value to_row(const store::RunningOutage& outage) {
@@ -152,7 +152,8 @@ void print_watched(const Output& output, const QueueSight& now, const std::optio
   output.out << draw_queue(now, before, platform::format_iso8601(platform::utc_now()), screen) << std::flush;
 }
 
-/// Once the database has answered, goes on trying while it is unavailable.
+/// Prints the queue again and again until a signal to stop. An unavailable database ends the command only if
+/// it has never answered.
 Result watch(Context& context) {
   const platform::StopSignal stop;
   std::optional<QueueSight> before;

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::chrono::seconds progress_interval{10};
 
-/// Retention may have deleted notifications that ended before the shortest of these periods.
+/// Throws UsageError when retention may have deleted notifications since `since`: the shortest period
+/// decides.
 void check_since(const platform::RetentionSettings& retention, platform::UtcTime since,
                  platform::UtcTime now) {
   using Kept = std::pair<platform::Milliseconds, std::string_view>;

@@ -48,7 +48,7 @@ std::string name_of(const store::Webhook& hook) {
   return "Webhook " + to_string(hook.id) + " of entity " + to_string(hook.entity);
 }
 
-/// Reads all webhooks and selects those in a state: their number per entity is bounded.
+/// Reads all webhooks and keeps those in the filter's state: an entity has few webhooks.
 std::vector<store::Webhook> in_state(store::Session& session, store::ListFilter filter) {
   filter.limit = 0x7fffffff;
   auto hooks = store::list_webhooks(session, filter);
@@ -176,7 +176,7 @@ Result show(Context& context, const Arguments& arguments) {
   return {to_row(find(context.session, arguments.required_id()))};
 }
 
-/// The entity's other active webhooks with the same target, which stay active.
+/// Names the entity's other active webhooks with the same target, which stay active.
 std::string others_beside(store::Session& session, const store::Webhook& hook) {
   std::string others;
   store::ListFilter filter;
@@ -190,7 +190,7 @@ std::string others_beside(store::Session& session, const store::Webhook& hook) {
   return others;
 }
 
-/// The URLs that stay disabled, because the webhook had them when it was disabled.
+/// Names the URLs that stay disabled, because the webhook had them when it was disabled.
 std::string left_disabled(store::Session& session, const store::Webhook& hook) {
   std::string left;
   store::ListFilter filter;
