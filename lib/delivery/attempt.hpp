@@ -18,9 +18,9 @@ namespace delivery {
 
 /// Why an attempt is made (docs/delivery.md#recovery-and-probes).
 enum class AttemptKind {
-  scheduled,  // the delivery's first, or one due by the retry schedule
-  probe,      // one delivery of a failing webhook, ahead of its schedule
-  early,      // recovery: its webhook has answered 2xx, so what waits is sent ahead of its schedule
+  scheduled,  // the delivery's first attempt, or a retry due by the schedule
+  probe,      // one attempt ahead of the schedule, to a webhook that fails
+  early,      // recovery: ahead of the schedule, because the failing webhook has answered 2xx
 };
 
 /// The database's spelling (`tipo`), in the order of the columns' definitions.
@@ -34,7 +34,7 @@ constexpr std::string_view evidence_name(AttemptKind kind, bool replay) {
   return replay && kind == AttemptKind::scheduled ? "reenvio" : name(kind);
 }
 
-/// A delivery claimed and ready to be sent.
+/// A delivery under a lease, ready to be sent.
 struct LeasedDelivery {
   DeliveryId id = 0;
   WebhookId webhook = 0;
@@ -45,17 +45,17 @@ struct LeasedDelivery {
   platform::UtcTime occurred{};
   platform::UtcTime created{};
   std::string data;       // `datos`, byte for byte
-  unsigned attempts = 0;  // with a known outcome, so far
-  unsigned failures = 0;  // those that count for the schedule (`paso`)
+  unsigned attempts = 0;  // so far, with a known outcome
+  unsigned failures = 0;  // so far; only those that count for the schedule (`paso`)
   bool test = false;
   AttemptKind kind = AttemptKind::scheduled;
-  bool replay = false;  // a replay: it had already finished
+  bool replay = false;  // a replay: the delivery had already finished
 };
 
 /// The part of a delivery that the present keys cannot decrypt.
 enum class Unreadable {
-  secret,     // of its webhook: concerns all deliveries of the webhook
-  test_data,  // concerns this test event alone
+  secret,     // the webhook's: concerns all deliveries of the webhook
+  test_data,  // the test event's: concerns deliveries of that event alone
 };
 
 /// A delivery that is held instead of sent; no attempt is made.
@@ -67,7 +67,7 @@ struct HeldDelivery {
 /// The outcome of an attempt on the wire.
 enum class TransportResult {
   answered,         // final headers arrived: `status` decides, even if the body failed
-  not_started,      // handed back: no attempt was made or judged; the delivery is due again
+  not_started,      // no attempt was made, or its outcome was not judged; the delivery is due again
   local_failure,    // a fault of this host (descriptors, memory, CA file); does not count as an attempt
   address_refused,  // no address of the host may be dialled
   port_refused,     // the port belongs to another protocol
@@ -110,7 +110,7 @@ struct Attempt {
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};
   Silence silence = Silence::none;
-  bool counted = true;                                   // false: silent, during an outage of our own
+  bool counted = true;                                   // false: met silence during an outage of our own
   std::optional<platform::MonotonicTime> heard;          // when the host last sent anything
   std::optional<platform::MonotonicTime> name_answered;  // when a name server answered, if one was asked
   std::shared_ptr<TestRequest> test_request;             // null: the attempt belongs to a delivery

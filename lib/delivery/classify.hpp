@@ -11,14 +11,14 @@ namespace delivery {
 /// Whether the receiver answered 429 or 503.
 bool asks_to_wait(const Attempt& attempt);
 
-/// `chance` in [0, 1) places the retry within its jitter; a Retry-After that is a date counts from `now`. Not
-/// for not_started and local_failure, which do not count as attempts.
+/// Returns the result of the attempt. `chance` in [0, 1) places the retry within its jitter; a Retry-After
+/// that is a date counts from `now`. Not for not_started and local_failure, which do not count as attempts.
 DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                         platform::UtcTime now);
 
-/// Adapts the result of an attempt that went to a URL which the webhook has since replaced. It says nothing
-/// about the new URL, so the delivery is due at once and its schedule starts again. Not for a delivered or
-/// held result.
+/// Adapts the result of an attempt that went to a URL which the webhook has since replaced. Such an attempt
+/// says nothing about the new URL, so the delivery is due at once and its schedule starts again. Not for a
+/// delivered or held result.
 DeliveryResult of_former_url(DeliveryResult result);
 
 /// How long a webhook with an unreadable secret rests.

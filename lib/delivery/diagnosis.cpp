@@ -71,7 +71,8 @@ std::vector<TestRequest> Diagnosis::next() const {
 
 void Diagnosis::note(const Attempt& attempt) {
   Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.test_request};
-  // A closed connection means nothing if the last answer announced it, or our own limit may have ended it.
+  // A closed connection means nothing if the last answer announced the close, or our own limit may have ended
+  // the connection.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
   if (answer.test_request.kept == TestRequest::Kept::closed && !expected)
     answer.test_request.kept = TestRequest::Kept::unknown;

@@ -56,7 +56,7 @@ struct TestRequest {
   bool left_open = false;     // the connection stayed open after the answer
 };
 
-/// The checks of GET /webhooks/{id}/diagnostico, in its order.
+/// The checks, in the order in which GET /webhooks/{id}/diagnostico lists them.
 enum class Check {
   name,
   addresses,
@@ -106,11 +106,11 @@ using DiagnosisFindings = std::vector<CheckedItem>;
 enum class DiagnosisStop {
   interrupted,  // the service stopped or crashed, or this host had a fault
   paused,
-  disabled,  // the operator disabled webhook or entity, or the webhook was deleted
+  disabled,  // the operator disabled the webhook or its entity, or the webhook was deleted
   url_changed,
   unreadable_secret,
   outage,     // our own
-  not_begun,  // the diagnosis, or one of its requests, waited too long for a free slot
+  not_begun,  // the diagnosis, or one of its requests, could not start in time
 };
 
 class Diagnosis {
@@ -124,8 +124,8 @@ class Diagnosis {
   /// `settings` must outlive this object. `now`: for the days until a certificate expires.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
 
-  /// The next test requests, to be made at the same time; empty when all are done. Call it when none is in
-  /// flight: it returns the same ones until note() has an outcome of theirs.
+  /// The next test requests, to be made at the same time; empty when the diagnosis has ended. Call it while
+  /// no test request is in flight: until note() has an outcome, it returns the same test requests.
   std::vector<TestRequest> next() const;
   /// Takes the outcome of a test request of next(). Not for a request that was not made.
   void note(const Attempt& attempt);
@@ -148,7 +148,7 @@ class Diagnosis {
   }
   bool asked_to_wait() const;
   bool connected() const;
-  /// The first handshake that failed with one of `results`; nullptr if none did.
+  /// The first handshake that failed with one of `results`; nullptr if no handshake did.
   const Answer* handshake_with(std::initializer_list<TransportResult> results) const;
   bool is_allowed(const platform::IpAddress& address) const;
   std::string shown(const std::vector<platform::IpAddress>& addresses) const;
@@ -170,12 +170,12 @@ class Diagnosis {
   platform::UtcTime now_;
   std::string host_;                  // the URL's, without port
   bool left_open_ = false;            // the last request left a connection open
-  platform::MonotonicTime opened_{};  // the earliest time at which the last new connection was made
+  platform::MonotonicTime opened_{};  // when the attempt that made the last new connection began
   std::vector<Answer> handshakes_;
   std::array<std::optional<Answer>, 7> answers_;  // indexed by TestRequestKind; handshakes are kept apart
 };
 
-/// The findings of a diagnosis without results: every check, with `why` as its reason.
+/// The findings of a diagnosis without results: no check was done, each with `why` as its reason.
 DiagnosisFindings stopped_findings(DiagnosisStop why);
 
 /// Returns `[{"prueba": …, "resultado": …, "detalle": …, "remedio": …}, …]`.

@@ -13,7 +13,7 @@ namespace {
 
 using enum TransportResult;
 
-constexpr std::chrono::days soon{14};  // before a certificate expires
+constexpr std::chrono::days soon{14};  // a certificate that expires within this time gets a warning
 
 CheckedItem good(Check check, std::string detail) {
   return {check, CheckResult::good, std::move(detail), {}};

@@ -23,7 +23,7 @@ struct DeliveryResult {
   /// False: the delivery is pending and due again as if there had been no attempt, and only `error` is
   /// written.
   bool counted = true;
-  unsigned failures = 0;  // that count for the schedule, including this one if it was `scheduled`
+  unsigned failures = 0;  // only those that count for the schedule; includes this one if `scheduled`
   /// For `pending`: the time until the retry. Unset: the delivery stays due when it was, or when
   /// `retry_after` ends if that is later.
   std::optional<platform::Milliseconds> wait;
@@ -42,7 +42,7 @@ struct DeliveryResult {
 
   // About the webhook.
   bool former_url = false;        // the webhook has another URL, about which the attempt says nothing
-  bool probe = false;             // failed in transport, or answered 429 or 503
+  bool probe = false;             // no answer, or a 429 or 503: then one attempt at a time
   bool gone = false;              // 410: the webhook is deactivated
   platform::Milliseconds rest{};  // how long the whole webhook rests (429, unreadable secret)
 };

@@ -27,7 +27,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
 
   /// Call it once, when the parser has finished.
   Value take() { return std::move(root_); }
-  /// Why this stopped the parser.
+  /// Why the builder stopped the parser.
   const char* reason() const { return reason_; }
 
   bool Default() { return stop("valor no válido"); }  // for typed numbers, which parse() does not ask for
@@ -64,7 +64,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
   /// An array or object that is still open.
   struct Container {
     Array elements;
-    Object members;  // between Key() and add() the last one has no value
+    Object members;  // between Key() and add() the last member has no value
   };
 
   bool stop(const char* reason) {

@@ -57,8 +57,8 @@ double seconds(microseconds duration) { return std::chrono::duration<double>(dur
 
 std::uint64_t load(const Cell& cell) { return cell.load(std::memory_order_relaxed); }
 
-/// Computes the count as the sum of the buckets, so that they agree even when a thread is counting or a
-/// process was killed while it counted.
+/// Computes the count as the sum of the buckets, so that count and buckets agree even when a thread is
+/// counting or a process was killed while it counted.
 prometheus::ClientMetric::Histogram read_histogram(const Cell* first,
                                                    const std::vector<microseconds>& bounds) {
   prometheus::ClientMetric::Histogram histogram;

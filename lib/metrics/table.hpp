@@ -1,5 +1,5 @@
 // The metrics of a program, as one table, written in Prometheus' text format (0.0.4). Every series exists
-// from the start, at zero, so no client or receiver can make another one.
+// from the start, at zero, so no client or receiver can make another series.
 //
 // Counting takes no lock: one atomic addition for a counter, two for a histogram.
 #pragma once
@@ -68,8 +68,8 @@ class Table {
  public:
   /// A table for this process alone. Throws std::system_error.
   explicit Table(std::vector<Metric> metrics);
-  /// A table with counts that all processes with the same metrics and the same file share. It may have no
-  /// gauges. Throws std::system_error.
+  /// A table with counts that all processes with the same metrics and the same file share. The table must
+  /// have no gauges. Throws std::system_error.
   Table(std::vector<Metric> metrics, const std::string& shared_file);
   ~Table();
   Table(const Table&) = delete;

@@ -25,7 +25,7 @@ struct IpAddress {
   auto operator<=>(const IpAddress&) const = default;
 };
 
-/// `10.0.0.0/8`, `fd00::/8`; an address without a prefix is a network of one.
+/// `10.0.0.0/8`, `fd00::/8`; an address without a prefix is a network of one address.
 struct IpNetwork {
   IpAddress base;
   unsigned prefix = 0;  // 0..32 or 0..128

@@ -1,6 +1,7 @@
 // The log. If standard error is the journal (JOURNAL_STREAM names it), an event is a journal entry with its
-// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise it is one line on standard error, `time level message
-// key=value …` (logfmt). Under systemd with standard error redirected, it is `<6>message key=value …`.
+// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise an event is one line on standard error, `time level
+// message key=value …` (logfmt). Under systemd with standard error redirected, the line is `<6>message
+// key=value …`.
 #pragma once
 
 #include <concepts>

@@ -14,7 +14,8 @@ class ReloadSignal {
 
   /// Readable while an order is pending. Owned by this object.
   int fd() const { return fd_; }
-  /// Returns true when SIGHUP came since the last call; several signals count once. Never blocks.
+  /// Takes the pending order. True: SIGHUP came since the last call; several signals count once. Never
+  /// blocks.
   bool take() const;
 
  private:

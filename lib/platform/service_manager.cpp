@@ -39,8 +39,8 @@ void notify_service_manager(const std::string& state) { sd_notify(0, state.c_str
 
 void report_status(std::string_view text) {
   constexpr std::size_t longest = 400;
-  // Made one line before the cut, because a line end begins another field of the protocol; and after it,
-  // because the cut may split a character.
+  // Escapes line ends before the cut, because each would begin another field of the protocol. Escapes again
+  // after the cut, which may split a character.
   notify_service_manager("STATUS=" + text::one_line(text::one_line(text).substr(0, longest)));
 }
 

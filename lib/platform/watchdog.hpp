@@ -35,7 +35,7 @@ class Watchdog {
   /// Reports progress (WATCHDOG=1), but no more often than needed: call it in every round. Returns true when
   /// it reported.
   bool feed(MonotonicTime now);
-  /// As feed(), unless one of `others` has made no progress for half of the limit.
+  /// As feed(), but reports nothing while one of `others` has made no progress for half of the limit.
   bool feed_if(std::initializer_list<std::reference_wrapper<const Heartbeat>> others, MonotonicTime now);
 
   /// How long a feeding thread may wait: a quarter of the limit; an hour without a watchdog.

@@ -1,5 +1,5 @@
 // Decides which addresses may be dialled: no special-purpose range of IANA unless the operator allows it for
-// that host, and no address that the operator denies.
+// the host, and no address that the operator denies.
 #pragma once
 
 #include <string_view>
@@ -28,8 +28,8 @@ bool may_connect(const platform::IpAddress& address, std::string_view host,
 /// allowed_networks.
 std::vector<platform::IpNetwork> operators_networks(const platform::DeliverySettings& settings);
 
-/// Whether an entity may see that an attempt dialled this address: it is public and in none of `hidden`. The
-/// webhook's present URL does not matter.
+/// Whether an entity may see that an attempt dialled this address: the address is public and in none of
+/// `hidden`. The webhook's present URL does not matter.
 bool may_be_shown(const platform::IpAddress& address, const std::vector<platform::IpNetwork>& hidden);
 
 }  // namespace webhook

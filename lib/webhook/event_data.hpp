@@ -13,7 +13,7 @@ namespace webhook {
 /// fields are allowed. Otherwise returns the reason, a Spanish sentence of at most 500 characters that names
 /// the field (`datos.evaluacionId: falta`, …). Types: int is a 64-bit integer without fraction or exponent;
 /// number is any JSON number; a date is an existing day `YYYY-MM-DD`; a date-time is
-/// `YYYY-MM-DDThh:mm:ss[.fraction]Z`; fechaFin of alegaciones.periodo_abierto is either.
+/// `YYYY-MM-DDThh:mm:ss[.fraction]Z`; fechaFin of alegaciones.periodo_abierto is a date or a date-time.
 std::optional<std::string> check_event_data(Event event, std::string_view json);
 
 }  // namespace webhook

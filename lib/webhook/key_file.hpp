@@ -8,7 +8,8 @@
 
 namespace webhook {
 
-/// Throws platform::ConfigError. Its one line names secrets.key_file, `path` and, if one is faulty, the line.
+/// Throws platform::ConfigError. The message is one line; it names secrets.key_file, `path` and the number of
+/// a faulty line.
 KeyRing read_key_file(const std::string& path);
 
 /// Replaces `keys` with the keys of the file at `path`; every later use in any thread sees them. If the file

@@ -23,7 +23,7 @@ std::string test_event_data(Event event, EntityId entity, std::string_view entit
                             const json::Value& extra);
 
 /// The `data` of a diagnosis's test request, in the shape of a test event's. `accepted`: whether the receiver
-/// should accept it; `check`: its name.
+/// should accept the request. `check`: the name of the check.
 std::string diagnosis_data(EntityId entity, std::string_view entity_name, bool accepted,
                            std::string_view check);
 

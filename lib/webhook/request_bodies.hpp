@@ -30,7 +30,7 @@ struct InvalidRequest : std::runtime_error {
 struct Registration {
   std::string url;  // as stored
   EventSet events;
-  std::optional<std::string> secret;  // absent, null and "" mean none
+  std::optional<std::string> secret;  // absent, null and "" mean no secret
 };
 
 /// Throws InvalidRequest for the first rule that fails, in the order of

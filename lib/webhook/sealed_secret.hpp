@@ -47,7 +47,7 @@ class KeyRing {
   SealedSecret seal(WebhookId webhook, std::string_view secret) const;
   /// Returns nullopt when the key is unknown or the text was not sealed for this webhook.
   std::optional<std::string> open(WebhookId webhook, const SealedSecret& sealed) const;
-  /// As seal() and open(), for an owner that is not a webhook. `owner` names its kind and never begins with
+  /// As seal() and open(), for an owner that is not a webhook. `owner` begins with its kind, which is not
   /// `webhook:`.
   SealedSecret seal_for(std::string_view owner, std::string_view text) const;
   std::optional<std::string> open_for(std::string_view owner, const SealedSecret& sealed) const;

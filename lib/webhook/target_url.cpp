@@ -56,7 +56,7 @@ constexpr const char* not_public =
     "url: no puede apuntar a una dirección local, privada o reservada; use un nombre de dominio público";
 static_assert(max_url_characters == 2000, "two messages say it");
 
-/// Never leaves this file.
+/// The exception of a refused URL; judge_target_url() catches it.
 struct Rejected {
   const char* message;
 };
@@ -258,8 +258,8 @@ int hex_digit(char c) {
 bool is_unreserved(char c) {
   return text::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
-/// Whether an escape in a path compares as equal to its character. For `/` it does, because servers commonly
-/// treat %2F alike. Decoding one of the excluded characters would change the path's meaning.
+/// Whether an escape in a path compares as equal to its character. An escaped `/` does, because servers
+/// commonly treat %2F alike. Decoding one of the excluded characters would change the path's meaning.
 bool is_plain_in_path(char c) {
   return c > ' ' && c < '\x7f' && c != '?' && c != '#' && c != '%' && c != '\\';
 }

@@ -49,7 +49,7 @@ struct HostOverride {
 /// `network` or `network@pattern`, the pattern as in HostOverride.
 struct AllowedNetwork {
   IpNetwork network;
-  std::string pattern;  // of the host names that may use it; empty: the patterns of host_overrides
+  std::string pattern;  // of the host names that may use the network; empty: the patterns of host_overrides
 };
 
 /// A source of our POSTs: an address of this host that sockets are bound to, or a network that is only
@@ -154,8 +154,8 @@ inline constexpr std::string_view default_config_path = "/etc/apientidades/apien
 
 /// `file`: the file of --config, which must exist; unset: default_config_path, which is read if it exists.
 /// `arguments`: `--section.key=value` (or two words) of the command line, nothing else.
-/// `environment`: texts NAME=VALUE. Only APIENTIDADES_<SECTION>_<KEY> matter; an unknown APIENTIDADES_* is an
-/// error. Throws ConfigError.
+/// `environment`: texts NAME=VALUE, of which only APIENTIDADES_* are read. A name that is not
+/// APIENTIDADES_<SECTION>_<KEY> of a key is an error. Throws ConfigError.
 Config load_config(const std::vector<std::string>& arguments, const std::optional<std::string>& file,
                    const std::vector<std::string>& environment);
 

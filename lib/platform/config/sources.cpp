@@ -35,8 +35,8 @@ std::string text_of(const options::option& option) {
   return option.value.empty() ? std::string() : option.value.front();
 }
 
-/// Boost ends the value at any `#` and drops the rest without a message. A `#` inside a word probably belongs
-/// to the value.
+/// Whether the line's first `#` is inside a word, and so probably belongs to the value. Boost ends the value
+/// at any `#` and drops the rest without a message.
 bool hides_text(std::string_view line) {
   const auto mark = line.find('#');
   return mark != std::string_view::npos && mark > 0 && line[mark - 1] != ' ' && line[mark - 1] != '\t';

@@ -13,7 +13,7 @@ struct GivenValue {
   std::string source;  // as KeyValue::source
   std::string place;   // for messages: "/etc/x.conf:3", "environment variable X", "command line"
 };
-/// Values by key. A source that is read later overrides earlier ones.
+/// Values by key. A source that is read later overrides earlier sources.
 using GivenValues = std::map<std::string, GivenValue>;
 
 /// Throws ConfigError with `message` on one line, even if it has line ends.
