@@ -40,7 +40,7 @@ FairSlots::Outcome outcome_of(const Attempt& attempt) {
   return asks_to_wait(attempt) ? asked_to_wait : answered;
 }
 
-/// The receiver failed, not this host.
+/// True: the receiver failed, not this host.
 bool failed(const Attempt& attempt) {
   if (!attempt.counted) return false;
   if (attempt.transport == TransportResult::answered) return attempt.status < 200 || attempt.status > 299;
@@ -124,7 +124,8 @@ bool Loop::work() {
   return taken || recorded || diagnoses_wait;
 }
 
-/// A dispatcher that claims deliveries faster than it records results fills its memory, and leases expire.
+/// True: attempts may start. A dispatcher that claims deliveries faster than it records results fills its
+/// memory, and leases expire.
 bool Loop::may_start() {
   if (scanner_.paused() || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
     return false;
@@ -140,7 +141,7 @@ bool Loop::may_start() {
   return true;
 }
 
-/// True: more can be done at once.
+/// Works on diagnoses. True: more can be done at once.
 bool Loop::diagnose(bool may_begin) {
   return task("diagnoses", [&] {
     const auto keys = keys_.current();
@@ -176,8 +177,8 @@ bool Loop::take_in(std::string_view name, Source&& source) {
   });
 }
 
-/// Runs one task of a round. If it fails, the other tasks go on, and it waits for a while, except after a
-/// conflict. False also if it fails or waits. Throws store::Unavailable.
+/// Runs one task of a round. If the task fails, the others go on, and it is not run again for a while, except
+/// after a conflict. False also if the task fails or is not run. Throws store::Unavailable.
 template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
@@ -237,7 +238,7 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
-/// Takes ended attempts from the network's thread. Those of deliveries go to the result writer once the
+/// Takes ended attempts from the network's thread. Attempts of deliveries go to the result writer once the
 /// outage watch knows whether a silence is our fault.
 void Loop::collect() {
   const auto now = platform::monotonic_now();
@@ -271,7 +272,7 @@ void Loop::limit_slots() {
   slots_.limit(limits);
 }
 
-/// True: results were recorded, and their webhooks may get more.
+/// Learns which results were recorded. True: some were, and their webhooks may get more.
 bool Loop::take_recorded() {
   const auto now = platform::monotonic_now();
   const auto done = writer_.take_done();
@@ -304,12 +305,12 @@ void Loop::send(LeasedBatch leased_batch) {
   for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
-  leased_batch.grants = Grants(slots_);  // gives back the others before slots() is read
+  leased_batch.grants = Grants(slots_);  // gives back what is not kept, before slots() is read
   for (auto& request : requests) request.slots = slots_.slots(request.delivery.webhook);
   sender_.submit(std::move(requests));
 }
 
-/// If the database fails once, the remaining diagnoses end by the expiry of their leases.
+/// Ends diagnoses. If the database fails once, the remaining ones end by the expiry of their leases.
 void Loop::stop_diagnoses(bool& records) {
   try {
     diagnoses_.stop(records ? &session_ : nullptr, slots_);

@@ -90,10 +90,10 @@ class Loop {
   Diagnoses diagnoses_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
-  bool fan_out_first_ = false;  // alternates, so that neither claim nor fan-out takes every slot
-  bool away_ = false;           // the database is away; logged once
-  bool outage_ = false;         // an outage of our own has limited the slots
-  bool refusing_ = false;       // the database refuses all results, and the slots are limited
+  bool fan_out_first_ = false;                                    // alternates (take_in)
+  bool away_ = false;                                             // the database is away; logged once
+  bool outage_ = false;    // an outage of our own has limited the slots
+  bool refusing_ = false;  // the database refuses all results, and the slots are limited
   platform::MonotonicTime next_trial_{};
   bool idle_ = false;  // the last round found nothing to do
 };

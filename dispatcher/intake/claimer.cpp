@@ -43,7 +43,7 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
 }
 
 /// Makes webhooks that rest or may not receive wait in the ready set, and removes them from `receiving`.
-/// True: there were some.
+/// True: there were such webhooks.
 bool quarantine_who_cannot(ReadyWebhooks& ready, FairSlots& slots,
                            const std::vector<delivery::WebhookId>& ids,
                            std::vector<store::ReceivingWebhook>& receiving) {

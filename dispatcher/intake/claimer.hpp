@@ -1,4 +1,4 @@
-// Claims due deliveries of the webhooks that the slots choose.
+// Claims due deliveries of the webhooks that FairSlots chooses.
 #pragma once
 
 #include <deque>
@@ -21,9 +21,9 @@ class Claimer {
           const platform::Log& log, NewerRows& newer)
       : session_(session), scanner_(scanner), slots_(slots), log_(log), newer_(newer), leases_(lease) {}
 
-  /// Claims in the order of the slots, as far as they go. Appends to `into` even if it throws: what has been
-  /// leased must be sent. Throws errors of the session or the server. If the database refuses to lease
-  /// deliveries of a webhook, only that webhook waits.
+  /// Claims in the order of FairSlots, as far as there are free slots. Appends to `into` even if it throws:
+  /// what has been leased must be sent. Throws errors of the session or the server. If the database refuses
+  /// to lease deliveries of a webhook, only that webhook waits.
   void claim(LeasedBatch& into);
 
  private:

@@ -27,7 +27,7 @@ using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
-constexpr auto slice = 10ms;  // in a round, for beginning and again for advancing diagnoses
+constexpr auto slice = 10ms;  // of a round, to advance diagnoses; as much to begin some
 constexpr auto paused_wait = 1s;
 constexpr unsigned most_handed_back = 30;  // times; each follows a wait of a second for the host
 
@@ -93,7 +93,7 @@ bool Diagnoses::work(const Round& round) {
   return more_answers || more_asked;
 }
 
-/// Round robin, by lease.
+/// Advances, round robin by lease, diagnoses that await no result. True: there was no time for all.
 bool Diagnoses::advance(const Round& round) {
   const auto until = monotonic_now() + slice;
   auto next = running_.upper_bound(served_);
@@ -109,7 +109,7 @@ bool Diagnoses::advance(const Round& round) {
   return false;
 }
 
-/// A refusal of the database ends one diagnosis, not the others.
+/// A refusal of the database ends one diagnosis (`give_up`), not the others.
 template <class F, class G>
 void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
   try {
@@ -143,7 +143,8 @@ bool Diagnoses::begin(const Round& round) {
   return false;
 }
 
-/// Returns how long the next search must wait because something delays the diagnosis; 0: nothing does.
+/// Begins a diagnosis unless something delays it. Returns how long the next search must then wait; 0: nothing
+/// delays the diagnosis.
 platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
   if (!target.diagnosable || target.overdue) {
@@ -213,7 +214,7 @@ std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Runni
   return std::nullopt;
 }
 
-/// False: a secret cannot be read.
+/// Sends the test requests. False: a secret cannot be read.
 bool Diagnoses::ask(const Round& round, All::iterator one, const store::DiagnosisTarget& target,
                     std::vector<delivery::TestRequest> test_requests, platform::MonotonicTime leased_at) {
   auto& [lease, running] = *one;

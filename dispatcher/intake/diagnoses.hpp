@@ -1,5 +1,5 @@
-// Carries out the diagnoses that entities ask for: begins one when it has a slot, and sends its next requests
-// when the last are answered (docs/delivery.md#diagnosis).
+// Carries out the diagnoses that entities ask for: begins a diagnosis when it has a slot, and sends its next
+// requests when the last ones are answered (docs/delivery.md#diagnosis).
 //
 // It promises: a diagnosis holds one slot of its webhook from its beginning to its end, so it costs its own
 // entity alone; before each step its lease is renewed and the webhook is read again; a diagnosis ends if this
@@ -32,7 +32,7 @@ class Diagnoses {
   /// `sender` outlives it.
   Diagnoses(const platform::DeliverySettings& settings, const platform::Log& log, Sender& sender);
 
-  /// Takes the result of one of its requests.
+  /// Takes the result of a test request.
   void ended(const Attempt& attempt);
 
   struct Round {
@@ -47,8 +47,9 @@ class Diagnoses {
   /// can be done at once. Throws errors of the session or the server.
   bool work(const Round& round);
 
-  /// For the end of the service: ends all diagnoses without a request in flight. One that has sent nothing is
-  /// released for another dispatcher. If `session` is nullptr, the database is away and the leases expire.
+  /// For the end of the service: ends all diagnoses except those that wait for the answer to an HTTP request.
+  /// Releases a diagnosis that has sent none, for another dispatcher. If `session` is nullptr, the database
+  /// is away and the leases expire.
   void stop(store::Session* session, FairSlots& slots);
 
  private:
@@ -61,8 +62,8 @@ class Diagnoses {
     std::string genuine{};  // the body of the genuine request
     unsigned awaited = 0;   // requests without a result yet
     unsigned handed_back = 0;
-    bool sent = false;    // a request was sent; one that was handed back does not count
-    bool failed = false;  // this host could not send one
+    bool sent = false;    // an HTTP request was sent, and not handed back
+    bool failed = false;  // this host could not send a request
   };
   using All = std::map<std::uint64_t, Running>;  // by lease
 

@@ -19,7 +19,7 @@ constexpr std::size_t webhooks_at_once = 64;
 constexpr auto error_wait = 1s;
 constexpr auto longest_rest = 60s;  // before a resting webhook is looked at again
 
-/// Makes the webhooks due again, a second later, if an exception leaves the claim.
+/// Makes the webhooks due again, a second later, if an exception ends the claim.
 class Asked {
  public:
   Asked(EarlyWebhooks& early, std::vector<store::EarlyWebhook> webhooks)
@@ -44,7 +44,7 @@ std::vector<delivery::WebhookId> ids_of(const std::vector<store::EarlyWebhook>& 
   return ids;
 }
 
-/// Reads the present state of `webhooks`, and removes those that may not be tried.
+/// Returns the present state of `webhooks`, and removes from `webhooks` those that may not be tried.
 std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
     store::Session& session, QueueScanner& scanner, std::vector<store::EarlyWebhook>& webhooks) {
   auto& early = scanner.early();
@@ -63,7 +63,7 @@ std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
     }
     if (receives && found->second.early_since == webhook.since && found->second.failing == webhook.failing)
       return false;
-    early.forget(webhook.id);  // a changed one is found again
+    early.forget(webhook.id);  // if it has changed, the scanner finds it again
     if (!receives) ended.push_back({webhook, std::nullopt});
     return true;
   });

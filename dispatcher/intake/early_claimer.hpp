@@ -23,7 +23,8 @@ class EarlyClaimer {
         log_(log),
         leases_(settings.lease) {}
 
-  /// Claims as far as the slots go. Appends to `into` even if it throws: what has been leased must be sent.
+  /// Claims as far as there are free slots. Appends to `into` even if it throws: what has been leased must be
+  /// sent.
   void claim(LeasedBatch& into);
 
  private:

@@ -14,12 +14,12 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned rows_per_batch = 256;
-constexpr unsigned entities_per_batch = 64;  // of those served in turns: each costs a seek
-constexpr unsigned rows_per_turn = 4;        // of each, at least, if it has them and there is room
+constexpr unsigned entities_per_batch = 64;  // that take turns: each costs a seek
+constexpr unsigned rows_per_turn = 4;        // of each entity, at least, if it has them and there is room
 constexpr unsigned entities_ahead = 16;
-constexpr unsigned rows_ahead = 16;           // of each
+constexpr unsigned rows_ahead = 16;           // of each entity
 constexpr unsigned entities_with_large = 16;  // one row each: together about bytes_per_batch
-constexpr unsigned rows_of_suspect = 8;       // of one entity: each may cost two transactions
+constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
 constexpr unsigned rows_past_locks = 64;
 
 }  // namespace
@@ -71,7 +71,7 @@ void FanOut::run_ahead(LeasedBatch& into) {
     run_ahead(busy_pacer_, Pick::busy, entities_ahead, rows_ahead, into);
 }
 
-/// False: the pacer does not allow it yet, or there are none.
+/// Runs one batch of entities of a kind. False: the pacer does not allow it yet, or there are none.
 bool FanOut::run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows, LeasedBatch& into) {
   const auto start = monotonic_now();
   if (!pacer.due(start)) return false;
@@ -92,7 +92,7 @@ void FanOut::run_locked(LeasedBatch& into) {
   writer_.write_past_locks(batch.judged, into);
 }
 
-/// Like an ordinary batch, but its results say nothing about other notifications of the entities.
+/// Tries locked notifications once more. The results say nothing about other notifications of the entities.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto retries = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (retries.empty()) return;
@@ -116,7 +116,7 @@ void FanOut::mark_fanned_out() {
       [&](const std::vector<delivery::NotificationId>& part) {
         for (const auto id : store::finish_fan_out_past_locks(session_, part)) locked_.fanned_out(id, now);
       },
-      [](auto, const auto&) {});  // the list still says that it is fanned out
+      [](auto, const auto&) {});  // stays fanned out in notificaciones_apartadas
 }
 
 }  // namespace dispatcher

@@ -23,21 +23,22 @@ class FanOut {
   FanOut& operator=(const FanOut&) = delete;
 
   // Each `run…` appends to `into` even if it throws: what has been leased must be sent. It throws errors of
-  // the session or the server. If the database refuses a notification, only that one waits.
+  // the session or the server. If the database refuses a notification, run() goes on with other entities; the
+  // entity of the refused one, and those put off with it, are left to run_ahead().
 
-  /// Fans out what can be sent at once, as far as the slots go: new notifications in the order of arrival,
-  /// and entities with many notifications in turns.
+  /// Fans out what can be sent at once, as far as there are free slots: new notifications in the order of
+  /// arrival, and entities with many notifications in turns.
   void run(LeasedBatch& into);
 
-  /// Fans out what run() leaves: notifications of busy entities, with deliveries that wait for a slot, and of
-  /// suspect entities (the database refuses something of them), one at a time. Takes only a share of the
-  /// loop's time, so that it delays nothing that can be sent.
+  /// Fans out what run() leaves: notifications of busy entities (their deliveries could only wait), and of
+  /// suspect entities (the database refused one of their notifications), one such entity per call. Takes only
+  /// a share of the loop's time, so that it delays nothing that can be sent.
   void run_ahead(LeasedBatch& into);
 
   /// Creates the deliveries of notifications with rows that another session keeps locked, and marks the rows
   /// `procesada` once the locks are gone: a writer's lock must not delay a notification.
   void run_locked(LeasedBatch& into);
-  /// When `run_locked` has something to do; none: not until something is locked.
+  /// When run_locked() has something to do; none: no locked notification is known.
   std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
 
  private:
@@ -50,7 +51,7 @@ class FanOut {
   store::Session& session_;
   QueueScanner& scanner_;
   FairSlots& slots_;
-  unsigned most_of_entity_;  // most deliveries in flight at once
+  unsigned most_of_entity_;  // most deliveries of one entity in flight at once
   Pacer busy_pacer_{10};
   Pacer suspect_pacer_{10};
   Pacer large_pacer_{25};  // percent of the time, while other notifications wait

@@ -53,9 +53,10 @@ FanOutBatch FanOutReader::read(const std::vector<store::NewNotification>& line, 
   auto in_line = store::read_pending(session_, ids_of(line));
   auto in_turns = store::find_oldest_pending(session_, requests);
   batch.requests = std::move(requests);
+  // Those in line count as passed, except those that are still pending.
   for (const auto& [id, entity] : line) {
     batch.rows.push_back({id, entity});
-    batch.passed.insert(id);  // unless it is still pending
+    batch.passed.insert(id);
   }
   for (const auto& notification : in_line) batch.passed.erase(notification.id);
   for (const auto& notification : in_turns) batch.rows.push_back({notification.id, notification.entity});

@@ -18,15 +18,22 @@ struct FanOutBatch {
     delivery::NotificationId id;
     delivery::EntityId entity;
   };
-  std::vector<Row> rows;  // all that were found, by id within an entity
+  /// Every notification of the batch, pending or not; those of one entity in ascending order of id.
+  std::vector<Row> rows;
   std::vector<store::TakeRequest> requests;
   ReadyEntities::Pick pick = ReadyEntities::Pick::ready;  // the kind of entities that `requests` names
+  /// Entities with notifications left to a newer version or quarantined; with data not in the row; with data
+  /// too large for the batch.
   std::set<delivery::EntityId> with_left, with_large, without_room;
-  std::vector<JudgedNotification> judged;  // what is to be fanned out
+  std::vector<JudgedNotification> judged;  // to be fanned out or rejected
 
-  // The results of the batch. `stopped`: those of `locked` for which only a write met the lock.
-  std::set<delivery::NotificationId> passed;  // done, left, refused, or taken by another dispatcher
+  // The results of the batch.
+  /// Need not be waited for: fanned out or rejected, quarantined, left to a newer version, refused, no longer
+  /// pending, or locked (then in LockedNotifications).
+  std::set<delivery::NotificationId> passed;
+  /// `busy`, `locked`: as in FanOutPlan; `put_off`: to be taken alone.
   std::set<delivery::EntityId> busy, locked, put_off, refused;
+  /// The part of `locked` for which the reads succeeded and a write failed (lock time-out or duplicate key).
   std::set<delivery::EntityId> stopped;
 
   /// Tells the ready set how far each entity was fanned out: up to its first notification that was not
@@ -38,7 +45,7 @@ struct FanOutBatch {
 /// take turns.
 enum class First { line, turns };
 
-/// Reads notifications and checks their data. It takes no lock.
+/// Reads notifications and checks their data. Takes no lock.
 class FanOutReader {
  public:
   /// `session`, `locked` and `newer` outlive it.

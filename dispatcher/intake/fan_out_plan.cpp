@@ -37,8 +37,9 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
   return webhook::check_event_data(*notification.event, *notification.data);
 }
 
-/// Webhooks with a pending delivery: what follows must be pending, too. `for_others`: a webhook that holds
-/// nothing waits for a slot that others hold, at its host or anywhere.
+/// `webhooks`: those with a pending delivery; what follows for them must be pending, too. `for_others`: true
+/// if a webhook of the present notification has nothing in hand or unrecorded and got no slot, because other
+/// webhooks hold the slots.
 struct Waiting {
   std::set<delivery::WebhookId> webhooks;
   bool for_others = false;
@@ -69,7 +70,7 @@ std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notifica
   return result;
 }
 
-/// Some deliveries would have to wait, and none can be sent.
+/// True: at least one delivery must wait, and none can be sent.
 bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
   const auto count = [&](delivery::DeliveryState state) {
     return std::ranges::count(deliveries, state, &store::NewDelivery::state);
@@ -133,8 +134,9 @@ FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
     const bool full = slots.full();
     waiting.for_others = false;
     const auto deliveries = deliveries_of(notification, *recipient, waiting, slots);
-    // If a notification waits only for deliveries of its own webhooks, it stays until one of them ends. If it
-    // waits for others, it is fanned out: its own webhooks may have none in flight that could end.
+    // A notification that could only wait is left until an attempt ends: any attempt if no slot is free at
+    // all, otherwise one of its own webhooks. If these wait for other webhooks, it is fanned out: they may
+    // have no attempt in flight that could end.
     if (ahead == Ahead::no && would_only_wait(deliveries) && (full || !waiting.for_others)) {
       plan.full = full;
       if (full) break;

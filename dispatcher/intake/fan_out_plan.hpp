@@ -28,29 +28,30 @@ std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNoti
 struct JudgedNotification {
   delivery::NotificationId id;
   delivery::EntityId entity;
-  std::optional<webhook::Event> event;  // this and the next are set unless it is to be rejected
+  std::optional<webhook::Event> event;  // `event` and `occurred` are set unless `wrong` is
   std::optional<platform::UtcTime> occurred;
   std::string data;
-  std::optional<std::string> wrong;  // why it is to be rejected, in Spanish; names the field
+  std::optional<std::string> wrong;  // why to reject the notification, in Spanish; names the field
 };
 /// Checks a notification as read_data returns it: data that were not fetched are too long.
 JudgedNotification judge(store::PendingNotification notification);
 
 enum class Ahead {
-  no,   // leaves a notification that waits only for its own webhooks, and later ones of its entity
+  no,   // leaves notifications that could only wait (FanOutPlan: `busy`, `full`)
   yes,  // fans out all
 };
 
 struct FanOutPlan {
   store::FanOut fan_out;
-  std::set<delivery::EntityId> busy;    // left because their own webhooks have no free slot
-  std::set<delivery::EntityId> locked;  // left because another session has locked a row of their webhooks
+  std::set<delivery::EntityId> busy;    // left: their deliveries could only wait, and not for other webhooks
+  std::set<delivery::EntityId> locked;  // left: another session has locked their row or a webhook's
   bool full = false;                    // the rest was left because no slot is free at all
 };
 
-/// Plans one delivery per subscribed webhook for each notification of `held`: held if the webhook is
-/// inactive; leased if it does not rest, nothing older of it waits, and `slots` grant a slot; pending
-/// otherwise. A notification that cannot be delivered is rejected with a Spanish reason that names the field.
+/// Plans one delivery per subscribed webhook for each notification in `held`. Its state: held if the webhook
+/// is inactive; leased if the webhook does not rest, nothing older waits for it, and `slots` grant a slot;
+/// pending otherwise. A notification that cannot be delivered is rejected with a Spanish reason that names
+/// the field.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,

@@ -25,8 +25,8 @@ std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification
   return {entities.begin(), entities.end()};
 }
 
-/// Leaves out entities that an earlier part of the batch left: a notification must not overtake an older one
-/// of its entity.
+/// Leaves out entities that an earlier part of the batch found busy or locked: a notification must not
+/// overtake an older one of its entity.
 std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part,
                                                 const std::set<delivery::EntityId>& busy,
                                                 const std::set<delivery::EntityId>& locked) {
@@ -38,7 +38,7 @@ std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotifica
   return result;
 }
 
-/// A lock wait is isolated, too: a lock on an index entry or a gap is met only by the write.
+/// A lock time-out is isolated, too: only the write meets a lock on an index entry or a gap.
 bool concerns_one(const store::DatabaseError& error) {
   return store::is_refused(error) || store::is_lock_timeout(error);
 }
@@ -83,7 +83,7 @@ void FanOutWriter::write(FanOutBatch& batch, Ahead ahead, LeasedBatch& into) {
 void FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error,
                          FanOutBatch& batch) {
   const auto* refused = dynamic_cast<const store::Refused*>(&error);
-  // A duplicate was fanned out past a lock after it was read.
+  // A duplicate key: the notification was fanned out past its lock after this batch had read it.
   if (refused == nullptr || dynamic_cast<const store::DuplicateKey*>(refused) != nullptr) {
     batch.locked.insert(notification.entity);
     batch.stopped.insert(notification.entity);
@@ -96,7 +96,7 @@ void FanOutWriter::blame(const JudgedNotification& notification, const store::Da
   quarantine_.blamed(session_, notification.entity, notification.id, *refused);
 }
 
-/// Runs one transaction: `lock` returns which of `part` are still pending and ours, `write` writes the plan.
+/// Runs one transaction: `lock` returns which of `part` to fan out, `write` writes the plan.
 template <class Lock, class Write>
 FanOutWriter::Written FanOutWriter::write(const std::vector<JudgedNotification>& part, Ahead ahead,
                                           Lock&& lock, Write&& write) {
@@ -166,7 +166,8 @@ void FanOutWriter::write_part_past_locks(const std::vector<JudgedNotification>& 
   into.worked = true;
 }
 
-/// Passes on the slots taken, the leased deliveries, and the webhooks with pending ones.
+/// Passes the slots taken and the leased deliveries to `into`, and webhooks with pending deliveries to the
+/// ready set.
 void FanOutWriter::append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into) {
   into.grants.add(std::move(*written.grants));
   const auto now = monotonic_now();  // the webhooks' rows were locked until now

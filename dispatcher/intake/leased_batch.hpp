@@ -33,7 +33,7 @@ struct LeasedBatch {
   bool worked = false;                  // something was done, even if there is nothing to send
 };
 
-/// Returns where requests to a webhook go, and on which account, for FairSlots.
+/// Returns where requests to a webhook go, for FairSlots.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
 
 /// Makes leases with random tokens, for `duration`.

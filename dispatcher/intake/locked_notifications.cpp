@@ -56,7 +56,7 @@ std::vector<delivery::NotificationId> LockedNotifications::take_unfinished(platf
   if (unfinished_.empty() || now < next_finish_) return {};
   next_finish_ = now + between_finishes;
   std::vector<delivery::NotificationId> ids;
-  // Continues after the last ones: rows that stay locked come back.
+  // Continues after the last id taken: the ids of rows that stay locked come back.
   for (auto next = unfinished_.upper_bound(last_taken_); ids.size() < most && !unfinished_.empty();) {
     if (next == unfinished_.end()) next = unfinished_.begin();
     ids.push_back(*next);

@@ -1,7 +1,7 @@
 // Notifications with rows that another session has locked, as any writer can
-// (docs/delivery.md#locked-notifications). Says which are due to be fanned out past the lock, and which of
-// those are to be marked once it is gone. Pure bookkeeping, bounded: what has no room here is found again by
-// the queue scanner.
+// (docs/delivery.md#locked-notifications). Tells which are to be fanned out past the lock, and which of these
+// are to be marked once it is gone. Pure bookkeeping, bounded: a notification that has no room here is found
+// again by the queue scanner.
 #pragma once
 
 #include <deque>
@@ -17,18 +17,18 @@ namespace dispatcher {
 
 class LockedNotifications {
  public:
-  /// Its row was locked: briefly, by another dispatcher, or for longer, by another session.
+  /// The notification's row is locked: briefly, by another dispatcher, or for longer, by another session.
   void found(const store::NewNotification& notification, platform::MonotonicTime now);
-  /// Returns those to be tried once more. Until `end_retries`, one that is found again counts as locked
-  /// twice.
+  /// Returns notifications to be tried once more. One that is found again before end_retries() counts as
+  /// locked twice.
   std::vector<store::NewNotification> take_retries(platform::MonotonicTime now, std::size_t most);
   void end_retries() { retrying_.clear(); }
-  /// Returns those that were locked twice.
+  /// Returns notifications that were locked twice.
   std::vector<store::NewNotification> take_locked(platform::MonotonicTime now, std::size_t most);
 
-  /// Its deliveries exist, but its row does not say so yet.
+  /// The notification's deliveries exist, but its row does not say so yet.
   void fanned_out(delivery::NotificationId id, platform::MonotonicTime now);
-  /// Returns, once a second, those to be marked in their rows.
+  /// Returns, once a second, notifications to be marked in their rows.
   std::vector<delivery::NotificationId> take_unfinished(platform::MonotonicTime now, std::size_t most);
 
   /// When a take_… function has something to return; none: nothing is known.

@@ -7,9 +7,9 @@
 
 namespace dispatcher {
 
-/// After new notifications another one is likely soon: the wait is an eighth of the poll interval, and
-/// doubles up to the poll interval while none comes. After a long time without work it is twice the poll
-/// interval.
+/// After new notifications another one is likely soon: the wait is an eighth of the poll interval. It doubles
+/// after each look that finds none, up to the poll interval. After a long time without work it is twice the
+/// poll interval.
 class LookInterval {
  public:
   /// `poll_interval`: 1 ms or more.

@@ -1,5 +1,4 @@
-// Rows that only a newer version of the dispatcher can send. They are left to it, and logged at most once a
-// minute.
+// Logs rows that are left to a newer version of the dispatcher, at most once a minute.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // Rejects the notifications that the database refuses to fan out because of their content, or quarantines
-// those that it refuses even to reject (docs/delivery.md#bad-rows), so that none is tried forever.
+// those that it refuses even to reject (docs/delivery.md#bad-rows), so that no notification is tried forever.
 #pragma once
 
 #include "dispatcher/intake/refusals.hpp"
@@ -16,8 +16,8 @@ class Quarantine {
   /// `metrics` outlives it.
   Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  /// The database refused this notification alone in its transaction. Throws errors of the session or the
-  /// server.
+  /// Takes up a notification that the database refused alone in its transaction. Throws errors of the session
+  /// or the server.
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
   /// A fan-out was committed.

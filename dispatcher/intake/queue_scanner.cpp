@@ -16,7 +16,7 @@ using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
-constexpr unsigned worth_reading = masses / 4;  // if fewer are news, the search finds the later ones
+constexpr unsigned worth_reading = masses / 4;  // if fewer are news, the rest is left to the search
 constexpr auto pause_interval = 1s;       // at most, between checks; while something is pending, at each look
 constexpr auto rest_after = 5s;           // without anything to do; then looks become rarer
 constexpr auto slice = 10ms;              // of one search, so that no delivery waits longer for it
@@ -40,7 +40,7 @@ void search_ranges(std::vector<store::IdRange>& ranges, MayContinue&& may_contin
   }
 }
 
-/// The ranges after each webhook found.
+/// Returns the part of each range after the webhook found in it.
 std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
                                     const std::vector<store::WaitingWebhook>& found) {
   std::vector<store::IdRange> rest;
@@ -85,8 +85,8 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
 }
 
-/// Reads webhooks in the order of the time from which they may be tried. Those committed late are found
-/// because the readings overlap a little, and because all are read at intervals.
+/// Reads webhooks in the order of the time from which they may be tried. Webhooks committed late are found
+/// because the readings overlap a little, and because all are read again at intervals.
 void QueueScanner::find_early(store::Session& session) {
   const auto now = monotonic_now();
   if (now >= next_early_round_) {
@@ -140,8 +140,8 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
   next_pause_check_ = now + pause_interval;
 }
 
-/// Finds new notifications by their ids, which finds nearly all. The search finds the others: those written
-/// before the first look, large numbers of a few entities, and rows committed late.
+/// Finds new notifications by their ids: nearly all. The search finds the others: those written before the
+/// first look, large numbers of a few entities, and rows committed late.
 bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
   if (!newest_) skip_to(peek.newest);
   if (!peek.pending_notifications) {
@@ -173,8 +173,8 @@ void QueueScanner::skip_to(delivery::NotificationId newest) {
   entities_.missed_some();
 }
 
-/// True: it found an entity that waits, but did not reach the end of the ranges. search_webhooks: the same
-/// with a webhook that is due.
+/// Searches some ranges. True: it found an entity that waits (search_webhooks: a webhook that is due), but
+/// did not reach the end of the ranges.
 bool QueueScanner::search_entities(store::Session& session) {
   if (entity_ranges_.empty()) {
     entity_ranges_ = entities_.ranges();

@@ -30,13 +30,13 @@ class QueueScanner {
 
   /// When the next look is due.
   platform::MonotonicTime next_look() const { return pacer_.next(); }
-  /// The time between quick looks after 5 s without work.
+  /// The time between looks after 5 s without work.
   platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
 
   bool paused() const { return paused_; }
   /// `may_send`: something may be sent though nothing is pending, so every look reads the pauses.
   void attend_pauses(bool may_send) { may_send_ = may_send; }
-  /// Entities have asked for diagnoses that no dispatcher has begun.
+  /// True: entities have asked for diagnoses that no dispatcher has begun.
   bool asked_diagnoses() const { return asked_diagnoses_; }
   PausedParts& paused_parts() { return paused_parts_; }
   ReadyEntities& entities() { return entities_; }
@@ -62,7 +62,7 @@ class QueueScanner {
   Pacer entity_pacer_{share};
   Pacer webhook_pacer_{share};
   std::optional<delivery::NotificationId> newest_;  // the last one read; none before the first look
-  bool more_new_ = false;                           // there are more after newest_
+  bool more_new_ = false;                           // more are known to follow newest_
   /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. True
   /// until a search of all entities that began later has ended, or nothing is pending.
   bool missed_some_ = true;
@@ -81,7 +81,7 @@ class QueueScanner {
   std::vector<store::IdRange> webhook_ranges_;  // likewise
   platform::MonotonicTime next_look_again_{};
   platform::MonotonicTime next_pause_check_{};
-  platform::MonotonicTime rests_from_{};
+  platform::MonotonicTime rests_from_{};  // looks are rarer from then on
 };
 
 }  // namespace dispatcher

@@ -27,8 +27,9 @@ void Refusals::forget(std::map<delivery::NotificationId, Refusal>::iterator whic
   refused_.erase(which);
 }
 
-/// A known notification keeps its place until it has had time to be refused again. If each new one replaced
-/// an older one, none of more than most_known would ever be refused twice.
+/// True: one more notification can be remembered. A known one keeps its place until it has had time to be
+/// refused again: if each new one replaced an older one, none of more than most_known would ever be refused
+/// twice.
 bool Refusals::has_room(platform::MonotonicTime now) {
   if (refused_.size() < most_known) return true;
   const auto oldest = refused_.find(by_age_.front());
@@ -37,6 +38,7 @@ bool Refusals::has_room(platform::MonotonicTime now) {
   return true;
 }
 
+/// Takes one from the allowance. False: none is left.
 bool Refusals::spend(platform::MonotonicTime now) {
   const auto more = (now - filled_) / each;
   if (more > 0) {

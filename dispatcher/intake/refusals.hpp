@@ -12,9 +12,10 @@
 
 namespace dispatcher {
 
-/// A notification is bad if the database refuses it alone, and again after it has taken another one: then the
-/// cause is neither the database nor something that all share. While it takes none, none is bad. The number
-/// of notifications given up in a time is limited, so that an operator can notice a mistake.
+/// A notification is bad if the database refuses it alone twice, and accepts another one in between: then the
+/// cause is neither the database nor something that all notifications share. While the database accepts none,
+/// none is bad. The number of notifications given up in a time is limited, so that an operator can notice a
+/// mistake.
 class Refusals {
  public:
   static constexpr std::size_t most_known = 4096;
@@ -22,10 +23,11 @@ class Refusals {
   static constexpr platform::Milliseconds each{100};              // one more may be given up per this time
   static constexpr platform::Milliseconds remembered{3'600'000};  // without another refusal
 
-  /// The database refused one for its content, alone in its transaction. True: reject or quarantine it; it is
-  /// forgotten here.
+  /// The database refused the notification for its content, alone in its transaction. True: reject or
+  /// quarantine it; it is forgotten here.
   bool refused(delivery::NotificationId id, platform::MonotonicTime now);
-  /// The database took one with deliveries, so it accepts every kind of row that a fan-out writes.
+  /// The database accepted this notification with deliveries, so it accepts every kind of row that a fan-out
+  /// writes.
   void passed(delivery::NotificationId id);
 
   bool knows(delivery::NotificationId id) const { return refused_.contains(id); }
@@ -42,7 +44,7 @@ class Refusals {
   bool spend(platform::MonotonicTime now);
 
   std::map<delivery::NotificationId, Refusal> refused_;
-  std::list<delivery::NotificationId> by_age_;  // by their last refusal
+  std::list<delivery::NotificationId> by_age_;  // by the last refusal
   std::uint64_t passed_ = 0;
   unsigned allowance_ = at_once;
   platform::MonotonicTime filled_{};

@@ -88,7 +88,7 @@ bool EarlyWebhooks::reached(const store::EarlyClaim::Reach& reach, unsigned leas
   }
   entry.none_waited = none;
   if (reach.more) {
-    // Without room it is listed again when an attempt ends.
+    // Without room, ended() lists the webhook again.
     if (room(reach.webhook) > 0) list(reach.webhook, entry, now);
   } else {
     const auto until_again = limits_.lease + lease_margin;
@@ -125,7 +125,7 @@ void EarlyWebhooks::ended(delivery::WebhookId webhook, delivery::AttemptKind kin
   entry.in_hand -= std::min(entry.in_hand, 1U);
   if (entry.stopped) return;
   if (delivered) ++entry.delivered;
-  if (!delivered) entry.after = 0;  // handed back: it is pending again
+  if (!delivered) entry.after = 0;  // handed back, so pending again
   if (!delivered || !entry.listed || entry.after > 0) list(webhook, entry, now);
 }
 

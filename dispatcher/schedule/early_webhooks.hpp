@@ -1,7 +1,8 @@
 // Knows webhooks with deliveries to be tried ahead of their schedule, and how many of each are in flight: a
 // recovering webhook gets a few at a time, and more as it accepts them
 // (docs/delivery.md#recovery-and-probes). These are hints: the database decides. The cost of a call does not
-// depend on how many are known, except that next_probes passes over postponed ones. Pure bookkeeping.
+// depend on how many webhooks are known, except that next_probes passes over postponed ones. Pure
+// bookkeeping.
 #pragma once
 
 #include <map>
@@ -20,37 +21,39 @@ namespace dispatcher {
 class EarlyWebhooks {
  public:
   struct Limits {
-    unsigned per_webhook = 1;  // early attempts in flight to one webhook; the rest is for new notifications
-    unsigned probes = 1;       // probes in flight to all
-    platform::Milliseconds lease;  // a lease that another dispatcher lets expire ends within this time
+    unsigned per_webhook = 1;      // recovery attempts in flight to one webhook
+    unsigned probes = 1;           // probes in flight to all webhooks
+    platform::Milliseconds lease;  // the longest time until another dispatcher's lease expires
   };
   explicit EarlyWebhooks(const Limits& limits) : limits_(limits) {}
 
+  /// The database lists this webhook, which is due now.
   void found(const store::EarlyWebhook& webhook, platform::MonotonicTime now);
 
-  /// Returns recovering webhooks that are due. Each is returned once, until one of the calls below.
+  /// Returns recovering webhooks that are due: each once, until another call makes it due again.
   std::vector<store::EarlyWebhook> next(std::size_t most, platform::MonotonicTime now);
-  /// Returns failing webhooks, as far as probes are allowed: in the order of `since`, so that all wait
-  /// equally long.
+  /// Returns failing webhooks that may get a probe now: in the order of `since`, so that all wait equally
+  /// long.
   std::vector<store::EarlyWebhook> next_probes(std::size_t most, platform::MonotonicTime now);
 
-  /// How many more of its deliveries may be in flight now, and after which one to continue.
+  /// How many more deliveries may be in flight to the webhook now, and after which one to continue.
   unsigned room(delivery::WebhookId webhook) const;
   delivery::DeliveryId after(delivery::WebhookId webhook) const;
 
-  /// Its deliveries were read up to `reach`, and `leased` of them leased. True: nothing of it has waited for
-  /// the longest time of a lease, so its recovery is over.
+  /// The webhook's deliveries were read up to `reach`, and `leased` of them leased. True: none has waited for
+  /// the longest time of a lease, so the recovery is over, and the webhook is forgotten.
   bool reached(const store::EarlyClaim::Reach& reach, unsigned leased, platform::MonotonicTime now);
-  /// It is not returned before `until`.
+  /// Makes the webhook due at `until`.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
-  /// Nothing more of it is to be tried ahead, unless it is found again.
+  /// Forgets the webhook until it is found again.
   void forget(delivery::WebhookId webhook);
 
+  /// Counts a probe in flight, and forgets the webhook.
   void probing(delivery::WebhookId webhook);
-  /// An attempt was made or handed back, and its result is recorded.
+  /// The result of an attempt is recorded. Not `delivered`: it failed or was handed back.
   void ended(delivery::WebhookId webhook, delivery::AttemptKind kind, bool delivered,
              platform::MonotonicTime now);
-  /// It fails again, so its deliveries wait for their schedule.
+  /// Stops the recovery of the webhook: its deliveries wait for their schedule.
   void failed(delivery::WebhookId webhook, platform::MonotonicTime now);
 
   std::size_t size() const { return webhooks_.size(); }
@@ -62,9 +65,9 @@ class EarlyWebhooks {
     delivery::DeliveryId after = 0;
     unsigned in_hand = 0;
     unsigned delivered = 0;
-    bool none_waited = false;                       // at the last look
-    bool stopped = false;                           // it has failed since
-    std::optional<platform::MonotonicTime> listed;  // its key in by_time_; of a probe: when it is due
+    bool none_waited = false;                       // when the deliveries were last read
+    bool stopped = false;                           // by failed()
+    std::optional<platform::MonotonicTime> listed;  // when it is due; none: returned as due
   };
   using Entries = std::map<delivery::WebhookId, Entry>;
   void list(delivery::WebhookId webhook, Entry& entry, platform::MonotonicTime time);
@@ -73,7 +76,7 @@ class EarlyWebhooks {
   Limits limits_;
   unsigned probing_ = 0;
   Entries webhooks_;
-  std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> by_time_;
+  std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> by_time_;  // recovering webhooks
   std::set<store::EarlyWebhook> probes_;  // failing webhooks that next_probes may return
 };
 

@@ -1,5 +1,5 @@
-// Start-time fair queueing (Goyal, Vin and Cheng, 1996; Linux's CFS is similar): those that wait are served
-// in the order of the slot-time that they have used. Pure bookkeeping; every call is O(log n).
+// Start-time fair queueing (Goyal, Vin and Cheng, 1996; Linux's CFS is similar): ids that wait are served in
+// the order of the slot-time that they have used. Pure bookkeeping; every call is O(log n).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,9 @@ namespace dispatcher {
 /// How long slots were held, or are expected to be held.
 using SlotTime = platform::Milliseconds;
 
-/// Keeps an account for each id that waits or holds something. A new id begins at the least account of those.
-/// An unused account can be forgotten once that minimum has passed it, or when no id waits or holds anything.
+/// Keeps an account of used slot-time for each id. An id is active while it waits or holds something. The
+/// minimum follows the lowest account of the active ids, and never falls. A new id begins at the minimum. An
+/// inactive id can be forgotten once the minimum has reached its account, or when no id is active.
 template <class Id>
 class FairQueue {
  public:
@@ -33,14 +34,15 @@ class FairQueue {
     retire(id, found->second);
   }
 
-  /// The id holds one more. `expected`: for how long.
+  /// The id holds one more, for an `expected` time.
   void charge(Id id, SlotTime expected) {
     auto& entry = activate(id);
     ++entry.held;
     move(id, entry, std::max(entry.account, least_) + expected);
     advance();
   }
-  /// Raises the minimum to `present`: an id that holds something and does not wait must not keep it low.
+  /// Raises the minimum to `present` if it is lower: an id that holds something and does not wait must not
+  /// keep it low.
   void pass(SlotTime present) { least_ = std::max(least_, present); }
   /// The id holds one less. `correction`: how much longer than expected it was held; negative: how much
   /// shorter. No account falls below the minimum.
@@ -54,9 +56,9 @@ class FairQueue {
     advance();
   }
 
-  /// The ids that wait, the next to be served first. The lower id wins a tie.
+  /// The ids that wait, lowest account first. The lower id wins a tie.
   const Order& order() const { return order_; }
-  /// The present minimum, at which new accounts begin.
+  /// The minimum.
   SlotTime least() const { return least_; }
   SlotTime account(Id id) const {
     const auto found = entries_.find(id);
@@ -112,9 +114,9 @@ class FairQueue {
   }
 
   std::unordered_map<Id, Entry> entries_;
-  Order order_;    // those that wait
-  Order active_;   // those that wait or hold something
-  Order retired_;  // the others, until the minimum has passed them
+  Order order_;    // ids that wait
+  Order active_;   // active ids
+  Order retired_;  // inactive ids, until they are forgotten
   SlotTime least_{};
 };
 

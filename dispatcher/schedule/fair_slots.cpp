@@ -65,8 +65,8 @@ FairSlots::NextWebhooks FairSlots::next(std::size_t most) {
   return result;
 }
 
-/// Adds one webhook of each entity. True: some left the order because their host has no room, and others of
-/// that host may have entered it.
+/// Adds one webhook of each waiting entity, by account. True: webhooks without room at their host have left
+/// Place::ordered, and others may have entered it.
 bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::WebhookId> without_room;
   const auto last_for_reserve = queue_.least() + limits_.longest;
@@ -91,7 +91,7 @@ bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   return !without_room.empty();
 }
 
-/// Round robin.
+/// Round robin over joining_.
 void FairSlots::add_joining(std::size_t most, NextWebhooks& result) {
   if (in_hand_ >= used_ + limits_.total) return;
   const auto start = joining_.upper_bound(joined_);
@@ -138,8 +138,8 @@ bool FairSlots::take(delivery::WebhookId id) {
   return true;
 }
 
-/// What an entity uses while slots are free must not count against it when a new entity comes, which has used
-/// nothing.
+/// Raises the minimum: what an entity uses while slots are free must not count against it when a new entity
+/// comes, which has used nothing.
 void FairSlots::pass_present(delivery::EntityId entity) {
   auto present = queue_.account(entity);
   if (!queue_.order().empty()) present = std::min(present, queue_.order().begin()->first);
@@ -190,7 +190,7 @@ void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Millise
     webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
   else
     webhook.stalled = outcome == Outcome::not_started;
-  // No newer delivery may overtake one that was handed back, until that is due again.
+  // No newer delivery may overtake one that was not started, until that is due again.
   if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
@@ -220,13 +220,15 @@ unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
       std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
-/// It has room for one more within its own limit.
+/// True: the webhook's own limit allows one more in hand.
 bool FairSlots::has_room(const Webhook& webhook) const {
   const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
 }
 
-/// An entity or webhook that has used less waits for a slot, at this host or anywhere, and none is free.
+/// True: no slot is free (at the webhook's host, or at all but for the reserve), and an entity or webhook
+/// that has used less waits for one. At the host, a waiting webhook of the same entity comes first in any
+/// case.
 bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) const {
   const auto& host = webhook.host->second;
   if (host.slots >= limits_.per_host && !host.waiting_here.empty()) {
@@ -240,16 +242,17 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
   return own.order().begin()->first < own.account(id);
 }
 
-/// One more would follow others on a slot that it holds. While others wait for the slot, it takes no more
-/// than the slot carries: otherwise the slot would never be free again.
+/// True: the webhook needs no further slot. While others wait for its slots, it takes no more than these are
+/// good for: otherwise they would never be free again.
 bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
   const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
   return deliveries(webhook) < carries && in_hand_ < used_ + limits_.total &&
          (webhook.given < carries || !others_first(id, webhook));
 }
 
-/// The reserve is for entities that hold nothing, are not far ahead of the minimum, and are not known to be
-/// slow: an entity that becomes slow then holds one slot of it at most.
+/// True: a slot is free for the webhook. The reserve is for entities that hold no slot and are at most one
+/// time-out ahead of the minimum, and for webhooks not known to be slow: an entity that becomes slow then
+/// holds at most one slot of it.
 bool FairSlots::slot_free(const Webhook& webhook) const {
   if (unreserved() > 0) return true;
   const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
@@ -310,7 +313,7 @@ void FairSlots::hold_slot(Webhook& webhook) {
   ++webhook.host->second.by_entity[webhook.entity];
 }
 
-/// Releases slots that its deliveries in hand do not need.
+/// Releases the slots that the webhook does not need for what it has in hand.
 void FairSlots::release_slots(Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
   auto& host = webhook.host->second;
@@ -340,8 +343,8 @@ void FairSlots::drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTim
   forget_idle();
 }
 
-/// Orders as many of those that wait as the host has room for, the least accounts first, but skips entities
-/// that have half of the host.
+/// Moves as many webhooks from Place::at_host to Place::ordered as the host has room for, the lowest account
+/// first. Skips entities that have half of the host.
 void FairSlots::let_in(Host& host) {
   for (auto next = host.waiting_here.begin();
        next != host.waiting_here.end() && host.slots + host.ordered < limits_.per_host;) {
@@ -359,7 +362,7 @@ void FairSlots::leave_host(Webhook& webhook) {
   if (--webhook.host->second.known == 0) hosts_.erase(webhook.host);
 }
 
-/// Forgets the entity, unless something of it is in hand, waits, or has an account.
+/// Forgets the entity and its webhooks, unless it has an account or one of them waits or holds anything.
 void FairSlots::forget(delivery::EntityId id) {
   const auto found = entities_.find(id);
   if (found == entities_.end() || queue_.knows(id)) return;
@@ -389,7 +392,7 @@ std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
     const auto [rank, webhook] = *order.begin();
     order.erase(order.begin());
     if (const auto now = slots.rank(webhook); rank < now) {
-      order.emplace(now, webhook);  // another webhook of its entity took one since then
+      order.emplace(now, webhook);  // another webhook of its entity has taken a delivery
     } else if ((rank.first <= candidates.until || slots.joins(webhook)) && grants.take(webhook)) {
       ++granted[webhook];
       ++total;

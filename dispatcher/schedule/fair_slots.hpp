@@ -1,6 +1,10 @@
-// The scheduler's shares: which webhook may send next. Send capacity is shared by slot-time, so that an
-// entity that holds many slots, or holds them for long, does not delay others
-// (docs/delivery.md#how-slots-are-shared). Pure bookkeeping, no clock of its own.
+// Decides which webhook may send next. Send capacity is shared by slot-time, so that an entity that holds
+// many slots, or holds them for long, does not delay others (docs/delivery.md#how-slots-are-shared). Pure
+// bookkeeping, no clock of its own.
+//
+// Account: the slot-time that an entity or a webhook has used.
+// In hand: taken for an attempt that has neither ended nor been given back.
+// Unrecorded: ended, with a result that is not recorded yet.
 #pragma once
 
 #include <deque>
@@ -18,7 +22,7 @@
 
 namespace dispatcher {
 
-/// The time that one slot carries: a receiver that answers faster gets several deliveries for a slot.
+/// A slot is good for 100 ms of answers: a webhook that answers in 20 ms gets five deliveries for one slot.
 inline constexpr SlotTime slot_carries{100};
 
 /// Where a webhook's requests go, as last read from the database.
@@ -26,17 +30,16 @@ struct Destination {
   delivery::WebhookId webhook = 0;
   delivery::EntityId entity = 0;
   std::string host;      // with its port
-  bool probing = false;  // its last attempt failed in transport or with 429 or 503: only one in flight
+  bool probing = false;  // the last attempt failed in transport or with 429 or 503: only one in hand
 };
 
-/// A slot is the right to have one request in flight. A fast receiver gets several deliveries for each slot,
-/// one after the other; those that wait hold no slot.
+/// A slot lets one request be in flight; several deliveries may use it one after the other.
 class FairSlots {
  public:
   struct Limits {
     unsigned total = 0;
-    unsigned per_webhook = 0;        // deliveries in hand
-    unsigned per_host = 0;           // slots; an entity has at most half of them
+    unsigned per_webhook = 0;        // in hand or unrecorded
+    unsigned per_host = 0;           // slots; an entity gets at most half of them, but at least one
     platform::Milliseconds longest;  // expected time of an attempt if nothing is known: delivery.timeout
   };
   explicit FairSlots(const Limits& limits) : limits_(limits), reserve_(limits.total / 8) {}
@@ -45,52 +48,59 @@ class FairSlots {
   void limit(const Limits& limits);
   const Limits& limits() const { return limits_; }
 
-  // A webhook must be identified before it waits. What it holds already stays with its old host.
+  /// Tells where a webhook's requests go: required before wait(). A new host is ignored while the webhook
+  /// holds a slot.
   void identify(const Destination& destination);
   bool identified(delivery::WebhookId webhook) const { return webhooks_.contains(webhook); }
-  /// Deliveries of it are due, or (stop_waiting) none are known to be due.
+  /// The webhook waits, because deliveries of it are due, until stop_waiting().
   void wait(delivery::WebhookId webhook);
   void stop_waiting(delivery::WebhookId webhook);
-  /// The webhooks that may take something now, least used first.
+  /// Waiting webhooks that may take a delivery now: first one of each entity, the lowest account first; then,
+  /// in turns, webhooks that need no further slot.
   struct NextWebhooks {
     std::vector<delivery::WebhookId> webhooks;
-    SlotTime until = SlotTime::max();  // webhooks of entities that have used more come after others that wait
+    /// The account of the first entity that did not fit in the list. A webhook of an entity with a higher
+    /// account must not be given a further slot.
+    SlotTime until = SlotTime::max();
   };
   NextWebhooks next(std::size_t most);
-  /// The slot-time used by the entity, then by the webhook. The lower rank is served first.
+  /// The account of the entity, then that of the webhook. The lower rank is served first.
   using Rank = std::pair<SlotTime, SlotTime>;
   Rank rank(delivery::WebhookId webhook) const;
 
-  /// One more delivery of it would follow others on a slot that it holds.
+  /// True: the webhook's next delivery needs no further slot.
   bool joins(delivery::WebhookId webhook) const;
-  /// True: it has one more delivery in hand.
+  /// Takes one delivery for the webhook, with a slot if it needs one. False: the webhook may take none now.
   bool take(delivery::WebhookId webhook);
-  /// The same for a new delivery, but not ahead of waiting entities that have used less.
+  /// Identifies the webhook and takes a new delivery for it, but not ahead of waiting entities that have used
+  /// less.
   bool take_new(const Destination& destination);
-  /// A taken delivery was not leased.
+  /// Gives back one delivery that was taken but not leased.
   void give_back(delivery::WebhookId webhook);
-  /// The slot just taken is for a diagnosis: no delivery follows on it until the diagnosis has ended as
-  /// `diagnosed`.
+  /// Makes the delivery just taken a diagnosis: it keeps a slot to itself until it has ended as `diagnosed`.
   void diagnoses(delivery::WebhookId webhook);
-  /// A delivery that is held instead of sent has a result to be recorded, so it counts for its webhook's
-  /// limit.
+  /// Counts a delivery that is held instead of sent as unrecorded.
   void take_unsent(delivery::WebhookId webhook);
 
   enum class Outcome {
     answered,
     asked_to_wait,  // 429 or 503
-    failed,
-    not_started,  // handed back: it gets no more until another attempt ends or none is in hand
-    diagnosed,    // not a delivery; says nothing about the next one
+    failed,         // in transport
+    /// Not sent: the webhook takes nothing until another of its attempts ends, or none of its deliveries is
+    /// in hand.
+    not_started,
+    diagnosed,  // a diagnosis, not a delivery; says nothing about the next delivery
   };
-  /// The attempt has ended. The webhook gets its room back when the result is `recorded`. Unless the outcome
-  /// is `answered` or `diagnosed`, it gets nothing before that: it may have to rest.
+  /// An attempt has ended and is unrecorded. The webhook gives up slots that it does not need. Unless the
+  /// outcome is `answered` or `diagnosed`, the webhook takes nothing while it has anything unrecorded: it may
+  /// have to rest.
   void ended(delivery::WebhookId webhook, Outcome outcome, platform::Milliseconds took);
+  /// The result of an attempt is recorded.
   void recorded(delivery::WebhookId webhook);
 
-  /// Something of it is in hand, or ended and not recorded yet.
+  /// True: the webhook has something in hand or unrecorded.
   bool holds_any(delivery::WebhookId webhook) const;
-  /// How many of a webhook's requests may be in flight together.
+  /// How many slots the webhook holds.
   unsigned slots(delivery::WebhookId webhook) const;
   unsigned in_hand() const { return in_hand_; }
   /// Free slots, including the reserve.
@@ -102,11 +112,11 @@ class FairSlots {
  private:
   struct Host {
     unsigned slots = 0;
-    unsigned ordered = 0;                              // webhooks of Place::ordered
+    unsigned ordered = 0;                              // webhooks in Place::ordered
     unsigned known = 0;                                // webhooks
     std::map<delivery::EntityId, unsigned> by_entity;  // slots
-    FairQueue<delivery::WebhookId>::Order
-        waiting_here;  // Place::at_host, by their entity's account when they came
+    /// Webhooks in Place::at_host, by the account that their entity had when they came.
+    FairQueue<delivery::WebhookId>::Order waiting_here;
   };
   using Hosts = std::map<std::string, Host>;
   struct Entity {
@@ -115,25 +125,25 @@ class FairSlots {
     unsigned slots = 0;
     bool reserved = false;  // one of its slots is of the reserve
   };
-  /// Where a waiting webhook is: it needs no slot (joining), is in the order, or waits for room at its host.
-  /// `none`: it does not wait, or has as much in hand as it may have.
+  /// Where a waiting webhook is. `joining`: needs no further slot; `ordered`: in its entity's queue for a
+  /// slot; `at_host`: waits for room at its host. `none`: does not wait, or may take nothing now (has_room).
   enum class Place { none, joining, ordered, at_host };
   struct Webhook {
     delivery::EntityId entity = 0;
     Hosts::iterator host;
     bool probing = false;
-    bool wanted = false;
+    bool wanted = false;  // waits
     Place place = Place::none;
-    SlotTime waits_since{};  // its key in Host::waiting_here
+    SlotTime waits_since{};  // the key in Host::waiting_here
     unsigned in_hand = 0;
-    unsigned diagnosing = 0;  // of these, diagnoses
+    unsigned diagnosing = 0;  // diagnoses among those in hand
     unsigned slots = 0;
-    unsigned given = 0;              // deliveries since it last held no slot
-    unsigned unrecorded = 0;         // ended, not recorded yet
-    bool awaiting_result = false;    // one of these failed, was asked to wait or was handed back
-    bool stalled = false;            // something was handed back, and no attempt has ended since
-    std::optional<SlotTime> recent;  // average time of the last answers
-    std::deque<SlotTime> charged;    // for each in hand
+    unsigned given = 0;  // taken since the webhook last held no slot
+    unsigned unrecorded = 0;
+    bool awaiting_result = false;    // an unrecorded attempt was neither answered nor a diagnosis
+    bool stalled = false;            // the last attempt to end was not started; others are in hand
+    std::optional<SlotTime> recent;  // moving average of the time of answers
+    std::deque<SlotTime> charged;    // for each in hand, oldest first
   };
   using Webhooks = std::unordered_map<delivery::WebhookId, Webhook>;
 
@@ -167,23 +177,22 @@ class FairSlots {
   unsigned reserve_;       // slots
   unsigned used_ = 0;      // slots
   unsigned reserved_ = 0;  // of used_, those of the reserve
-  unsigned in_hand_ = 0;   // deliveries
+  unsigned in_hand_ = 0;   // of all webhooks
   FairQueue<delivery::EntityId> queue_;
   std::unordered_map<delivery::EntityId, Entity> entities_;
   Webhooks webhooks_;
   Hosts hosts_;
-  std::set<delivery::WebhookId> joining_;  // wait, and need no further slot
-  delivery::WebhookId joined_ = 0;         // the last one chosen; the next round begins after it
+  std::set<delivery::WebhookId> joining_;  // webhooks in Place::joining
+  delivery::WebhookId joined_ = 0;         // the last of joining_ that next() chose
 };
 
 class Grants;
-/// Distributes up to `most` deliveries among the candidates, one at a time to the lowest rank. Returns how
-/// many each got.
+/// Takes up to `most` deliveries for the candidates, each for the lowest rank. Returns how many each got.
 std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
                                                   const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants);
 
-/// Owns what is taken for deliveries about to be leased. What is not kept is given back.
+/// Owns deliveries that are taken and about to be leased; gives back those that are not kept.
 class Grants {
  public:
   /// `slots` outlive it.
@@ -206,7 +215,7 @@ class Grants {
   void add(Grants&& more) {
     for (const auto& [webhook, count] : std::exchange(more.taken_, {})) taken_[webhook] += count;
   }
-  /// One delivery was leased; `ended` gives its slot back.
+  /// One delivery was leased: it stays in hand until FairSlots::ended().
   void keep(delivery::WebhookId webhook) {
     if (const auto found = taken_.find(webhook); found != taken_.end() && found->second > 0) --found->second;
   }

@@ -6,9 +6,9 @@
 
 namespace dispatcher {
 
-/// The rows of a webhook or entity that are left to a newer version, or that the database refuses. They are
-/// skipped together and read again only after a while: otherwise every look would find them first, and never
-/// what is behind them.
+/// Skips the rows of a webhook or entity that are quarantined or left to a newer version, or that the
+/// database refuses. A walk reads the rows that wait, and passes these. Later reads begin behind them for
+/// some looks (one every 5 s): otherwise every look would find them first, and never what is behind them.
 class LeftRows {
  public:
   /// A batch was read. `some`: it has rows to be left; otherwise the walk past such rows is over.
@@ -27,23 +27,24 @@ class LeftRows {
   /// The walk has reached the last row that waits.
   void ended() {
     if (!std::exchange(passing_, false)) return;
-    if (looks_to_skip_ == 0) looks_to_skip_ = looks_;  // a later walk does not delay it
+    if (looks_to_skip_ == 0) looks_to_skip_ = looks_;  // a later walk does not delay the look
     refused_looks_ = std::exchange(refused_again_, false) ? std::min(2 * refused_looks_, most_looks) : 1;
     looks_to_forget_ = looks_to_skip_ + 3;
   }
-  /// True: the next look begins at the first row again.
+  /// Counts one look. True: the rows are to be read from the first one again.
   bool look_again() {
     if (passing_) return false;
     if (looks_to_forget_ > 0) --looks_to_forget_;
     return looks_to_skip_ == 0 || --looks_to_skip_ == 0;
   }
+  /// True: rows are being skipped.
   bool known() const { return looks_to_skip_ > 0; }
-  /// True: there is something to remember. It stays so for a few looks after the rows are read again;
-  /// otherwise the next refusal would count as the first one.
+  /// True: to be kept, for a few looks more than rows are skipped: otherwise the next refusal would count as
+  /// the first.
   bool active() const { return passing_ || looks_to_forget_ > 0; }
 
  private:
-  static constexpr unsigned left_looks = 6;  // of QueueScanner: half a minute
+  static constexpr unsigned left_looks = 6;  // half a minute
   static constexpr unsigned most_looks = 16;
 
   bool passing_ = false;

@@ -16,16 +16,16 @@ namespace dispatcher {
 
 class PausedParts {
  public:
-  /// Takes the pauses read at `now`. If they have changed, returns the webhooks that waited for them: they
-  /// may be due.
+  /// Takes the pauses read at `now`. If they have changed, returns the webhooks put off: they may be due.
   std::vector<delivery::WebhookId> update(std::vector<store::Pause> pauses, platform::MonotonicTime now);
 
-  /// The time until something may be sent there; 0: at once.
+  /// The time until something may be sent to this webhook at `url`; 0: at once.
   platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
                               platform::MonotonicTime now) const;
-  /// True: the pauses have changed since the last call, and some are in force: a request that waits in the
-  /// sender may be paused now.
+  /// True: since the last call, pauses were added or changed: a request that waits in the sender may be
+  /// paused.
   bool take_added() { return std::exchange(added_, false); }
+  /// A pause delays something of the webhook.
   void put_off(delivery::WebhookId webhook) { put_off_.insert(webhook); }
 
  private:

@@ -29,7 +29,7 @@ bool ReadyEntities::found(const store::WaitingEntity& entity) {
   return true;
 }
 
-/// Ids are assigned before the commit, so a notification committed late may precede those in line.
+/// A notification committed late may precede those in line.
 bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
                                       delivery::NotificationId oldest) {
   entry.sought = look_;
@@ -61,7 +61,7 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   ++visits_;
   if (entry.more) return false;
   const bool waited = entry.waits();
-  // The position of the walk past left rows is kept.
+  // An entity that is known only for its left rows keeps its position behind them.
   if (waited) {
     take_turns_from(entry, entry.in_line.back());
   } else if (is_new) {
@@ -239,7 +239,7 @@ void ReadyEntities::take_turns_from(Entry& entry, delivery::NotificationId after
   entry.look = look_;
 }
 
-/// It takes turns, beginning with its first notification in line.
+/// Makes the entity take turns, beginning with its first notification in line.
 void ReadyEntities::leave_line(Entry& entry) {
   if (entry.in_line.empty()) return;
   take_turns_from(entry, entry.in_line.front().previous());
@@ -247,7 +247,7 @@ void ReadyEntities::leave_line(Entry& entry) {
   entry.in_line.clear();
 }
 
-/// Puts it where it belongs, or forgets it if nothing is known of it.
+/// Puts the entity where it belongs, or forgets it if nothing is known of it.
 void ReadyEntities::update_place(delivery::EntityId entity) {
   const auto at = entities_.find(entity);
   auto& entry = at->second;

@@ -1,7 +1,7 @@
 // The ready set of fan-out: entities with notifications that wait, as far as this dispatcher knows, and which
-// is next. These are hints: the database decides, and QueueScanner finds what is missing here. An entity with
-// nothing that waits is forgotten. Entities that wait but cannot be taken add nothing to the cost of a call,
-// except of ranges(). Pure bookkeeping.
+// of them is next. These are hints: the database decides, and QueueScanner finds what is missing here. An
+// entity with nothing that waits is forgotten, unless it has left rows (left_rows.hpp). Entities that wait
+// but cannot be taken add nothing to the cost of a call, except of ranges(). Pure bookkeeping.
 #pragma once
 
 #include <array>
@@ -20,44 +20,48 @@
 namespace dispatcher {
 
 /// Single notifications are *in line*, in the order of their ids, a few of each entity. An entity with more
-/// *takes turns* (round robin) once none of its own is in line: its next ones are read from the table.
+/// notifications *takes turns* with others (round robin) once none of its own is in line. In its turn, its
+/// next notifications are read from the table.
 class ReadyEntities {
  public:
   /// The first round begins after the entity `cursor`.
   explicit ReadyEntities(delivery::EntityId cursor = 0);
 
-  // These calls report what was found. False: it was already known to wait, or this told nothing new.
+  // These calls report what was found. False: no news, for example because the entity was already known to
+  // wait.
 
-  /// The search found its oldest pending notifications.
+  /// The search found the oldest pending notifications of the entity.
   bool found(const store::WaitingEntity& entity);
-  /// A new notification came. Everything older of its entity is done, or known here.
+  /// A new notification came. All older ones of its entity are done, or known here.
   bool arrived(const store::NewNotification& notification);
-  /// Something new of the entity came, but it may have older notifications.
+  /// A new notification of the entity came, but it may have older ones that are not known here.
   bool appeared(delivery::EntityId entity);
   /// Some new notifications were skipped; they may be of any entity.
   void missed_some();
-  /// Whether more may be added: what is known is bounded.
+  /// True: new notifications may be added. What is known is bounded.
   bool has_room() const { return line_.size() < longest_line && entities_.size() < most_entities; }
-  /// The same for the search, which has room of its own, so that many new notifications do not keep it out.
+  /// True: the search may add more. It has room of its own, so that new notifications do not keep it out.
   bool has_room_for_search() const {
     return line_.size() < 2 * longest_line && entities_.size() < most_entities;
   }
-  /// The line will soon be empty.
+  /// True: the line will soon be empty.
   bool runs_short() const { return line_.size() < longest_line / 2 && entities_.size() < most_entities; }
 
   // These calls choose what is next.
 
-  /// Returns the first ones in line, at most `limit`.
+  /// Returns the first notifications in line, at most `limit`.
   std::vector<store::NewNotification> line(std::size_t limit) const;
+  /// The kinds of entities that take turns.
   enum class Pick {
-    ready,    // its webhooks have free slots, as far as is known
-    busy,     // they have none
-    suspect,  // the database refused something of it: it is taken alone
-    large,    // has more data than a batch had room for
+    ready,    // the entity's deliveries can be sent, as far as is known
+    busy,     // the entity's deliveries could only wait, and not for other webhooks
+    suspect,  // the database refused a notification of the entity: it is taken alone
+    large,    // the entity has more data than a batch had room for
   };
   /// How many entities of a kind take turns now.
   std::size_t count(Pick pick, platform::MonotonicTime now);
-  /// Returns the next ones, at most `entities`, each with its oldest notifications, at most `limit`.
+  /// Returns the next entities of a kind, at most `entities`, each to be read up to `limit` notifications (a
+  /// large entity: one).
   std::vector<store::TakeRequest> next(unsigned entities, Pick pick, unsigned limit,
                                        platform::MonotonicTime now);
   /// The round ended before this entity: the next one begins with it.
@@ -65,31 +69,32 @@ class ReadyEntities {
 
   // These calls report the results of a batch.
 
-  /// Its notifications up to `last` are done.
+  /// The entity's notifications up to `last` need not be read again.
   void advance(delivery::EntityId entity, delivery::NotificationId last);
-  /// Nothing more of it is known to wait.
+  /// Nothing more of the entity is known to wait.
   void finished(delivery::EntityId entity);
-  /// Tells whether some of its notifications in a batch were left to a newer version.
+  /// Tells whether some of the entity's notifications in a batch were quarantined or left to a newer version.
   void note_left(delivery::EntityId entity, bool some);
-  /// One of its notifications was refused, and is skipped.
+  /// A notification of the entity was refused, and is skipped.
   void note_refused(delivery::EntityId entity);
-  /// From now on it is taken alone, until all of its notifications have passed.
+  /// Makes the entity be taken alone, until all of its notifications have passed.
   void suspect(delivery::EntityId entity);
   bool suspected(delivery::EntityId entity) const;
-  /// Tells whether a batch had no room for its data: such entities take turns among themselves, with one
-  /// notification each.
+  /// Tells whether a batch had no room for the entity's data: such entities take turns among themselves, with
+  /// one notification each.
   void note_large(delivery::EntityId entity, bool large);
-  /// Its webhooks have no free slot; lasts until one of their results is recorded.
+  /// Makes the entity busy until the result of one of its webhooks is recorded.
   void mark_busy(delivery::EntityId entity);
   void clear_busy(delivery::EntityId entity);
-  /// It is not taken before `until`, whatever is found: another session has locked its rows.
+  /// The entity is not taken before `until`, whatever is found: another session has locked its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
 
-  /// Makes every entity be read from its first notification again: ids are assigned before the commit, so a
-  /// lower one may come after a higher one.
+  /// Makes every entity be read from its first notification again, except while its left rows are skipped:
+  /// ids are assigned before the commit, so a lower one may come after a higher one.
   void look_again();
 
-  /// The ranges of entity ids to search: not known to wait, or in line and not searched since look_again().
+  /// The ranges of ids to search: without entities that have skipped rows or more than is in line, or that
+  /// are in line and were searched since look_again().
   std::vector<store::IdRange> ranges();
 
   /// For tests of the cost: entities kept, and entities visited so far.
@@ -105,10 +110,10 @@ class ReadyEntities {
   enum class Place { none, ready, busy, suspect, large, postponed };
   struct Entry {
     std::vector<delivery::NotificationId> in_line;
-    bool more = false;                   // more wait, or may wait, after those in line
-    delivery::NotificationId after = 0;  // its turn reads what follows this id; valid for `look`
+    bool more = false;                   // further ones wait, or may wait, after those in line
+    delivery::NotificationId after = 0;  // the next turn reads what follows this id; valid for `look`
     unsigned look = 0;
-    unsigned sought = 0;  // at this look, the search found nothing before those in line
+    unsigned sought = 0;  // the last look at which the search found nothing before those in line
     bool busy = false;
     bool suspect = false;
     bool large = false;

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr platform::Milliseconds rounding{1};  // of the database's times
-/// A webhook's position spares the next look the rows already claimed: the index keeps them for as long as a
+/// A remembered position spares the next look the rows already claimed: the index keeps them for as long as a
 /// backup holds a snapshot open.
 constexpr auto remembered = 1min;
 

@@ -1,6 +1,7 @@
 // The ready set of claims: webhooks with pending deliveries, as far as this dispatcher knows, by the time
 // when they are due. These are hints: the database decides, and QueueScanner finds what is missing here. The
-// cost of a call does not depend on how many are known, except for look_again and ranges. Pure bookkeeping.
+// cost of a call does not depend on how many webhooks are known, except for look_again and ranges. Pure
+// bookkeeping.
 #pragma once
 
 #include <map>
@@ -20,30 +21,32 @@ namespace dispatcher {
 
 class ReadyWebhooks {
  public:
-  /// Its first pending delivery was seen at `now`.
+  /// The search saw the webhook's first pending delivery at `now`.
   void found(const store::WaitingWebhook& webhook, platform::MonotonicTime now);
-  /// One of its deliveries, not necessarily its first, is due at `due`.
+  /// A delivery of the webhook, not necessarily its first, is due at `due`.
   void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
 
-  /// Returns the webhooks that have become due: each once, and it stays due until one of the calls below.
-  /// Forgets webhooks for which nothing has waited for a minute.
+  /// Returns the webhooks that have become due. Each is returned once, and stays due until finished(),
+  /// postpone() or quarantine(). Forgets webhooks for which nothing has waited for a minute.
   std::vector<delivery::WebhookId> take_due(platform::MonotonicTime now);
-  /// Nothing of it is known to wait up to this position.
+  /// Returns the position up to which nothing of the webhook is known to wait.
   store::DuePosition after(delivery::WebhookId webhook) const;
 
-  /// Tells whether some of its deliveries that were read are left to a newer version.
+  /// Tells whether some of the webhook's deliveries that were read are left to a newer version.
   void note_left(delivery::WebhookId webhook, bool some);
-  /// Its deliveries were read up to `last`; it stays due.
+  /// The webhook's deliveries were read up to `last`; it stays due.
   void advance(delivery::WebhookId webhook, const store::DuePosition& last);
-  /// Nothing more of it is known to be due.
+  /// Nothing more of the webhook is known to be due.
   void finished(delivery::WebhookId webhook, platform::MonotonicTime now);
-  /// It is not returned before `until`, whatever is found, and is due again then.
+  /// The webhook is not returned before `until`, whatever is found; if it is due, it is returned then.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
-  /// Nothing of it can be claimed: it is not returned before `until`, and then only if something is found.
+  /// Nothing of the webhook can be claimed: it is not returned before `until`, and then only if something is
+  /// found.
   void quarantine(delivery::WebhookId webhook, platform::MonotonicTime until);
+  /// Makes every webhook be read from its first delivery again, unless rows are being skipped.
   void look_again();
 
-  /// The ranges of webhook ids that are not known to be due.
+  /// The ranges of ids to search: without webhooks that are due, postponed or have skipped rows.
   std::vector<store::IdRange> ranges(platform::MonotonicTime now) const;
   std::size_t size() const { return webhooks_.size(); }
 
@@ -52,7 +55,7 @@ class ReadyWebhooks {
     store::DuePosition after{};
     std::optional<platform::MonotonicTime> due;  // none: nothing is known to wait
     platform::MonotonicTime not_before{};
-    std::optional<platform::MonotonicTime> listed;  // its key in by_time_; none: returned as due
+    std::optional<platform::MonotonicTime> listed;  // the key in by_time_; none: returned as due
     platform::MonotonicTime forget_at{};            // while nothing waits
     LeftRows left{};
   };
