@@ -124,8 +124,8 @@ bool Loop::work() {
   return taken || recorded || diagnoses_wait;
 }
 
-/// True: attempts may start. A dispatcher that claims deliveries faster than it records results fills its
-/// memory, and leases expire.
+/// True: attempts may start. Claiming deliveries faster than recording results would fill the memory, and
+/// leases would expire.
 bool Loop::may_start() {
   if (scanner_.paused() || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
     return false;

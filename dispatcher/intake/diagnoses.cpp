@@ -109,7 +109,7 @@ bool Diagnoses::advance(const Round& round) {
   return false;
 }
 
-/// A refusal of the database ends one diagnosis (`give_up`), not the others.
+/// After a refusal of the database, calls `give_up`: it ends one diagnosis, not the others.
 template <class F, class G>
 void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
   try {
@@ -143,8 +143,8 @@ bool Diagnoses::begin(const Round& round) {
   return false;
 }
 
-/// Begins a diagnosis unless something delays it. Returns how long the next search must then wait; 0: nothing
-/// delays the diagnosis.
+/// Begins a diagnosis. Returns how long the next search must wait because something delays it; 0: nothing
+/// does.
 platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
   if (!target.diagnosable || target.overdue) {

@@ -47,9 +47,9 @@ class Diagnoses {
   /// can be done at once. Throws errors of the session or the server.
   bool work(const Round& round);
 
-  /// For the end of the service: ends all diagnoses except those that wait for the answer to an HTTP request.
-  /// Releases a diagnosis that has sent none, for another dispatcher. If `session` is nullptr, the database
-  /// is away and the leases expire.
+  /// For the end of the service: ends all diagnoses without an HTTP request in flight. Releases those that
+  /// have sent none, for another dispatcher. If `session` is nullptr, the database is away and the leases
+  /// expire.
   void stop(store::Session* session, FairSlots& slots);
 
  private:

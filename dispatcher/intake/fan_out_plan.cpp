@@ -37,9 +37,9 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
   return webhook::check_event_data(*notification.event, *notification.data);
 }
 
-/// `webhooks`: those with a pending delivery; what follows for them must be pending, too. `for_others`: true
-/// if a webhook of the present notification has nothing in hand or unrecorded and got no slot, because other
-/// webhooks hold the slots.
+/// `webhooks`: have a pending delivery, so their later ones must be pending, too. `for_others`: true if a
+/// webhook of the present notification holds nothing (holds_any) and got no slot, because other webhooks hold
+/// the slots.
 struct Waiting {
   std::set<delivery::WebhookId> webhooks;
   bool for_others = false;

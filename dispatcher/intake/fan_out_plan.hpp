@@ -48,10 +48,9 @@ struct FanOutPlan {
   bool full = false;                    // the rest was left because no slot is free at all
 };
 
-/// Plans one delivery per subscribed webhook for each notification in `held`. Its state: held if the webhook
-/// is inactive; leased if the webhook does not rest, nothing older waits for it, and `slots` grant a slot;
-/// pending otherwise. A notification that cannot be delivered is rejected with a Spanish reason that names
-/// the field.
+/// Plans one delivery per subscribed webhook for each notification in `held`. State of the delivery: held if
+/// the webhook is inactive; leased if the webhook does not rest, nothing older waits for it, and `slots`
+/// grant a slot; pending otherwise. Rejects a notification that cannot be delivered.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,

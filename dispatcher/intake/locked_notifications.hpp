@@ -1,7 +1,7 @@
 // Notifications with rows that another session has locked, as any writer can
 // (docs/delivery.md#locked-notifications). Tells which are to be fanned out past the lock, and which of these
-// are to be marked once it is gone. Pure bookkeeping, bounded: a notification that has no room here is found
-// again by the queue scanner.
+// are to be marked once the lock is gone. Pure bookkeeping, bounded: the queue scanner finds again what has
+// no room here.
 #pragma once
 
 #include <deque>

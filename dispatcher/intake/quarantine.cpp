@@ -25,8 +25,7 @@ void Quarantine::blamed(store::Session& session, delivery::EntityId entity, deli
   metrics_.rejected.add(1);
 }
 
-/// Only notifications with deliveries count as passed: one without deliveries does not write all that a
-/// refused one would.
+/// Counts only notifications with deliveries: others do not write all that a refused one would.
 void Quarantine::passed(const store::FanOut& fan_out) {
   delivery::NotificationId last = 0;
   for (const auto& delivery : fan_out.deliveries) {

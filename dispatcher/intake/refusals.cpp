@@ -27,9 +27,8 @@ void Refusals::forget(std::map<delivery::NotificationId, Refusal>::iterator whic
   refused_.erase(which);
 }
 
-/// True: one more notification can be remembered. A known one keeps its place until it has had time to be
-/// refused again: if each new one replaced an older one, none of more than most_known would ever be refused
-/// twice.
+/// True: one more can be remembered. If each new notification replaced an older one, none of more than
+/// most_known would ever be refused twice.
 bool Refusals::has_room(platform::MonotonicTime now) {
   if (refused_.size() < most_known) return true;
   const auto oldest = refused_.find(by_age_.front());

@@ -22,7 +22,8 @@
 
 namespace dispatcher {
 
-/// A slot is good for 100 ms of answers: a webhook that answers in 20 ms gets five deliveries for one slot.
+/// A slot is good for 100 ms of answers: a webhook that answers in 20 ms gets five deliveries for one slot,
+/// one after the other.
 inline constexpr SlotTime slot_carries{100};
 
 /// Where a webhook's requests go, as last read from the database.
@@ -33,7 +34,6 @@ struct Destination {
   bool probing = false;  // the last attempt failed in transport or with 429 or 503: only one in hand
 };
 
-/// A slot lets one request be in flight; several deliveries may use it one after the other.
 class FairSlots {
  public:
   struct Limits {
@@ -59,8 +59,8 @@ class FairSlots {
   /// in turns, webhooks that need no further slot.
   struct NextWebhooks {
     std::vector<delivery::WebhookId> webhooks;
-    /// The account of the first entity that did not fit in the list. A webhook of an entity with a higher
-    /// account must not be given a further slot.
+    /// The account of the first entity that did not fit in the list. Entities with a higher account get no
+    /// further slot.
     SlotTime until = SlotTime::max();
   };
   NextWebhooks next(std::size_t most);
@@ -141,7 +141,7 @@ class FairSlots {
     unsigned given = 0;  // taken since the webhook last held no slot
     unsigned unrecorded = 0;
     bool awaiting_result = false;    // an unrecorded attempt was neither answered nor a diagnosis
-    bool stalled = false;            // the last attempt to end was not started; others are in hand
+    bool stalled = false;            // the last attempt to end was not started
     std::optional<SlotTime> recent;  // moving average of the time of answers
     std::deque<SlotTime> charged;    // for each in hand, oldest first
   };

@@ -22,7 +22,7 @@ class PausedParts {
   /// The time until something may be sent to this webhook at `url`; 0: at once.
   platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
                               platform::MonotonicTime now) const;
-  /// True: since the last call, pauses were added or changed: a request that waits in the sender may be
+  /// True: pauses were added or changed since the last call, so a request that waits in the sender may be
   /// paused.
   bool take_added() { return std::exchange(added_, false); }
   /// A pause delays something of the webhook.

@@ -20,8 +20,8 @@
 namespace dispatcher {
 
 /// Single notifications are *in line*, in the order of their ids, a few of each entity. An entity with more
-/// notifications *takes turns* with others (round robin) once none of its own is in line. In its turn, its
-/// next notifications are read from the table.
+/// *takes turns* (round robin) once none of its own is in line: its next notifications are read from the
+/// table.
 class ReadyEntities {
  public:
   /// The first round begins after the entity `cursor`.
@@ -38,7 +38,7 @@ class ReadyEntities {
   bool appeared(delivery::EntityId entity);
   /// Some new notifications were skipped; they may be of any entity.
   void missed_some();
-  /// True: new notifications may be added. What is known is bounded.
+  /// True: new notifications may be added.
   bool has_room() const { return line_.size() < longest_line && entities_.size() < most_entities; }
   /// True: the search may add more. It has room of its own, so that new notifications do not keep it out.
   bool has_room_for_search() const {
