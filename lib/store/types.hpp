@@ -27,7 +27,7 @@ struct ListFilter {
   std::optional<NotificationId> notification;  // for deliveries only
   std::optional<std::string> state;
   std::optional<platform::UtcTime> since;  // bounds the creation time, inclusive
-  unsigned limit = 100;                    // the newest ones, shown oldest first
+  unsigned limit = 100;                    // number of rows: the newest, listed oldest first
 };
 
 }  // namespace store

@@ -24,9 +24,9 @@ enum class AuditedAction { registered, changed, secret_changed, deleted, replaye
 inline constexpr std::array<std::string_view, 6> audited_actions{"alta", "cambio",  "secreto",
                                                                  "baja", "reenvio", "diagnostico"};
 
-/// Notes a change within its transaction. `detail` is JSON, and never a secret. If the same token makes an
-/// equal change to the same webhook within the same clock hour, the first row counts it; changes are equal
-/// when `what` (by default `detail`) is. Takes constant time, and other entities do not wait for it.
+/// Adds a row for a change, within the transaction that makes the change. `detail` is JSON, and never a
+/// secret. Changes with the same author, action, webhook and `what` (by default `detail`) within one clock
+/// hour share a row, which counts them. Takes constant time, and makes no other entity wait.
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail, std::optional<std::string_view> what = {});
 
@@ -36,7 +36,7 @@ struct OperatorAction {
   std::string action;  // the words of the command
   std::string object;  // `token 3`
   std::optional<EntityId> entity{};
-  std::optional<WebhookId> webhook{};  // its entity is noted if `entity` is unset
+  std::optional<WebhookId> webhook{};  // if `entity` is unset, the entity of this webhook is noted
   std::string detail;                  // JSON: the command as typed
 };
 void note_operator_action(Session& session, const OperatorAction& action);
@@ -54,8 +54,8 @@ struct AuditEntry {
   std::int64_t times;                        // 1 or more
   UtcTime last;                              // the latest occurrence
 };
-/// Lists entries by entity, webhook, since (compared with the latest occurrence) and limit of `filter`, and
-/// by `action` if it is given.
+/// Lists the entries that match `action` (unset: any) and the entity, webhook, since and limit of `filter`.
+/// `since` bounds the latest occurrence.
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
                                    const std::optional<std::string>& action = {});
 

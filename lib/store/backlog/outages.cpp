@@ -30,8 +30,8 @@ constexpr std::string_view outages_since = R"sql(
   SELECT CAST(desde AS CHAR) AS desde, CAST(COALESCE(hasta, visto_en) AS CHAR) AS hasta
   FROM cortes_envio FORCE INDEX (cortes_por_visto) WHERE visto_en > ?)sql";
 
-/// Runs once, when a dispatcher starts. The address is that of the last attempt of the webhook's last
-/// delivery, and nearly always the address that answered.
+/// A dispatcher runs this once, at its start. `direccion` is the address of the last attempt of the webhook's
+/// newest attempted delivery: nearly always the address that answered.
 constexpr std::string_view answering_webhooks = R"sql(
   SELECT w.url, w.entidad_id, i.direccion,
     TIMESTAMPDIFF(MICROSECOND, x.ultima_ejecucion, UTC_TIMESTAMP(3)) DIV 1000 AS hace_ms
@@ -101,7 +101,7 @@ OutageTimes read_outages(Session& session, UtcTime since) {
     for (const auto& row : session.query(outages_since, since))
       outages.push_back({row.time("desde"), row.time("hasta")});
   } catch (const DatabaseError& error) {
-    if (error.code != no_right_to_table) throw;  // not granted yet after an upgrade: go on recording
+    if (error.code != no_right_to_table) throw;  // during an upgrade: recording goes on without them
   }
   return {std::move(outages), now};
 }

@@ -1,4 +1,4 @@
-// Outages of our own, of each dispatcher: table `cortes_envio` (docs/delivery.md#our-own-outages).
+// Our own outages, as each dispatcher judges them (docs/delivery.md#our-own-outages): table `cortes_envio`.
 #pragma once
 
 #include <array>
@@ -18,11 +18,12 @@ enum class OutageKind { network, names };
 inline constexpr std::array<std::string_view, 2> outage_kind_names{"red", "dns"};
 constexpr std::string_view name(OutageKind kind) { return outage_kind_names[static_cast<std::size_t>(kind)]; }
 
-/// Adds an outage that began `ago` before now, and deletes those older than a year. Returns the new id.
-/// `dispatcher`: at most 255 characters.
+/// Adds an outage that began `ago` before now, and deletes up to 1,000 that were last confirmed over a year
+/// ago. Returns the new outage's id. `dispatcher`: at most 255 characters.
 OutageId begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
                       platform::Milliseconds ago);
-/// Notes that the outage lasts, or that it ended `ended_ago` before now.
+/// Confirms that the outage lasts or, with `ended_ago`, notes that it ended so long before now. `deliveries`:
+/// how many it has delayed after an attempt.
 void update_outage(Session& session, OutageId id, std::uint64_t deliveries,
                    std::optional<platform::Milliseconds> ended_ago);
 
@@ -32,7 +33,7 @@ struct RunningOutage {
   UtcTime since;
   std::int64_t deliveries;
 };
-/// Lists the outages that a dispatcher has confirmed within the last minute.
+/// Lists the outages that have not ended and were confirmed within the last minute.
 std::vector<RunningOutage> list_running_outages(Session& session);
 
 /// The time that was lost to outages of any dispatcher, by the database's clock. Overlaps count once.
@@ -41,7 +42,7 @@ class OutageTimes {
   struct Span {
     UtcTime from, to;
   };
-  /// Takes outages in any order, and ignores the part of them after `now`. Pure.
+  /// Takes outages in any order, and ignores what lies after `now`. Pure.
   OutageTimes(std::vector<Span> outages, UtcTime now);
 
   UtcTime now() const { return now_; }
@@ -54,16 +55,17 @@ class OutageTimes {
   std::vector<Span> spans_;  // without overlaps, earliest first
   UtcTime now_;
 };
-/// Reads the outages that ended after `since`.
+/// Reads the outages that were last confirmed after `since`; none if the session may not read them.
 OutageTimes read_outages(Session& session, UtcTime since);
 
-/// A webhook that answered recently, and the address of its last attempt.
+/// A webhook with an answer to its last attempt.
 struct AnsweringWebhook {
   std::string url;
   EntityId entity;
-  std::string address;
-  platform::Milliseconds ago;
+  std::string address;         // of the last attempt of its newest attempted delivery
+  platform::Milliseconds ago;  // time since its last attempt
 };
+/// Finds webhooks with an answer to their last attempt within `within`: at most `limit`, the latest.
 std::vector<AnsweringWebhook> find_answering(Session& session, platform::Milliseconds within, unsigned limit);
 
 }  // namespace store

@@ -18,7 +18,7 @@ struct Pause {
   Paused what;
   std::string object;                          // an id, or a host as webhook::host_name returns it
   std::optional<UtcTime> until;                // unset: until the operator resumes it
-  std::optional<platform::Milliseconds> left;  // the time until then, by the database's clock
+  std::optional<platform::Milliseconds> left;  // the time until `until`, by the database's clock
   UtcTime since;
   std::string reason;
   bool operator==(const Pause& other) const {
@@ -26,17 +26,17 @@ struct Pause {
   }
 };
 struct Pauses {
-  bool everything;
-  std::vector<Pause> parts;  // those that have not ended
+  bool everything;           // true: the operator has paused the whole queue
+  std::vector<Pause> parts;  // pauses that have not ended
 };
-/// Sends one statement. A dispatcher calls this in every round in which something is pending.
+/// Reads the pauses by one statement. A dispatcher does this in every round in which something is pending.
 Pauses read_pauses(Session& session);
 
-/// Replaces a pause of the same object, and deletes pauses that have ended. Without `length` it lasts until
-/// it is resumed.
+/// Pauses the object, in place of an existing pause of it, and deletes pauses that have ended. Without
+/// `length` the pause lasts until resume_part().
 void pause_part(Session& session, Paused what, std::string_view object,
                 std::optional<platform::Milliseconds> length, std::string_view reason);
-/// Returns false when it was not paused.
+/// Ends the pause of the object. Returns false when the object was not paused.
 bool resume_part(Session& session, Paused what, std::string_view object);
 
 }  // namespace store

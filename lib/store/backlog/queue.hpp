@@ -15,14 +15,14 @@ struct QueueStatus {
   std::int64_t held;
   std::int64_t failed;
   std::int64_t rejected;
-  /// The age of the oldest pending notification, or of the delivery that has been due for longest, whichever
-  /// is greater; excludes webhooks that rest. 0 when there is none.
+  /// The greater of the next two.
   std::int64_t oldest_s;
-  std::int64_t oldest_notification_s;  // of notifications alone
-  std::int64_t oldest_delivery_s;
+  std::int64_t oldest_notification_s;  // age of the oldest pending notification; 0: none
+  std::int64_t oldest_delivery_s;  // longest time since a pending delivery of a webhook that does not rest
+                                   // fell due; 0: none
   bool paused;
   std::int64_t clock_jump_s =
-      0;  // a jump of the clock that the operator has not accepted; nothing is purged until then
+      0;  // how far the clock has jumped forward without acceptance; unless 0, nothing is purged
 };
 
 /// Counts each state up to `limit`, which bounds the cost of a deep queue; unset: counts all.
@@ -31,8 +31,8 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit = s
 /// How many ids are left for notifications; nullopt when the server does not tell.
 std::optional<double> notification_numbers_left(Session& session);
 
-/// Returns false when the state was the same before. A paused dispatcher starts no attempt; attempts in
-/// flight finish.
+/// Pauses or resumes the whole queue; returns false when it was in this state already. A paused dispatcher
+/// starts no attempt; attempts in flight finish.
 bool set_paused(Session& session, bool paused);
 bool is_paused(Session& session);
 

@@ -1,6 +1,6 @@
-// Finds the entities with pending notifications and the webhooks with pending deliveries. It costs one index
-// seek for each that is found, whatever the backlog: a GROUP BY or DISTINCT would read the whole backlog
-// (MariaDB 10.11 prefers that to a loose scan).
+// Finds the entities with pending notifications and the webhooks with pending deliveries. The cost depends on
+// how many are found, not on the backlog: a GROUP BY or DISTINCT would read the whole backlog (MariaDB 10.11
+// prefers that to a loose scan).
 #pragma once
 
 #include <limits>
@@ -16,7 +16,7 @@ struct QueuePeek {
   bool pending_notifications;
   bool pending_deliveries;  // due or not
   bool asked_diagnoses;
-  NotificationId newest;  // the highest id so far; 0 if there is none
+  NotificationId newest;  // the highest id of a notification; 0 if there is none
 };
 QueuePeek peek_queue(Session& session);
 
@@ -36,29 +36,29 @@ struct NewNotification {
 /// before the commit, so a lower id may appear later.
 struct NewNotifications {
   std::vector<NewNotification> pending;
-  NotificationId last;  // the last id that was read; `after` if there was none
-  bool more;            // the limit was reached
+  NotificationId last;  // the last id read, of any state; `after` if no row was read
+  bool more;            // true: `limit` rows were read, so further ones may exist
 };
 NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit);
 
 struct WaitingEntity {
   EntityId id;
   std::vector<NotificationId> oldest;  // its oldest pending notifications, by id: at least one
-  bool more;                           // there may be further ones
+  bool more;                           // true: the entity may have further pending notifications
 };
 struct WaitingEntities {
   std::vector<WaitingEntity> found;
-  std::vector<IdRange> rest;  // still to search
+  std::vector<IdRange> rest;  // the ranges that remain to be searched
 };
-/// Finds the entities with the lowest ids in each range that have pending notifications, as many as
-/// rows_per_range rows contain. Takes at most ranges_per_search ranges, without overlaps.
+/// Reads the first rows_per_range pending notifications of each range, by entity and id, and returns their
+/// entities. Takes at most ranges_per_search ranges, without overlaps.
 WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRange>& ranges);
 inline constexpr std::size_t rows_per_range = 16;
 
 struct WaitingWebhook {
   WebhookId id;
   UtcTime first;                 // when its first pending delivery is due, by the database's clock
-  platform::Milliseconds until;  // the time until then; negative when it is past
+  platform::Milliseconds until;  // the time until `first`; negative: the delivery is overdue
 };
 /// Finds the webhook with the lowest id in each range that has pending deliveries, due or not.
 std::vector<WaitingWebhook> find_waiting_webhooks(Session& session, const std::vector<IdRange>& ranges);

@@ -12,26 +12,27 @@ namespace store {
 
 struct WebhookBacklog {
   bool entity_active;
-  bool probing;  // its last attempt failed in transport or with 429 or 503, so it has one slot
-  std::optional<UtcTime> rests_until;    // after a 429 or with an unreadable secret
-  std::optional<UtcTime> probe_at;       // when its next early attempt or probe may start
-  std::vector<std::string> secret_keys;  // ids of the keys that seal its secrets
-  std::int64_t due, later, held;         // counted up to most_counted
-  std::optional<UtcTime> oldest_due;
-  std::optional<UtcTime> next_attempt;    // of the deliveries that are not due yet
+  bool probing;  // the last attempt failed in transport or with 429 or 503: one slot only
+  std::optional<UtcTime> rests_until;     // after a 429 or with an unreadable secret
+  std::optional<UtcTime> probe_at;        // when the next early attempt or probe may start
+  std::vector<std::string> secret_keys;   // ids of the keys that seal the secrets
+  std::int64_t due, later, held;          // counted up to most_counted
+  std::optional<UtcTime> oldest_due;      // earliest due time of the due deliveries
+  std::optional<UtcTime> next_attempt;    // earliest due time of the deliveries not due yet
   UtcTime now;                            // the database's time
-  UtcTime dispatcher_seen;                // when a dispatcher last ran, to a few seconds
-  std::optional<std::int64_t> median_ms;  // of its latest attempts
+  UtcTime dispatcher_seen;                // the latest time that a dispatcher noted, about every 10 s
+  std::optional<std::int64_t> median_ms;  // duration of the latest attempts
   static constexpr std::int64_t most_counted = 10'000;
 };
 /// Returns nullopt when there is no such webhook.
 std::optional<WebhookBacklog> find_backlog(Session& session, WebhookId id);
 
-/// A delivery in flight, and the URL that it goes to.
+/// A delivery in flight, and the present URL of its webhook.
 struct InFlight {
   WebhookId webhook;
   std::string url;
 };
+/// Lists the deliveries in flight, at most most_counted.
 std::vector<InFlight> list_in_flight(Session& session);
 
 }  // namespace store

@@ -6,8 +6,9 @@
 
 namespace store {
 
-/// SQL assignments to rows of `entregas`; `ultimo_error` becomes `error` (SQL). A delivery with a 2xx ends as
-/// delivered, because only its replay is cancelled, and a CHECK allows it no error.
+/// Returns SQL assignments to a row of `entregas`: it becomes cancelada, with the error `error` (SQL). A
+/// delivery that had a 2xx becomes entregada without an error instead, because only its replay is cancelled,
+/// and a CHECK allows it no error.
 inline std::string ends_cancelled(std::string_view error = "ultimo_error") {
   return std::string("estado = IF(entregada_en IS NULL, 'cancelada', 'entregada'), ultimo_error = ")
       .append("IF(entregada_en IS NULL, ")

@@ -31,8 +31,8 @@ constexpr std::string_view and_state_of_receiving = R"sql(,
   WHERE w.activo AND w.plaza IS NOT NULL AND t.activa)sql";
 constexpr std::string_view receiving_webhooks = joined<select, target_columns, and_state_of_receiving>;
 
-/// The due deliveries of a webhook, oldest first, read without a lock: the guarded update decides which
-/// dispatcher gets them.
+/// The due deliveries of a webhook, oldest first, read without a lock. lease_candidates() then locks those
+/// that are still pending, and skips those that another session has locked.
 constexpr std::string_view due_deliveries = R"sql(
   SELECT id, webhook_id, CAST(proximo_intento AS CHAR) AS vence
   FROM entregas FORCE INDEX (entregas_por_reclamar)
@@ -79,8 +79,8 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   return result;
 }
 
-/// Sets each webhook's position back to before its first delivery that was left out, so that the next claim
-/// begins with it.
+/// Moves the position of each webhook with a delivery in `put_off` back to just before the first such
+/// delivery, so that the next claim begins with it.
 void reach_back(const std::vector<ClaimRequest>& requests, const std::vector<DueDelivery>& candidates,
                 const std::set<DeliveryId>& put_off, std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, DuePosition> before;

@@ -16,10 +16,11 @@ namespace store {
 struct ReceivingWebhook {
   Target target;
   EntityId entity;
-  bool probing;                        // it has one slot
-  platform::Milliseconds rest;         // how long it still rests: 0 or more
-  std::optional<UtcTime> early_since;  // start of attempts ahead of its schedule (claim_early.hpp)
-  bool failing;                        // its last attempt failed
+  bool probing;                 // the last attempt failed in transport or with 429 or 503: one slot only
+  platform::Milliseconds rest;  // for how long the webhook still rests; 0: it does not rest
+  /// Since when the webhook may get attempts ahead of its schedule (claim_early.hpp); unset: not now.
+  std::optional<UtcTime> early_since;
+  bool failing;  // the last attempt failed
 };
 /// Returns those of `webhooks` that may receive, by id.
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks);
@@ -43,19 +44,21 @@ struct Claim {
   /// How far each webhook was read, in the order of the requests.
   struct Reach {
     WebhookId webhook;
-    unsigned found = 0;       // equal to the limit: there may be more
-    DuePosition last{};       // the next claim may begin after this
-    bool skipped = false;     // its row is locked, or it may not receive: nothing was leased
-    unsigned unreadable = 0;  // left pending, because this version does not know their event
+    unsigned found = 0;  // due deliveries; if as many as the limit, there may be more
+    DuePosition last{};  // the next claim may begin after this
+    /// True: the row of the webhook or of its entity is locked, or the webhook may not receive. Nothing of it
+    /// was leased.
+    bool skipped = false;
+    unsigned unreadable = 0;  // deliveries left pending, because this version cannot read their notification
   };
   std::vector<Reach> reached;
 };
-/// The limit of the data of all deliveries of a claim; a single delivery may exceed it.
+/// The limit of the data of all deliveries of a claim, in bytes; a single delivery may exceed it.
 inline constexpr std::uint64_t bytes_per_claim = std::uint64_t{2} * 1024 * 1024;
-/// Leases the oldest due deliveries of each webhook, up to its limit and to bytes_per_claim, in one
-/// transaction. Waits for no lock. Leases nothing of a webhook that is deleted or disabled, and cancels the
-/// deliveries of cancelled notifications. Throws Refused when the database refuses the content of a row; then
-/// nothing is leased.
+/// Leases the oldest due deliveries of each webhook, up to the request's limit and to bytes_per_claim, in one
+/// transaction. Waits for no lock. Leases nothing of a webhook that may not receive. Cancels deliveries of
+/// cancelled notifications, and those in Leased::foreign. Throws Refused when the database refuses the
+/// content of a row; then nothing is leased.
 Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const Lease& lease);
 
 }  // namespace store

@@ -19,7 +19,7 @@ using platform::Milliseconds;
 
 /// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
-/// How many deliveries of a webhook with a running Retry-After one call may skip.
+/// How many deliveries with a running Retry-After one call may skip for each webhook.
 constexpr unsigned passed_over = 32;
 
 constexpr std::string_view early_webhooks = R"sql(
@@ -43,8 +43,8 @@ constexpr std::string_view waiting_deliveries = R"sql(
   FROM entregas FORCE INDEX (entregas_por_adelantar)
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
-/// Finds, among the oldest deliveries with an early attempt and the oldest without one, the delivery with the
-/// earliest last attempt. Returns one with a running Retry-After only if all have one.
+/// Finds the delivery with the earliest last attempt, among the 100 oldest with an early attempt and the 100
+/// oldest without one. Finds a delivery with a running Retry-After only if all have one.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa
   FROM ((SELECT id, webhook_id, intentos, no_antes FROM entregas FORCE INDEX (entregas_por_adelantar)
@@ -97,10 +97,10 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 }
 
 struct Probe {
-  std::optional<LeaseCandidate> candidate;  // unset: a Retry-After forbids all that wait
+  std::optional<LeaseCandidate> candidate;  // unset: every waiting delivery has a running Retry-After
 };
 
-/// Returns an entry for each webhook that has waiting deliveries.
+/// Returns an entry for each webhook with deliveries that wait for a retry.
 std::map<WebhookId, Probe> find_probes(Session& session, const std::vector<EarlyWebhook>& webhooks) {
   std::vector<Seek> seeks;
   seeks.reserve(webhooks.size());
@@ -157,7 +157,7 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
         pick(request, found == waiting.end() ? std::vector<Waiting>{} : found->second, candidates));
   }
   auto leased = lease_candidates(session, candidates, AttemptKind::early, lease);
-  std::map<WebhookId, DeliveryId> put_off;  // the first per webhook: the next call begins there
+  std::map<WebhookId, DeliveryId> put_off;  // the first of each webhook: the next call begins with it
   for (const auto& candidate : candidates) {
     if (leased.put_off.contains(candidate.id)) put_off.try_emplace(candidate.webhook, candidate.id);
   }

@@ -1,5 +1,5 @@
-// Claims deliveries ahead of their schedule (docs/delivery.md#recovery-and-probes): for recovery, all that
-// wait for a retry; as a probe, one delivery of a failing webhook. Does not read due deliveries.
+// Claims deliveries ahead of their schedule (docs/delivery.md#recovery-and-probes): for recovery, the
+// deliveries that wait for a retry; as a probe, one such delivery of a failing webhook.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,20 @@ namespace store {
 struct EarlyWebhook {
   UtcTime since{};
   WebhookId id = 0;
-  bool failing = false;                                   // its last attempt failed, so it gets a probe
+  bool failing = false;                                   // true: the last attempt failed, so a probe is due
   auto operator<=>(const EarlyWebhook&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
-/// Finds the next webhooks after (`since`, `after`), in the order of time and id, if their time has come. The
-/// cost does not depend on their backlogs.
+/// Finds the next webhooks after (`since`, `after`), in the order of time and id; only those with a time that
+/// has come. The cost does not depend on their backlogs.
 std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId after, unsigned limit);
 
-/// Ends the early attempts of a webhook, or starts them again after `again`. Skips webhooks with another
-/// `since` or a locked row; returns the webhooks that it changed.
+/// A new time for the attempts of a webhook ahead of its schedule.
 struct EarlyChange {
   EarlyWebhook webhook;
-  std::optional<platform::Milliseconds> again;
+  std::optional<platform::Milliseconds> again;  // the time until they start again; unset: they end
 };
+/// Makes the changes, and returns the webhooks changed. Skips a webhook with a locked row, or with another
+/// `since` in its row.
 std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyChange>& changes);
 
 /// Asks for the deliveries of a recovered webhook that wait for a retry, oldest first.
@@ -41,19 +42,23 @@ struct EarlyClaim {
   Leased leased;
   struct Reach {
     WebhookId webhook;
-    DeliveryId last = 0;                          // the last id that was read
-    bool more = false;                            // there may be further ones
-    bool skipped = false;                         // the webhook's row is locked, or it may not receive
-    std::optional<platform::Milliseconds> asked;  // the shortest running Retry-After that was respected
+    DeliveryId last = 0;  // the last id that was read
+    bool more = false;    // true: further deliveries may wait
+    /// True: the row of the webhook or of its entity is locked, or the webhook may not receive. Nothing of it
+    /// was leased.
+    bool skipped = false;
+    /// The shortest remaining Retry-After of the deliveries that were skipped for one; unset: none was.
+    std::optional<platform::Milliseconds> asked;
   };
   std::vector<Reach> reached;  // in the order of the requests
 };
+/// Leases these deliveries, up to the limit of each request and to bytes_per_claim. Waits for no lock.
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease);
 
-/// Leases one delivery of each webhook as a probe: among the oldest that wait for a retry and have no running
-/// Retry-After, the one with the earliest last attempt. A webhook with waiting deliveries gets its next probe
-/// after `interval`, even if none can be leased now; one without gets no more. Another dispatcher that calls
-/// this at the same time gets none of these webhooks.
+/// Leases one delivery of each webhook as a probe: of the oldest that wait for a retry and have no running
+/// Retry-After, the one with the earliest last attempt. A webhook with deliveries that wait for a retry gets
+/// its next probe after `interval`, even if no delivery can be leased now; a webhook without such deliveries
+/// gets no more probes. A dispatcher that calls this at the same time gets none of these webhooks.
 Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
                     platform::Milliseconds interval, const Lease& lease);
 

@@ -17,7 +17,7 @@ struct Delivery {
   std::string event;
   std::string state;  // pendiente, en_curso, entregada, fallida, cancelada, retenida
   std::int64_t attempts;
-  std::optional<UtcTime> next_attempt;  // set while it is pendiente
+  std::optional<UtcTime> next_attempt;  // set while the delivery is pendiente
   std::optional<std::int64_t> last_status;
   std::string last_error;
   UtcTime created;
@@ -26,15 +26,15 @@ struct Delivery {
 struct RecordedAttempt {
   std::int64_t number;  // from 1
   std::string kind;     // programado, sondeo, adelantado
-  /// For a failed probe: the number of consecutive failed probes, including it. Only the first and the last
-  /// of them are kept.
+  /// For a failed probe: its number in a series of consecutive failed probes. Only the first and the last of
+  /// a series are kept.
   std::optional<std::int64_t> probes;
   UtcTime started;
   std::int64_t duration_ms;
   std::optional<std::string> address;
   std::optional<std::int64_t> status;
   std::string error;                       // empty: success
-  std::optional<std::int64_t> signatures;  // how many the request carried; unset: an earlier version made it
+  std::optional<std::int64_t> signatures;  // number sent; unset: an attempt of an earlier version
 };
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter);
@@ -48,8 +48,8 @@ enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 /// Makes a delivery pendiente and due now (retenida while its webhook is inactive), and starts its schedule
 /// again. Returns wrong_state for en_curso, retenida and a cancelled notification.
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
-/// Retries, in batches, the webhook's fallida deliveries created since `since`, and makes those that wait for
-/// a retry due. Returns the number of deliveries; nullopt when there is no such webhook.
+/// Makes due, in batches, the webhook's deliveries created since `since` that are fallida without a 2xx, or
+/// wait for a retry. Returns their number; nullopt when there is no such webhook.
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since);
 
 }  // namespace store

@@ -44,7 +44,8 @@ constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
         WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v)sql";
-/// Whether the whole window is so much older than `since` that no earlier delivery can be newer.
+/// Whether the whole window is more than a day older than `since`: then no delivery before it was created
+/// after `since`.
 constexpr std::string_view age_of_window = R"sql(
   SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
   WHERE webhook_id = ? AND id < ? AND id >= ?)sql";
@@ -92,7 +93,7 @@ Rows query_newest(Session& session, WebhookId webhook, unsigned limit, DeliveryI
 
 constexpr DeliveryId newest_possible = std::numeric_limits<std::int64_t>::max();
 
-/// Takes one row more than a page shows, to know whether there is a next page.
+/// `rows` may have one row more than a page shows, to tell that there is a next page.
 LogPage page_of(const Rows& rows, unsigned limit) {
   LogPage page;
   page.deliveries.reserve(rows.size());

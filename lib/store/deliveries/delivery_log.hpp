@@ -15,12 +15,12 @@ struct LoggedDelivery {
   DeliveryId id;
   std::string event;
   bool test;
-  std::string state;  // as in Delivery, but entregada once it has a 2xx, also during a replay
+  std::string state;  // as in Delivery, but entregada once the delivery has had a 2xx, also during a replay
   std::int64_t attempts;
   UtcTime created;
   std::optional<UtcTime> delivered;     // the first 2xx
-  std::optional<UtcTime> ended;         // when it was delivered, failed or cancelled
-  std::optional<UtcTime> next_attempt;  // set while it is pendiente
+  std::optional<UtcTime> ended;         // when the delivery was delivered, failed or cancelled
+  std::optional<UtcTime> next_attempt;  // set while the delivery is pendiente
   std::optional<std::int64_t> last_status;
   std::string last_error;
 };
@@ -37,17 +37,17 @@ struct LogPage {
   std::vector<LoggedDelivery> deliveries;  // newest first
   std::optional<DeliveryId> next;          // the next page is older than this; unset: this page is the last
 };
-/// Reads the deliveries of a webhook that are older than `before` (unset: all). Reads at most 2,000 rows, so
-/// a page may have fewer than `limit` matches and still a `next`.
+/// Reads the newest deliveries of a webhook that match `filter` and are older than `before` (unset: all). A
+/// filter looks at 2,000 rows at most, so a page may have fewer than `limit` matches and still a `next`.
 LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
                       std::optional<DeliveryId> before);
 
-/// The ids that a page with a filter reads, fixed before the page is read, so that rows added or deleted
-/// afterwards do not move its ends.
+/// The range of ids that a page with a filter reads. It is fixed first, so that rows added or deleted
+/// afterwards do not move the ends of the page.
 struct LogWindow {
   DeliveryId before;
   std::optional<DeliveryId> oldest{};  // unset: nothing is older than `before`
-  bool full = false;                   // there may be older ones
+  bool full = false;                   // true: there may be deliveries older than `oldest`
 };
 LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before);
 LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
@@ -56,7 +56,7 @@ LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& fi
 struct LoggedEvidence {
   LoggedDelivery delivery;
   UtcTime occurred;
-  std::string data;  // of the notification; a test event's is sealed (webhook/sealed_data.hpp)
+  std::string data;  // the notification's data; sealed for a test event (webhook/sealed_data.hpp)
   std::vector<RecordedAttempt> attempts;  // the newest 100, oldest first
 };
 /// Returns nullopt when the webhook has no such delivery.

@@ -54,7 +54,8 @@ constexpr std::string_view or_count = R"sql(,
 constexpr std::string_view note_executions =
     joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
-/// Writes executions that only succeeded, as most do, in half the time: JSON_TABLE costs more than the row.
+/// For a batch in which every webhook only succeeded, as most do: takes half the time, because JSON_TABLE
+/// costs more than the row.
 constexpr std::string_view insert_successes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado) VALUES)sql";
@@ -100,7 +101,7 @@ std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results
 }
 
 /// The time until attempts ahead of the schedule may start: recovery after a success that follows a failure,
-/// a probe after a failure. nullopt: no failure in the batch before the success, or no probes.
+/// a probe after a failure. nullopt: a success without a failure in the batch, or no probes are made.
 std::optional<platform::Milliseconds> tried_ahead_in(const Execution& execution,
                                                      platform::Milliseconds probe_interval) {
   if (is_delivered(*execution.last))
@@ -146,8 +147,8 @@ void write_executions(Session& session, const std::map<WebhookId, Execution>& ex
   session.update(note_executions, json::dump(rows));
 }
 
-/// Locks the webhooks that have failed for longer than `disable_after`. A webhook with a locked row is judged
-/// again at its next failure.
+/// Locks and returns the webhooks that have failed for longer than `disable_after`. A webhook with a locked
+/// row is judged again at its next failure.
 std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, Execution>& executions,
                                     platform::Milliseconds disable_after) {
   std::vector<WebhookId> failed;

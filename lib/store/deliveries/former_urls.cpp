@@ -14,8 +14,8 @@ namespace store {
 
 namespace {
 
-/// Locks the executions before it reads the URLs: a concurrent change of a URL either is visible here, or
-/// applies to what this transaction writes (changes.hpp).
+/// The executions are locked before the URLs are read: a concurrent change of a URL either is visible here,
+/// or applies to what this transaction writes (changes.hpp).
 constexpr std::string_view lock_executions =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
     " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";

@@ -13,8 +13,9 @@ struct JudgedUrls {
   std::deque<delivery::DeliveryResult> former;  // the converted results, which `batch` points to
   ResultBatch batch;                            // all results, in the order of the original
 };
-/// Runs within the transaction that records the batch. Does not wait for locks: throws LockTimeout. Sends no
-/// statement for a batch without failures.
+/// Replaces the results of failed attempts to a former URL by delivery::of_former_url. Runs within the
+/// transaction that records the batch. On MariaDB it waits for no lock, and throws LockTimeout instead. Sends
+/// no statement for a batch without failures.
 JudgedUrls judge_urls(Session& session, const ResultBatch& batch);
 
 }  // namespace store

@@ -10,10 +10,9 @@ namespace store {
 
 namespace {
 
-/// Keeps the due time, so the delivery comes before those that fell due later. A delivery claimed on schedule
-/// was due, so a later due time comes from a clock that has gone back, and is replaced by the present. An
-/// early attempt or a probe keeps its due time. By primary key alone: a join might read, and wait for, all
-/// rows.
+/// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
+/// due when it was claimed: if its due time is ahead, the clock has gone back, and the present replaces it.
+/// Updates by primary key alone: a join might read all rows, and wait for locked ones.
 constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
@@ -62,7 +61,7 @@ std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
   return ids;
 }
 
-/// Makes a probe that was not sent due at once, instead of one interval later.
+/// Makes the next probe of a webhook due at once, instead of one interval later, when its probe was not sent.
 void release_probes(Session& session, const std::vector<LeasedDelivery>& deliveries) {
   std::vector<WebhookId> probed;
   for (const auto& delivery : deliveries) {
@@ -90,8 +89,8 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
 }
 
 std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
-  // This runs once a second and nearly always finds none, so it checks by one statement before it opens a
-  // transaction.
+  // This runs once a second and nearly always finds no expired lease, so it checks by one statement before it
+  // opens a transaction.
   if (session.query(any_expired).empty()) return 0;
   return transaction(session, [&]() -> std::uint64_t {
     std::vector<DeliveryId> expired;

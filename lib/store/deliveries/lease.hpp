@@ -21,8 +21,9 @@ struct Lease {
 
 using delivery::LeasedDelivery;
 
-/// Releases deliveries that were claimed and not started; they keep their due times. Ignores those without
-/// their lease. Does not wait for locks; returns the deliveries with locked rows, still to be released.
+/// Makes deliveries that were claimed and not started pendiente, with their due times. Ignores deliveries
+/// that have lost their lease. Does not wait for locks; returns the deliveries that it did not release,
+/// because their rows are locked.
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
 
 /// Makes at most `limit` deliveries with an expired lease pendiente again, at the same step of the schedule.

@@ -19,8 +19,8 @@ namespace {
 
 using delivery::AttemptKind;
 
-/// Locks the webhooks and their entities for share, so that no claim follows the answer of a DELETE or of a
-/// disabling command. Each server treats the other's syntax for this lock as a comment.
+/// Locks the webhooks and their entities for share, so that no delivery is claimed after a DELETE or a
+/// disabling command has been answered. Each server treats the other's syntax for this lock as a comment.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view from_webhooks_by_id =
     " FROM webhooks w FORCE INDEX (PRIMARY)"
@@ -90,7 +90,8 @@ struct Held {
   NotificationId notification;
 };
 
-/// Locks the candidates, and returns them in their order; skips those that another dispatcher is claiming.
+/// Locks the candidates of webhooks that may receive, and returns them in their order. Skips those that are
+/// not pending, are locked or, for AttemptKind::early, already had an early attempt.
 std::vector<Held> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   const std::map<WebhookId, Receiving>& receiving, AttemptKind kind) {
   std::vector<DeliveryId> ids;
@@ -150,7 +151,7 @@ struct Sorted {
 Sorted sort_held(Session& session, const std::vector<Held>& held,
                  const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
   Sorted sorted;
-  std::set<WebhookId> full;  // webhooks with a delivery left out: no later one may overtake it
+  std::set<WebhookId> full;  // webhooks with a delivery put off, which no later one of theirs may overtake
   std::uint64_t bytes = 0;
   const auto fates = read_fates(session, held);
   for (const auto& delivery : held) {
@@ -221,8 +222,7 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
   return result;
 }
 
-/// Reads the targets while the rows are locked, so their age does not depend on the time that the commit
-/// takes.
+/// Leases within a transaction. Reads the targets under the locks, so that they are as of the commit.
 LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate>& candidates,
                               AttemptKind kind, const Lease& lease) {
   LeasedCandidates result;

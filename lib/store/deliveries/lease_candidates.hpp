@@ -1,4 +1,5 @@
-// Leases deliveries that were found without a lock. The lease decides which dispatcher gets them.
+// Leases deliveries that were found without a lock: locks those that are still pending, and skips those that
+// another session has locked. On a cluster, where a lock covers one node, the guarded update decides.
 #pragma once
 
 #include <map>
@@ -22,20 +23,23 @@ struct Leased {
   std::vector<LeasedDelivery> deliveries;  // in the order in which they fall due
   std::map<WebhookId, Target> targets;     // the targets of `deliveries`
   platform::MonotonicTime at{};
-  std::vector<DeliveryId> foreign{};  // cancelled: their notification is another entity's
+  std::vector<DeliveryId> foreign{};  // deliveries cancelled because their notification is another entity's
 };
 
 struct LeasedCandidates {
   Leased leased;
-  std::set<WebhookId> skipped;               // its row is locked, or it may not receive: nothing was leased
-  std::set<DeliveryId> put_off;              // left out, because the batch is large enough
-  std::map<WebhookId, unsigned> unreadable;  // left pending, because this version does not know their event
+  std::set<WebhookId> skipped;   // webhooks that may not receive, or have their row or their entity's locked
+  std::set<DeliveryId> put_off;  // left pending, because bytes_per_claim was reached
+  /// Numbers of deliveries left pending, because this version cannot read their notification (its event, time
+  /// or size).
+  std::map<WebhookId, unsigned> unreadable;
 };
 
 /// Leases the candidates for attempts of this kind, in their order and up to bytes_per_claim, in one
 /// transaction. Waits for no lock. Skips deliveries that are not pending or are locked and, for
-/// AttemptKind::early, those that already had an early attempt. Cancels the deliveries of cancelled
-/// notifications. Throws Refused when the database refuses the content of a row.
+/// AttemptKind::early, those that already had an early attempt. Cancels deliveries of cancelled
+/// notifications, and those in Leased::foreign. Throws Refused when the database refuses the content of a
+/// row.
 LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   delivery::AttemptKind kind, const Lease& lease);
 

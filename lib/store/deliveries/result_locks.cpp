@@ -62,8 +62,8 @@ void lock_deliveries(Session& session, const ResultBatch& batch, LockedResults& 
   }
 }
 
-/// Locks the webhooks that a 410 of `batch` deactivates; the results of webhooks that another session has
-/// locked go to result.held.
+/// Locks the webhooks that a 410 of `batch` deactivates; a 410 of a webhook that another session has locked
+/// goes to result.held. Returns the other results.
 ResultBatch lock_gone(Session& session, const ResultBatch& batch, LockedResults& result) {
   ResultBatch gone;
   std::ranges::copy_if(batch, std::back_inserter(gone), &delivery::DeliveryResult::gone);
@@ -94,7 +94,7 @@ LockedResults lock_results(Session& session, const ResultBatch& batch, bool abse
 }
 
 ResultBatch without_execution(Session& session, const ResultBatch& batch) {
-  if (batch.empty()) return {};  // without a following statement, the level would apply to another one
+  if (batch.empty()) return {};  // no statement would follow, and the level would apply to a later one
   session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
   const auto executions =
       read_ids(session, executions_by_id, ids_of(batch, &delivery::DeliveryResult::webhook), "");

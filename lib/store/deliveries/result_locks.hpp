@@ -15,14 +15,14 @@ using ResultBatch = std::vector<const delivery::DeliveryResult*>;
 
 /// A batch, divided by what can happen to its results now. Each part keeps the order of the batch.
 struct LockedResults {
-  ResultBatch owned;      // with their lease, and all their rows locked
-  ResultBatch stale;      // without their lease
-  ResultBatch held;       // another session has locked one of their rows
+  ResultBatch owned;      // with a valid lease, and all rows locked by this session
+  ResultBatch stale;      // the lease is lost
+  ResultBatch held;       // another session has locked a row of the result
   ResultBatch unwritten;  // the webhook's row in webhook_ejecuciones is locked by another session, or absent
 };
 
-/// Requires a transaction. `absent`: the webhooks of `batch` are known to have no row in webhook_ejecuciones,
-/// so that no result becomes unwritten.
+/// Divides the batch, and locks the rows of the owned results. Requires a transaction. `absent`: the webhooks
+/// of `batch` are known to have no row in webhook_ejecuciones, so that no result becomes unwritten.
 LockedResults lock_results(Session& session, const ResultBatch& batch, bool absent);
 
 /// Returns the results of `batch` (at most 512) of webhooks without a row in webhook_ejecuciones, not even an

@@ -76,7 +76,8 @@ constexpr std::string_view drop_former_probes = R"sql(
   STRAIGHT_JOIN intentos_entrega i ON i.entrega_id = j.id AND i.numero = j.number - 1
   WHERE i.sondeos > 1)sql";
 
-/// Deliveries that were held for the same reason before, and then released to check whether it still applies.
+/// Deliveries that were held for the same reason before, and then released to check whether the reason still
+/// applies.
 constexpr std::string_view held_before = R"sql(
   SELECT e.id
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', error VARCHAR(500) PATH '$[1]')) j
@@ -97,7 +98,7 @@ bool is_failed_probe(const DeliveryResult& s) {
   return was_attempted(s) && !is_delivered(s) && s.kind == delivery::AttemptKind::probe;
 }
 
-/// Most results are of this kind, so they have a shorter statement.
+/// Most results are delivered, so these have a shorter statement.
 std::uint64_t update_delivered(Session& session, const ResultBatch& batch) {
   const auto rows = rows_of(batch, is_delivered, [](const DeliveryResult& s) {
     return json::Array{s.id, std::to_string(s.lease), s.status};

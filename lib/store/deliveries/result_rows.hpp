@@ -21,7 +21,7 @@ std::uint64_t update_deliveries(Session& session, const ResultBatch& batch);
 /// probes.
 void insert_attempts(Session& session, const ResultBatch& batch);
 
-/// Returns those of `batch` that are held again for the reason for which they were held before.
+/// Returns the deliveries of `batch` that are held for the same reason as before.
 std::set<DeliveryId> find_held_again(Session& session, const ResultBatch& batch);
 
 }  // namespace store

@@ -50,7 +50,7 @@ void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
 }
 
 /// Records, in one transaction, the results without locked rows. Returns those that it left because their
-/// webhook's row in webhook_ejecuciones could not be locked; with `absent` there are none.
+/// webhook's row in webhook_ejecuciones could not be locked; with `absent`, none.
 Batch record_unlocked(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   LockedResults locked;
@@ -94,8 +94,9 @@ Batch record_isolated(Session& session, const Batch& batch, bool absent, const F
   return unwritten;
 }
 
-/// Nearly always no row is locked and every lease is valid: then the guarded updates suffice, and take an
-/// eighth less time than locking first. nullopt: nothing was recorded.
+/// Records the whole batch without locking first. Nearly always no row is locked and every lease is valid:
+/// then the guarded updates suffice, and take an eighth less time than locking first. nullopt: nothing was
+/// recorded.
 std::optional<RecordSummary> record_all(Session& session, const Batch& batch, const FailurePolicy& policy) {
   if (!session.is_mariadb()) return std::nullopt;  // MySQL would wait for locked rows
   try {

@@ -20,17 +20,18 @@ using ResultKey = std::pair<DeliveryId, std::uint64_t>;  // a delivery and its l
 
 /// The outcome of recording a batch. The results in the first three sets changed nothing.
 struct RecordSummary {
-  std::set<ResultKey> stale{};           // without their lease
-  std::set<ResultKey> held{};            // another session has locked one of their rows; found without a wait
-  std::set<ResultKey> waited{};          // the same, but found by waiting: do not retry soon
-  std::set<DeliveryId> held_again{};     // retenida again, for the reason for which they were held before
-  std::set<ResultKey> former_url{};      // due at once, because their webhook has another URL now
-  std::vector<WebhookId> deactivated{};  // by 410 or by disable_after
+  std::set<ResultKey> stale{};   // the lease is lost
+  std::set<ResultKey> held{};    // another session has locked a row of the result
+  std::set<ResultKey> waited{};  // as `held`, but recording waited for the lock (MySQL): do not retry soon
+  std::set<DeliveryId> held_again{};     // deliveries retenida again, for the same reason as before
+  std::set<ResultKey> former_url{};      // deliveries due at once, because their webhook has another URL now
+  std::vector<WebhookId> deactivated{};  // by a 410 or by disable_after
 };
 
 /// Records the results, except those with a row locked by another session: in one transaction, or in several
-/// if some are locked. Does not wait for locks, and never throws LockTimeout. Takes at most 512 results;
-/// those of one webhook must be in the order in which the attempts ended.
+/// if some are locked. Waits for a lock only on MySQL, and only if locking first did not show it. Never
+/// throws LockTimeout. Takes at most 512 results; those of one webhook must be in the order in which the
+/// attempts ended.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
                              const FailurePolicy& policy);
 

@@ -92,7 +92,7 @@ DiagnosisUpdate update_if_free(Session& session, WebhookId webhook, std::string_
   });
 }
 
-/// In a transaction.
+/// Requires a transaction.
 AskedDiagnosis ask_locked(Session& session, const Author& author, std::string_view entity_name,
                           WebhookId webhook, unsigned max_per_hour) {
   lock_quotas(session, author.entity);

@@ -19,10 +19,11 @@ namespace store {
 enum class DiagnosisAsked { done, not_found, disabled };
 struct AskedDiagnosis {
   DiagnosisAsked result = DiagnosisAsked::done;
-  std::string state{};  // of `done`: pendiente or en_curso
+  std::string state{};  // if done: pendiente or en_curso
 };
-/// Replaces the webhook's last diagnosis, and notes that in the audit; if the last one is not over, changes
-/// and counts nothing. `disabled`: by the operator. Throws OverQuota over `max_per_hour` (0: no limit).
+/// Asks for a diagnosis, which replaces the webhook's last one, and notes this in the audit. If the last
+/// diagnosis has not ended, changes and counts nothing. `disabled`: the operator has disabled the webhook.
+/// Throws OverQuota over `max_per_hour` (0: no limit).
 AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
                              WebhookId webhook, unsigned max_per_hour);
 
@@ -39,12 +40,13 @@ struct DiagnosisTarget {
   Target target;
   EntityId entity = 0;
   std::string entity_name;
-  std::optional<webhook::Event> event{};  // a subscribed event; unset: only a newer version knows one
-  bool probing = false;                   // its last attempt failed in transport or with 429 or 503
-  bool diagnosable = false;  // false: it was deleted or disabled by the operator, or its entity is disabled
-  bool overdue = false;      // it has waited for an hour
+  std::optional<webhook::Event>
+      event{};               // one that the webhook subscribes to; unset: this version knows none of them
+  bool probing = false;      // the last attempt failed in transport or with 429 or 503
+  bool diagnosable = false;  // false: webhook deleted or disabled by the operator, or entity disabled
+  bool overdue = false;      // the diagnosis was asked for more than an hour ago
 };
-/// Finds the pending diagnoses of webhooks above `after`, by webhook.
+/// Finds at most `limit` pending diagnoses of webhooks with ids above `after`, by webhook.
 std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit);
 
 // A diagnosis's lease has a random token and the length of a delivery's. The functions below wait for no
@@ -52,19 +54,21 @@ std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId af
 
 enum class DiagnosisUpdate {
   done,
-  locked,  // by another session, for instance another dispatcher's claim that comes too late: try again
+  locked,  // another session has locked the row, for instance a dispatcher that claims too late: try again
   lost,    // the diagnosis is not pending, or has another lease
 };
 
+/// Takes a pending diagnosis under a lease of this length.
 DiagnosisUpdate claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                 platform::Milliseconds length);
+/// Extends the lease to this length from now; `lost` also when it has expired.
 DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                 platform::Milliseconds length);
 /// Reads the present state of the webhook of a diagnosis; nullopt if there is no diagnosis.
 std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook);
 /// Makes a diagnosis that has sent nothing pending again.
 void release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease);
-/// `state`: terminado or fallido.
+/// Ends a diagnosis. `state`: terminado or fallido.
 DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                  std::string_view state, std::string_view findings);
 /// Fails a pending diagnosis that can never begin.

@@ -19,8 +19,8 @@ struct Entity {
 /// Adds the entity, or renames an existing one. Returns true when it was added.
 bool add_entity(Session& session, EntityId id, std::string_view name);
 std::vector<Entity> list_entities(Session& session);
-/// A disabled entity's tokens get 401, its notifications are rejected and its deliveries are held. Returns
-/// false when there is no such entity.
+/// Enables or disables the entity. A disabled entity's tokens get 401, its notifications are rejected and its
+/// deliveries are held. Returns false when there is no such entity.
 bool set_entity_active(Session& session, EntityId id, bool active);
 
 }  // namespace store

@@ -15,8 +15,8 @@ namespace {
 using platform::Milliseconds;
 using Stage = ClockMending::Stage;
 
-constexpr Milliseconds note_interval{10000};                   // between writes of any dispatcher
-constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // ahead of our clock, since the first reading
+constexpr Milliseconds note_interval{10000};                   // between two notes, of any dispatcher
+constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // of the database's clock on ours
 constexpr Milliseconds longest_absence{std::chrono::days(3)};  // without any dispatcher
 
 constexpr std::string_view read_clock = R"sql(
@@ -68,7 +68,8 @@ constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
   FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
-/// The next pending deliveries in the order in which they fall due; a shortened one gets an earlier place.
+/// The next pending deliveries in the order in which they fall due; a delivery with a shortened wait gets an
+/// earlier place.
 constexpr std::string_view lock_some_waiting = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence, paso,
     TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) AS falta_us
@@ -88,8 +89,8 @@ void note_unless_held(Session& session, std::string_view note, const Values&... 
   });
 }
 
-/// How much the database's clock has gained on ours since the first reading. At the first reading: how far it
-/// is past the last note of any dispatcher, or zero if that is no jump.
+/// How much the database's clock has gained on ours since the first reading. At the first reading, and after
+/// an acceptance: how far the clock is past the last note of any dispatcher, or zero if that is no jump.
 Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight>& first,
                     platform::MonotonicTime now) {
   const auto time = clock.time("ahora");

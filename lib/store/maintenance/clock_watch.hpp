@@ -1,10 +1,10 @@
-// Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, what was scheduled
-// before would wait longer by the jump, so these waits are shortened. After a jump forward, what is due is
-// sent, as after a suspension; but purges and deactivations could not be undone, so they wait until the clock
-// is right or the operator accepts it.
+// Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, everything scheduled
+// before would wait longer by the jump, so its waits are shortened. After a jump forward, what is due is
+// sent, as after a suspension; but purges and deactivations, which could not be undone, wait until the clock
+// is right or the operator accepts the clock.
 //
-// Several dispatchers may do this at the same time, and repeat it: a kill loses nothing, because the time
-// that shows the jump is overwritten last.
+// Several dispatchers may mend the waits at the same time, and again after a kill: the noted time, which
+// shows the jump, is overwritten last.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace store {
 /// The difference between nodes of a cluster that does not count as a jump.
 inline constexpr platform::Milliseconds clock_tolerance{10000};
 
-/// A reading of the database's clock and of ours, to know how far the database's should advance.
+/// A reading of the database's clock, and of ours at that moment.
 struct ClockSight {
   UtcTime time{};
   platform::MonotonicTime at{};
@@ -28,32 +28,34 @@ struct ClockSight {
 
 struct ClockLook {
   platform::Milliseconds behind;  // how far the clock went back, if more than clock_tolerance; else zero
-  platform::Milliseconds jumped;  // how far it jumped forward without acceptance; else zero
+  platform::Milliseconds jumped;  // how far the clock jumped forward without acceptance; else zero
 };
-/// Notes the database's time, unless it went back. `first` is the dispatcher's first reading, empty before
-/// it. A clock that has gained more than an hour on ours since then has jumped. So has, at the first reading,
-/// one more than three days after the last note of any dispatcher, if there are notifications.
+/// Reads the database's clock, and notes its time unless it went back. `first` is the dispatcher's first
+/// reading; watch_clock sets it. The clock has jumped when it has gained more than an hour on ours since that
+/// reading; or, at the first reading, when it is more than three days past the last note of any dispatcher
+/// and there are notifications.
 ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platform::MonotonicTime now);
 
-/// Accepts the clock as it is now. Returns how far it had jumped; 0 when it had not.
+/// Accepts the clock as it is now. Returns how far the clock had jumped; 0 when it had not.
 platform::Milliseconds accept_clock(Session& session);
 
 /// The longest wait of a delivery that is pending after `failures` counted failures; zero without failures.
-/// Ignores Retry-After: after a jump the receiver is asked again, and repeats it.
+/// Ignores Retry-After: after a jump the receiver is asked again, and repeats its Retry-After.
 platform::Milliseconds longest_wait(const platform::DeliverySettings& settings, unsigned failures);
 
-/// The progress of mend_clock: start with a default one, and call mend_clock until it is done.
+/// The progress of mend_clock: start with a default ClockMending, and call mend_clock until `stage` is done.
 struct ClockMending {
   enum class Stage { leases, rests, deliveries, done };
   Stage stage = Stage::leases;
-  WebhookId webhook = 0;  // in stage `deliveries`: the present webhook
-  UtcTime due{};          // and the position in its pending deliveries
-  DeliveryId delivery = 0;
-  std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // numbers shortened so far
+  WebhookId webhook = 0;                                 // in stage `deliveries`: the present webhook
+  UtcTime due{};                                         // the position in that webhook's pending deliveries
+  DeliveryId delivery = 0;                               // and the id there
+  std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // rows changed so far
 };
-/// Shortens one batch: leases that end later than a new one, rests longer than that of a 429 without
-/// Retry-After (with the times of probes and streaks), and waits longer than longest_wait, each to that
-/// bound; waits become random below it, so that they do not fall due together. Skips locked rows.
+/// Takes one step: shortens a batch of rows to their bound, in the order of the stages. Leases: the length of
+/// a new lease. Rests: the first wait of the schedule (with them, probes to `probe_interval`, and streaks to
+/// now). Deliveries: a wait beyond longest_wait becomes random below it, so that they do not all fall due
+/// together. Skips locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
 
 }  // namespace store

@@ -9,16 +9,17 @@
 
 namespace store {
 
-/// A walk over the webhooks with held deliveries; without any it costs one seek. Start with a default one and
-/// call give_up_held until it is done.
+/// A walk over the webhooks with held deliveries; without any, a walk costs one seek. Start with a default
+/// HeldWalk, and call give_up_held until `done`.
 struct HeldWalk {
   WebhookId after = 0;  // the last finished webhook
   bool done = false;
-  std::uint64_t failed = 0;  // number of deliveries so far
+  std::uint64_t failed = 0;  // deliveries ended so far
 };
 
-/// Takes one step of the walk: a batch of one webhook's deliveries that fell due longer than `longest` ago
-/// (retention.held) becomes fallida (entregada after a 2xx). They can be replayed. Skips locked deliveries.
+/// Takes one step of the walk: ends a batch of one webhook's held deliveries that fell due longer than
+/// `longest` (retention.held) ago. They become fallida (entregada after a 2xx), and can be replayed. Skips
+/// locked deliveries.
 void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk);
 
 }  // namespace store

@@ -10,16 +10,16 @@
 
 namespace store {
 
-/// A walk over the webhooks with pending deliveries, then over those with held ones. Without any it costs one
-/// seek each, whatever the number of webhooks. Start with a default one and call reconcile_some until it is
-/// done.
+/// A walk over the webhooks with pending deliveries, then over those with held ones. Without such deliveries
+/// each part costs one seek, whatever the number of webhooks. Start with a default ReconcileWalk, and call
+/// reconcile_some until `done`.
 struct ReconcileWalk {
-  bool held = false;    // in the second part, over held deliveries
+  bool held = false;    // true: in the second part, over held deliveries
   WebhookId after = 0;  // the last finished webhook
   bool done = false;
   struct Changed {
     std::uint64_t cancelled = 0, held = 0, released = 0;
-  } changed;  // number of deliveries so far
+  } changed;  // deliveries changed so far
 };
 
 /// Takes one step of the walk: reads some webhooks and changes at most one batch of deliveries.

@@ -20,9 +20,9 @@ using platform::Milliseconds;
 using platform::RetentionSettings;
 using Ids = std::vector<std::int64_t>;
 
-// The columns that a walk reads of each table: `id`; `clase`: 1 for failed and rejected, 2 for tests, which
-// have their own retention, 0 for the others; `fin_ms`: the age of its end, NULL before it; `inicio_ms`: the
-// age of its creation, or of the nearest time that the table has.
+// The columns that a walk reads of each table: `id`; `clase`: 1 for failed and rejected rows, 2 for tests, 0
+// for the others, because each kind has a retention of its own; `fin_ms`: the time since the row's end, NULL
+// before its end; `inicio_ms`: the time since its creation, or since the nearest time that the table has.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -132,7 +132,7 @@ constexpr std::string_view forget_removed_tests = R"sql(
 struct Table {
   std::string_view rows_after;  // reads a limited number after an id, by id; webhooks: see rows_after()
   std::string_view removed_by;  // the column with the ids for `remove`
-  Milliseconds usual;           // its retention
+  Milliseconds usual;           // retention of rows that are neither
   Milliseconds other;           // retention of failed and rejected rows
   Milliseconds tests;
   std::uint64_t (*remove)(Session&, const RetentionSettings&, const Ids&);
@@ -155,8 +155,8 @@ bool young(const Row& row, Milliseconds limit) {
   return age && *age <= limit.count() && *age > -wrong_clock.count();
 }
 
-/// Moves the walk past the rows that it has finished; returns true when the following rows are too young, or
-/// there are none.
+/// Moves the walk past the rows that it has finished. Returns true when the walk of this table ends: the
+/// following rows are too young, or there are none.
 bool advance(const Rows& rows, const Table& table, PurgeWalk& walk, unsigned window) {
   auto& after = walk.after.at(walk.table);
   if (walk.sweep) {
@@ -211,7 +211,8 @@ Groups expired_groups(const Table& table, const Rows& rows) {
   return groups;
 }
 
-/// Locks and returns those of `seen` with no row (notification or delivery) locked by another session.
+/// Locks `seen`, and returns the groups without a row (notification or delivery) that another session has
+/// locked.
 Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   Ids notifications;
   for (const auto& [notification, ids] : seen) notifications.push_back(notification);
@@ -224,8 +225,8 @@ Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   return groups;
 }
 
-/// Deletes those of these notifications of which every delivery has expired, with their deliveries: a part of
-/// the deliveries would show fewer webhooks than there were.
+/// Deletes each of these notifications, with its deliveries, once every delivery has expired: some of the
+/// deliveries would show fewer webhooks than there were.
 std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
   const std::set<std::int64_t> notifications(of.begin(),

@@ -2,11 +2,12 @@
 // deliveries and inserts.
 //
 // Ids are nearly in the order of time, so two walks find all expired rows with few reads:
-//  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there,
-//    so it reads each row about once. Nearly all earlier rows are deleted, and no later row has expired.
+//  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there, so
+//    it reads each row about once. Nearly all earlier rows are deleted, and no later row has expired.
 //  * The sweep runs now and then over the rows that the follower has left (failed, held, or delivered after
 //    days). It starts at the first row and ends where all rows are younger than the shortest retention. It
-//    finds test notifications, which have a shorter one, in a table of their own (`pruebas_por_borrar`).
+//    finds test notifications, which have a shorter retention, in a table of their own
+//    (`pruebas_por_borrar`).
 // A walk is a value in memory. After a restart a new walk begins, and finds less to do.
 #pragma once
 
@@ -19,9 +20,10 @@
 namespace store {
 
 struct PurgeWalk {
-  bool sweep = false;
-  std::size_t table =
-      0;  // the present one: deliveries, notifications, webhooks, quarantine, tests; 5: at the end
+  bool sweep = false;  // false: the follower
+  /// The present table: 0 deliveries, 1 notifications, 2 webhooks, 3 quarantine, 4 tests; 5: the walk is
+  /// done.
+  std::size_t table = 0;
   std::array<std::int64_t, 5> after{};  // for each table, the last finished id
   UtcTime deleted_after{};  // for webhooks, which are read in the order of deletion: the last time
   bool done() const { return table == after.size(); }

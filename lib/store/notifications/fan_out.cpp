@@ -57,7 +57,7 @@ constexpr std::string_view lock_through_index =
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE OF n SKIP LOCKED";
 
-/// Nearly always there is none, which saves the next statement.
+/// Nearly always nothing is listed, which saves the next statement.
 constexpr std::string_view any_quarantined =
     "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
 constexpr std::string_view quarantined_among =
@@ -70,7 +70,7 @@ constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view in_share_mode = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Reads a range of `plaza` for each entity, and so no deleted webhooks, which have none.
+/// Reads a range of `plaza` for each entity, and so no deleted webhooks, which have no `plaza`.
 constexpr std::string_view webhooks_of_entities =
     "SELECT id, entidad_id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
 constexpr std::string_view and_slot = "AND plaza";
@@ -105,9 +105,9 @@ constexpr std::string_view process_notifications =
     " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id IN";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
-/// Inserts in the given order, which is that of the notifications, so that ids and claims follow it. Both
-/// servers read JSON_TABLE in the order of its array; sorting would cost MariaDB two temporary files each
-/// time.
+/// Inserts in the given order, which is that of the notifications, so that ids and claims follow that order.
+/// Both servers read JSON_TABLE in the order of its array; sorting would cost MariaDB two temporary files
+/// each time.
 constexpr std::string_view create_deliveries = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO entregas
@@ -136,8 +136,8 @@ constexpr std::string_view unlist_processed =
     "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
 
 constexpr std::string_view first_created = "SELECT LAST_INSERT_ID() AS id";
-/// Reads ids from the first one that the INSERT made. The limit bounds the rows to those inserted here and by
-/// other sessions in between.
+/// Reads from the first id that the INSERT made. The limit stops it at the last leased row, so it reads only
+/// rows inserted here or, in between, by other sessions.
 constexpr std::string_view created_leased = R"sql(
   SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
   FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";
@@ -239,7 +239,8 @@ void lock_webhooks_of(Session& session, const std::vector<EntityId>& entities,
   for (const auto& [id, entity] : missing) recipients[entity].locked = true;
 }
 
-/// Distinguishes an entity with a locked row from one that does not exist.
+/// Locks the entities, and reads whether they are active. Marks an entity as locked if another session has
+/// locked its row; an entity that does not exist gets no entry.
 void lock_entities(Session& session, const std::vector<EntityId>& entities,
                    std::map<EntityId, Recipient>& recipients) {
   std::set<EntityId> missing(entities.begin(), entities.end());

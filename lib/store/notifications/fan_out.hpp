@@ -17,11 +17,12 @@
 
 namespace store {
 
-/// The INSERT refuses more than this (docs/table.md); longer data that exists nevertheless is never read.
+/// The most bytes of data that the table accepts (docs/table.md). Longer data that exists nevertheless is
+/// never read.
 inline constexpr std::uint64_t longest_data = 65'536;
 
-/// Columns may hold anything, because MariaDB lets any session disable the CHECKs (SET
-/// check_constraint_checks).
+/// A pending notification. Its columns may hold anything, because MariaDB lets any session disable the CHECKs
+/// (SET check_constraint_checks).
 struct PendingNotification {
   NotificationId id;
   EntityId entity;
@@ -63,18 +64,18 @@ std::set<NotificationId> lock_pending(Session& session, const std::vector<Notifi
 struct Subscriber {
   Target target;
   webhook::EventSet events;
-  bool active;   // false: its deliveries are created held
-  bool probing;  // its last attempt failed in transport or with 429 or 503, so it has one slot
+  bool active;   // false: new deliveries are created held
+  bool probing;  // the last attempt failed in transport or with 429 or 503: one slot only
   bool resting;
-  bool backlog;  // older deliveries are due, and a new one must not overtake them
+  bool backlog;  // true: older deliveries are due, and a new one must not overtake them
 };
 struct Recipient {
   bool active = false;
   std::vector<Subscriber> webhooks;
-  bool locked = false;  // its row or a webhook's is locked, so the fan-out must wait
+  bool locked = false;  // the entity's or a webhook's row is locked, so the fan-out must wait
 };
-/// Reads the existing entities and their webhooks, and locks them for share until the transaction ends, so
-/// that none is deleted, disabled or enabled before. Waits for no lock.
+/// Reads the existing entities and their webhooks, and locks them for share: none of them is deleted,
+/// disabled or enabled until the transaction ends. Waits for no lock.
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
 
 struct NewDelivery {
@@ -104,12 +105,13 @@ struct CreatedDelivery {
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
 /// Writes the fan-out of notifications that another session keeps locked
-/// (docs/delivery.md#locked-notifications): their rows stay pendiente, and a list marks them as procesada.
-/// Ignores notifications without deliveries. Throws Refused when one has been fanned out or is not pendiente.
+/// (docs/delivery.md#locked-notifications): their rows stay pendiente, and `notificaciones_apartadas` lists
+/// them as procesada. Ignores notifications without deliveries. Throws Refused when a notification is listed
+/// already or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks as procesada, in a transaction of its own, those of these notifications that are no longer locked.
-/// Returns the others that are still pendiente.
+/// Marks these notifications as procesada, except those that are locked, in a transaction of its own. Takes
+/// those that are not pendiente off the list, and returns the others.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

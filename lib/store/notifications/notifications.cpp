@@ -23,7 +23,7 @@ constexpr std::string_view filtered_notifications = R"sql(
       AND (? IS NULL OR n.id IN (SELECT notificacion_id FROM entregas WHERE webhook_id = ?))
     ORDER BY n.id DESC LIMIT ?) newest
   ORDER BY id)sql";
-/// Does not read data beyond the limit for writers, which may have any length.
+/// Omits data beyond the limit for writers, because such data may have any length.
 constexpr std::string_view notification_with_data = R"sql(
   SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
     COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en,
@@ -91,8 +91,8 @@ Notification read_notification(const Row& row) {
 
 struct Locked {
   std::string state;                  // as shown to the operator
-  bool quarantined;                   // its own row is pendiente
-  std::optional<std::string> reason;  // of a quarantined one
+  bool quarantined;                   // true: it is listed, and its own row is pendiente
+  std::optional<std::string> reason;  // the list's `error`
 };
 
 /// Locks the row until the transaction ends; nullopt when there is no such row.

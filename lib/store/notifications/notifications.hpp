@@ -32,7 +32,7 @@ enum class NotificationChange { done, not_found, wrong_state };
 
 /// Changes rechazada to pendiente. Throws DuplicateKey when another notification has taken its `clave`.
 NotificationChange retry_notification(Session& session, NotificationId id);
-/// Changes rechazada to cancelada: the operator has seen it and sends nothing.
+/// Changes rechazada to cancelada: the operator wants nothing sent.
 NotificationChange discard_notification(Session& session, NotificationId id);
 
 struct CancelResult {
@@ -40,7 +40,8 @@ struct CancelResult {
   std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida before (cancelled.hpp)
   std::uint64_t in_flight = 0;             // en_curso: they may still arrive
 };
-/// Cancels the deliveries that have not been sent. A quarantined notification is discarded.
+/// Cancels a notification that is pendiente or procesada, and its deliveries that are not in flight and have
+/// not ended. A quarantined notification is discarded.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
 /// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for

@@ -1,5 +1,6 @@
-// Rejects notifications that the database refuses for their content, and quarantines those of which it
-// refuses even the rejection (docs/delivery.md#bad-rows). Table `notificaciones_apartadas` is the quarantine.
+// Rejects notifications that the database refuses for their content, and quarantines a notification if the
+// database refuses even its rejection (docs/delivery.md#bad-rows). Table `notificaciones_apartadas` is the
+// quarantine.
 #pragma once
 
 #include <optional>
@@ -11,10 +12,11 @@
 
 namespace store {
 
-/// The text for `error`, in Spanish, at most 500 bytes.
+/// Returns the text for the column `error`, in Spanish, at most 500 bytes.
 std::string refusal_text(const Refused& refusal);
 
-/// Changes pendiente to rechazada, even if the row violates a CHECK. Returns false when it is not pendiente.
+/// Changes pendiente to rechazada, even if the row violates a CHECK. Returns false when the row is not
+/// pendiente.
 bool reject_notification(Session& session, NotificationId id, std::string_view reason);
 
 enum class Rejection {

@@ -12,9 +12,9 @@ namespace {
 
 constexpr unsigned page_size = 1000;
 
-// A page is read in two statements, the rest of the last instant and then later ones: a broadcast has many
-// rows with one instant, which a single range would read again from the first. The hint forces the index of
-// events.
+// A page takes two statements: first the remaining rows with the time of the last row read, then rows with
+// later times. A single range on the time would read all rows of that time again, and a broadcast has many.
+// The hint forces the index of events.
 
 constexpr std::string_view of_the_same_instant = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
@@ -64,7 +64,8 @@ Rows read_page(Session& session, const ReportPage& page) {
 
 std::vector<ReportedNotification> read_report(Session& session, ReportPage& page) {
   std::vector<ReportedNotification> result;
-  while (result.empty()) {  // a page may be empty because its rows were purged; that is not the end
+  while (result.empty()) {  // all rows of a page may have been purged since their ids were read: then read
+                            // the next page
     const auto rows = read_page(session, page);
     if (rows.empty()) break;
     page.after = rows.back().time("ocurrida_en");

@@ -13,8 +13,8 @@ namespace store {
 
 namespace {
 
-// The row is always changed, so that when two nodes of a cluster lock it at once, the cluster refuses one,
-// and that one repeats its transaction. A time further ahead than the window is cut to the window: it was
+// The row is always changed, so that, when two nodes of a cluster lock it at once, the cluster refuses one
+// transaction, which is then repeated. A time further ahead than the window is cut to the window: it was
 // written before the clock went back, or for a test event larger than limits.test_bytes.
 constexpr std::string_view lock_row = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
@@ -48,8 +48,8 @@ constexpr std::string_view until_it_passes = R"sql(
       TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {full_at})) / 1000000) AS falta_s
   FROM {table} WHERE entidad_id = ?)sql";
 
-/// A running replay counts with its whole cap (`tope`), one that has ended with what it replayed, and each as
-/// one at least.
+/// A running replay counts with its whole cap (`tope`), a replay that has ended with what it replayed, and
+/// each replay as at least one.
 constexpr std::string_view replayed_in_a_day = R"sql(
   SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
           FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)

@@ -1,6 +1,6 @@
 // The quotas: what limits.* lets an entity do, or have stored, in a time. Most are counted in buckets (tables
 // `altas_webhook` and `turnos_prueba`). An empty bucket fills again in an hour or a day; the row keeps only
-// the time at which it will be full. The other quotas are counted from the rows of other tables.
+// the time at which the bucket will be full. The other quotas are counted from the rows of other tables.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace store {
 
 enum class Quota {
-  registrations,    // limits.registrations, an hour: a registration; to delete webhooks gives nothing back
-  changes,          // the same bucket: a change of a webhook or of its secret
+  registrations,    // limits.registrations, an hour: registrations; a deletion gives nothing back
+  changes,          // the same bucket: changes of a webhook or of its secret
   replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
   diagnostics,      // limits.diagnostics, an hour
   test_bytes,       // limits.test_bytes, a day
@@ -20,21 +20,22 @@ enum class Quota {
   pending_tests,    // limits.pending_test_deliveries: test deliveries that have not ended
 };
 
-/// The entity has used its quota. The transaction that throws it is committed: were the first lock of an
-/// entity rolled back, all sessions that wait for it would deadlock.
+/// The entity has used its quota. The transaction that throws it is committed: if the first lock of an entity
+/// were rolled back, all sessions that wait for it would deadlock.
 struct OverQuota : CommittedRefusal {
   OverQuota(Quota quota_, unsigned retry_after_s_, std::uint64_t left_ = 0)
       : CommittedRefusal("over a quota"), quota(quota_), retry_after_s(retry_after_s_), left(left_) {}
   Quota quota;
   unsigned retry_after_s;  // at least 1
-  std::uint64_t left;      // for `replayed`: how many would be accepted now
+  std::uint64_t left;      // QuotaLeft::left; 0 for a bucket
 };
 
 // Call the functions below within a transaction that locks the entity's quotas before anything else, so that
 // the entity's other such transactions wait until it ends.
 
 void lock_quotas(Session& session, EntityId entity);
-/// For `test_bytes` and `pending_tests`: test events and registrations do not wait for each other.
+/// The same for `test_bytes` and `pending_tests` alone: test events and registrations do not wait for each
+/// other.
 void lock_test_quotas(Session& session, EntityId entity);
 
 /// Takes `amount` out of the entity's bucket, which holds `limit` (0: nothing is counted). Throws OverQuota.
@@ -47,7 +48,7 @@ struct QuotaLeft {
   std::uint64_t limit;  // 0: no limit
   std::uint64_t left;
   unsigned retry_after_s;   // when more than `left` is asked for
-  unsigned retry_beyond_s;  // when more than `limit` is
+  unsigned retry_beyond_s;  // when more than `limit` is asked for
 
   /// Throws OverQuota unless `left` is at least `amount` and at least 1.
   void require(std::uint64_t amount) const;
@@ -55,7 +56,7 @@ struct QuotaLeft {
 QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit);
 /// Counts test deliveries that are pendiente, en_curso or retenida.
 QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
-/// Counts the deliveries of a notification among the pending ones, until they end.
+/// Adds the deliveries of a notification to the pending tests, which count until they end.
 void count_pending_tests(Session& session, EntityId entity, NotificationId notification);
 
 }  // namespace store

@@ -15,7 +15,8 @@ struct OpenDeliveries {
   std::size_t untried = 0;
   std::size_t waiting = 0;  // tried, and waiting for a retry or held
 };
-/// Counts at most 300. Notes deliveries that ended without an attempt (cancelled, held for too long, purged).
+/// Counts at most 300 deliveries. Notes the results of those that ended without an attempt (cancelled, held
+/// for too long, purged).
 OpenDeliveries read_open(Session& session, WebhookId webhook);
 
 /// Adds a batch of a replay's finished deliveries to the counts in the replay's row, which the caller has
@@ -27,8 +28,8 @@ struct Outcome {
   DeliveryId delivery;
   bool delivered;
 };
-/// Notes the results for the replays of these deliveries. On MariaDB it waits for no lock: throws
-/// LockTimeout.
+/// Notes the results for the replays of these deliveries. On MariaDB it waits for no lock, and throws
+/// LockTimeout instead.
 void note_outcomes(Session& session, std::span<const Outcome> outcomes);
 
 }  // namespace store

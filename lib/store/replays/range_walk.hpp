@@ -11,7 +11,7 @@
 
 namespace store {
 
-/// Limits the range to dates that every server accepts.
+/// Moves the ends of the range to 1970 at the earliest, because not every server accepts every earlier date.
 ReplayRange bounded(ReplayRange range);
 
 /// Finds, by bisection over some twenty rows, an id up to which all the webhook's deliveries were created
@@ -21,8 +21,8 @@ DeliveryId find_start(Session& session, WebhookId webhook, UtcTime since);
 /// The next matching deliveries.
 struct ReplayPage {
   std::vector<DeliveryId> chosen;
-  DeliveryId looked_up_to = 0;
-  bool last = false;  // none follows
+  DeliveryId looked_up_to = 0;  // the last id read
+  bool last = false;            // true: no match follows
 };
 
 /// Reads up to `room` (1 or more) matches after `after`. Reads at most 2,000 rows, and hardly more than the

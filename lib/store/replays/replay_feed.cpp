@@ -195,7 +195,7 @@ std::uint64_t cancel_unless_refused(Session& session, ReplayId replay) try {
   return 0;
 }
 
-/// `at`: set to the replay that this call works on.
+/// Makes deliveries of the webhook's first replay due, and sets `at` to that replay.
 Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<ReplayId>& at) {
   const auto states = session.query(state_of_webhook, failing_after, webhook);
   if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook);
@@ -205,7 +205,7 @@ Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::option
   if (!replay) return {};
   const ReplayId id = replay->integer("id");
   at = id;
-  // The entity of the request is checked, because the API's database user could have written any
+  // The entity of the request is checked, because the API's database user could have written any entity
   // (docs/security.md).
   if (replay->integer("entidad_id") != state.integer("entidad_id"))
     return {.finished = session.update(cancel_replays, json_ids(id))};

@@ -1,6 +1,6 @@
 // Carries out replays for the dispatcher (docs/delivery.md#replays): makes their deliveries due, oldest
-// first, half of the webhook's slots at a time, and further ones when those have been tried. A delivery that
-// is due again is like any other, after those that fell due before.
+// first, a few at a time, and further ones when those have been tried. A delivery that is due again is
+// claimed like any other, after those that fell due before.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ struct UnreadableReplay {
 
 /// A walk over the webhooks with unfinished replays.
 struct ReplayWalk {
-  WebhookId after = 0;
-  std::uint64_t webhooks = 0;
+  WebhookId after = 0;         // the last visited webhook
+  std::uint64_t webhooks = 0;  // visited so far
   std::uint64_t replayed = 0;  // deliveries
   std::uint64_t finished = 0;  // replays
   std::vector<UnreadableReplay> unreadable;
   bool done = false;
 };
 
-/// Takes the next webhook and makes deliveries of its first replay due, single deliveries before ranges. At
-/// most `most_untried` replayed deliveries of a webhook are due and untried; one while the webhook fails.
-/// Makes none due while the webhook rests or is inactive, or while 100 replayed deliveries wait for a retry;
-/// and none of a range while the webhook fails and any delivery waits for a retry. Waits for no lock. After a
-/// kill at any point, the next call continues.
+/// Takes one step of the walk: makes deliveries of the next webhook's first replay due; replays of one
+/// delivery come before a range. At most `most_untried` replayed deliveries of a webhook are due and untried
+/// at a time; one while the webhook fails. Makes none due while the webhook rests or is inactive, or while
+/// 100 replayed deliveries wait for a retry; and none of a range while the webhook fails and any of its
+/// deliveries waits for a retry. Waits for no lock. After a kill at any point, the next call continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
 /// Deletes one replay that ended longer than `kept` ago, or a batch of its deliveries. Returns false when
-/// there is none.
+/// there is no such replay.
 bool forget_old_replay(Session& session, platform::Milliseconds kept);
 
 }  // namespace store

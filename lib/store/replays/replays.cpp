@@ -11,10 +11,10 @@ namespace store {
 
 namespace {
 
-constexpr unsigned looked_at = 2000;  // as a page of the log
+constexpr unsigned looked_at = 2000;  // as for a page of the log
 
-/// Reads a bounded number of rows for any range: failed deliveries in the order in which they were last due,
-/// or all deliveries from the start of the range.
+/// Reads a bounded number of rows for any range: failed deliveries, those last due first, or all deliveries
+/// from the start of the range.
 constexpr std::string_view count_within = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MAX(e.creada_en) >= ? + INTERVAL 1 DAY, FALSE) AS pasada,
     COALESCE(SUM()sql";
@@ -121,7 +121,7 @@ std::optional<Replay> find_running(Session& session, WebhookId webhook, Delivery
   return Replay{rows.front().integer("id"), rows.front().text("estado")};
 }
 
-/// In a transaction.
+/// Requires a transaction.
 AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day) {
   using enum ReplayAsked;
@@ -150,7 +150,7 @@ std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   return std::nullopt;
 }
 
-/// In a transaction. All refusals but that of too many matches come before deliveries are read.
+/// Requires a transaction. All refusals but that of too many matches come before deliveries are read.
 AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour) {
   if (max_per_day > 0 || requests_per_hour > 0) lock_quotas(session, author.entity);

@@ -29,7 +29,8 @@ struct ReplayCount {
   bool exact = true;  // false: there are at least `count`
 };
 ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
-/// The same for an entity that asks; with `requests_per_hour` (0: no limit) throws OverQuota.
+/// As count_candidates, for an entity: counts the request. Throws OverQuota over `requests_per_hour` (0: no
+/// limit).
 ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
                             unsigned requests_per_hour);
 
@@ -42,8 +43,8 @@ enum class ReplayAsked {
   done,
   not_found,  // the webhook has no such delivery
   inactive,   // the webhook is inactive
-  held,  // the delivery is held although its webhook is active: the secret is unreadable, or it is about to
-         // be released
+  held,  // the delivery is held although its webhook is active: the secret is unreadable, or the delivery is
+         // about to be released
   cancelled,  // the delivery or its notification is cancelled
   in_flight,  // the delivery is in flight
   running,    // the webhook has an unfinished replay of a range, which `replay` names
@@ -57,10 +58,10 @@ struct AskedReplay {
 /// `max_per_day` (0: no limit).
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
-/// Asks for the replay of all deliveries that match now; a webhook has one unfinished replay of a range. If
-/// the count is not exact, the replay covers as many as `max_per_day` leaves, and the dispatcher counts as it
-/// walks. Throws OverQuota. Only the refusal of too many matches comes after the request is counted and
-/// deliveries are read.
+/// Asks for the replay of all deliveries that match now; a webhook has at most one unfinished replay of a
+/// range. If the count is not exact, the replay covers as many as `max_per_day` leaves, and the dispatcher
+/// counts as it walks. Throws OverQuota. Only the refusal of too many matches comes after the request is
+/// counted and deliveries are read.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
 
@@ -70,15 +71,15 @@ struct ReplayProgress {
   WebhookId webhook;
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
-  std::uint64_t candidates;  // matches counted at the request; grows if more are replayed
+  std::uint64_t candidates;  // matches counted at the request; more if more are replayed
   std::uint64_t replayed;    // made due so far
-  std::uint64_t delivered;   // of those, answered with a 2xx
-  std::uint64_t failed;      // of those, failed at the end of the schedule
+  std::uint64_t delivered;   // of `replayed`: answered with a 2xx
+  std::uint64_t failed;      // of `replayed`: failed at the end of the schedule
 };
 /// Returns nullopt when the webhook has no such replay.
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id);
 /// Stops a replay: no further delivery is replayed, and those already due continue. Returns false when the
-/// webhook has no such unfinished replay.
+/// webhook has no such unfinished replay. The audit notes the `author`, if there is one.
 bool cancel_replay(Session& session, const std::optional<Author>& author, WebhookId webhook, ReplayId id);
 
 /// Lists replays for the operator by entity, webhook, state, since and limit of `filter`. Leaves `delivered`

@@ -1,6 +1,6 @@
 // Executes a statement that changes a table in use. While it waits for a transaction that has read the table,
-// every later statement on the table waits behind it; so each try waits briefly, and pauses let the others
-// pass.
+// every later statement on the table waits behind it; so each try waits briefly, and pauses let those
+// statements pass.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ struct Patience {
 /// Limits the session's wait for the lock of a table to one try.
 void limit_lock_wait(Session& session, const Patience& patience);
 
-/// Executes the statement with the tries of `patience`; before each pause tells `progress` which sessions may
-/// hold the lock. Throws LockTimeout after the last try; then the statement has changed nothing.
+/// Executes the statement with the tries of `patience`; after each failed try tells `progress` which sessions
+/// may hold the lock. Throws LockTimeout after the last try; then the statement has changed nothing.
 void execute_in_tries(Session& session, std::string_view statement, const Patience& patience,
                       const std::function<void(const std::string&)>& progress);
 

@@ -48,7 +48,7 @@ void MigrationGuard::renew_until(const std::stop_token& stop) {
   while (!stopped_.wait_for(lock, stop, silence_ / 5, [&] { return stop.stop_requested(); })) {
     try {
       session_.update(renew_guard, microseconds(silence_), owner_);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the next turn tries again
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the thread tries again after the next wait
     }
   }
 }

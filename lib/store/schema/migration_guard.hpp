@@ -10,9 +10,9 @@
 
 namespace store {
 
-/// A row of `migracion_guardia`, taken by a guarded UPDATE instead of GET_LOCK, so that it also works on a
-/// cluster. It expires without renewal, as after a kill. A thread renews it with a session of its own,
-/// because a statement that changes a big table takes hours.
+/// A row of `migracion_guardia`, taken by a guarded UPDATE instead of GET_LOCK, so that the guard also works
+/// on a cluster. Without renewal, as after a kill, it expires after `silence`. A thread renews it with a
+/// session of its own, because a statement that changes a big table takes hours.
 class MigrationGuard {
  public:
   /// `session` must outlive this object, and nothing else may use it after take().
@@ -22,10 +22,10 @@ class MigrationGuard {
   MigrationGuard(const MigrationGuard&) = delete;
   MigrationGuard& operator=(const MigrationGuard&) = delete;
 
-  /// Returns false when another program has the guard. Throws DatabaseError. Do not call it again after it
-  /// has returned true.
+  /// Takes the guard and begins to renew it. Returns false when another program has the guard. Throws
+  /// DatabaseError. Do not call take() again after it has returned true.
   bool take();
-  /// Whether this object still has the guard; `session` must be another one than its own.
+  /// Whether this object still has the guard; `session` must not be that of the constructor.
   bool held(Session& session) const;
 
  private:

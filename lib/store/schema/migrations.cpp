@@ -64,7 +64,7 @@ void require_held(Session& session, const MigrationGuard& guard) {
     throw MigrationError("another migration took over: this one was silent for too long");
 }
 
-/// Whether a statement may change a table; the others only prepare one that does.
+/// Whether a statement may change a table; SET, PREPARE and DEALLOCATE only accompany such a statement.
 bool may_change(std::string_view statement) {
   return !statement.starts_with("SET ") && !statement.starts_with("PREPARE ") &&
          !statement.starts_with("DEALLOCATE ");

@@ -18,7 +18,8 @@ struct Migration {
   std::string sql;
 };
 
-/// A file is missing, misnamed or repeated, or differs from what was applied. what() is one line.
+/// A file is missing, misnamed or repeated, or differs from what was applied; a table stayed locked; or
+/// another migration took over. what() is one line.
 struct MigrationError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -34,7 +35,8 @@ struct MigrationState {
 std::vector<MigrationState> migration_status(Session& session, const std::vector<Migration>& migrations);
 
 struct MigrationTimes {
-  platform::Milliseconds silence = std::chrono::minutes(5);  // how long others wait for a killed migration
+  platform::Milliseconds silence =
+      std::chrono::minutes(5);  // after which other programs pass over a killed migration
   Patience patience = {};
 };
 

@@ -6,7 +6,7 @@
 namespace store {
 
 /// Whether the database has a migration that this program does not know: a newer version runs or ran beside
-/// it (docs/operations.md#upgrade). Returns true without the right to read the migrations, so that this
+/// this one (docs/operations.md#upgrade). Returns true without the right to read the migrations, so that this
 /// version does not reject what a newer one may understand.
 bool schema_is_newer(Session& session);
 

@@ -13,7 +13,7 @@ struct DatabaseError : std::runtime_error {
   int code;  // the server's or the client library's error number
 };
 /// The server is unreachable, refuses logins or accepts no writes, or the connection was lost; the session
-/// reconnects at its next use. A COMMIT that ends with this may have happened.
+/// reconnects at its next use. A COMMIT that throws this may have happened.
 struct Unavailable : DatabaseError {
   using DatabaseError::DatabaseError;
 };
@@ -44,7 +44,7 @@ struct DuplicateKey : Refused {
   using Refused::Refused;
 };
 
-/// Not an error of the database. A transaction that throws it is committed.
+/// Not an error of the database: transaction() commits when its body throws this.
 struct CommittedRefusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

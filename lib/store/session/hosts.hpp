@@ -9,8 +9,9 @@
 
 namespace store {
 
-/// Begins with the first server. Stays with a server that works, even when an earlier one is back: so
-/// connections do not flap, and the programs of one configuration meet on one node.
+/// The servers in order, and the current one. Begins with the first server. Stays with a server that works,
+/// even when an earlier one is back: so connections do not flap, and the programs of one configuration meet
+/// on one node.
 class Hosts {
  public:
   /// Takes database.hosts or, if empty, database.socket.
@@ -37,8 +38,8 @@ bool is_read_only(const ServerVariables& variables);
 
 /// Returns the statement after which a session's reads see everything committed before on any node of its
 /// cluster. A token's revocation, a listing after a registration, and results recorded after a fail-over
-/// depend on it. A node outside its cluster's majority refuses such reads. Empty if the server is not a node
-/// of a cluster.
+/// depend on this. A node outside its cluster's majority refuses such reads. Empty if the server is not a
+/// node of a cluster.
 std::string causal_reads(const ServerVariables& variables);
 
 }  // namespace store

@@ -8,9 +8,9 @@
 
 namespace store {
 
-/// The database refuses a row's content, and would refuse it again.
+/// Whether the database refuses a row's content: it would refuse the row again.
 inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const Refused*>(&error) != nullptr; }
-/// Another session has locked one of the rows or the gap between them.
+/// Whether another session has locked one of the rows, or a gap between them.
 inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }

@@ -21,7 +21,8 @@ inline constexpr const char* required_variables =
 /// `text` is one line: the problem and its remedy.
 struct ServerProblem {
   std::string text;
-  bool stops;  // true: no delivery can be recorded; false: the programs work, but the operator should know
+  bool stops;  // true: the programs must not work with this server; false: they work, but the operator should
+               // know
 };
 
 /// This host's time before and after the variables were read.
@@ -36,8 +37,8 @@ std::vector<ServerProblem> server_problems(const ServerVariables& variables, con
 /// Reads the variables by one statement, and returns the problems. Throws as Session does.
 std::vector<ServerProblem> look_at_server(Session& session);
 
-/// Returns the texts of problems that do not stop the programs. Throws Unavailable with those that do, and
-/// disconnects the session, because a remedy applies to new sessions only.
+/// Returns the texts of problems that do not stop the programs. Throws Unavailable with the texts of those
+/// that do, and disconnects the session, because a remedy applies to new sessions only.
 std::vector<std::string> require_server(Session& session);
 
 /// Tests, without changing a row, that the API's user can write: a read-only server, a full binary log or a

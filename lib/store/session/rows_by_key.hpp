@@ -1,5 +1,5 @@
 // Reads or changes many rows by key in one statement. Use this, not JSON_TABLE, for SELECT … FOR UPDATE:
-// MySQL refuses to lock a join with it (error 3569, seen on 9.7).
+// MySQL refuses to lock a join with JSON_TABLE (error 3569, seen on 9.7).
 #pragma once
 
 #include <cstdint>

@@ -209,7 +209,7 @@ void Session::Impl::require_tls() {
   }
 }
 
-/// With several servers, requires one that accepts writes, is in its cluster's majority and has caught up.
+/// Throws Unavailable unless the server accepts writes, is in its cluster's majority and has caught up.
 void Session::Impl::require_member() {
   try {
     const std::unique_ptr<sql::Statement> statement(connection->createStatement());

@@ -25,7 +25,7 @@ struct SessionOptions {
   bool read_only = false;  // the server refuses changes of rows (error 1792)
   /// Called for every error except DuplicateKey before it is thrown, on the session's thread. Must not throw.
   std::function<void(const DatabaseError&)> on_error{};
-  /// With several servers, called for each unusable one before the next is tried. Must not throw.
+  /// With several servers, called for each unusable server before the next is tried. Must not throw.
   std::function<void(const std::string& error)> on_skipped{};
 };
 
@@ -36,8 +36,8 @@ class OpenTransaction;
 /// One connection, used by one thread at a time. It connects at first use, and reconnects at the first use
 /// after a loss. Every connection uses UTC, READ COMMITTED, a strict sql_mode and utf8mb4; with tls_ca, also
 /// verified TLS. MariaDB closes a connection with an open transaction that has sent no statement for 4 s.
-/// With several servers (hosts.hpp) the session stays with one that works, accepts only one that is writable
-/// and in the majority of its cluster, and reads what any node has committed before.
+/// With several servers (hosts.hpp) the session stays with a server that works, accepts only a server that is
+/// writable and in the majority of its cluster, and reads what any node has committed before.
 class Session {
  public:
   /// Throws platform::FileError when the configured password file or credential cannot be read.
@@ -86,9 +86,10 @@ class Session {
   bool in_transaction_ = false;
 };
 
-/// Runs `body` in a transaction. A Conflict other than LockTimeout and Interrupted repeats the whole, for at
-/// most 5 runs in all. A CommittedRefusal commits; any other exception rolls back. Within an open transaction
-/// `body` becomes a part of it. COMMIT is sent as a statement, because Connection::commit() hides errors.
+/// Runs `body` in a transaction. A Conflict other than LockTimeout and Interrupted repeats the whole
+/// transaction, for at most 5 runs in all. A CommittedRefusal commits; any other exception rolls back. Within
+/// an open transaction `body` becomes a part of it. COMMIT is sent as a statement, because
+/// Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);
 

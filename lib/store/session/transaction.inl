@@ -9,7 +9,7 @@
 namespace store {
 
 namespace detail {
-/// While it exists, further transactions of the session are parts of the open one.
+/// While this object exists, further transactions of the session are parts of the open one.
 class OpenTransaction {
  public:
   explicit OpenTransaction(Session& session) : session_(session) { session_.in_transaction_ = true; }

@@ -16,8 +16,9 @@ std::string union_all(std::string_view one, std::size_t times);
 /// The parameters of one seek.
 using Seek = std::vector<Parameter>;
 
-/// Returns the rows of `one` for each of `seeks`, in their order. A statement has at most `most` seeks. Their
-/// number is a power of two, so that few statements are prepared; `none`, which finds nothing, fills some up.
+/// Returns the rows of `one` for each of `seeks`, in their order. The number of seeks in a statement is a
+/// power of two, at most `most`, so that few statements are prepared; `none`, a seek that finds nothing,
+/// fills a statement up.
 Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
                  std::size_t most);
 

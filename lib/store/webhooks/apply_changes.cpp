@@ -45,7 +45,7 @@ constexpr std::string_view hasten = joined<update_by_id, due_anew>;
 constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
 constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
 
-/// Returns false when the row is locked.
+/// Ends the failure streak and the rest. Returns false when the row is locked.
 bool end_streak(Session& session, WebhookId webhook) {
   if (session.query(lock_execution, webhook).empty()) return session.query(has_execution, webhook).empty();
   session.update(forget_failures, webhook);
@@ -62,7 +62,7 @@ std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, Delive
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting) {
   if (waiting.empty()) return 0;
-  std::vector<DeliveryId> locked;  // the others are being claimed, and so are sent anyway
+  std::vector<DeliveryId> locked;  // the other deliveries are being claimed, and so are sent anyway
   for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
     locked.push_back(row.integer("id"));
   return locked.empty() ? 0 : session.update(hasten, json_ids(locked));

@@ -87,7 +87,7 @@ ChangedWebhook as_it_is(Session& session, EntityId entity, WebhookId id,
   return {WebhookChanged::done, std::move(now), find_failure_streak(session, id, disable_after)};
 }
 
-/// In a transaction.
+/// Requires a transaction.
 ChangedWebhook change_locked(Session& session, const Author& author, WebhookId id,
                              const WebhookChange& change, const Expected& expected,
                              const ChangePolicy& policy) {

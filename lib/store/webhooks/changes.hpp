@@ -24,7 +24,7 @@ struct WebhookDetail {
 std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, WebhookId id);
 
 /// The version of the webhook's configuration, including its secret's version, as 32 hexadecimal digits.
-/// Deliveries do not change it.
+/// Deliveries do not change this version.
 std::string version_of(const WebhookDetail& detail);
 
 /// Decides whether the present webhook, which is locked, is the expected one.
@@ -42,7 +42,7 @@ enum class WebhookChanged {
   done,               // also when nothing had to change
   not_found,          // not a webhook of the entity, or deleted
   unexpected,         // `expected` returned false
-  operator_disabled,  // only the operator may enable it
+  operator_disabled,  // only the operator may enable the webhook
   url_disabled,       // the operator has disabled the URL
 };
 
@@ -68,18 +68,18 @@ ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId 
 WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,
                                        const Expected& expected);
 
-/// A walk over the changes; the next walk continues what it leaves unfinished.
+/// A walk over the changes; the next walk continues what this walk leaves unfinished.
 struct ChangeWalk {
   WebhookId after = 0;
-  std::uint64_t hastened = 0;  // deliveries made due
-  std::uint64_t applied = 0;   // webhooks
-  std::uint64_t unfinished = 0;
-  std::uint64_t held = 0;  // webhooks with a locked row
+  std::uint64_t hastened = 0;    // deliveries made due
+  std::uint64_t applied = 0;     // webhooks
+  std::uint64_t unfinished = 0;  // webhooks with further deliveries to make due
+  std::uint64_t held = 0;        // webhooks with a locked row
   bool done = false;
 };
-/// Applies the change of the next webhook: ends its failure streak and its rest; after a change of URL, makes
-/// a batch of its deliveries that wait for a retry due, and starts their schedule again. Waits for no lock.
-/// After a kill at any point, the next call continues.
+/// Takes one step of the walk. Ends the failure streak and the rest of the next changed webhook; after a
+/// change of URL, makes a batch of its deliveries that wait for a retry due, with the schedule from its
+/// start. Waits for no lock. After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store

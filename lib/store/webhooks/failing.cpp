@@ -55,7 +55,7 @@ constexpr std::string_view clock_is_believed = R"sql(
   SELECT salto_ms = 0 AS creido FROM reloj_visto WHERE id = 1)sql";
 
 /// Read without a lock, because nearly always no webhook is due. Requires that a dispatcher noted the clock
-/// within the last hour: otherwise it may have jumped, and watch_clock is about to note that
+/// within the last hour: otherwise the clock may have jumped, and watch_clock is about to note the jump
 /// (clock_watch.hpp).
 constexpr std::string_view select_those_failed = R"sql(
   SELECT w.id, CAST(x.fallos_desde AS CHAR) AS fallos_desde

@@ -1,9 +1,10 @@
 // Webhooks with a failure streak, and the time of their deactivation
 // (docs/delivery.md#a-webhook-that-keeps-failing).
 //
-// A failure streak consists of the failed attempts since the last success, scheduled or early. Test events,
-// probes, and failures because of our own outage or this host do not count. A success, activation, or 48 h
-// without a failure ends it. `disable_after`: delivery.disable_after; 0: no webhook is deactivated.
+// A failure streak consists of the failed attempts, scheduled or early, since the last success. Test events,
+// probes, and failures because of our own outage or this host do not count. A success, an activation, a new
+// URL, or 48 h without a failure that counts ends the streak. `disable_after`: delivery.disable_after; 0: no
+// webhook is deactivated.
 #pragma once
 
 #include <optional>
@@ -21,9 +22,9 @@ inline constexpr std::string_view streak_goes_on =
     "COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR";
 
 struct FailureStreak {
-  UtcTime since;  // its first failure
+  UtcTime since;  // the time of the first failure
   std::int64_t failures;
-  /// The next failure after this time, which may be past, deactivates the webhook. Unset if `disable_after`
+  /// The next failure after this time deactivates the webhook; the time may be past. Unset if `disable_after`
   /// is 0, for an inactive webhook, before the tenth failure, and while the database's clock is in doubt.
   std::optional<UtcTime> deactivation;
 };
@@ -36,7 +37,7 @@ struct FailingWebhook {
   EntityId entity;
   std::string url;
   FailureStreak streak;
-  std::optional<std::int64_t> last_status;  // of its last attempt, which may be a probe or a test event
+  std::optional<std::int64_t> last_status;  // of the last attempt, which may be a probe or a test event
   std::string last_error;
 };
 /// Lists the active webhooks that fail now, the longest streak first, by entity, webhook and limit of the
@@ -44,13 +45,13 @@ struct FailingWebhook {
 std::vector<FailingWebhook> list_failing_webhooks(Session& session, const ListFilter& filter,
                                                   platform::Milliseconds disable_after);
 
-/// The number of active webhooks that have failed for at least this part of `disable_after`, without outages
-/// of our own; includes those before their tenth failure.
+/// Numbers of active webhooks that have failed for at least half and nine tenths of `disable_after`, our own
+/// outages not counted; webhooks before their tenth failure included.
 struct NearDeactivation {
   std::int64_t half;
   std::int64_t nine_tenths;
 };
-/// Returns nullopt while the database's clock is in doubt. Costs as much as the list.
+/// Returns nullopt while the database's clock is in doubt. Costs as much as list_failing_webhooks.
 std::optional<NearDeactivation> count_near_deactivation(Session& session,
                                                         platform::Milliseconds disable_after);
 

@@ -20,7 +20,7 @@ struct IdempotentRequest {
   EntityId entity;
   std::string_view key;                   // 1 to 64 visible ASCII characters
   std::string_view body;                  // as received, with a secret: only a keyed HMAC of it is kept
-  std::string (*answer)(const Webhook&);  // makes the body of its 201
+  std::string (*answer)(const Webhook&);  // makes the body of the request's 201
 };
 
 enum class EarlierResult {
@@ -31,7 +31,7 @@ enum class EarlierResult {
 };
 struct EarlierRequest {
   EarlierResult result;
-  std::string answer;  // for `same`: the body of its 201
+  std::string answer;  // for `same`: the body of the earlier request's 201
 };
 
 /// Call the next two within the transaction that registers, after it has locked the entity's quotas: a

@@ -82,7 +82,7 @@ SecretChange set_another(Session& session, WebhookId id, const Row& now, const N
   return {SecretChanged::done, session.query(grace_of, id).at(0).optional_time("hasta")};
 }
 
-/// In a transaction.
+/// Requires a transaction.
 SecretChange change_locked(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour) {
   if (max_per_hour > 0) lock_quotas(session, author.entity);

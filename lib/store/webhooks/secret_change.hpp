@@ -1,7 +1,7 @@
-// Changes a webhook's secret, with a grace for the previous one. The new secret goes to column `b`, so that
-// the API needs no right to read the other one. After the grace the dispatcher moves it to `a`, so that
-// earlier versions, which read only `a`, never send unsigned. (A further change before that writes into `a`;
-// `secreto_vigente` names the current column.)
+// Changes a webhook's secret, with a grace for the previous one. With a grace, the new secret goes to column
+// `b`, so that the API needs no right to read the previous secret. After the grace the dispatcher moves the
+// new secret to `a`, so that earlier versions, which read only `a`, never send unsigned. (A further change
+// before that move writes into `a`; `secreto_vigente` names the current column.)
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace store {
 enum class SecretChanged {
   done,           // also for the same secret again
   not_found,      // not a webhook of the entity, or deleted
-  grace_running,  // the previous secret's grace runs, and there is no room for a third
+  grace_running,  // the previous secret's grace runs, and there is no room for a third secret
 };
 struct SecretChange {
   SecretChanged result;
@@ -30,8 +30,9 @@ struct NewSecret {
 };
 
 /// Makes `wanted.secret` the current secret. The previous one also signs for `wanted.grace`; a grace of 0
-/// ends every older secret at once, also one in its grace. For the same secret, nothing else changes. A new
-/// secret counts as a registration: throws OverQuota over `max_per_hour` (0: no limit).
+/// ends every older secret at once, also one in its grace. If `wanted.secret` is the current secret already,
+/// only a grace of 0 changes anything. A new secret counts as a registration: throws OverQuota over
+/// `max_per_hour` (0: no limit).
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 

@@ -31,8 +31,8 @@ constexpr std::string_view outdated_test_events = R"sql(
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
 // Updates only what has not changed since it was read. The fingerprint of the current secret is made anew,
-// because the key that made the stored one will be removed. The secret's part of the ETag stays the same.
-// MySQL evaluates assignments from left to right.
+// because the key that made the stored fingerprint will be removed. The secret's part of the ETag stays the
+// same. MySQL evaluates assignments from left to right.
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,

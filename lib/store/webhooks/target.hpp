@@ -19,7 +19,7 @@ struct Target {
 };
 
 /// SQL: the columns of `webhooks w` that read_target reads, and entidad_id. The sealed texts are in
-/// hexadecimal; en_gracia says whether the other secret also signs.
+/// hexadecimal; en_gracia says whether the previous secret also signs.
 inline constexpr std::string_view target_columns =
     "w.id AS webhook_id, w.entidad_id, w.url, w.secreto_clave, HEX(w.secreto_sellado) AS secreto_sellado,"
     " w.secreto_b_clave, HEX(w.secreto_b_sellado) AS secreto_b_sellado, w.secreto_vigente,"

@@ -119,7 +119,7 @@ constexpr std::string_view some_waiting = R"sql(
 
 struct Room {
   std::optional<int> slot;    // the lowest free `plaza`
-  bool url_disabled = false;  // for the entity, by the operator
+  bool url_disabled = false;  // the operator has disabled the URL for the entity
 };
 Room find_room(Session& session, EntityId entity, std::string_view url) {
   Room room;
@@ -156,10 +156,11 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
   return made;
 }
 
-/// In a transaction.
+/// Requires a transaction.
 Registered register_locked(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                            unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
-  // A request locks without a limit, too: one with the same key could commit after find_earlier.
+  // A `request` needs the lock even without a limit: another one with the same key could commit after
+  // find_earlier.
   if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
   if (request)
     if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};

@@ -28,7 +28,7 @@ struct Webhook {
   std::optional<std::int64_t> last_status;
   std::string last_error;
 };
-/// Reads the columns of the same names, and those of webhook_ejecuciones.
+/// Reads the columns of `webhooks`, and those of webhook_ejecuciones, by their own names.
 Webhook read_webhook(const Row& row);
 
 /// The caller of the API: everything that a request needs, from one round trip.
@@ -58,21 +58,21 @@ struct NewWebhook {
   std::string url;
   webhook::EventSet events;
   std::optional<std::string> secret;  // sealed before it is stored
-  std::optional<TokenId> token{};     // the token that registers it, for the audit
+  std::optional<TokenId> token{};     // the token of the request, for the audit
 };
 /// Neither is set when the entity already has max_webhooks_per_entity webhooks.
 struct Registered {
-  std::optional<Webhook> webhook;         // inactive where the operator has disabled its URL
+  std::optional<Webhook> webhook;         // inactive if the operator has disabled its URL
   std::optional<EarlierRequest> earlier;  // set for a repetition: nothing was registered or counted
 };
-/// Throws OverQuota over `max_per_hour` (0: no limit). Stores `request` in the transaction that creates its
-/// webhook, and waits for a concurrent request with the same key.
+/// Registers the webhook. Throws OverQuota over `max_per_hour` (0: no limit). Stores `request` in the
+/// transaction that creates its webhook, and waits for a concurrent request with the same key.
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
 /// Frees the webhook's `plaza` and erases its secret, in constant time; maintenance cancels its pending
-/// deliveries. After it returns, no delivery of this webhook is claimed. Returns false when it is not a
-/// webhook of the entity, or already deleted.
+/// deliveries. After it returns, no delivery of this webhook is claimed. Returns false when the id is of no
+/// webhook of the entity, or of a deleted one.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
 /// As delete_webhook, within a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
