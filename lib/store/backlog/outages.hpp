@@ -58,14 +58,13 @@ class OutageTimes {
 /// Reads the outages that were last confirmed after `since`; none if the session may not read them.
 OutageTimes read_outages(Session& session, UtcTime since);
 
-/// A webhook with an answer to its last attempt.
 struct AnsweringWebhook {
   std::string url;
   EntityId entity;
-  std::string address;         // of the last attempt of its newest attempted delivery
-  platform::Milliseconds ago;  // time since its last attempt
+  std::string address;         // of the last attempt of the newest attempted delivery
+  platform::Milliseconds ago;  // time since the last attempt
 };
-/// Finds webhooks with an answer to their last attempt within `within`: at most `limit`, the latest.
+/// Finds webhooks that answered their last attempt, at most `within` ago: the latest `limit`.
 std::vector<AnsweringWebhook> find_answering(Session& session, platform::Milliseconds within, unsigned limit);
 
 }  // namespace store

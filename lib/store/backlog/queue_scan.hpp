@@ -43,7 +43,7 @@ NewNotifications find_new_notifications(Session& session, NotificationId after, 
 
 struct WaitingEntity {
   EntityId id;
-  std::vector<NotificationId> oldest;  // its oldest pending notifications, by id: at least one
+  std::vector<NotificationId> oldest;  // the oldest pending notifications, by id: at least one
   bool more;                           // true: the entity may have further pending notifications
 };
 struct WaitingEntities {
@@ -57,7 +57,7 @@ inline constexpr std::size_t rows_per_range = 16;
 
 struct WaitingWebhook {
   WebhookId id;
-  UtcTime first;                 // when its first pending delivery is due, by the database's clock
+  UtcTime first;                 // when the first pending delivery is due, by the database's clock
   platform::Milliseconds until;  // the time until `first`; negative: the delivery is overdue
 };
 /// Finds the webhook with the lowest id in each range that has pending deliveries, due or not.

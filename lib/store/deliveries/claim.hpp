@@ -46,8 +46,7 @@ struct Claim {
     WebhookId webhook;
     unsigned found = 0;  // due deliveries; if as many as the limit, there may be more
     DuePosition last{};  // the next claim may begin after this
-    /// True: the row of the webhook or of its entity is locked, or the webhook may not receive. Nothing of it
-    /// was leased.
+    /// True: nothing was leased, because the webhook may not receive, or its row or its entity's is locked.
     bool skipped = false;
     unsigned unreadable = 0;  // deliveries left pending, because this version cannot read their notification
   };

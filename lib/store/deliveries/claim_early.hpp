@@ -44,10 +44,9 @@ struct EarlyClaim {
     WebhookId webhook;
     DeliveryId last = 0;  // the last id that was read
     bool more = false;    // true: further deliveries may wait
-    /// True: the row of the webhook or of its entity is locked, or the webhook may not receive. Nothing of it
-    /// was leased.
+    /// As in Claim::Reach.
     bool skipped = false;
-    /// The shortest remaining Retry-After of the deliveries that were skipped for one; unset: none was.
+    /// The shortest remaining Retry-After of the skipped deliveries; unset: none was skipped.
     std::optional<platform::Milliseconds> asked;
   };
   std::vector<Reach> reached;  // in the order of the requests

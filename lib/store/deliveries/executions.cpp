@@ -54,8 +54,8 @@ constexpr std::string_view or_count = R"sql(,
 constexpr std::string_view note_executions =
     joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
-/// For a batch in which every webhook only succeeded, as most do: takes half the time, because JSON_TABLE
-/// costs more than the row.
+/// For batches of successes alone, as most are: takes half the time, because JSON_TABLE costs more than the
+/// row.
 constexpr std::string_view insert_successes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado) VALUES)sql";

@@ -61,7 +61,8 @@ std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
   return ids;
 }
 
-/// Makes the next probe of a webhook due at once, instead of one interval later, when its probe was not sent.
+/// For each probe that was not sent, makes the next probe of the webhook due at once, instead of one interval
+/// later.
 void release_probes(Session& session, const std::vector<LeasedDelivery>& deliveries) {
   std::vector<WebhookId> probed;
   for (const auto& delivery : deliveries) {

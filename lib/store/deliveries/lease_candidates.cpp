@@ -90,8 +90,8 @@ struct Held {
   NotificationId notification;
 };
 
-/// Locks the candidates of webhooks that may receive, and returns them in their order. Skips those that are
-/// not pending, are locked or, for AttemptKind::early, already had an early attempt.
+/// Locks the candidates of webhooks that may receive, and returns them in their order. Skips as
+/// lease_candidates() does.
 std::vector<Held> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   const std::map<WebhookId, Receiving>& receiving, AttemptKind kind) {
   std::vector<DeliveryId> ids;

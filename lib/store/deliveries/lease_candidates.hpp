@@ -30,8 +30,7 @@ struct LeasedCandidates {
   Leased leased;
   std::set<WebhookId> skipped;   // webhooks that may not receive, or have their row or their entity's locked
   std::set<DeliveryId> put_off;  // left pending, because bytes_per_claim was reached
-  /// Numbers of deliveries left pending, because this version cannot read their notification (its event, time
-  /// or size).
+  /// Numbers of deliveries left pending, because this version cannot read their notification.
   std::map<WebhookId, unsigned> unreadable;
 };
 

@@ -21,8 +21,8 @@ using platform::RetentionSettings;
 using Ids = std::vector<std::int64_t>;
 
 // The columns that a walk reads of each table: `id`; `clase`: 1 for failed and rejected rows, 2 for tests, 0
-// for the others, because each kind has a retention of its own; `fin_ms`: the time since the row's end, NULL
-// before its end; `inicio_ms`: the time since its creation, or since the nearest time that the table has.
+// for the others (each kind has its own retention); `fin_ms`: the time since the row's end, NULL before its
+// end; `inicio_ms`: the time since its creation, or the nearest time in the table.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,

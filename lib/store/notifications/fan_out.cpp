@@ -57,7 +57,7 @@ constexpr std::string_view lock_through_index =
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE OF n SKIP LOCKED";
 
-/// Nearly always nothing is listed, which saves the next statement.
+/// Nearly always the list is empty, which saves the next statement.
 constexpr std::string_view any_quarantined =
     "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
 constexpr std::string_view quarantined_among =

@@ -29,7 +29,7 @@ struct PendingNotification {
   std::optional<webhook::Event> event;  // unset: not in the catalogue
   std::optional<UtcTime>
       occurred;  // unset: not a day of the calendar, which some sql_modes of the writer's session allow
-  std::uint64_t bytes;              // size of its data
+  std::uint64_t bytes;              // size of the data
   std::optional<std::string> data;  // small data comes with the row; read_data reads the rest
   bool valid_key = true;
   bool quarantined = false;  // quarantined by this version or by the operator, or already fanned out

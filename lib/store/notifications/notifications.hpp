@@ -20,7 +20,7 @@ struct Notification {
   std::optional<std::string> error;
   std::optional<std::string> key;
   std::optional<UtcTime> occurred;  // unset: not a day of the calendar
-  std::optional<std::string> data;  // unset: in lists, and when it is too long
+  std::optional<std::string> data;  // unset: in lists, and if too long
 };
 
 std::vector<Notification> list_notifications(Session& session, const ListFilter& filter);
@@ -38,7 +38,7 @@ NotificationChange discard_notification(Session& session, NotificationId id);
 struct CancelResult {
   NotificationChange change;
   std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida before (cancelled.hpp)
-  std::uint64_t in_flight = 0;             // en_curso: they may still arrive
+  std::uint64_t in_flight = 0;             // en_curso, which may still arrive
 };
 /// Cancels a notification that is pendiente or procesada, and its deliveries that are not in flight and have
 /// not ended. A quarantined notification is discarded.

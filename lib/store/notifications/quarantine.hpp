@@ -21,7 +21,7 @@ bool reject_notification(Session& session, NotificationId id, std::string_view r
 
 enum class Rejection {
   rejected,     // the row is rechazada
-  quarantined,  // the row could not be changed, so it is in the quarantine
+  quarantined,  // the row could not be changed, so the notification is in the quarantine
   no,           // the row is not pendiente, or is locked
 };
 /// Rejects the notification, or else quarantines it, in a transaction of its own. The fan-out skips

@@ -1,6 +1,6 @@
 // Carries out replays for the dispatcher (docs/delivery.md#replays): makes their deliveries due, oldest
-// first, a few at a time, and further ones when those have been tried. A delivery that is due again is
-// claimed like any other, after those that fell due before.
+// first, a few at a time, and further ones when those have been tried. A delivery that is due again comes
+// after those that fell due before, like any other.
 #pragma once
 
 #include <cstdint>

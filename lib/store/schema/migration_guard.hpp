@@ -23,7 +23,7 @@ class MigrationGuard {
   MigrationGuard& operator=(const MigrationGuard&) = delete;
 
   /// Takes the guard and begins to renew it. Returns false when another program has the guard. Throws
-  /// DatabaseError. Do not call take() again after it has returned true.
+  /// DatabaseError. Do not call it again after it has returned true.
   bool take();
   /// Whether this object still has the guard; `session` must not be that of the constructor.
   bool held(Session& session) const;

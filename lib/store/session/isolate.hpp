@@ -8,7 +8,7 @@
 
 namespace store {
 
-/// Whether the database refuses a row's content: it would refuse the row again.
+/// Whether the database refuses a row's content, and would do so again.
 inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const Refused*>(&error) != nullptr; }
 /// Whether another session has locked one of the rows, or a gap between them.
 inline bool is_lock_timeout(const DatabaseError& error) {

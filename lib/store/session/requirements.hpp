@@ -21,8 +21,7 @@ inline constexpr const char* required_variables =
 /// `text` is one line: the problem and its remedy.
 struct ServerProblem {
   std::string text;
-  bool stops;  // true: the programs must not work with this server; false: they work, but the operator should
-               // know
+  bool stops;  // true: the programs must not work with this server; false: a warning for the operator
 };
 
 /// This host's time before and after the variables were read.

@@ -45,8 +45,8 @@ struct FailingWebhook {
 std::vector<FailingWebhook> list_failing_webhooks(Session& session, const ListFilter& filter,
                                                   platform::Milliseconds disable_after);
 
-/// Numbers of active webhooks that have failed for at least half and nine tenths of `disable_after`, our own
-/// outages not counted; webhooks before their tenth failure included.
+/// How many active webhooks have failed for at least this part of `disable_after`, outages of our own not
+/// counted. Includes webhooks before their tenth failure.
 struct NearDeactivation {
   std::int64_t half;
   std::int64_t nine_tenths;

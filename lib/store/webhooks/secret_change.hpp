@@ -1,7 +1,7 @@
-// Changes a webhook's secret, with a grace for the previous one. With a grace, the new secret goes to column
-// `b`, so that the API needs no right to read the previous secret. After the grace the dispatcher moves the
-// new secret to `a`, so that earlier versions, which read only `a`, never send unsigned. (A further change
-// before that move writes into `a`; `secreto_vigente` names the current column.)
+// Changes a webhook's secret. With a grace for the previous secret, the new secret goes to column `b`, so
+// that the API needs no right to read the previous secret. After the grace the dispatcher moves the new
+// secret to `a`, so that earlier versions, which read only `a`, never send unsigned. (A further change before
+// that move writes into `a`; `secreto_vigente` names the current column.)
 #pragma once
 
 #include <chrono>

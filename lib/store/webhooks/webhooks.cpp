@@ -159,8 +159,7 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
 /// Requires a transaction.
 Registered register_locked(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                            unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
-  // A `request` needs the lock even without a limit: another one with the same key could commit after
-  // find_earlier.
+  // A `request` locks even without a limit: another one with its key could commit after find_earlier.
   if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
   if (request)
     if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
