@@ -37,9 +37,9 @@ curl_socket_t interrupt(Progress& progress) {
   return CURL_SOCKET_BAD;
 }
 
-/// Checks each address before it is dialled, in any notation
+/// Checks each address before libcurl dials it, however the URL writes it
 /// (docs/security.md#addresses-and-ports-that-are-refused). If a name has several addresses, the dialler
-/// checks them instead.
+/// checks and dials them instead.
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.connected) {  // libcurl sends again after a 417, or if a kept connection gave no answer
@@ -83,7 +83,7 @@ int close_socket(void* connections, curl_socket_t fd) {
 }
 
 /// Checks the address before the request is sent, also on a kept connection, for which open_socket is not
-/// called. If this aborts, libcurl closes the connection.
+/// called. If this function aborts the request, libcurl closes the connection.
 int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote_port*/, int /*local_port*/) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.answered) return CURL_PREREQFUNC_ABORT;  // libcurl repeats after a 417
@@ -112,8 +112,8 @@ CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
   return CURLE_OK;
 }
 
-/// Called before libcurl looks up a name in a thread of its own. Resolver has looked it up, so libcurl must
-/// not.
+/// Called before libcurl looks up a name in a thread of its own. Refuses, because Resolver has looked up the
+/// name.
 int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.literal) return 0;
@@ -122,7 +122,7 @@ int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
 }
 
 /// True for a line like `HTTP/1.1 204 …`. libcurl accepts any line that begins with `HTTP/`, and assumes
-/// status 200 if it finds none.
+/// status 200 if the line has no status.
 bool is_status_line(std::string_view line) {
   constexpr std::string_view shape = "HTTP/0.0 000";
   return line.size() > shape.size() && text::has_shape(line.substr(0, shape.size()), shape) &&
@@ -155,7 +155,7 @@ std::size_t read_header(char* text, std::size_t size, std::size_t count, void* d
   return line.size();
 }
 
-/// Reads the body only to keep the connection; beyond max_response it gives that up.
+/// Reads and discards the body, only to keep the connection. Beyond max_response, ends the transfer instead.
 std::size_t read_body(char* /*bytes*/, std::size_t size, std::size_t count, void* data) {
   auto& progress = *static_cast<Progress*>(data);
   progress.body_bytes += size * count;

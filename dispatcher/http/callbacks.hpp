@@ -19,7 +19,7 @@ namespace dispatcher {
 /// The state that all transfers share.
 struct Connections {
   unsigned sockets = 0;            // open sockets, in use or kept
-  std::vector<CURL*> interrupted;  // transfers that must be taken from libcurl
+  std::vector<CURL*> interrupted;  // transfers to be removed from their multi handle
 };
 
 /// The state that the callbacks of one transfer read and write.
@@ -29,23 +29,23 @@ struct Progress {
   Connections* connections = nullptr;
   delivery::TestRequest* test_request = nullptr;  // of the request; nullptr: no diagnosis
   std::string host;                               // of the request, without its port
-  std::optional<platform::IpAddress> address;     // the last one dialled, or the kept connection's
+  std::optional<platform::IpAddress> address;     // last dialled, or of the kept connection
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of head or body
   int status = 0;                       // of the answer
-  Socket dialled;                       // to be used for the new connection
+  Socket dialled;                       // by the dialler, to be used for the new connection
   int opened = -1;                      // socket of a new connection that has sent no request yet
   std::uint16_t port = 0;               // to be dialled
   bool several = false;                 // there are several addresses, of which the dialler chooses one
   bool literal = false;                 // the URL has an address, so no name is looked up
-  bool interrupted = false;             // it is in Connections::interrupted
+  bool interrupted = false;             // `handle` is in Connections::interrupted
   bool needs_dial = false;              // no kept connection was found, and there are several addresses
   bool stale = false;                   // the kept connection was unusable, or ended without an answer
-  bool kept = false;                    // the request was sent on a kept connection
+  bool kept = false;                    // a kept connection was chosen for the request
   bool connected = false;               // a connection is ready for the request
   bool in_head = false;                 // within the head of an answer, interim or final
-  bool has_status = false;              // that head began with a status line
+  bool has_status = false;              // the head began with a status line
   bool answered = false;                // the final head (status 200 or more) is complete
   bool refused = false;                 // the address policy refused an address, or libcurl began a lookup
   bool port_refused = false;            // the port belongs to another protocol
@@ -54,8 +54,8 @@ struct Progress {
   bool certificate_wanted = false;  // the receiver asked for a client certificate
 };
 
-/// Sets the callbacks of `progress.handle`. `progress` and its connections outlive the handle, and the
-/// connections outlive every connection. Throws std::runtime_error.
+/// Sets the callbacks of `progress.handle`. `progress` and `progress.connections` outlive the handle;
+/// `progress.connections` also outlives every connection. Throws std::runtime_error.
 void set_callbacks(Progress& progress);
 
 /// curl_easy_setopt() with an exception for an error. Throws std::runtime_error.

@@ -81,7 +81,7 @@ std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
   return overdue_.empty() ? std::nullopt : std::optional(overdue_.begin()->first);
 }
 
-/// Serves the webhooks of the pool round robin.
+/// Returns the queue to serve next, webhooks in turn; end: no request may start.
 ConnectionPools::Queues::iterator ConnectionPools::next_queue(Pool& pool) const {
   const auto end = pool.queues.end();
   if (pool.waiting == 0 || pool.active >= per_host_) return end;
@@ -106,7 +106,7 @@ std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
   return request;
 }
 
-/// Returns why the pool needs another connection; none: it needs none now.
+/// Returns why the pool needs another connection now; nullopt: no need.
 std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
                                                                     platform::MonotonicTime now) const {
   const auto queue = next_queue(pool);
@@ -116,7 +116,7 @@ std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
     return one.second.active == 0 && one.second.may_start() && waited(one.second);
   });
   if (without != pool.queues.end()) {
-    pool.last_served = without->first.previous();  // so that it is served next
+    pool.last_served = without->first.previous();  // so that this webhook is served next
     return Need::none_yet;
   }
   if (waited(queue->second)) return Need::waited;
@@ -124,7 +124,7 @@ std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
   return expected > long_wait ? std::optional(Need::expected) : std::nullopt;
 }
 
-/// Sets when the pool may need another connection, or a request has waited for too long.
+/// Sets when overdue() must look at the pool, unless that is set already.
 void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime now) {
   Pool& pool = found->second;
   if (pool.waiting == 0) return unschedule(found);
@@ -160,8 +160,8 @@ void ConnectionPools::forget_queues(Pool& pool) {
                 [](const auto& queue) { return queue.second.active == 0 && queue.second.waiting.empty(); });
 }
 
-/// Forgets a pool that is not in use. One with several open connections is kept while they may be open. One
-/// with a single connection is forgotten, because a new pool begins with one.
+/// Forgets a pool that is not in use: after connection_life if several connections are open, otherwise at
+/// once, because a new pool begins with one connection anyway.
 void ConnectionPools::forget_if_done(Pools::iterator found) {
   Pool& pool = found->second;
   if (pool.active > 0 || pool.waiting > 0) return;
@@ -175,7 +175,7 @@ void ConnectionPools::forget_if_done(Pools::iterator found) {
   }
 }
 
-/// Forgets pools that have not been used for connection_life: their connections are closed.
+/// Forgets pools that have not been used for connection_life: their connections are too old to be used.
 void ConnectionPools::forget_unused(platform::MonotonicTime now) {
   while (!unused_.empty() && unused_.front().first <= now) {
     const auto found = pools_.find(unused_.front().second);

@@ -1,7 +1,8 @@
-// One pool of connections per destination (host and port): requests of all webhooks share the open
-// connections, one after the other. Another connection is opened only if a request would wait for long,
-// because a TLS handshake costs both sides more than ten deliveries, and because a receiver that is down
-// should be tried once, not ten times. Pure bookkeeping.
+// One pool of connections per host (name and port): the requests of all webhooks share the open connections,
+// one after the other. A request waits until it is returned to be started; from then until ended() it is in
+// flight. Another connection is opened only if a request would wait for long: a TLS handshake costs both
+// sides more than ten deliveries, and a receiver that is down should be tried once, not ten times. Pure
+// bookkeeping.
 #pragma once
 
 #include <chrono>
@@ -18,57 +19,59 @@
 
 namespace dispatcher {
 
-/// The longest life of a kept connection, however busy: a new one uses the present DNS answer and checks the
-/// certificate. Equal to the longest life of a DNS answer (resolver.hpp).
+/// The longest life of a kept connection, however busy, because a new connection uses the present DNS answer
+/// and checks the certificate. Equal to the longest life of a DNS answer (resolver.hpp).
 inline constexpr std::chrono::seconds connection_life{60};
 
 class ConnectionPools {
  public:
-  /// `per_host`: most requests in flight to one destination.
+  /// `per_host`: most requests in flight to one host.
   explicit ConnectionPools(unsigned per_host) : per_host_(per_host) {}
 
-  /// Adds a request. Returns the request to start, if nothing is in flight to its destination or a connection
-  /// is free. None: it waits.
+  /// Adds a request. If nothing is in flight to its host, or a connection is free, returns the pool's next
+  /// request, to be started. None: all wait.
   std::optional<Request> add(Request request, platform::MonotonicTime now);
 
-  /// A started attempt has ended. Returns the request to start next, if any. `kept`: its connection can be
-  /// used again.
+  /// Notes that a request in flight has ended, and returns the next request to start, if any. `kept`: the
+  /// connection of the ended request can be used again.
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
-  /// True: the next request would use a connection that the last one left open, because no other request in
-  /// flight could take it. Also true for an unknown host: a pool is forgotten when its one connection is idle
-  /// or was not kept.
+  /// True: nothing is in flight to the host, and a connection to it is open. Also true for a host without a
+  /// pool, because a pool with at most one open connection is forgotten; whether that connection is open is
+  /// then not known.
   bool has_idle(const std::string& host) const {
     const auto pool = pools_.find(host);
     return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
   }
-  /// Tells how long an answered request took.
+  /// Notes how long an answered request took.
   void answered(const std::string& host, platform::Milliseconds took);
 
   struct Overdue {
-    std::vector<Request> start;  // each on one more connection
-    /// The queues of webhooks with a request that has waited for a second: others may use their slots.
+    std::vector<Request> start;  // each on a further connection
+    /// All waiting requests of each webhook with a request that has waited for a second; other webhooks may
+    /// use the slots.
     std::vector<Request> hand_back;
   };
   /// Why a pool needs another connection.
   enum class Need {
-    expected,  // at the pool's pace a request would wait for long
+    expected,  // at the pool's pace, its last request would wait for long
     waited,    // a request has waited for long
-    none_yet,  // a request has waited for long, and its webhook has none in flight
+    none_yet,  // a request has waited for long, and its webhook has nothing in flight
   };
-  /// Returns requests to start on further connections, as far as `may_open` allows one to their host, and
-  /// requests to hand back.
+  /// Returns requests to start on further connections, as far as `may_open(host, need)` allows, and requests
+  /// to hand back.
   template <class F>
   Overdue overdue(platform::MonotonicTime now, F&& may_open);
 
-  /// Removes and returns the waiting requests of a webhook, or all: they are not going to be started.
+  /// Removes and returns the waiting requests of a webhook, or (drop_all) of all webhooks.
   std::vector<Request> drop(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> drop_all();
 
-  /// When to call overdue() next; none: no request waits.
+  /// When to call overdue() next; nullopt: no request waits.
   std::optional<platform::MonotonicTime> next_overdue() const;
 
-  /// Number of pools: those in use, and for connection_life those that had several connections open.
+  /// Number of pools. Without requests, only a pool with several open connections is kept, for
+  /// connection_life.
   std::size_t size() const { return pools_.size(); }
 
  private:
@@ -76,24 +79,25 @@ class ConnectionPools {
     Request request;
     platform::MonotonicTime since;
   };
-  /// The requests of one webhook. It has at most as many in flight as it has slots.
+  /// The requests of one webhook, of which at most `slots` are in flight.
   struct Queue {
     unsigned slots = 1;
-    unsigned active = 0;
+    unsigned active = 0;  // in flight
     std::deque<Waiting> waiting;
     bool may_start() const { return active < slots && !waiting.empty(); }
   };
   struct Pool {
-    unsigned active = 0;
+    unsigned active = 0;  // requests in flight
     unsigned idle = 0;  // open and free connections, by estimate; an error costs a handshake or a short wait
     std::map<delivery::WebhookId, Queue> queues;
     delivery::WebhookId last_served = 0;
-    std::size_t waiting = 0;                             // requests
+    std::size_t waiting = 0;                             // requests that wait
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers, in milliseconds
-    platform::MonotonicTime opened{};  // when a connection was last needed, or a request found none in flight
+    platform::MonotonicTime opened{};  // when the pool last needed another connection, or last got a request
+                                       // while nothing was in flight
     platform::MonotonicTime ended{};   // when the last attempt ended
-    std::optional<platform::MonotonicTime> overdue;  // its key in overdue_
-    bool in_unused = false;                          // it has an entry in unused_
+    std::optional<platform::MonotonicTime> overdue;  // the pool's key in overdue_
+    bool in_unused = false;                          // the pool has an entry in unused_
   };
   using Pools = std::map<std::string, Pool>;
   using Queues = std::map<delivery::WebhookId, Queue>;
@@ -112,7 +116,7 @@ class ConnectionPools {
   unsigned per_host_;
   Pools pools_;
   std::deque<std::pair<platform::MonotonicTime, std::string>> unused_;  // pools to forget, and when
-  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;   // pools where a request waits
+  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;   // pools to look at, and when
 };
 
 template <class F>
@@ -124,11 +128,11 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F
     unschedule(pool);
     hand_back(pool->second, now, result.hand_back);
     while (const auto need = needs_another(pool->second, now)) {
-      // Set even if none may be opened, so that the next check comes between_connections later.
+      // Set even if may_open refuses, so that the next check comes between_connections later.
       pool->second.opened = now;
       if (!may_open(pool->first, *need)) break;
       result.start.push_back(std::move(*start_next(pool)));
-      if (*need != Need::none_yet) break;  // one at a time
+      if (*need != Need::none_yet) break;  // one connection at a time
     }
     schedule(pool, now);
     forget_if_done(pool);

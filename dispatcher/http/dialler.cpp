@@ -23,14 +23,14 @@ constexpr std::chrono::milliseconds shortest_delay{10};
 
 void note_failure(Dialled& result, int error) {
   if (is_shortage(error)) result.local_failure = true;
-  // A missing route is the result only if no address fails otherwise.
+  // A missing route is the result only if every address failed so.
   if (error != EAFNOSUPPORT && (result.error == 0 || !is_no_route(error))) result.error = error;
-  // The host itself refuses, not a router on the way.
+  // These errors come from the host itself, not from a router on the way.
   if (error == ECONNREFUSED || error == ECONNRESET) result.heard = platform::monotonic_now();
 }
 
-/// Returns 0 if connected, EINPROGRESS if silent, otherwise an errno. It must not call connect() a second
-/// time, because libcurl does so.
+/// Returns 0 if connected, EINPROGRESS if silent, otherwise an errno. Must not call connect() a second time:
+/// libcurl makes that call (callbacks.cpp).
 int progress_of(int fd) {
   pollfd ready{fd, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return EINPROGRESS;
@@ -62,20 +62,20 @@ void Dialler::dial(void* caller, const std::string& host, std::uint16_t port, Ad
   end_if_done(added);
 }
 
-/// Begins with the next address that does not fail at once.
+/// Tries further addresses, up to the first that does not fail at once.
 void Dialler::begin_next(Dials::iterator dial, MonotonicTime now) {
   while (!dial->left.empty()) {
     const auto address = dial->left.front();
     dial->left.pop_front();
     if (!begin(dial, address)) continue;
-    // Half of the time is left for the last address and its TLS handshake.
+    // Half of the time remains for the last address and its TLS handshake.
     const auto share = (dial->deadline - now) / 2 / static_cast<int>(dial->left.size() + 1);
     dial->next = now + std::clamp<MonotonicTime::duration>(share, shortest_delay, attempt_delay);
     return;
   }
 }
 
-/// False: it cannot be dialled, and the dial's result says why.
+/// Begins to connect to `address`. False: that failed at once, and the dial's result says why.
 bool Dialler::begin(Dials::iterator dial, const IpAddress& address) {
   auto& result = dial->result;
   result.address = address;

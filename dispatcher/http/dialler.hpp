@@ -1,9 +1,10 @@
-// Makes TCP connections to names with several addresses (RFC 8305): while one address is silent the next
-// begins, and the first connection wins. libcurl tries a second address of the same family only after half of
-// the time, and 7.88 never does when driven by events.
+// Makes TCP connections to names with several addresses (RFC 8305). A dial tries the addresses of one name:
+// while one is silent (has neither accepted nor refused), it tries the next one too, and the first connection
+// wins. libcurl tries a second address of the same family only after half of the time, and 7.88 never does
+// when driven by events.
 //
-// It promises: no address is dialled that may_connect refuses, and no port that is_refused_port refuses; a
-// dial ends by its deadline; a slow dial delays no other.
+// No address is dialled that may_connect refuses, and no port that is_refused_port refuses. A dial ends by
+// its deadline. A slow dial delays no other.
 #pragma once
 
 #include <chrono>
@@ -25,16 +26,16 @@
 
 namespace dispatcher {
 
-/// Most sockets of one dial at a time: a further address closes the oldest silent one.
+/// Most sockets of one dial at a time. To try a further address, the dial closes its oldest socket.
 inline constexpr std::size_t sockets_per_dial = 4;
 
 /// How a dial ended.
 struct Dialled {
   void* caller = nullptr;
-  Socket socket;                                 // connected; none: `address` is the last one tried
-  std::optional<platform::IpAddress> address;    // none: all are refused
+  Socket socket;                                 // connected to `address`; without descriptor: failed
+  std::optional<platform::IpAddress> address;    // the last one tried; none: we may dial no address
   bool local_failure = false;                    // this host has no socket or memory left
-  bool timed_out = false;                        // the last addresses were silent until the deadline
+  bool timed_out = false;                        // the dial ended at its deadline
   int error = 0;                                 // errno of the last address that failed
   std::optional<platform::MonotonicTime> heard;  // when an address last refused or reset a connection
 };
@@ -42,26 +43,27 @@ struct Dialled {
 /// Not thread-safe.
 class Dialler {
  public:
-  /// The wait before the next address begins; shorter if otherwise not all addresses could be tried by the
-  /// deadline.
+  /// How long a dial waits before it tries the next address; shorter if otherwise not all addresses could be
+  /// tried by the deadline.
   static constexpr platform::Milliseconds attempt_delay{250};
 
-  /// `settings` and `poller`, which watches its sockets, outlive it.
+  /// `settings` and `poller` outlive this object; `poller` watches the sockets.
   Dialler(const platform::DeliverySettings& settings, Poller& poller)
       : settings_(settings), poller_(poller) {}
   ~Dialler();
   Dialler(const Dialler&) = delete;
   Dialler& operator=(const Dialler&) = delete;
 
-  /// Begins a dial. `host` has no port, and is for may_connect; `caller` identifies the dial in take_ended().
+  /// Begins a dial. `host`, without a port, is for may_connect; `caller` identifies the dial in take_ended().
   void dial(void* caller, const std::string& host, std::uint16_t port, Addresses addresses,
             platform::MonotonicTime deadline);
 
-  /// Handles an event of one of its sockets; false for another descriptor.
+  /// Handles the event if the socket belongs to a dial; otherwise returns false.
   bool process(const Poller::Event& event);
-  /// Begins further addresses and ends dials that are due.
+  /// Tries the further addresses that are due, and ends dials at their deadline.
   void process_overdue(platform::MonotonicTime now);
-  /// When process_overdue() or take_ended() has something to do; a time in the past: at once.
+  /// When process_overdue() or take_ended() has something to do (a time in the past: at once); nullopt:
+  /// never.
   std::optional<platform::MonotonicTime> next_timeout() const;
 
   std::vector<Dialled> take_ended();
@@ -73,9 +75,9 @@ class Dialler {
   };
   struct Dial {
     std::uint16_t port = 0;
-    std::deque<platform::IpAddress> left;  // not yet tried
+    std::deque<platform::IpAddress> left;  // addresses not yet tried
     std::deque<Connecting> silent;         // connecting, the oldest first
-    platform::MonotonicTime next;          // when the next address begins
+    platform::MonotonicTime next;          // when to try the next address
     platform::MonotonicTime deadline;
     Dialled result;
   };

@@ -92,7 +92,7 @@ struct OwnAddresses::Shared {
     tell();
   }
 
-  /// True: the thread must end.
+  /// Waits for `interval`, or until the thread must end. True: it must end.
   bool wait() {
     std::unique_lock lock(mutex);
     return stopped.wait_for(lock, interval, [this] { return stop; });

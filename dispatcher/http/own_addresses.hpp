@@ -11,18 +11,19 @@
 
 namespace dispatcher {
 
-/// Reads them again every 30 s, in its own thread: a silent name server delays no delivery, no start and no
-/// end. If a lookup fails, the last addresses stay.
+/// Reads the addresses every 30 s, in a thread of its own: a silent name server delays no delivery, no start
+/// and no end of the program. If a lookup fails, the name's last addresses stay.
 class OwnAddresses {
  public:
-  /// `database_hosts` as in database.hosts. When it returns, the interfaces' addresses and the literal ones
-  /// are known; names follow when they have been looked up. Throws std::system_error.
+  /// `database_hosts` as in database.hosts. When the constructor returns, this host's addresses and the
+  /// literal ones of `database_hosts` are known; those of names follow after their lookup. Throws
+  /// std::system_error.
   explicit OwnAddresses(const std::vector<std::string>& database_hosts);
   ~OwnAddresses();
   OwnAddresses(const OwnAddresses&) = delete;
   OwnAddresses& operator=(const OwnAddresses&) = delete;
 
-  /// The addresses of the last reading, once; none: nothing new. Thread-safe.
+  /// Returns the addresses of the last reading, once; nullopt: nothing new. Thread-safe.
   std::optional<std::vector<platform::IpNetwork>> take();
 
  private:

@@ -18,7 +18,7 @@ void Poller::watch(int fd, bool read, bool write) {
   epoll_event event{};
   event.events = (read ? EPOLLIN : 0U) | (write ? EPOLLOUT : 0U);
   event.data.fd = fd;
-  // ADD is tried first: between two requests libcurl calls forget() for its connections.
+  // ADD is tried first, because libcurl stops watching a connection between two requests.
   if (::epoll_ctl(fd_, EPOLL_CTL_ADD, fd, &event) == 0) return;
   if (errno == EEXIST && ::epoll_ctl(fd_, EPOLL_CTL_MOD, fd, &event) == 0) return;
   throw std::system_error(errno, std::generic_category(), "epoll_ctl");

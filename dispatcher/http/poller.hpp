@@ -17,7 +17,8 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  /// Watches `fd` for this, in place of an earlier call. Throws std::system_error.
+  /// Watches `fd` for reading, writing or both, in place of what an earlier call said. Throws
+  /// std::system_error.
   void watch(int fd, bool read, bool write);
   /// Stops watching; does nothing if `fd` is not watched or is closed.
   void forget(int fd) noexcept;
@@ -26,10 +27,10 @@ class Poller {
     int fd;
     bool read;
     bool write;
-    bool error;  // also: the other side hung up
+    bool error;  // an error, or the other side hung up
   };
-  /// Returns the events within `longest`, perhaps none; a signal ends the wait early. Valid until the next
-  /// call.
+  /// Waits for an event, a signal or the end of `longest`. Returns the events, perhaps none; they are valid
+  /// until the next call.
   std::span<const Event> wait(platform::Milliseconds longest);
 
  private:

@@ -12,7 +12,7 @@ namespace dispatcher {
 
 namespace {
 
-/// False: there is a secret, and it cannot be decrypted.
+/// Decrypts `sealed`, if it is set, into `secret`. False: it cannot be decrypted.
 bool open(const webhook::KeyRing& keys, delivery::WebhookId webhook,
           const std::optional<webhook::SealedSecret>& sealed, std::optional<std::string>& secret) {
   if (sealed) secret = keys.open(webhook, *sealed);

@@ -9,11 +9,11 @@
 
 namespace dispatcher {
 
-/// Decrypts the secrets of a webhook into `request`. False: one of them cannot be decrypted.
+/// Decrypts the secrets of a webhook into `request`. False: a secret cannot be decrypted.
 bool open_secrets(Request& request, const store::Target& target, const webhook::KeyRing& keys);
 
-/// Builds the request of a delivery. If its secret or data cannot be decrypted, returns why: it must be held,
-/// never sent unsigned (docs/delivery.md#the-life-of-a-delivery).
+/// Builds the request of a delivery. If the secret or the data cannot be decrypted, returns which: the
+/// delivery must be held, never sent unsigned (docs/delivery.md#the-life-of-a-delivery).
 std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
@@ -21,7 +21,7 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
 /// Bytes of each of the up to four signatures of a test request with wrong signatures.
 inline constexpr std::size_t wrong_signature_bytes = 32;
 
-/// Returns the headers as `Name: value`, signed at the time of the attempt or as a test request says.
+/// Returns the headers as `Name: value`, signed with the time of the attempt, or as the test request says.
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted);
 
 }  // namespace dispatcher

@@ -21,8 +21,8 @@ using platform::Milliseconds;
 using platform::MonotonicTime;
 
 /// How a lookup asks each server: first with EDNS, so that answers of more than 512 bytes need no TCP; if
-/// that gives nothing, once more without it, because some servers and firewalls drop it. c-ares doubles its
-/// wait for a second try.
+/// that gives nothing, once more without EDNS, because some servers and firewalls drop EDNS. For a second
+/// try, c-ares doubles the wait.
 struct Round {
   bool edns;
   int tries;
@@ -36,7 +36,7 @@ void require(int code) {
   if (code != ARES_SUCCESS) throw std::runtime_error(std::string("c-ares: ") + ares_strerror(code));
 }
 
-/// Once in a process.
+/// Runs once in a process.
 void initialise() {
   static const int code = ares_library_init(ARES_LIB_INIT_ALL);
   require(code);
@@ -47,8 +47,8 @@ struct ChannelDeleter {
 };
 using ChannelHandle = std::unique_ptr<std::remove_pointer_t<ares_channel>, ChannelDeleter>;
 
-/// Opens a channel, which reads /etc/resolv.conf. `wait`: for a server, in milliseconds; `watch` is told
-/// which sockets to poll. Throws std::runtime_error.
+/// Opens a channel, which reads /etc/resolv.conf. `wait`: for a server at the first try, in milliseconds.
+/// `watch` is told which sockets to poll. Throws std::runtime_error.
 ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_state_cb watch, void* watcher) {
   std::array<char, 3> files_then_dns{"fb"};
   ares_options options{};
@@ -84,7 +84,7 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
 
 int count_servers(ares_channel channel) {
   int count = 0;
-#if ARES_VERSION >= 0x011800  // 1.24, which deprecates the other
+#if ARES_VERSION >= 0x011800  // 1.24, which deprecates ares_get_servers_ports
   const std::unique_ptr<char, decltype(&ares_free_string)> servers(ares_get_servers_csv(channel),
                                                                    ares_free_string);
   const std::string_view list = servers ? servers.get() : "";
@@ -99,7 +99,7 @@ int count_servers(ares_channel channel) {
 }
 
 /// The addresses of the answer: the first one, then the families alternate (RFC 8305 section 4), so that
-/// neither fills all places.
+/// neither family takes all of max_addresses.
 Addresses addresses_of(const ares_addrinfo& answer) {
   std::array<Addresses, 2> families;
   std::optional<bool> first;
@@ -120,7 +120,7 @@ Addresses addresses_of(const ares_addrinfo& answer) {
 }
 
 /// True: the answer is from a name server. A record of /etc/hosts has a time to live of 0, so a server's
-/// record with 0 counts as one of these.
+/// record with 0 is taken for a record of /etc/hosts.
 bool from_server(const ares_addrinfo& answer) {
   for (const auto* node = answer.nodes; node != nullptr; node = node->ai_next) {
     if (node->ai_ttl > 0) return true;
@@ -142,7 +142,7 @@ Resolution::Servers servers_of(int status, const ares_addrinfo* answer) {
     case ARES_EREFUSED:
     case ARES_ENOTIMP:
       return silent;
-    default:  // not asked, or an unreadable answer: the owner of the name may be the cause
+    default:  // not asked, or an unreadable answer, which the owner of the name may have caused
       return nothing;
   }
 }
@@ -157,8 +157,8 @@ Milliseconds life_of(const ares_addrinfo& answer) {
   return std::max<Milliseconds>(std::chrono::seconds(seconds), Resolver::shortest_life);
 }
 
-/// True: the channel uses EDNS no more. After a FORMERR of a server, c-ares 1.18 stops using EDNS, and takes
-/// a second FORMERR (for the other family) as the final result.
+/// True: the channel has stopped using EDNS. After a FORMERR of a server, c-ares 1.18 stops using EDNS, and
+/// takes a second FORMERR (for the other family) as the final result.
 bool has_given_up_edns(ares_channel channel) {
   ares_options options{};
   int given = 0;
@@ -239,14 +239,14 @@ class Resolver::Impl {
   std::vector<Resolution> take_finished() { return std::exchange(finished_, {}); }
 
  private:
-  /// c-ares holds pointers to it, so it must not move.
+  /// Must not move, because c-ares holds pointers to it.
   struct Lookup {
     Impl* owner = nullptr;
-    std::size_t round = 0;  // the next one
+    std::size_t round = 0;  // the next round
     Resolution resolution;
     bool definite = false;  // another round would not help
     Milliseconds life{};
-    std::optional<MonotonicTime> due;  // its key in due_
+    std::optional<MonotonicTime> due;  // the lookup's key in due_
     ChannelHandle channel;
   };
   struct Cached {
@@ -351,7 +351,7 @@ class Resolver::Impl {
   Poller& poller_;
   std::unordered_map<std::string, Cached> cache_;
   std::vector<Resolution> finished_;
-  std::vector<Lookup*> ended_;  // in under_way_; c-ares has just reported them
+  std::vector<Lookup*> ended_;  // members of under_way_ that c-ares has just reported as ended
   std::unordered_map<int, Lookup*> by_socket_;
   std::set<std::pair<MonotonicTime, Lookup*>> due_;
   std::unordered_map<std::string, Lookup> under_way_;

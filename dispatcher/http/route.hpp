@@ -22,12 +22,12 @@ struct Route {
 /// Returns an empty route for text that is no URL; libcurl reports the error.
 Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides);
 
-/// The addresses known without a lookup: of an override, or in the URL.
+/// The addresses known without a lookup: from a host override, or in the URL.
 Addresses addresses_of(const Route& route);
 
 /// `host:port`, the key in libcurl's DNS cache.
 std::string cache_key(const Route& route);
-/// A line of CURLOPT_RESOLVE that adds the addresses of a key, or removes them.
+/// Lines of CURLOPT_RESOLVE: the first adds the addresses of a key, the second removes them.
 std::string resolve_line(const std::string& key, const Addresses& addresses);
 std::string forget_line(const std::string& key);
 
@@ -36,9 +36,9 @@ class Routes {
  public:
   static constexpr std::size_t max_kept = 8192;
 
-  /// `overrides` outlive it.
+  /// `overrides` outlives this object.
   explicit Routes(const std::vector<platform::HostOverride>& overrides) : overrides_(overrides) {}
-  /// Valid until the next call.
+  /// The route of the URL; valid until the next call.
   const Route& of(const std::string& url);
 
  private:

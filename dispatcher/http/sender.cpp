@@ -25,7 +25,7 @@ namespace dispatcher {
 
 namespace {
 
-/// Once in a process, before any thread uses libcurl.
+/// Runs once in a process, before any thread uses libcurl.
 void initialise_curl() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (code != CURLE_OK)
@@ -33,13 +33,13 @@ void initialise_curl() {
 }
 
 /// The part of connect_timeout that a lookup may take. A name with an answer to only one of its two questions
-/// (IPv4 and IPv6) takes all of it, and is dialled in the remaining time.
+/// (IPv4 and IPv6) takes all of that part, and is dialled in the rest of connect_timeout.
 platform::Milliseconds lookup_patience(const platform::DeliverySettings& settings) {
   return settings.connect_timeout * 3 / 4;
 }
 
-/// A request with a configuration read longer ago is not sent: the webhook may be disabled, deleted or
-/// changed since. It is handed back, and its delivery claimed again.
+/// A request is not sent if its configuration was read longer ago: the webhook may be disabled, deleted or
+/// changed since. The request is handed back, and its delivery claimed again.
 constexpr platform::Milliseconds longest_age{1000};
 bool outdated(const Request& request, platform::MonotonicTime now) {
   return now >= request.read_at + longest_age;
@@ -149,12 +149,12 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
-  /// True: a further connection closes no kept one.
+  /// True: libcurl closes no kept connection to open a further one.
   bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
 
-  /// Opens further connections to hosts with requests that wait for long. While a connection to the host is
-  /// being made, only a webhook without any gets another. None is opened in advance if it would close a kept
-  /// one, which would then be made again.
+  /// Opens further connections to hosts with requests that wait for long. While a connection to a host is
+  /// being made, a further one is opened only for a webhook with nothing in flight. No connection is opened
+  /// in advance (expected) if libcurl might close a kept one for it.
   void open_more() {
     using enum ConnectionPools::Need;
     const bool room = has_room();
@@ -191,8 +191,8 @@ class Sender::Impl {
       const auto webhook = request->delivery.webhook;
       const auto host = request->host;
       const auto now = platform::monotonic_now();
-      // The holder of the lease checks it on the monotonic clock: the attempt must end before another
-      // dispatcher may begin it.
+      // The attempt must end before its lease does, by the monotonic clock: then another dispatcher may send
+      // the delivery.
       if (stopping_ || outdated(*request, now) || now + settings_.timeout >= request->lease_until) {
         ended_.push_back(not_started(std::move(*request)));
       } else if (begin({std::move(*request), platform::utc_now(), now})) {
@@ -202,7 +202,7 @@ class Sender::Impl {
     }
   }
 
-  /// False: it has ended already.
+  /// Dials the host, or first looks up its name. False: the attempt has ended already.
   bool begin(Job job) {
     const auto& route = routes_.of(job.request.url);
     if (route.name.empty()) return dial(std::move(job), route, route.addresses);
@@ -213,7 +213,7 @@ class Sender::Impl {
     return true;
   }
 
-  /// Begins a check on a new connection, or a lookup that bypasses the cache.
+  /// Begins a check: a handshake on a new connection, or a lookup that bypasses the cache.
   void begin_check(Request request) {
     Job job{std::move(request), platform::utc_now(), platform::monotonic_now()};
     const auto& route = routes_.of(job.request.url);
@@ -267,7 +267,7 @@ class Sender::Impl {
         {{Request::Purpose::lookup, job.request.host, outcome, job.since, platform::monotonic_now()}});
   }
 
-  /// Starts the requests that waited for a lookup.
+  /// Goes on with the requests that waited for a lookup that has ended.
   void start_resolved() {
     for (const auto& [name, addresses, servers] : resolver_.take_finished()) {
       auto waited = waiting_.extract(name);
@@ -286,7 +286,7 @@ class Sender::Impl {
         } else if (addresses.empty()) {
           finish(unresolved(std::move(job), servers == Resolution::Servers::silent), host, false);
         } else if (outdated(job.request, platform::monotonic_now())) {
-          // The name is cached now, so the delivery is soon sent.
+          // The name is cached now, so the next claim sends the delivery soon.
           ended_.push_back(not_started(std::move(job.request)));
           start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
@@ -296,7 +296,7 @@ class Sender::Impl {
     }
   }
 
-  /// False: this host could not, and the attempt has ended.
+  /// Gives the job to libcurl. False: this host could not, and the attempt has ended.
   bool dial(Job job, const Route& route, const Addresses& addresses) {
     auto* transfer = idle_transfer();
     if (transfer == nullptr) {
@@ -308,12 +308,12 @@ class Sender::Impl {
     return false;
   }
 
-  /// False: this host could not; `transfer` still holds the job.
+  /// As add(), for a new job, which `transfer` holds in either case.
   bool prepare(Transfer& transfer, Job job, const Route& route, const Addresses& addresses) {
     return add(transfer, [&] { transfer.begin(std::move(job), route, addresses); });
   }
 
-  /// The same for a transfer that `configure` prepares.
+  /// Calls `configure` and gives the transfer to libcurl. False: this host could not.
   template <class F>
   bool add(Transfer& transfer, F&& configure) {
     try {
@@ -324,8 +324,7 @@ class Sender::Impl {
     }
   }
 
-  /// Returns a transfer that is free; as many exist as were ever in flight together. nullptr: this host could
-  /// not make another.
+  /// Returns a free transfer; nullptr: this host could not make one.
   Transfer* idle_transfer() {
     if (idle_.empty()) {
       try {
@@ -430,7 +429,7 @@ class Sender::Impl {
   Connections connections_;
   std::unique_ptr<Transport> transport_;  // its destructor closes connections, which connections_ counts
   std::vector<std::unique_ptr<Transfer>> transfers_;
-  std::vector<Transfer*> idle_;  // of transfers_
+  std::vector<Transfer*> idle_;  // the free ones of transfers_
   ConnectionPools pools_{settings_.max_in_flight_per_host};
   std::vector<Attempt> ended_;  // not yet put into attempts_
   std::jthread thread_;         // last: it uses the members above

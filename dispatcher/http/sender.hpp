@@ -1,9 +1,9 @@
-// The network's thread: sends many POSTs at once over kept TLS connections (libcurl's multi interface). It
-// does not use the database.
+// The network's thread: sends many POSTs at once over kept TLS connections (libcurl's multi interface). The
+// thread does not use the database.
 //
-// It promises: an attempt ends within delivery.timeout, including DNS; on new and on kept connections, no
-// address is used that may_connect refuses, and no port of another protocol; redirects and proxies are never
-// followed; memory per response is bounded.
+// An attempt ends within delivery.timeout, including DNS. On new and on kept connections, no address is used
+// that may_connect refuses, and no port of another protocol. No redirect is followed and no proxy used.
+// Memory per response is bounded.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  /// Each request comes back as exactly one Attempt.
+  /// Each request comes back, in `attempts`, as exactly one Attempt.
   void submit(std::vector<Request> requests);
   /// Checks whether hosts answer, by a TLS handshake without a request or by a lookup of the name. Until
   /// stop_starting(), each request comes back as one Check (as an Attempt if it has a test request) within
@@ -35,9 +35,9 @@ class Sender {
   void check(std::vector<Request> requests);
   std::vector<Check> take_checks();
 
-  /// Returns the requests that wait for a connection, as not_started; requests in flight go on.
+  /// Hands back the requests that wait for a connection, as not_started; requests in flight go on.
   void return_waiting();
-  /// The same, and starts nothing more.
+  /// As return_waiting(), and starts nothing more.
   void stop_starting();
 
   /// Beaten by the network's thread at least once a second.

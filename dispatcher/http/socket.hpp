@@ -23,7 +23,7 @@ class Socket {
 
   /// -1: none.
   int fd() const { return fd_; }
-  /// The caller closes it.
+  /// Gives the descriptor to the caller, who closes it.
   int release() { return std::exchange(fd_, -1); }
 
  private:
@@ -44,7 +44,7 @@ inline bool is_no_route(long error) {
     case EHOSTDOWN:
     case ETIMEDOUT:
     case EADDRNOTAVAIL:
-    case EPERM:   // its packet filter
+    case EPERM:   // this host's packet filter
     case EACCES:  // a prohibit route
     case EINVAL:  // a blackhole route
       return true;

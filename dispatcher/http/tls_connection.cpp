@@ -74,14 +74,14 @@ bool holds_session_tickets_alone(SSL* tls, int fd) {
   ERR_clear_error();
   char byte = 0;
   const int result = SSL_peek(tls, &byte, 1);
-  // A part of a record may have come, and the rest is still on its way.
+  // SSL_has_pending: part of a record has come, and the rest is still on its way.
   const bool quiet = result <= 0 && SSL_get_error(tls, result) == SSL_ERROR_WANT_READ &&
                      SSL_is_init_finished(tls) && SSL_has_pending(tls) == 0;
   ERR_clear_error();
   return quiet;
 }
 
-/// -1: none.
+/// The descriptor that remember_socket() stored; -1: none.
 int socket_of(const SSL* tls) {
   return static_cast<int>(reinterpret_cast<std::intptr_t>(SSL_get_ex_data(tls, socket_index())) - 1);
 }
@@ -99,7 +99,7 @@ int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
 
 }  // namespace
 
-// Stores descriptor + 1, because an SSL object without one has nullptr, which is 0.
+// Stores descriptor + 1, because an SSL object without a descriptor has nullptr, which is 0.
 void remember_socket(CURL* handle, int fd) {
   SSL* tls = tls_of(handle);
   if (tls == nullptr) return;

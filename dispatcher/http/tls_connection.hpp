@@ -9,26 +9,26 @@
 
 namespace dispatcher {
 
-// All but the last are for the pre-request callback (CURLOPT_PREREQFUNCTION), where the handle has its
-// connection.
+// All functions but note_wanted_certificate() are for the pre-request callback (CURLOPT_PREREQFUNCTION),
+// where the handle has its connection.
 
 /// Notes the socket of a new connection for is_quiet(), after its handshake.
 void remember_socket(CURL* handle, int fd);
 
-/// True: a request may be sent on a kept connection, because nothing has arrived since the last answer and it
-/// is open. Bytes that arrive without an outstanding request are no answer (RFC 9112 section 9.2), but
-/// libcurl 7.88 takes them for the next one, and 8.14 checks the socket alone. A TLS 1.3 session ticket is no
-/// data.
+/// True: a request may be sent on a kept connection, because the connection is open and no data has arrived
+/// since the last answer; a TLS 1.3 session ticket is no data. Bytes that arrive without an outstanding
+/// request are no answer (RFC 9112 section 9.2), but libcurl 7.88 takes them for the next answer, and 8.14
+/// checks only the socket.
 bool is_quiet(CURL* handle);
 
-/// True: data has arrived on a kept connection that is not quiet. False: the connection has ended.
+/// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.
 bool holds_data(CURL* handle);
 
 /// Facts of the receiver's verified certificate; nullopt: there is no TLS connection.
 std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 
-/// For CURLOPT_SSL_CTX_FUNCTION. Sets `*wanted`, which outlives the handshake, if the receiver asks for a
-/// client certificate.
+/// For CURLOPT_SSL_CTX_FUNCTION. Makes the handshake set `*wanted` if the receiver asks for a client
+/// certificate; `*wanted` outlives the handshake.
 void note_wanted_certificate(void* tls_context, bool* wanted);
 
 }  // namespace dispatcher

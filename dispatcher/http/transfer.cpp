@@ -24,9 +24,9 @@ Transfer::Transfer(const platform::DeliverySettings& settings, Connections& conn
   begin_try();
 }
 
-/// A handle serves one request, because libcurl 7.88 keeps a pointer to the last header field of an answer
-/// after the memory is freed, and writes there if the next answer begins with a folded line. A new handle
-/// costs 1 microsecond.
+/// A handle serves one try, because libcurl 7.88 keeps a pointer to the last header field of an answer after
+/// the memory is freed, and writes there if the next answer begins with a folded line. A new handle costs 1
+/// microsecond.
 void Transfer::renew_handle() {
   std::unique_ptr<CURL, HandleDeleter> handle(curl_easy_init());
   if (!handle) throw std::runtime_error("libcurl cannot make a handle");
@@ -84,8 +84,8 @@ void Transfer::begin_again() {
                                                    (progress_.kept || progress_.stale) &&
                                                    test_request->kept == delivery::TestRequest::Kept::unknown)
     test_request->kept = delivery::TestRequest::Kept::closed;
-  // A reset while the body is written loses an answer that has arrived. With 100-continue libcurl reads it
-  // first.
+  // A reset while the body is written loses an answer that has arrived. With 100-continue libcurl reads the
+  // answer first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
   connecting_since_ = platform::monotonic_now();
   const bool literal = progress_.literal;
@@ -94,7 +94,7 @@ void Transfer::begin_again() {
   set_request(true);
 }
 
-/// Prepares a handle and callbacks without any state of an earlier try.
+/// Makes a new handle and callbacks, without any state of an earlier try.
 void Transfer::begin_try() {
   progress_ = {};
   progress_.settings = &settings_;
@@ -114,7 +114,7 @@ bool Transfer::needs_fresh_connection(CURLcode code) const {
   if (repeats_ == most_repeats) return false;
   if (progress_.stale) return true;
   if (!progress_.connected) return false;
-  // Many servers send a 408 when an idle connection expires; it may cross the request.
+  // Many servers send a 408 when an idle connection expires; the 408 may cross the request.
   if (progress_.answered) return progress_.kept && progress_.status == 408;
   if (progress_.header_bytes > 0) return false;
   if (!progress_.kept) return code == CURLE_SEND_ERROR && !expects_continue_;
@@ -141,14 +141,15 @@ void Transfer::set_tls_options() {
   set_option(handle(), CURLOPT_SSL_VERIFYHOST, 2L);
   set_option(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set_option(handle(), CURLOPT_CAINFO, settings_.ca_file.c_str());
-  // With Debian's default CAPATH, libcurl parses the bundle for every connection: 29 ms of processor time
-  // instead of 1 (libcurl 7.88), or 8 (8.14).
+  // With Debian's default CAPATH, libcurl parses the bundle for every connection: 29 ms (libcurl 7.88) or 8
+  // ms (8.14) of processor time instead of 1.
   set_option(handle(), CURLOPT_CAPATH, static_cast<char*>(nullptr));
-  // Kept connections make sessions rarely useful, and five per handle, with certificates, take memory.
+  // Because connections are kept, sessions are rarely useful; five per handle, with certificates, take
+  // memory.
   set_option(handle(), CURLOPT_SSL_SESSIONID_CACHE, 0L);
 }
 
-/// Replaces what the last request left in the handle's DNS cache.
+/// Replaces what the last request left in the transfer's DNS cache.
 void Transfer::set_addresses(std::string key, const Addresses& addresses) {
   resolve_.reset();
   if (!cached_.empty()) append(resolve_, forget_line(cached_));

@@ -1,4 +1,4 @@
-// One POST with libcurl's easy interface.
+// One POST with libcurl's easy interface. An attempt is one try, or several on different connections.
 #pragma once
 
 #include <curl/curl.h>
@@ -16,7 +16,7 @@
 
 namespace dispatcher {
 
-/// A request with an attempt that has begun: its time runs, also during the lookup of its host.
+/// A request, once its attempt has begun. The lookup of the host is part of the attempt's time.
 struct Job {
   Request request;
   platform::UtcTime started{};
@@ -26,44 +26,43 @@ struct Job {
 
 class Transfer {
  public:
-  /// One after a kept connection that ended, one after a reset while the body was written.
+  /// One repeat after a kept connection that ended, one after a reset while the body was written.
   static constexpr unsigned most_repeats = 2;
 
-  /// `settings` and `connections` outlive it and every connection. Throws std::runtime_error.
+  /// `settings` and `connections` outlive this object and every connection. Throws std::runtime_error.
   Transfer(const platform::DeliverySettings& settings, Connections& connections);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Each of the following configures the handle, which is then added to the multi handle. They throw
-  // std::exception; even then end() takes the job back.
+  // Each of the next three functions begins a try: it configures the handle, which the caller then adds to a
+  // multi handle. They throw std::exception; then, too, end() ends the attempt.
 
-  /// For a request to these addresses (none: the URL has one).
+  /// Begins the attempt, at these addresses (none: the URL has one).
   void begin(Job job, const Route& route, const Addresses& addresses);
-  /// After needs_dial().
+  /// After needs_dial(): goes on with a connection that the dialler has made.
   void begin_on(Socket socket, const platform::IpAddress& address);
-  /// After needs_fresh_connection().
+  /// After needs_fresh_connection(): repeats the request.
   void begin_again();
 
-  // The following are for a handle that has been removed from the multi handle.
+  // The next five functions are for a handle that has been removed from the multi handle.
 
-  /// It is in Connections::interrupted: libcurl must not continue it.
+  /// True: the handle is in Connections::interrupted, and libcurl must not continue the transfer.
   bool interrupted() const { return progress_.interrupted; }
-  /// It needs a new connection to one of several addresses; otherwise begin_again() follows.
+  /// True: the request needs a new connection to one of several addresses.
   bool needs_dial() const { return progress_.needs_dial; }
-  /// A kept connection ended without an answer or with a 408, which says nothing about the receiver; or the
-  /// receiver reset a new one before it had read the request, perhaps after an answer
-  /// (docs/receivers.md#what-counts-as-an-answer).
+  /// True: the request is to be repeated on a new connection: a kept connection ended without an answer or
+  /// with a 408, which says nothing about the receiver; or the receiver reset a new connection before it had
+  /// read the request, perhaps after an answer (docs/receivers.md#what-counts-as-an-answer).
   bool needs_fresh_connection(CURLcode code) const;
   /// Ends the attempt and returns it.
   Attempt end(CURLcode code);
-  /// No address could be connected.
+  /// As end(), after a dial without a connection.
   Attempt end_undialled(const Dialled& dialled);
 
   const std::string& url() const { return job_.request.url; }
   const std::string& host_name() const { return host_name_; }
   const Addresses& addresses() const { return addresses_; }
   std::uint16_t port() const { return progress_.port; }
-  /// When it must be connected.
   platform::MonotonicTime connect_deadline() const;
 
   CURL* handle() const { return handle_.get(); }
@@ -73,7 +72,7 @@ class Transfer {
   bool connected() const { return progress_.connected; }
   /// The transfer of a handle.
   static Transfer& of(CURL* handle);
-  /// The same; nullptr for a handle of libcurl's own.
+  /// As of(); nullptr for a handle of libcurl's own.
   static Transfer* find(CURL* handle);
   /// Makes the attempt end as a local failure.
   void fail_locally() { progress_.local_failure = true; }
@@ -105,8 +104,8 @@ class Transfer {
 
   const platform::DeliverySettings& settings_;
   Connections& connections_;
-  // Its own DNS cache, with only the host of its request: no other transfer changes where it goes, and
-  // nothing is left in it.
+  // A DNS cache for this transfer alone, with only the host of the present request: no other request decides
+  // where this one goes.
   std::unique_ptr<CURLSH, ShareDeleter> names_;
   std::unique_ptr<CURL, HandleDeleter> handle_;
   List headers_;
@@ -116,10 +115,10 @@ class Transfer {
   std::string host_name_;  // of the request, without its port
   Addresses addresses_;    // for the dialler, if there are several
   unsigned repeats_ = 0;   // of the request, within the attempt
-  /// The body is sent when the receiver asks for it, or after a second.
+  /// True: the body is sent when the receiver asks for it, or after a second.
   bool expects_continue_ = false;
   platform::MonotonicTime connecting_since_{};
-  platform::MonotonicTime began_{};  // the present try
+  platform::MonotonicTime began_{};  // when the present try began
   Progress progress_;
 };
 

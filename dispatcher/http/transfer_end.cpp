@@ -14,7 +14,7 @@ namespace dispatcher {
 
 namespace {
 
-/// True: with this code, CURLINFO_OS_ERRNO is of the transfer that ended.
+/// True: CURLINFO_OS_ERRNO is the error of the transfer that ended with this code.
 bool is_of_the_system(CURLcode code) {
   return code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SEND_ERROR ||
          code == CURLE_RECV_ERROR;
@@ -36,7 +36,7 @@ TransportResult certificate_ending(CURL* handle) {
   curl_easy_getinfo(handle, CURLINFO_SSL_VERIFYRESULT, &verified);
   switch (verified) {
     case X509_V_OK:
-    case X509_V_ERR_UNSPECIFIED:  // libcurl's first value, kept if only the name is wrong
+    case X509_V_ERR_UNSPECIFIED:  // libcurl's initial value, which stays if only the name is wrong
       return TransportResult::tls_wrong_name;
     case X509_V_ERR_CERT_NOT_YET_VALID:
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -70,8 +70,8 @@ Attempt attempt_of(Job& job, TransportResult result) {
 
 }  // namespace
 
-/// If the receiver asked for a client certificate and gets none, the handshake fails under TLS 1.2, and under
-/// TLS 1.3 the connection ends after it. Some receivers ask and go on without one.
+/// True: the receiver asked for a client certificate, got none, and sent nothing (some answer all the same).
+/// TLS 1.2 then fails the handshake; with TLS 1.3 the connection ends after it.
 bool Transfer::is_refused_certificate() const {
   return progress_.certificate_wanted && progress_.header_bytes == 0;
 }

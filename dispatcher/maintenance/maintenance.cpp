@@ -23,12 +23,12 @@ constexpr auto report_interval = 1min;
 constexpr auto replay_interval = 1s;  // between looks for running replays
 
 constexpr auto slice = 10ms;       // a run of a task begins no further batch after this
-constexpr auto quick_batch = 8ms;  // a purge's batch grows if it took less,
-constexpr auto slow_batch = 20ms;  // and shrinks if it took more
+constexpr auto quick_batch = 8ms;  // a purge's batches grow after one that took less,
+constexpr auto slow_batch = 20ms;  // and shrink after one that took more
 constexpr unsigned least_window = 32;
 constexpr unsigned largest_window = 512;
 
-/// Runs `step` until it returns true or the time of the run is up. True: done.
+/// Runs `step` until it returns true or `slice` is over. True: `step` returned true.
 template <class F>
 bool take_turn(F&& step) {
   const auto end = platform::monotonic_now() + slice;

@@ -1,9 +1,9 @@
 // Runs the maintenance tasks, each at its own interval on the monotonic clock. A task that fails is logged
-// and waits; the others go on.
+// and waits; the other tasks go on.
 //
-// A run of a task takes the loop's thread for 30 ms at most, as a rule. Then all maintenance waits in
-// proportion: it gets a quarter of the thread's time at most while there is something to deliver, and almost
-// none when there is nothing to maintain.
+// As a rule, one run of a task takes the loop's thread for 30 ms at most. Then all tasks wait in proportion
+// to the run: maintenance gets at most a quarter of the thread's time while there is something to deliver,
+// and almost none while there is nothing to maintain.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace dispatcher {
 
 class Maintenance {
  public:
-  /// `metrics` outlives it.
+  /// `metrics` outlives this object.
   Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
 
   /// Runs the task that has been due for longest, if one is due. `idle`: nothing waits to be delivered, so
@@ -38,8 +38,8 @@ class Maintenance {
     std::string_view name;
     bool (Maintenance::*work)(store::Session&);  // true: nothing is left to do for now
     Span interval;                               // until the next run, after work has returned true
-    unsigned idle_factor;                        // the interval is at least this many times the cost
-    bool irreversible = false;  // depends on the database's clock: not run while that has jumped
+    unsigned idle_factor;                        // the interval is at least this many times `cost`
+    bool irreversible = false;                   // not run while the database's clock has jumped forward
     platform::MonotonicTime next{};
     Span cost{};
   };
@@ -70,17 +70,17 @@ class Maintenance {
 
   std::optional<store::ClockSight> first_sight_;  // of the database's clock
   bool clock_jumped_ = false;
-  std::optional<store::ClockMending> mending_;  // while mending what a clock that went back has left
+  std::optional<store::ClockMending> mending_;  // set while mending after the clock went back
   store::ReconcileWalk reconciliation_;
   store::HeldWalk held_;
   store::ChangeWalk changes_;
   store::ReplayWalk replays_;
-  platform::MonotonicTime next_replays_{};  // next look for replays, after one that found none
+  platform::MonotonicTime next_replays_{};  // when to look for replays, after a look that found none
   store::PurgeWalk follower_;
   store::PurgeWalk sweeper_{true};
   unsigned window_ = 512;  // rows of a purge's batch; adapts to the time that a batch takes
   std::uint64_t purged_ = 0;
-  platform::MonotonicTime next_report_{};  // of purged_
+  platform::MonotonicTime next_report_{};  // when to log purged_
 };
 
 }  // namespace dispatcher

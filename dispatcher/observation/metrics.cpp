@@ -204,7 +204,7 @@ std::vector<metrics::Counter> Metrics::counters_of(const metrics::Table& table, 
 void Metrics::count_attempt(const delivery::Attempt& attempt) const {
   const auto outcome = outcome_class(attempt);
   attempts_[static_cast<std::size_t>(outcome)].add();
-  if (outcome == OutcomeClass::local) return;  // it was not sent
+  if (outcome == OutcomeClass::local) return;  // says nothing about the receiver
   durations_.at(outcome == OutcomeClass::delivered ? 0 : 1).observe(attempt.duration);
 }
 
@@ -222,7 +222,7 @@ void Metrics::count_result(const delivery::DeliveryResult& delivery_result) cons
       return;
     case DeliveryState::leased:
     case DeliveryState::cancelled:
-      break;  // no attempt ends so
+      break;  // no attempt ends in these states
   }
 }
 

@@ -13,21 +13,21 @@
 
 namespace dispatcher {
 
-/// How attempts ended, by who can correct it. The set is fixed: receivers cannot add series.
+/// How attempts ended, by who can correct the failure. The set is fixed: receivers cannot add series.
 enum class OutcomeClass {
   delivered,
   http_3xx,
-  http_4xx,  // except the next two
+  http_4xx,  // except 410 and 429
   http_410,
   http_429,
   http_5xx,
-  bad_response,  // closed, too long, not HTTP, or with an impossible status
+  bad_response,  // connection closed, answer too long, not HTTP or with an impossible status
   timeout,
   connection,
   tls,
   name,
-  address,  // all addresses are refused, or the port is
-  local,    // this host could not send it, or has an outage
+  address,  // our policy refuses all addresses of the host, or the port
+  local,    // this host could not send the request, or had an outage
 };
 std::string_view label(OutcomeClass outcome);
 /// `attempt` is not TransportResult::not_started, which is no attempt. Pure.
@@ -39,7 +39,7 @@ class Metrics {
 
   void count_attempt(const delivery::Attempt& attempt) const;
   void count_result(const delivery::DeliveryResult& delivery_result) const;
-  /// Deliveries that are fallida because they were held for too long; they had no attempt.
+  /// Counts deliveries that became fallida without an attempt, because they were held for too long.
   void count_given_up(std::uint64_t count) const { deliveries_[1].add(count); }
   void count_error(store::ErrorKind kind) const;
 

@@ -105,7 +105,7 @@ Observation::Span Observation::look() {
     show(near);
     metrics_.queue.look_duration.set(std::chrono::duration<double>(cost).count());
     return cost;
-  } catch (const std::exception&) {  // errors_ has it
+  } catch (const std::exception&) {  // errors_ has noted the error
     session_.disconnect();
     queue_.reset();
     forget();
@@ -131,7 +131,7 @@ void Observation::show(const std::optional<store::NearDeactivation>& near) const
   metrics_.queue.past_nine_tenths.set(near ? static_cast<double>(near->nine_tenths) : unknown);
 }
 
-/// Sets the gauges to NaN: a graph shows a gap, and an old value raises no alert.
+/// Sets the gauges to NaN, so that a graph shows a gap and an old value raises no alert.
 void Observation::forget() const {
   const auto& to = metrics_.queue;
   for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,

@@ -1,9 +1,8 @@
 // Shows the dispatcher's state: metrics over HTTP if metrics.listen is set, and the STATUS= line of
-// `systemctl status`. It has its own thread and database session, because a look at the queue takes longer
-// the longer the queue is, and must delay no delivery.
+// `systemctl status`. Uses its own thread and database session, because a look at a long queue must delay no
+// delivery.
 //
-// It promises: its failures stop nothing else. If it cannot listen on the address, it logs that once and
-// tries again.
+// A failure here stops nothing else. A failure to listen on the address is logged once, and tried again.
 #pragma once
 
 #include <memory>
@@ -29,10 +28,10 @@ class Observation {
   Observation& operator=(const Observation&) = delete;
 
   const Metrics& metrics() const { return metrics_; }
-  /// Counts the errors of the sessions that it observes.
+  /// Counts the errors of the sessions made with its observed().
   store::ErrorStats& errors() { return errors_; }
 
-  /// Starts the thread that looks at the queue and reports. `stop` outlives this.
+  /// Starts the thread that looks at the queue and reports. `stop` outlives this object.
   void start(const platform::StopSignal& stop);
 
  private:
@@ -51,7 +50,7 @@ class Observation {
   store::ErrorStats errors_;
   store::Session session_;
   std::unique_ptr<metrics::Endpoint> endpoint_;
-  bool told_ = false;                        // it has logged that it cannot listen
+  bool told_ = false;                        // a failure to listen has been logged
   std::optional<store::QueueStatus> queue_;  // none: not known
   std::jthread thread_;                      // last: it uses the members above
 };

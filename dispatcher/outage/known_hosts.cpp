@@ -84,7 +84,7 @@ std::optional<KnownHosts::Choice> KnownHosts::best_of(const Entity& entity, plat
   return best;
 }
 
-/// Forgets a tenth at once, so that a search is not needed for each new host.
+/// Forgets a tenth of the hosts at once, so that not every new host needs a search.
 void KnownHosts::forget_oldest() {
   std::vector<platform::MonotonicTime> seen;
   seen.reserve(hosts_.size());

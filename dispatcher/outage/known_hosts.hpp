@@ -1,4 +1,4 @@
-// Remembers hosts that have answered. In a suspected outage the dispatcher checks some of them
+// Remembers hosts that have answered. When it suspects an outage, the dispatcher checks some of these hosts
 // (docs/delivery.md#our-own-outages). Pure bookkeeping.
 #pragma once
 
@@ -24,22 +24,25 @@ class KnownHosts {
   struct Host {
     std::string host;  // with its port
     delivery::EntityId entity = 0;
-    platform::IpAddress address;  // the one that answered
-    platform::MonotonicTime seen{};
+    platform::IpAddress address;     // the address that answered
+    platform::MonotonicTime seen{};  // when the host last answered
     platform::MonotonicTime asked{};
   };
 
-  /// `host` of this entity answered. An entity has at most most_of_entity hosts, so that no entity takes the
-  /// room of another; beyond that, a new host replaces one that has not answered for an hour.
+  /// Notes that `host` of this entity answered. An entity has at most most_of_entity hosts, so that no entity
+  /// takes the room of another; a further host replaces the one that answered longest ago, but only after an
+  /// hour.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
   void forget(const std::string& host);
   bool seen_since(const std::string& host, platform::MonotonicTime since) const;
 
+  /// When to pick a host: before the others, after them, or not at all.
   enum class Use { first, last, never };
   using Judge = std::function<Use(const std::string& host)>;
-  /// Picks up to `count` hosts that answered after `since`, at most one of each entity: in the order of their
-  /// Use, then the entity asked longest ago, then its host asked longest ago.
+  /// Picks up to `count` hosts that have answered since `since`, at most one of each entity, and notes them
+  /// as asked. Use::first goes before Use::last, then the entity asked longest ago, with its host asked
+  /// longest ago.
   std::vector<Host> pick(platform::MonotonicTime since, std::size_t count, platform::MonotonicTime now,
                          std::mt19937_64& random, const Judge& use);
   std::size_t size() const { return hosts_.size(); }

@@ -18,7 +18,7 @@ void OutageJudge::heard(platform::MonotonicTime at) {
   if (heard_ && at <= *heard_) return;
   heard_ = at;
   if (first_ && at > *first_) {
-    // Checks from before say nothing about the time after it.
+    // Earlier checks say nothing about the time after the sign of life.
     if (outage_ && at < *outage_ + rule_.longest) last_outage_until_ = at;
     outage_.reset();
     failed_ = checking_ = 0;
@@ -81,7 +81,7 @@ bool OutageJudge::may_declare(platform::MonotonicTime now) const {
   return first_ && now >= *first_ + rule_.wait && suspicious();
 }
 
-/// Enough places of enough entities are silent.
+/// True: enough places of enough entities are silent.
 bool OutageJudge::suspicious() const {
   if (silent_.size() < rule_.places) return false;
   std::set<delivery::EntityId> entities;

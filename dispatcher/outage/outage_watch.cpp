@@ -89,7 +89,7 @@ void OutageWatch::note(const Attempt& attempt) {
     network.wait_for_sign(attempt.ended);
   }
   if (attempt.silence == Silence::names) {
-    // A name that was not found for known_for is no witness.
+    // A host that has not answered for known_for is no witness.
     if (hosts_.seen_since(attempt.host, attempt.ended - names.known_for))
       names.judge.silent(attempt.host, entity, attempt.ended);
     names.judge.wait_for_sign(attempt.ended);
@@ -114,7 +114,7 @@ void OutageWatch::read_checks() {
       case Check::Outcome::not_asked:
         judge.check_told_nothing(check.began);
         break;
-      case Check::Outcome::nothing:  // a host that cannot be asked is no witness; others are asked instead
+      case Check::Outcome::nothing:  // a host that cannot be asked is no witness; other hosts are asked
         judge.check_told_nothing(check.began);
         hosts_.forget(check.host);
         break;
@@ -126,8 +126,8 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   side.judge.know(hosts_.entities());
   const auto wanted = side.judge.wanted_checks(now);
   if (wanted == 0) return;
-  // Silent hosts come last: an entity may keep some of its own silent on purpose. In an outage all are asked
-  // alike, because the others may all be gone.
+  // Silent hosts come last: an entity may keep some of its own silent on purpose. In an outage all hosts are
+  // asked alike, because the other hosts may all be gone.
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;
@@ -217,7 +217,7 @@ void OutageWatch::write(store::Session& session, Outage& outage, platform::Monot
   const auto ago = [now](platform::MonotonicTime time) {
     return std::chrono::duration_cast<platform::Milliseconds>(now - time);
   };
-  outage.written = now;  // set first: after an error it is tried again after a while
+  outage.written = now;  // set first, so that after an error the next try comes after a while
   if (!outage.row) outage.row = store::begin_outage(session, dispatcher_, outage.kind, ago(outage.since));
   const auto over = ended ? std::optional(ago(*ended)) : std::nullopt;
   store::update_outage(session, *outage.row, outage.affected.size(), over);

@@ -1,8 +1,8 @@
-// Watches for our own outages: attempts without a sign of life wait here until it is known whether the fault
-// is the receivers' or ours (docs/delivery.md#our-own-outages).
+// Watches for our own outages: silent attempts wait here until it is known whether the fault is the
+// receivers' or ours (docs/delivery.md#our-own-outages).
 //
-// It promises: an attempt is kept no longer than its lease allows; a failure that is ours is not counted;
-// nothing waits while any receiver answers.
+// An attempt is kept no longer than its lease allows, and only until the next sign of life. A failure that is
+// ours is not counted.
 #pragma once
 
 #include <array>
@@ -30,22 +30,22 @@ class Sender;
 
 class OutageWatch {
  public:
-  /// `metrics` and `sender` outlive it.
+  /// `metrics` and `sender` outlive this object.
   OutageWatch(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
               Sender& sender);
 
-  /// Returns the attempts, new or kept before, that are to be recorded now. Those that failed in our outage
-  /// are not `counted`.
+  /// Keeps the silent attempts. Returns the attempts, new or kept before, to be recorded now; an attempt that
+  /// failed in our outage is not `counted`.
   std::vector<Attempt> judge(std::vector<Attempt> attempts, platform::MonotonicTime now);
-  /// Returns the kept attempts as not_started, for the end of the service.
+  /// Removes and returns the kept attempts, as not_started, at the end of the program.
   std::vector<Attempt> give_up();
   std::size_t kept() const { return kept_.size(); }
 
-  /// True: only a few attempts to different hosts should be in flight.
+  /// True during our own outage: only a few attempts, to different hosts, should be in flight.
   bool outage() const;
 
-  /// Reads which receivers answered before this program started, and records the outages. Throws what the
-  /// store throws.
+  /// Writes the outages into the database; reads, once, which receivers answered before the start. Throws
+  /// what the store throws.
   void record(store::Session& session, platform::MonotonicTime now);
 
  private:
@@ -56,9 +56,10 @@ class OutageWatch {
     std::optional<store::OutageId> row{};  // in the database
     platform::MonotonicTime written{};
   };
+  /// The network, or the name servers.
   struct Side {
     store::OutageKind kind;
-    Request::Purpose purpose;          // of its checks
+    Request::Purpose purpose;          // of the checks
     platform::Milliseconds known_for;  // hosts that answered within this time are checked
     OutageJudge judge;
     std::optional<Outage> outage{};

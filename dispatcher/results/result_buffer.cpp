@@ -16,14 +16,14 @@ using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
 constexpr auto postpone_time = 5s;  // for a webhook with a refused result, or a lock that cost a wait
-// For a webhook with a locked row; each wait is twice the last. The first is for the short lock of another
-// dispatcher.
+// For a webhook with a locked row; each wait is twice the last. The first wait suits the short lock of
+// another dispatcher.
 constexpr Milliseconds shortest_wait{10};
 constexpr Milliseconds longest_wait{100};
 constexpr std::size_t tried_at_once = 100;  // results brought back for a batch
 constexpr auto between_releases = 100ms;    // for leases with locked rows
 constexpr auto refused_for = 1s;            // between attempts while all results are refused
-constexpr std::size_t enough_to_tell = 20;  // refused, with none recorded since: all are refused
+constexpr std::size_t enough_to_tell = 20;  // refused results, and none recorded since: all are refused
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
   if (attempt.transport == delivery::TransportResult::not_started) {
     unreleased_.push_back(attempt.delivery);
   } else if (attempt.transport == delivery::TransportResult::local_failure) {
-    // The receiver is not at fault, so this counts as no attempt: the delivery is sent again after its lease.
+    // The receiver is not at fault, so no attempt is counted, and the delivery is sent again after its lease.
     log_.error("attempt not made: this host lacks descriptors or memory, or cannot read delivery.ca_file",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
     done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, attempt.delivery.kind, false, {}});
@@ -61,7 +61,7 @@ void ResultBuffer::hold(const delivery::HeldDelivery& held) {
   enqueue(hold_unreadable(held));
 }
 
-/// If the webhook's results wait apart, this one joins them.
+/// Adds a result: to the postponed results of its webhook, if any, otherwise to unrecorded_.
 void ResultBuffer::enqueue(const delivery::DeliveryResult& delivery_result) {
   const auto found = postponed_.find(delivery_result.webhook);
   if (found == postponed_.end() || found->second.tried) {
@@ -101,7 +101,7 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   return any;
 }
 
-/// The result is recorded or given up, so other results of its webhook need not wait any longer.
+/// Notes that a result is recorded or given up, and brings back the postponed results of its webhook.
 void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   refusals_.erase(delivery_result.id);
   // Without a counted attempt the delivery is due at once.
@@ -114,8 +114,8 @@ void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   postponed_.erase(found);
 }
 
-/// Removes what is decided from the front of the queue, where the batch came from. A delivery can be there
-/// twice: its lease expired while the database was away, and it was sent again.
+/// Removes the results of `batch` from the front of unrecorded_. A delivery can be there twice, with two
+/// leases, if it was sent again while the database was away.
 void ResultBuffer::forget(const Batch& batch) {
   std::set<store::ResultKey> decided;
   for (const auto& delivery_result : batch) decided.emplace(delivery_result.id, delivery_result.lease);
@@ -125,8 +125,8 @@ void ResultBuffer::forget(const Batch& batch) {
   unrecorded_.erase(std::remove_if(unrecorded_.begin(), end, is_decided), end);
 }
 
-/// Returns the oldest results. While all seem to be refused, it returns one, of a random webhook: perhaps
-/// only those in front are refused. It is the first of its webhook, to keep the order.
+/// Returns the oldest results. While all seem to be refused, returns one result, the oldest of a random
+/// webhook: perhaps only the results in front are refused.
 ResultBuffer::Batch ResultBuffer::next_batch() {
   const auto size = std::min(batch_size, unrecorded_.size());
   const auto end = unrecorded_.begin() + static_cast<std::ptrdiff_t>(size);
@@ -160,8 +160,8 @@ void ResultBuffer::postpone_held(const delivery::DeliveryResult& delivery_result
   postpone(delivery_result, wait);
 }
 
-/// Brings back the webhooks that have waited for long enough, a few at a time: other results must not wait
-/// for thousands that may still be locked.
+/// Brings back the results of webhooks that have waited for long enough, a few at a time: other results must
+/// not wait for thousands with rows that may still be locked.
 void ResultBuffer::bring_back(platform::MonotonicTime now) {
   const auto before = postponed_results_;
   while (!brought_back_at_.empty() && brought_back_at_.begin()->first <= now &&
@@ -223,8 +223,8 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   return !recorded.empty();
 }
 
-/// Writes a batch by halves. The kind of error does not matter: whether other results are recorded shows what
-/// it concerns. True: some are recorded or given up.
+/// Records a batch by halves. The kind of error does not matter: whether other results are recorded shows
+/// what the error concerns. True: some results are recorded or given up.
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;
@@ -250,8 +250,8 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   return any;
 }
 
-/// A result that is refused while others are recorded is given up: its delivery is attempted again after its
-/// lease. If all are refused, they are kept. True: given up.
+/// Gives up a refused result if others were recorded since its first refusal: the delivery is attempted again
+/// after the lease. Otherwise postpones it. True: given up.
 bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   forget({delivery_result});
   const auto written_before = refusals_.try_emplace(delivery_result.id, written_).first->second;
@@ -268,8 +268,8 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   return false;
 }
 
-/// Counts what was recorded. If the answer to a COMMIT is lost, its batch comes back as stale and is not
-/// counted.
+/// Counts what was recorded. If the answer to a COMMIT is lost, the next try finds the batch stale, and it is
+/// not counted.
 void ResultBuffer::report(const Batch& recorded, const store::RecordSummary& summary) const {
   for (const auto& delivery_result : recorded) {
     const bool stale = summary.stale.contains({delivery_result.id, delivery_result.lease});

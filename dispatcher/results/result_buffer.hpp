@@ -1,8 +1,8 @@
 // Holds the results of attempts until they are recorded in the database.
 //
-// It promises: a result is kept while the database is away or refuses all results. A refused result or a
-// locked row delays only its own webhook: the results of that webhook wait apart, and are tried again a few
-// at a time. Used by one thread.
+// A result is kept while the database is away or refuses all results. A refused result or a locked row delays
+// only its own webhook: the results of that webhook are postponed (they wait apart), and brought back later,
+// a few at a time. Used by one thread.
 #pragma once
 
 #include <deque>
@@ -24,19 +24,21 @@ namespace dispatcher {
 
 class ResultBuffer {
  public:
-  /// `metrics` and `heartbeat` outlive it; the heartbeat is beaten before each statement that may wait for a
-  /// lock.
+  /// `metrics` and `heartbeat` outlive this object, which beats the heartbeat before each statement that may
+  /// wait for a lock.
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
                platform::Heartbeat& heartbeat);
 
+  /// Takes an attempt: not_started, to release its lease; otherwise to record it.
   void add(const delivery::Attempt& attempt);
+  /// Takes a delivery to be recorded as held.
   void hold(const delivery::HeldDelivery& held);
 
-  /// Records a batch; what could not be recorded stays. True: it recorded some, and there may be more. Throws
-  /// store::Unavailable, store::Conflict, and any error of a release.
+  /// Records a batch of results and releases leases; what fails stays. True: some are done, and there may be
+  /// more. Throws store::Unavailable, store::Conflict, and any error of a release.
   bool record(store::Session& session);
 
-  /// The database refuses all results (ResultWriter::refusing).
+  /// True: the database refuses all results (ResultWriter::refusing).
   bool refused() const { return refused_; }
 
   /// A result that is recorded or given up, a lease that is released, or an attempt that this host could not
@@ -46,22 +48,23 @@ class ResultBuffer {
     delivery::EntityId entity;
     delivery::AttemptKind kind;
     bool delivered;
-    std::optional<platform::Milliseconds> wait;  // from now until it is due again; none: not known, or never
+    std::optional<platform::Milliseconds> wait;  // until the delivery is due again; none: not known, or never
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }
 
+  /// Results not recorded and leases not released.
   std::size_t waiting() const { return unrecorded_.size() + postponed_results_ + unreleased_.size(); }
-  /// How many of them wait apart, because of a locked row or a refused result.
+  /// The postponed results, which waiting() includes.
   std::size_t postponed() const { return postponed_results_; }
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;
-  /// A webhook with results that wait apart.
+  /// The postponed results of a webhook.
   struct Postponed {
     Batch results;
-    platform::Milliseconds wait{};  // the last one
+    platform::Milliseconds wait{};  // the last wait
     platform::MonotonicTime until{};
-    bool tried = false;  // its results are in unrecorded_ again
+    bool tried = false;  // brought back: the results are in unrecorded_
   };
   store::FailurePolicy policy() const;
   void enqueue(const delivery::DeliveryResult& delivery_result);
@@ -85,15 +88,15 @@ class ResultBuffer {
   const Metrics& metrics_;
   platform::Heartbeat& heartbeat_;
   std::mt19937_64 random_;
-  std::deque<delivery::DeliveryResult> unrecorded_;   // except those in postponed_
-  std::vector<delivery::LeasedDelivery> unreleased_;  // never started
+  std::deque<delivery::DeliveryResult> unrecorded_;   // without the postponed results
+  std::vector<delivery::LeasedDelivery> unreleased_;  // not started, with leases to release
   platform::MonotonicTime next_release_{};
   std::vector<Done> done_;
   std::map<delivery::WebhookId, Postponed> postponed_;
   std::multimap<platform::MonotonicTime, delivery::WebhookId> brought_back_at_;  // entries may be out of date
   std::size_t postponed_results_ = 0;
-  std::uint64_t written_ = 0;                               // batches so far
-  std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // refused, with written_ at the first refusal
+  std::uint64_t written_ = 0;                               // batches recorded so far
+  std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // with written_ at the first refusal
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_
 };

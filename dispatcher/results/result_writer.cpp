@@ -13,11 +13,11 @@ namespace {
 using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};  // between attempts while the database is away
-constexpr Milliseconds retry_wait{50};  // while a result waits that could not be recorded
+constexpr Milliseconds retry_wait{50};  // while results wait that could not be recorded
 constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};
 constexpr std::size_t enough = 250;        // results that make a batch without waiting for more
-constexpr Milliseconds trusted_for{1000};  // a connection used within this time
+constexpr Milliseconds trusted_for{1000};  // a connection used within this time is not checked
 
 }  // namespace
 
@@ -100,8 +100,7 @@ void ResultWriter::take() {
   submitted_ -= items.size();
 }
 
-/// Records a batch. True: it recorded some, and there may be more. After any error the results stay, and are
-/// tried again.
+/// As ResultBuffer::record(). After any error the results stay, and are tried again.
 bool ResultWriter::record() {
   failed_ = false;
   try {
@@ -130,13 +129,13 @@ bool ResultWriter::record() {
   return false;
 }
 
-/// Checks the session's connection before a result needs it. Reconnects if it was closed for idleness, and
-/// leaves a server that is gone.
+/// Checks the connection before a result needs it: a connection that was closed for idleness, or lost its
+/// server, is made anew.
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;
-  // The statement reads a table: without one, a Galera node that is cut off answers as if a row were locked
-  // (1205).
+  // The statement reads a table: without a table, a Galera node that is cut off answers as if a row were
+  // locked (1205).
   constexpr auto* alive = "SELECT id FROM control_envio WHERE id = 1";
   try {
     session_.query(alive);

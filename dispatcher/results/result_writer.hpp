@@ -1,7 +1,7 @@
 // The thread that records results, on its own database session: while a transaction is made durable, the loop
 // fetches what is to be sent next.
 //
-// It promises what result_buffer.hpp promises, and that the loop never waits for it.
+// The loop never waits for this thread.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@ namespace dispatcher {
 
 class ResultWriter {
  public:
-  /// `metrics` outlives it. An idle session is checked every `between_looks`.
+  /// `metrics` outlives this object. An idle session is checked every `between_looks`.
   ResultWriter(const platform::DeliverySettings& settings, store::Session session,
                platform::Milliseconds between_looks, const platform::Log& log, const Metrics& metrics);
-  /// A result that is not recorded by then is lost: its delivery is attempted again after its lease.
+  /// Ends the thread. A result not recorded by then is lost: its delivery is attempted again after the lease.
   ~ResultWriter();
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
@@ -28,18 +28,18 @@ class ResultWriter {
   void add(std::vector<delivery::Attempt> attempts);
   void hold(std::vector<delivery::HeldDelivery> deliveries);
 
-  /// Returns what was added or held and is done; each is returned once.
+  /// Returns what is done of what was added or held; each is returned once.
   std::vector<ResultBuffer::Done> take_done() { return done_.take(); }
-  /// Readable when take_done() has something to return.
+  /// A descriptor, readable when take_done() has something to return.
   int fd() const { return done_.fd(); }
 
-  /// How much of what was added and held is not recorded; never too low.
+  /// The number of items added or held that are not done; never too low.
   std::size_t waiting() const;
-  /// The same without the results that wait apart, which delay no other.
+  /// waiting() without the postponed results, which delay no others.
   std::size_t backlog() const;
-  /// Nothing can be recorded at the moment, so nothing more should be started.
+  /// True: nothing can be recorded at the moment, so nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
-  /// All recent results were refused, so only new ones can show whether the database records again.
+  /// True: all recent results were refused, so only new results can show whether the database records again.
   bool refusing() const { return refused_; }
   bool away() const { return away_; }
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
@@ -68,7 +68,7 @@ class ResultWriter {
   std::atomic<std::size_t> postponed_results_ = 0;
   std::atomic<bool> refused_ = false;     // the database refuses all results
   std::atomic<bool> failed_now_ = false;  // failed_, for other threads
-  std::atomic<bool> away_ = false;        // the database could not be reached at the last attempt
+  std::atomic<bool> away_ = false;        // from a failed connection until all results are recorded
   bool failed_ = false;                   // the last attempt failed with an unexpected error
   platform::MonotonicTime used_{};        // when the session was last used
   std::jthread thread_;                   // last: it uses the members above
