@@ -31,14 +31,14 @@ struct Request {
   std::string host;                   // of the URL, with its port; requests to one host share connections
   unsigned slots = 1;                 // how many requests of the webhook may be in flight together
   std::optional<std::string> secret;  // decrypted, to sign with
-  std::optional<std::string> previous_secret;  // the webhook's previous secret, during its grace period
+  std::optional<std::string> previous_secret;  // set during its grace period
   std::string body;
   std::shared_ptr<delivery::TestRequest> test_request;  // only of a diagnosis; returned with the attempt
   platform::MonotonicTime read_at;      // when the URL, the secret and the permission to send were read
   platform::MonotonicTime lease_until;  // on this host's monotonic clock, counted from before the claim
 };
 
-/// The result of a check whether a host (or a name server for it) answers.
+/// The result of a `handshake` or `lookup`.
 struct Check {
   enum class Outcome {
     heard,

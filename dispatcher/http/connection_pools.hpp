@@ -48,8 +48,8 @@ class ConnectionPools {
 
   struct Overdue {
     std::vector<Request> start;  // each on a further connection
-    /// All waiting requests of each webhook with a request that has waited for a second; other webhooks may
-    /// use the slots.
+    /// All waiting requests of webhooks with a request that has waited for a second; other webhooks may use
+    /// the slots.
     std::vector<Request> hand_back;
   };
   /// Why a pool needs another connection.
@@ -70,8 +70,7 @@ class ConnectionPools {
   /// When to call overdue() next; nullopt: no request waits.
   std::optional<platform::MonotonicTime> next_overdue() const;
 
-  /// Number of pools. Without requests, only a pool with several open connections is kept, for
-  /// connection_life.
+  /// Number of pools. A pool with several open connections outlasts its requests, for connection_life.
   std::size_t size() const { return pools_.size(); }
 
  private:

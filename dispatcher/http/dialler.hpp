@@ -4,7 +4,7 @@
 // when driven by events.
 //
 // No address is dialled that may_connect refuses, and no port that is_refused_port refuses. A dial ends by
-// its deadline. A slow dial delays no other.
+// its deadline. A slow dial delays no other dial.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ inline constexpr std::size_t sockets_per_dial = 4;
 struct Dialled {
   void* caller = nullptr;
   Socket socket;                                 // connected to `address`; without descriptor: failed
-  std::optional<platform::IpAddress> address;    // the last one tried; none: we may dial no address
+  std::optional<platform::IpAddress> address;    // connected, or last tried; none: no address may be dialled
   bool local_failure = false;                    // this host has no socket or memory left
   bool timed_out = false;                        // the dial ended at its deadline
   int error = 0;                                 // errno of the last address that failed
@@ -47,7 +47,7 @@ class Dialler {
   /// tried by the deadline.
   static constexpr platform::Milliseconds attempt_delay{250};
 
-  /// `settings` and `poller` outlive this object; `poller` watches the sockets.
+  /// `settings` and `poller` outlive this object.
   Dialler(const platform::DeliverySettings& settings, Poller& poller)
       : settings_(settings), poller_(poller) {}
   ~Dialler();
@@ -62,8 +62,7 @@ class Dialler {
   bool process(const Poller::Event& event);
   /// Tries the further addresses that are due, and ends dials at their deadline.
   void process_overdue(platform::MonotonicTime now);
-  /// When process_overdue() or take_ended() has something to do (a time in the past: at once); nullopt:
-  /// never.
+  /// When process_overdue() or take_ended() has something to do; a time in the past: at once.
   std::optional<platform::MonotonicTime> next_timeout() const;
 
   std::vector<Dialled> take_ended();

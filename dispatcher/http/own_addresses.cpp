@@ -92,7 +92,7 @@ struct OwnAddresses::Shared {
     tell();
   }
 
-  /// Waits for `interval`, or until the thread must end. True: it must end.
+  /// Waits. True: the thread must end.
   bool wait() {
     std::unique_lock lock(mutex);
     return stopped.wait_for(lock, interval, [this] { return stop; });

@@ -12,7 +12,7 @@
 namespace dispatcher {
 
 /// Reads the addresses every 30 s, in a thread of its own: a silent name server delays no delivery, no start
-/// and no end of the program. If a lookup fails, the name's last addresses stay.
+/// and no end. If a lookup fails, the name's last addresses stay.
 class OwnAddresses {
  public:
   /// `database_hosts` as in database.hosts. When the constructor returns, this host's addresses and the

@@ -17,8 +17,7 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  /// Watches `fd` for reading, writing or both, in place of what an earlier call said. Throws
-  /// std::system_error.
+  /// Watches `fd` for reading, writing or both, in place of an earlier call. Throws std::system_error.
   void watch(int fd, bool read, bool write);
   /// Stops watching; does nothing if `fd` is not watched or is closed.
   void forget(int fd) noexcept;

@@ -36,7 +36,7 @@ void require(int code) {
   if (code != ARES_SUCCESS) throw std::runtime_error(std::string("c-ares: ") + ares_strerror(code));
 }
 
-/// Runs once in a process.
+/// Once in a process.
 void initialise() {
   static const int code = ares_library_init(ARES_LIB_INIT_ALL);
   require(code);
@@ -119,8 +119,8 @@ Addresses addresses_of(const ares_addrinfo& answer) {
   return result;
 }
 
-/// True: the answer is from a name server. A record of /etc/hosts has a time to live of 0, so a server's
-/// record with 0 is taken for a record of /etc/hosts.
+/// True: the answer is from a name server. A record of /etc/hosts has a time to live of 0; a server's record
+/// with 0 is taken for such a record.
 bool from_server(const ares_addrinfo& answer) {
   for (const auto* node = answer.nodes; node != nullptr; node = node->ai_next) {
     if (node->ai_ttl > 0) return true;
@@ -174,8 +174,8 @@ struct AnswerDeleter {
 
 }  // namespace
 
-/// Each lookup has a channel of its own, so that different names share nothing: in c-ares, for example, a TCP
-/// connection that a server closes costs every question of the channel a try.
+/// Each lookup has its own channel, so that names share nothing: in c-ares, for example, a TCP connection
+/// that a server closes costs each question of the channel a try.
 class Resolver::Impl {
  public:
   Impl(Milliseconds patience, Poller& poller) : patience_(patience), poller_(poller) { initialise(); }

@@ -2,8 +2,9 @@
 // the Poller does the work.
 //
 // Each lookup ends within `patience`, whatever the servers do. A slow lookup delays no other. While no lookup
-// is in progress there is no socket to poll. Lookups never outnumber the waiting callers, because each ends
-// before its caller gives up. Every address found is returned; may_connect judges it when it is dialled.
+// is in progress there is no socket to poll. Lookups never outnumber the waiting callers, because a lookup
+// ends before its callers give up. All addresses found are returned; may_connect judges an address when it is
+// dialled.
 #pragma once
 
 #include <memory>
@@ -44,7 +45,7 @@ class Resolver {
   static constexpr platform::Milliseconds longest_life{60000};
 
   /// `patience`: how long a lookup may take, all tries included (lookup_patience() in sender.cpp sets it).
-  /// `poller` watches the sockets and outlives this object. Throws std::runtime_error.
+  /// `poller` outlives this object. Throws std::runtime_error.
   Resolver(platform::Milliseconds patience, Poller& poller);
   /// Abandons lookups in progress.
   ~Resolver();
@@ -58,8 +59,7 @@ class Resolver {
   /// Puts `address` first among the addresses kept for `name`.
   void prefer(const std::string& name, const platform::IpAddress& address);
 
-  /// Begins a lookup, unless that name is being looked up. take_finished() returns the result, perhaps at
-  /// once.
+  /// Begins a lookup, unless that name is being looked up; take_finished() returns the result.
   void look_up(const std::string& name);
 
   /// Handles the event if the socket belongs to a lookup; otherwise returns false.

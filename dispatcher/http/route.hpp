@@ -22,7 +22,7 @@ struct Route {
 /// Returns an empty route for text that is no URL; libcurl reports the error.
 Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides);
 
-/// The addresses known without a lookup: from a host override, or in the URL.
+/// The addresses known without a lookup: from an override or in the URL.
 Addresses addresses_of(const Route& route);
 
 /// `host:port`, the key in libcurl's DNS cache.
@@ -38,7 +38,7 @@ class Routes {
 
   /// `overrides` outlives this object.
   explicit Routes(const std::vector<platform::HostOverride>& overrides) : overrides_(overrides) {}
-  /// The route of the URL; valid until the next call.
+  /// Valid until the next call.
   const Route& of(const std::string& url);
 
  private:

@@ -25,7 +25,7 @@ namespace dispatcher {
 
 namespace {
 
-/// Runs once in a process, before any thread uses libcurl.
+/// Once in a process, before any thread uses libcurl.
 void initialise_curl() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (code != CURLE_OK)
@@ -39,7 +39,7 @@ platform::Milliseconds lookup_patience(const platform::DeliverySettings& setting
 }
 
 /// A request is not sent if its configuration was read longer ago: the webhook may be disabled, deleted or
-/// changed since. The request is handed back, and its delivery claimed again.
+/// changed since. The request is handed back, and claimed again.
 constexpr platform::Milliseconds longest_age{1000};
 bool outdated(const Request& request, platform::MonotonicTime now) {
   return now >= request.read_at + longest_age;
@@ -149,12 +149,12 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
   }
 
-  /// True: libcurl closes no kept connection to open a further one.
+  /// True: libcurl can open a connection without closing a kept one.
   bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
 
-  /// Opens further connections to hosts with requests that wait for long. While a connection to a host is
-  /// being made, a further one is opened only for a webhook with nothing in flight. No connection is opened
-  /// in advance (expected) if libcurl might close a kept one for it.
+  /// Opens further connections for requests that wait for long. While a connection to the host is being made,
+  /// only a webhook with nothing in flight gets another. None is opened in advance if libcurl might close a
+  /// kept connection for it.
   void open_more() {
     using enum ConnectionPools::Need;
     const bool room = has_room();
@@ -191,8 +191,7 @@ class Sender::Impl {
       const auto webhook = request->delivery.webhook;
       const auto host = request->host;
       const auto now = platform::monotonic_now();
-      // The attempt must end before its lease does, by the monotonic clock: then another dispatcher may send
-      // the delivery.
+      // The attempt must end within the lease: after it another dispatcher may send the delivery.
       if (stopping_ || outdated(*request, now) || now + settings_.timeout >= request->lease_until) {
         ended_.push_back(not_started(std::move(*request)));
       } else if (begin({std::move(*request), platform::utc_now(), now})) {
@@ -286,7 +285,7 @@ class Sender::Impl {
         } else if (addresses.empty()) {
           finish(unresolved(std::move(job), servers == Resolution::Servers::silent), host, false);
         } else if (outdated(job.request, platform::monotonic_now())) {
-          // The name is cached now, so the next claim sends the delivery soon.
+          // The name is cached now: the next claim sends the delivery soon.
           ended_.push_back(not_started(std::move(job.request)));
           start(pools_.ended(host, webhook, true, platform::monotonic_now()));
         } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {

@@ -15,10 +15,9 @@ namespace dispatcher {
 /// Notes the socket of a new connection for is_quiet(), after its handshake.
 void remember_socket(CURL* handle, int fd);
 
-/// True: a request may be sent on a kept connection, because the connection is open and no data has arrived
-/// since the last answer; a TLS 1.3 session ticket is no data. Bytes that arrive without an outstanding
-/// request are no answer (RFC 9112 section 9.2), but libcurl 7.88 takes them for the next answer, and 8.14
-/// checks only the socket.
+/// True: the kept connection is open, and no data has arrived since the last answer; a TLS 1.3 session ticket
+/// is no data. Bytes that arrive without an outstanding request are no answer (RFC 9112 section 9.2), but
+/// libcurl 7.88 takes them for the next answer, and 8.14 checks only the socket.
 bool is_quiet(CURL* handle);
 
 /// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.

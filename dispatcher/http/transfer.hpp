@@ -46,13 +46,13 @@ class Transfer {
 
   // The next five functions are for a handle that has been removed from the multi handle.
 
-  /// True: the handle is in Connections::interrupted, and libcurl must not continue the transfer.
+  /// True: libcurl must not continue the transfer (Connections::interrupted).
   bool interrupted() const { return progress_.interrupted; }
   /// True: the request needs a new connection to one of several addresses.
   bool needs_dial() const { return progress_.needs_dial; }
-  /// True: the request is to be repeated on a new connection: a kept connection ended without an answer or
-  /// with a 408, which says nothing about the receiver; or the receiver reset a new connection before it had
-  /// read the request, perhaps after an answer (docs/receivers.md#what-counts-as-an-answer).
+  /// True: a kept connection ended without an answer or with a 408, which says nothing about the receiver; or
+  /// the receiver reset a new connection before it had read the request, perhaps after an answer
+  /// (docs/receivers.md#what-counts-as-an-answer).
   bool needs_fresh_connection(CURLcode code) const;
   /// Ends the attempt and returns it.
   Attempt end(CURLcode code);
@@ -74,7 +74,6 @@ class Transfer {
   static Transfer& of(CURL* handle);
   /// As of(); nullptr for a handle of libcurl's own.
   static Transfer* find(CURL* handle);
-  /// Makes the attempt end as a local failure.
   void fail_locally() { progress_.local_failure = true; }
 
  private:

@@ -1,9 +1,9 @@
 // Drives the transfers in progress and their sockets, over several of libcurl's multi handles.
 //
 // There are several multi handles, because libcurl 7.88 searches all kept connections of a multi handle
-// whenever a transfer leaves the handle: with the 1,900 connections of a thousand receivers, that is a
-// twelfth of the dispatcher's processor time. With 8.14 one multi handle would do
-// (docs/decisions.md#debian-12-and-13). Each multi handle reads delivery.ca_file itself, once a day.
+// whenever a transfer leaves the handle: with the 1,900 connections of a thousand receivers, a twelfth of the
+// dispatcher's processor time. With 8.14 one multi handle would do (docs/decisions.md#debian-12-and-13). Each
+// multi handle reads delivery.ca_file itself, once a day.
 #pragma once
 
 #include <curl/curl.h>

@@ -28,7 +28,7 @@ constexpr auto slow_batch = 20ms;  // and shrink after one that took more
 constexpr unsigned least_window = 32;
 constexpr unsigned largest_window = 512;
 
-/// Runs `step` until it returns true or `slice` is over. True: `step` returned true.
+/// Runs `step` until it returns true or `slice` is over. True: `step` did.
 template <class F>
 bool take_turn(F&& step) {
   const auto end = platform::monotonic_now() + slice;

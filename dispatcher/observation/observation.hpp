@@ -2,7 +2,7 @@
 // `systemctl status`. Uses its own thread and database session, because a look at a long queue must delay no
 // delivery.
 //
-// A failure here stops nothing else. A failure to listen on the address is logged once, and tried again.
+// A failure here stops nothing else. If listening fails, that is logged once and tried again.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class Observation {
   Observation& operator=(const Observation&) = delete;
 
   const Metrics& metrics() const { return metrics_; }
-  /// Counts the errors of the sessions made with its observed().
+  /// Counts the errors of the observed sessions.
   store::ErrorStats& errors() { return errors_; }
 
   /// Starts the thread that looks at the queue and reports. `stop` outlives this object.

@@ -1,4 +1,4 @@
-// Remembers hosts that have answered. When it suspects an outage, the dispatcher checks some of these hosts
+// Remembers hosts that have answered. In a suspected outage the dispatcher checks some of these hosts
 // (docs/delivery.md#our-own-outages). Pure bookkeeping.
 #pragma once
 

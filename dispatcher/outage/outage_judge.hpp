@@ -1,7 +1,7 @@
 // Decides whether a silence is our own outage: if no receiver answers, failures are not the receivers' fault
 // (docs/delivery.md#our-own-outages). One judge is for the network, one for the name servers. A place is a
-// host, or its name for the name servers. A place is silent from an attempt without a sign of life to the
-// next sign of life of any place. Enough silent places (Rule) are a suspicion. Pure: no clock of its own.
+// host. A place is silent from an attempt without a sign of life to the next sign of life of any place.
+// Enough silent places (Rule) are a suspicion. Pure: no clock of its own.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ class OutageJudge {
  public:
   struct Rule {
     unsigned places = 20;                 // that must be silent for a suspicion
-    unsigned entities = 5;                // to which these places must belong
-    unsigned checks = 5;                  // failed ones that declare an outage, each of another entity
+    unsigned entities = 5;                // of these places, at least
+    unsigned checks = 5;                  // failed checks, of different entities, that declare an outage
     platform::Milliseconds wait{10'000};  // of silence, before checks can declare an outage
     platform::Milliseconds longest{};     // of an outage; then silent attempts are failures; 0: no outages
   };
@@ -31,7 +31,7 @@ class OutageJudge {
   /// Notes a sign of life from any place: ends an outage that began before `at`, and forgets the silences
   /// until then. The times of heard() and silent() may come in any order.
   void heard(platform::MonotonicTime at);
-  /// Notes that an attempt waits for its verdict.
+  /// Notes that an attempt that ended at `ended` waits for its verdict.
   void wait_for_sign(platform::MonotonicTime ended) { latest_ = std::max(latest_, ended); }
   /// Notes an attempt at `place` that ended without a sign of life.
   void silent(const std::string& place, delivery::EntityId entity, platform::MonotonicTime at);
@@ -46,8 +46,8 @@ class OutageJudge {
   Verdict judge(platform::MonotonicTime began, platform::MonotonicTime ended,
                 platform::MonotonicTime now) const;
 
-  /// Notes how many entities have known places, which answered before. With fewer than Rule::checks, no
-  /// outage can be declared.
+  /// Notes how many entities have known places, which answered before. With fewer entities than Rule::checks,
+  /// no outage can be declared.
   void know(std::size_t entities) { known_ = entities; }
   /// Returns how many known places to check now, at most once a second: a few while a verdict is open,
   /// because one sign of life decides it; Rule::checks during a suspicion or an outage.

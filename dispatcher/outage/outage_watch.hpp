@@ -44,8 +44,8 @@ class OutageWatch {
   /// True during our own outage: only a few attempts, to different hosts, should be in flight.
   bool outage() const;
 
-  /// Writes the outages into the database; reads, once, which receivers answered before the start. Throws
-  /// what the store throws.
+  /// Records the outages, and reads, once, which receivers answered before the start. Throws what the store
+  /// throws.
   void record(store::Session& session, platform::MonotonicTime now);
 
  private:

@@ -160,8 +160,8 @@ void ResultBuffer::postpone_held(const delivery::DeliveryResult& delivery_result
   postpone(delivery_result, wait);
 }
 
-/// Brings back the results of webhooks that have waited for long enough, a few at a time: other results must
-/// not wait for thousands with rows that may still be locked.
+/// Brings back the results of webhooks that have waited for long enough, a few at a time, so that other
+/// results do not wait for thousands.
 void ResultBuffer::bring_back(platform::MonotonicTime now) {
   const auto before = postponed_results_;
   while (!brought_back_at_.empty() && brought_back_at_.begin()->first <= now &&
@@ -181,7 +181,7 @@ void ResultBuffer::bring_back(Postponed& postponed) {
   postponed.tried = true;
 }
 
-/// True: some results are recorded or given up.
+/// Records a batch. True: some results are recorded or given up.
 bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   if (batch.empty()) return false;
   heartbeat_.beat();
@@ -197,7 +197,7 @@ bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   }
 }
 
-/// True: some results are recorded or given up.
+/// Finishes or postpones the results of a batch. True: some are recorded.
 bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summary) {
   forget(batch);
   Batch recorded;
@@ -224,7 +224,7 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
 }
 
 /// Records a batch by halves. The kind of error does not matter: whether other results are recorded shows
-/// what the error concerns. True: some results are recorded or given up.
+/// what the error concerns. True: as write().
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;
@@ -268,8 +268,8 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   return false;
 }
 
-/// Counts what was recorded. If the answer to a COMMIT is lost, the next try finds the batch stale, and it is
-/// not counted.
+/// Counts what was recorded. If the answer to a COMMIT is lost, the next try finds the batch stale and does
+/// not count it.
 void ResultBuffer::report(const Batch& recorded, const store::RecordSummary& summary) const {
   for (const auto& delivery_result : recorded) {
     const bool stale = summary.stale.contains({delivery_result.id, delivery_result.lease});

@@ -1,8 +1,8 @@
 // Holds the results of attempts until they are recorded in the database.
 //
 // A result is kept while the database is away or refuses all results. A refused result or a locked row delays
-// only its own webhook: the results of that webhook are postponed (they wait apart), and brought back later,
-// a few at a time. Used by one thread.
+// only its own webhook: its results are postponed (wait apart), and brought back a few at a time. Used by one
+// thread.
 #pragma once
 
 #include <deque>
@@ -24,14 +24,14 @@ namespace dispatcher {
 
 class ResultBuffer {
  public:
-  /// `metrics` and `heartbeat` outlive this object, which beats the heartbeat before each statement that may
+  /// `metrics` and `heartbeat` outlive this object; the heartbeat is beaten before each statement that may
   /// wait for a lock.
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
                platform::Heartbeat& heartbeat);
 
-  /// Takes an attempt: not_started, to release its lease; otherwise to record it.
+  /// Takes an attempt, to record it; if not_started, to release its lease.
   void add(const delivery::Attempt& attempt);
-  /// Takes a delivery to be recorded as held.
+  /// Takes a delivery to record as held.
   void hold(const delivery::HeldDelivery& held);
 
   /// Records a batch of results and releases leases; what fails stays. True: some are done, and there may be

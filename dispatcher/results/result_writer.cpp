@@ -129,8 +129,7 @@ bool ResultWriter::record() {
   return false;
 }
 
-/// Checks the connection before a result needs it: a connection that was closed for idleness, or lost its
-/// server, is made anew.
+/// Checks the connection before a result needs it: a connection that has ended is made anew.
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;

@@ -28,7 +28,7 @@ class ResultWriter {
   void add(std::vector<delivery::Attempt> attempts);
   void hold(std::vector<delivery::HeldDelivery> deliveries);
 
-  /// Returns what is done of what was added or held; each is returned once.
+  /// Returns each Done once.
   std::vector<ResultBuffer::Done> take_done() { return done_.take(); }
   /// A descriptor, readable when take_done() has something to return.
   int fd() const { return done_.fd(); }
@@ -39,7 +39,7 @@ class ResultWriter {
   std::size_t backlog() const;
   /// True: nothing can be recorded at the moment, so nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
-  /// True: all recent results were refused, so only new results can show whether the database records again.
+  /// True: all recent results were refused; only new results can show whether any is recorded again.
   bool refusing() const { return refused_; }
   bool away() const { return away_; }
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
