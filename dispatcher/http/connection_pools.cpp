@@ -106,7 +106,7 @@ std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
   return request;
 }
 
-/// Returns why the pool needs another connection now; nullopt: no need.
+/// Why the pool needs another connection now; nullopt: no need.
 std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
                                                                     platform::MonotonicTime now) const {
   const auto queue = next_queue(pool);
@@ -161,7 +161,7 @@ void ConnectionPools::forget_queues(Pool& pool) {
 }
 
 /// Forgets a pool that is not in use: after connection_life if several connections are open, otherwise at
-/// once, because a new pool begins with one connection anyway.
+/// once, because a new pool begins with one connection.
 void ConnectionPools::forget_if_done(Pools::iterator found) {
   Pool& pool = found->second;
   if (pool.active > 0 || pool.waiting > 0) return;

@@ -30,7 +30,7 @@ void note_failure(Dialled& result, int error) {
 }
 
 /// Returns 0 if connected, EINPROGRESS if silent, otherwise an errno. Must not call connect() again: libcurl
-/// does (callbacks.cpp).
+/// does.
 int progress_of(int fd) {
   pollfd ready{fd, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return EINPROGRESS;
