@@ -92,7 +92,8 @@ class Bench:
     def _forget(self) -> None:
         """Removes what the writes left, so that the next round begins like this one."""
         self.service.sql(f"""
-            SET FOREIGN_KEY_CHECKS = 0; TRUNCATE entregas; TRUNCATE notificaciones_pendientes; TRUNCATE bench_commits;
+            SET FOREIGN_KEY_CHECKS = 0; TRUNCATE entregas; TRUNCATE notificaciones_pendientes; TRUNCATE pruebas_por_borrar;
+            TRUNCATE bench_commits;
             SET FOREIGN_KEY_CHECKS = 1; DELETE FROM webhooks WHERE entidad_id > {READERS}""")
 
     def resident(self) -> float:
