@@ -1,8 +1,8 @@
 // One pool of connections per host (name and port): the requests of all webhooks share the open connections,
-// one after the other. A request waits until it is returned to be started; from then until ended() it is in
-// flight. Another connection is opened only if a request would wait for long: a TLS handshake costs both
-// sides more than ten deliveries, and a receiver that is down should be tried once, not ten times. Pure
-// bookkeeping.
+// one after the other. A request waits until add(), ended() or overdue() returns it for the caller to
+// start; from then until ended() it is in flight. Another connection is opened only if a request would wait
+// for long: a TLS handshake costs both sides more than ten deliveries, and a receiver that is down should be
+// tried once, not ten times. Pure bookkeeping.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,7 @@ class ConnectionPools {
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
   /// True: nothing is in flight to the host, and a connection to it is open. Also true for a host without a
-  /// pool, because a pool with at most one open connection is forgotten; whether that connection is open is
-  /// then not known.
+  /// pool: an unused pool with one connection is forgotten at once, so a connection may still be open.
   bool has_idle(const std::string& host) const {
     const auto pool = pools_.find(host);
     return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
@@ -87,7 +86,7 @@ class ConnectionPools {
   };
   struct Pool {
     unsigned active = 0;  // requests in flight
-    unsigned idle = 0;  // open and free connections, by estimate; an error costs a handshake or a short wait
+    unsigned idle = 0;    // an estimate of open and free connections; a wrong one costs a handshake or a wait
     std::map<delivery::WebhookId, Queue> queues;
     delivery::WebhookId last_served = 0;
     std::size_t waiting = 0;                             // requests that wait
@@ -127,7 +126,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F
     unschedule(pool);
     hand_back(pool->second, now, result.hand_back);
     while (const auto need = needs_another(pool->second, now)) {
-      // Set even if may_open refuses, so that the next check comes between_connections later.
+      // Set even if may_open refuses, so that the next check comes 20 ms later (`between_connections`).
       pool->second.opened = now;
       if (!may_open(pool->first, *need)) break;
       result.start.push_back(std::move(*start_next(pool)));

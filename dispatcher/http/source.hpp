@@ -18,7 +18,7 @@ struct SocketAddress {
 SocketAddress socket_address(const platform::IpAddress& address, std::uint16_t port);
 
 /// Returns a TCP socket of `family` (AF_INET or AF_INET6). If it has no descriptor, errno says why:
-/// EAFNOSUPPORT if source_addresses has no address of that family, as on a host without the family.
+/// EAFNOSUPPORT if source_addresses has no address of that family, or the host has no such family.
 Socket open_source_socket(const platform::DeliverySettings& settings, int family);
 
 /// Throws ConfigError if a source address to be bound does not belong to this host.

@@ -44,15 +44,14 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
 
 /// Makes webhooks that rest or may not receive wait in the ready set, and removes them from `receiving`.
 /// True: there were such webhooks.
-bool quarantine_who_cannot(ReadyWebhooks& ready, FairSlots& slots,
-                           const std::vector<delivery::WebhookId>& ids,
-                           std::vector<store::ReceivingWebhook>& receiving) {
+bool suspend_who_cannot(ReadyWebhooks& ready, FairSlots& slots, const std::vector<delivery::WebhookId>& ids,
+                        std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();
   std::set<delivery::WebhookId> gone(ids.begin(), ids.end());
   for (const auto& webhook : receiving) gone.erase(webhook.target.webhook);
   for (const auto id : gone) {
     slots.stop_waiting(id);
-    ready.quarantine(id, now + not_receiving_wait);
+    ready.suspend(id, now + not_receiving_wait);
   }
   const auto resting = std::erase_if(receiving, [&](const auto& webhook) {
     if (webhook.rest.count() == 0) return false;
@@ -97,8 +96,7 @@ void Claimer::claim(LeasedBatch& into) {
   rest_paused(scanner_.paused_parts(), receiving);
   unidentified_.erase(unidentified_.begin(),
                       unidentified_.begin() + static_cast<std::ptrdiff_t>(unidentified.size()));
-  into.worked =
-      quarantine_who_cannot(ready, slots_, candidates.webhooks, receiving) || !unidentified_.empty();
+  into.worked = suspend_who_cannot(ready, slots_, candidates.webhooks, receiving) || !unidentified_.empty();
   candidates.webhooks.clear();
   for (const auto& webhook : receiving) {
     slots_.identify(destination_of(webhook.target, webhook.entity, webhook.probing));

@@ -14,7 +14,7 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned rows_per_batch = 256;
-constexpr unsigned entities_per_batch = 64;  // that take turns: each costs a seek
+constexpr unsigned entities_per_batch = 64;  // entities that take turns; each costs a seek in the index
 constexpr unsigned rows_per_turn = 4;        // of each entity, at least, if it has them and there is room
 constexpr unsigned entities_ahead = 16;
 constexpr unsigned rows_ahead = 16;           // of each entity
@@ -92,7 +92,8 @@ void FanOut::run_locked(LeasedBatch& into) {
   writer_.write_past_locks(batch.judged, into);
 }
 
-/// Tries locked notifications once more. The results say nothing about other notifications of the entities.
+/// Tries locked notifications once more. Does not call note() of the batch: what happens to these few says
+/// nothing about the other notifications of their entities.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto retries = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (retries.empty()) return;
@@ -116,7 +117,7 @@ void FanOut::mark_fanned_out() {
       [&](const std::vector<delivery::NotificationId>& part) {
         for (const auto id : store::finish_fan_out_past_locks(session_, part)) locked_.fanned_out(id, now);
       },
-      [](auto, const auto&) {});  // stays fanned out in notificaciones_apartadas
+      [](auto, const auto&) {});  // refused: the list of fanned-out notifications still has it
 }
 
 }  // namespace dispatcher

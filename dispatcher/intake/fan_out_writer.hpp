@@ -26,8 +26,9 @@ class FanOutWriter {
         quarantine_(log, metrics),
         leases_(lease) {}
 
-  /// Appends to `into` even if it throws. Passes a notification that the database refuses alone to
-  /// Quarantine, and one that is locked to `locked`. Throws errors of the session or the server.
+  /// Appends to `into` even if it throws. A notification that the database refuses even in a transaction of
+  /// its own goes to Quarantine; a locked one, or one with a delivery that already exists, goes to the locked
+  /// notifications. Throws errors of the session or the server.
   void write(FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
 
   /// Writes the deliveries of notifications with rows that another session has locked, without touching those

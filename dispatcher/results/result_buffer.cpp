@@ -149,7 +149,7 @@ void ResultBuffer::postpone(const delivery::DeliveryResult& delivery_result, Mil
   ++postponed_results_;
 }
 
-void ResultBuffer::postpone_held(const delivery::DeliveryResult& delivery_result) {
+void ResultBuffer::postpone_locked(const delivery::DeliveryResult& delivery_result) {
   const auto found = postponed_.find(delivery_result.webhook);
   const auto last = found == postponed_.end() ? Milliseconds{} : found->second.wait;
   if (found != postponed_.end() && !found->second.tried) return postpone(delivery_result, last);
@@ -204,7 +204,7 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   Batch held;
   for (const auto& delivery_result : batch) {
     const store::ResultKey key{delivery_result.id, delivery_result.lease};
-    const bool left = summary.held.contains(key) || summary.waited.contains(key);
+    const bool left = summary.locked.contains(key) || summary.waited.contains(key);
     (left ? held : recorded)
         .push_back(summary.former_url.contains(key) ? of_former_url(delivery_result) : delivery_result);
   }
@@ -218,7 +218,7 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
     if (summary.waited.contains({delivery_result.id, delivery_result.lease}))
       postpone(delivery_result, postpone_time);
     else
-      postpone_held(delivery_result);
+      postpone_locked(delivery_result);
   }
   return !recorded.empty();
 }

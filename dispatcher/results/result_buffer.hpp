@@ -73,7 +73,7 @@ class ResultBuffer {
   bool write_isolated(store::Session& session, const Batch& batch);
   bool settle(const Batch& batch, const store::RecordSummary& summary);
   void postpone(const delivery::DeliveryResult& delivery_result, platform::Milliseconds wait);
-  void postpone_held(const delivery::DeliveryResult& delivery_result);
+  void postpone_locked(const delivery::DeliveryResult& delivery_result);
   void bring_back(platform::MonotonicTime now);
   void bring_back(Postponed& postponed);
   bool refuse(const delivery::DeliveryResult& delivery_result);

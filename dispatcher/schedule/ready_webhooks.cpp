@@ -93,7 +93,7 @@ void ReadyWebhooks::postpone(delivery::WebhookId webhook, platform::MonotonicTim
   list(webhook, found->second);
 }
 
-void ReadyWebhooks::quarantine(delivery::WebhookId webhook, platform::MonotonicTime until) {
+void ReadyWebhooks::suspend(delivery::WebhookId webhook, platform::MonotonicTime until) {
   finished(webhook, until);
   postpone(webhook, until);
 }

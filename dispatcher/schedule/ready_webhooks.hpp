@@ -27,7 +27,7 @@ class ReadyWebhooks {
   void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
 
   /// Returns the webhooks that have become due. Each is returned once, and stays due until finished(),
-  /// postpone() or quarantine(). Forgets webhooks for which nothing has waited for a minute.
+  /// postpone() or suspend(). Forgets webhooks for which nothing has waited for a minute.
   std::vector<delivery::WebhookId> take_due(platform::MonotonicTime now);
   /// Returns the position up to which nothing of the webhook is known to wait.
   store::DuePosition after(delivery::WebhookId webhook) const;
@@ -42,7 +42,7 @@ class ReadyWebhooks {
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// Nothing of the webhook can be claimed: it is not returned before `until`, and then only if something is
   /// found.
-  void quarantine(delivery::WebhookId webhook, platform::MonotonicTime until);
+  void suspend(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// Makes every webhook be read from its first delivery again, unless rows are being skipped.
   void look_again();
 

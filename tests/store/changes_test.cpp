@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_w
   other.execute("START TRANSACTION");
   other.update("UPDATE webhooks SET url = ? WHERE id = ?", other_url, webhook.id);
   other.update("INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, TRUE)", webhook.id);
-  BOOST_CHECK(record_results(session, {result}, {Milliseconds(1)}).held.empty());
+  BOOST_CHECK(record_results(session, {result}, {Milliseconds(1)}).locked.empty());
   other.execute("COMMIT");
   BOOST_CHECK_EQUAL(apply().hastened, 1U);
   BOOST_CHECK_EQUAL(claim_one().failures, 0U);

@@ -54,7 +54,7 @@ struct Fixture : MaintenanceFixture {
     BOOST_TEST_REQUIRE(leased.size() == 1U);
     const auto summary = record_results(session, {delivered(leased[0])}, {day});
     BOOST_TEST(summary.stale.empty());
-    BOOST_TEST(summary.held.empty());
+    BOOST_TEST(summary.locked.empty());
   }
 };
 

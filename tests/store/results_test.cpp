@@ -51,7 +51,7 @@ BOOST_DATA_TEST_CASE(each_webhook_of_a_batch_gets_its_own_last_execution,
   }
   BOOST_REQUIRE_EQUAL(results.size(), webhooks);
   const auto summary = record_results(session, results, {Milliseconds(0)});
-  BOOST_CHECK(summary.stale.empty() && summary.held.empty() && summary.waited.empty());
+  BOOST_CHECK(summary.stale.empty() && summary.locked.empty() && summary.waited.empty());
   for (const auto& result : results) {
     const auto seen = find_webhook(session, result.webhook).value();
     BOOST_CHECK(seen.last_execution == result.started);
@@ -209,7 +209,7 @@ namespace {
 
 /// Nothing was recorded, because another session has locked a row.
 void check_held(const RecordSummary& summary, std::size_t count = 1) {
-  BOOST_CHECK_EQUAL(summary.held.size(), count);
+  BOOST_CHECK_EQUAL(summary.locked.size(), count);
   BOOST_CHECK(summary.waited.empty() && summary.stale.empty());
 }
 
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   for (int i = 0; i < 3; ++i) queue_one();
   const auto leased = claim_some(3);
   const auto free = claim(session, {{other_webhook.id, 1}}, long_lease).leased.deliveries.at(0);
-  BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).held.empty());
+  BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).locked.empty());
   Session other = database.connect();
   const auto id = to_string(leased[1].id);
   const auto hook = to_string(webhook.id);
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   BOOST_CHECK_EQUAL(list_attempts(session, leased[2].id).size(), 1U);
   BOOST_CHECK_EQUAL(list_attempts(session, free.id).size(), 1U);
   other.execute("ROLLBACK");
-  BOOST_CHECK(record_results(session, {delivered(leased[1])}, {Milliseconds(0)}).held.empty());
+  BOOST_CHECK(record_results(session, {delivered(leased[1])}, {Milliseconds(0)}).locked.empty());
   BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
 }
 
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_reads_for_share_is_recorded) {
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhooks LOCK IN SHARE MODE");
   BOOST_CHECK(
-      record_results(session, {failed_attempt(leased, Milliseconds(1))}, {Milliseconds(1)}).held.empty());
+      record_results(session, {failed_attempt(leased, Milliseconds(1))}, {Milliseconds(1)}).locked.empty());
   other.execute("ROLLBACK");
 }
 
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
   other.update("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES (?, '')", webhook.id);
   check_held(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}));
   other.execute("ROLLBACK");
-  BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).held.empty());
+  BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).locked.empty());
   BOOST_CHECK_EQUAL(only().state, "entregada");
 }
 
@@ -285,12 +285,12 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   other.execute("START TRANSACTION");
   other.execute("DELETE FROM webhook_ejecuciones");  // reads of uncommitted rows miss it
   const auto summary = record_results(session, delivery_results, {Milliseconds(0)});
-  BOOST_CHECK_EQUAL(summary.held.size() + summary.waited.size(), 1U);
+  BOOST_CHECK_EQUAL(summary.locked.size() + summary.waited.size(), 1U);
   for (const auto i : {0U, 2U, 3U})
     BOOST_CHECK_EQUAL(list_attempts(session, delivery_results[i].id).size(), 1U);
   BOOST_CHECK(list_attempts(session, delivery_results[1].id).empty());
   other.execute("ROLLBACK");
-  BOOST_CHECK(record_results(session, {delivery_results[1]}, {Milliseconds(0)}).held.empty());
+  BOOST_CHECK(record_results(session, {delivery_results[1]}, {Milliseconds(0)}).locked.empty());
 }
 
 /// The end of the streak waits for the next failure, but the result does not.
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later)
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhooks FOR UPDATE");
   const auto summary = record_results(session, {failure}, {Milliseconds(1)});
-  BOOST_CHECK(summary.held.empty() && summary.deactivated.empty());
+  BOOST_CHECK(summary.locked.empty() && summary.deactivated.empty());
   BOOST_CHECK_EQUAL(only().attempts, 2);
   other.execute("ROLLBACK");
   BOOST_CHECK_EQUAL(record_results(session, {fail()}, {Milliseconds(1)}).deactivated.size(), 1U);

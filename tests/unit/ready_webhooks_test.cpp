@@ -86,10 +86,10 @@ BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
 }
 
 // A webhook with a retry in an hour may get something new at any moment, so it is searched again.
-BOOST_AUTO_TEST_CASE(one_that_is_quarantined_comes_back_only_if_something_is_found) {
+BOOST_AUTO_TEST_CASE(one_that_is_suspended_comes_back_only_if_something_is_found) {
   ReadyWebhooks ready;
   ready.found({1, UtcTime{}, past}, now);
-  ready.quarantine(1, at(10));
+  ready.suspend(1, at(10));
   BOOST_TEST(ready.take_due(at(20)).empty());
   ready.found({1, UtcTime{}, past}, now);
   BOOST_TEST(ready.take_due(now).empty());

@@ -29,7 +29,8 @@ struct Pauses {
   bool everything;           // true: the operator has paused the whole queue
   std::vector<Pause> parts;  // pauses that have not ended
 };
-/// Reads the pauses by one statement. A dispatcher does this in every round in which something is pending.
+/// Reads the pauses by one statement. A dispatcher does this at each look at the queue while something is
+/// pending, and about once a second otherwise.
 Pauses read_pauses(Session& session);
 
 /// Pauses the object, in place of an existing pause of it, and deletes pauses that have ended. Without

@@ -84,7 +84,7 @@ std::map<WebhookId, Receiving> lock_receiving(Session& session,
 }
 
 /// A delivery with its row locked by this session.
-struct Held {
+struct LockedDelivery {
   DeliveryId id;
   WebhookId webhook;
   NotificationId notification;
@@ -92,24 +92,25 @@ struct Held {
 
 /// Locks the candidates of webhooks that may receive, and returns them in their order. Skips as
 /// lease_candidates() does.
-std::vector<Held> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
-                                  const std::map<WebhookId, Receiving>& receiving, AttemptKind kind) {
+std::vector<LockedDelivery> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
+                                            const std::map<WebhookId, Receiving>& receiving,
+                                            AttemptKind kind) {
   std::vector<DeliveryId> ids;
   for (const auto& candidate : candidates) {
     if (receiving.contains(candidate.webhook)) ids.push_back(candidate.id);
   }
-  std::map<DeliveryId, Held> locked;
+  std::map<DeliveryId, LockedDelivery> locked;
   for (const auto& row : query_ids(session, lock_deliveries, ids,
                                    kind == AttemptKind::early ? where_not_early : where_pending)) {
     const auto id = row.integer("id");
-    locked.emplace(id, Held{id, row.integer("webhook_id"), row.integer("notificacion_id")});
+    locked.emplace(id, LockedDelivery{id, row.integer("webhook_id"), row.integer("notificacion_id")});
   }
-  std::vector<Held> held;
-  held.reserve(locked.size());
+  std::vector<LockedDelivery> result;
+  result.reserve(locked.size());
   for (const auto id : ids) {
-    if (auto one = locked.extract(id)) held.push_back(one.mapped());
+    if (auto one = locked.extract(id)) result.push_back(one.mapped());
   }
-  return held;
+  return result;
 }
 
 enum class Fate { lease, cancel, unreadable };
@@ -121,10 +122,10 @@ struct Judged {
 };
 
 /// Decides, for each notification, what happens to its deliveries.
-std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<Held>& held) {
+std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<LockedDelivery>& locked) {
   std::vector<NotificationId> ids;
-  ids.reserve(held.size());
-  for (const auto& delivery : held) ids.push_back(delivery.notification);
+  ids.reserve(locked.size());
+  for (const auto& delivery : locked) ids.push_back(delivery.notification);
   std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::map<NotificationId, Judged> fates;
@@ -148,13 +149,13 @@ struct Sorted {
   std::vector<DeliveryId> to_cancel;
 };
 
-Sorted sort_held(Session& session, const std::vector<Held>& held,
-                 const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
+Sorted sort_locked(Session& session, const std::vector<LockedDelivery>& locked,
+                   const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
   Sorted sorted;
   std::set<WebhookId> full;  // webhooks with a delivery put off, which no later one of theirs may overtake
   std::uint64_t bytes = 0;
-  const auto fates = read_fates(session, held);
-  for (const auto& delivery : held) {
+  const auto fates = read_fates(session, locked);
+  for (const auto& delivery : locked) {
     const auto found = fates.find(delivery.notification);
     if (found == fates.end()) continue;
     const auto& [entity, fate, size] = found->second;
@@ -176,8 +177,8 @@ Sorted sort_held(Session& session, const std::vector<Held>& held,
   return sorted;
 }
 
-void change_held(Session& session, const Sorted& sorted, const std::vector<DeliveryId>& foreign,
-                 AttemptKind kind, const Lease& lease) {
+void change_locked(Session& session, const Sorted& sorted, const std::vector<DeliveryId>& foreign,
+                   AttemptKind kind, const Lease& lease) {
   std::uint64_t changed = 0;
   const auto cancel = [&](const std::vector<DeliveryId>& ids, std::string_view error) {
     if (ids.empty()) return;
@@ -230,9 +231,9 @@ LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate
   for (const auto& candidate : candidates) {
     if (!receiving.contains(candidate.webhook)) result.skipped.insert(candidate.webhook);
   }
-  const auto held = lock_candidates(session, candidates, receiving, kind);
-  const auto sorted = sort_held(session, held, receiving, result);
-  change_held(session, sorted, result.leased.foreign, kind, lease);
+  const auto locked = lock_candidates(session, candidates, receiving, kind);
+  const auto sorted = sort_locked(session, locked, receiving, result);
+  change_locked(session, sorted, result.leased.foreign, kind, lease);
   result.leased.deliveries = read_leased(session, sorted.to_lease, kind, lease);
   for (const auto& delivery : result.leased.deliveries) {
     const auto& target = receiving.at(delivery.webhook).target;

@@ -57,13 +57,13 @@ void lock_deliveries(Session& session, const ResultBatch& batch, LockedResults& 
   const auto locked = read_leases(session, ids, if_leased_and_free);
   const auto committed = locked.size() < ids.size() ? read_leases(session, ids, if_leased) : locked;
   for (const auto* one : batch) {
-    const bool held = !locked.contains(one->id) && has_lease(committed, *one);
-    (has_lease(locked, *one) ? result.owned : held ? result.held : result.stale).push_back(one);
+    const bool elsewhere = !locked.contains(one->id) && has_lease(committed, *one);
+    (has_lease(locked, *one) ? result.owned : elsewhere ? result.locked : result.stale).push_back(one);
   }
 }
 
 /// Locks the webhooks that a 410 of `batch` deactivates; a 410 of a webhook that another session has locked
-/// goes to result.held. Returns the other results.
+/// goes to result.locked. Returns the other results.
 ResultBatch lock_gone(Session& session, const ResultBatch& batch, LockedResults& result) {
   ResultBatch gone;
   std::ranges::copy_if(batch, std::back_inserter(gone), &delivery::DeliveryResult::gone);
@@ -71,8 +71,8 @@ ResultBatch lock_gone(Session& session, const ResultBatch& batch, LockedResults&
   const auto locked = lock_webhooks(session, ids_of(gone, &delivery::DeliveryResult::webhook));
   ResultBatch rest;
   for (const auto* one : batch) {
-    const bool held = one->gone && std::ranges::find(locked, one->webhook) == locked.end();
-    (held ? result.held : rest).push_back(one);
+    const bool elsewhere = one->gone && std::ranges::find(locked, one->webhook) == locked.end();
+    (elsewhere ? result.locked : rest).push_back(one);
   }
   return rest;
 }

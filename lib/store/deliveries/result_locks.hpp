@@ -17,7 +17,7 @@ using ResultBatch = std::vector<const delivery::DeliveryResult*>;
 struct LockedResults {
   ResultBatch owned;      // with a valid lease, and all rows locked by this session
   ResultBatch stale;      // the lease is lost
-  ResultBatch held;       // another session has locked a row of the result
+  ResultBatch locked;     // another session has locked a row of the result
   ResultBatch unwritten;  // the webhook's row in webhook_ejecuciones is locked by another session, or absent
 };
 

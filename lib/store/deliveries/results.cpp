@@ -65,7 +65,7 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
     }
   });
   add_keys(summary.stale, locked.stale);
-  add_keys(summary.held, locked.held);
+  add_keys(summary.locked, locked.locked);
   summary.held_again.merge(written.held_again);
   summary.former_url.merge(written.former_url);
   summary.deactivated.insert(summary.deactivated.end(), written.deactivated.begin(),
@@ -88,7 +88,7 @@ Batch record_isolated(Session& session, const Batch& batch, bool absent, const F
       },
       [&](const DeliveryResult* result, const DatabaseError&) {
         const bool waited = platform::monotonic_now() - start >= long_wait;
-        add_keys(waited ? summary.waited : summary.held, {result});
+        add_keys(waited ? summary.waited : summary.locked, {result});
       },
       is_lock_timeout);
   return unwritten;
@@ -120,8 +120,9 @@ RecordSummary record_results(Session& session, const std::vector<DeliveryResult>
   RecordSummary summary;
   const auto unwritten = record_isolated(session, batch, false, policy, summary);
   const auto first = without_execution(session, unwritten);
-  add_keys(summary.held, unwritten);
-  for (const auto* delivery_result : first) summary.held.erase({delivery_result->id, delivery_result->lease});
+  add_keys(summary.locked, unwritten);
+  for (const auto* delivery_result : first)
+    summary.locked.erase({delivery_result->id, delivery_result->lease});
   if (!first.empty()) record_isolated(session, first, true, policy, summary);
   return summary;
 }

@@ -21,8 +21,8 @@ using ResultKey = std::pair<DeliveryId, std::uint64_t>;  // a delivery and its l
 /// The outcome of recording a batch. The results in the first three sets changed nothing.
 struct RecordSummary {
   std::set<ResultKey> stale{};   // the lease is lost
-  std::set<ResultKey> held{};    // another session has locked a row of the result
-  std::set<ResultKey> waited{};  // as `held`, but recording waited for the lock (MySQL): do not retry soon
+  std::set<ResultKey> locked{};  // another session has locked a row of the result
+  std::set<ResultKey> waited{};  // as `locked`, but recording waited for the lock (MySQL): do not retry soon
   std::set<DeliveryId> held_again{};     // deliveries retenida again, for the same reason as before
   std::set<ResultKey> former_url{};      // deliveries due at once, because their webhook has another URL now
   std::vector<WebhookId> deactivated{};  // by a 410 or by disable_after

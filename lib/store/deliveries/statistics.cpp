@@ -12,8 +12,8 @@ namespace {
 constexpr unsigned looked_at = 2000;
 constexpr unsigned most_attempts = 2000;  // limit of attempts: replayed deliveries have many
 
-/// Reads the newest rows by id, which bounds the cost; ids are nearly in the order of time. Reads the
-/// notification only for deliveries of an earlier version, to know whether they are tests.
+/// Reads the newest rows by id, which bounds the cost; ids are nearly in the order of time. Joins
+/// the notification only for rows that were written before the column `prueba` existed, where it is NULL.
 constexpr std::string_view count_by_state = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MIN(v.creada_en) < MAX(v.desde) - INTERVAL 1 HOUR, FALSE) AS todas,
     COALESCE(SUM(v.cuenta AND v.entregada), 0) AS entregadas,
@@ -57,7 +57,6 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
   for (const auto& attempt : session.query(durations_of_received, webhook, looked_at, seconds, most_attempts))
     durations.push_back(attempt.integer("duracion_ms"));
   std::ranges::sort(durations);
-  // An attempt may have ended between the two statements.
   const auto attempts = row.unsigned_integer("intentos");
   const bool all_attempts = attempts <= most_attempts;
   const auto delivered = row.unsigned_integer("entregadas");
@@ -67,7 +66,7 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
           row.unsigned_integer("fallidas"),
           row.unsigned_integer("pendientes"),
           row.unsigned_integer("retenidas"),
-          attempts - std::min(attempts, received),
+          attempts - std::min(attempts, received),  // an attempt may have ended between the two statements
           percentile(durations, 0.5),
           percentile(durations, 0.95),
           (row.integer("miradas") < looked_at || row.boolean("todas")) && all_attempts};

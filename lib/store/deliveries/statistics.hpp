@@ -18,7 +18,9 @@ struct DeliveryStatistics {
   std::uint64_t failed_attempts = 0;
   std::optional<std::int64_t> median_ms;        // duration of attempts answered 2xx; unset: there are none
   std::optional<std::int64_t> percentile95_ms;  // of the same attempts
-  bool exact = true;  // false: counts only the webhook's newest 2,000 deliveries and 2,000 attempts
+  /// False: the window has more than 2,000 deliveries, of which only the newest are counted, or more than
+  /// 2,000 attempts: durations are then of 2,000 attempts, and failed_attempts is an estimate.
+  bool exact = true;
 };
 
 DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform::Milliseconds window);

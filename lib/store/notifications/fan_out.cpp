@@ -321,11 +321,11 @@ std::vector<PendingNotification> leave_to_newer(Session& session,
 }
 
 std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids) {
-  std::set<NotificationId> held;
+  std::set<NotificationId> locked;
   const auto rows = session.is_mariadb() ? query_ids(session, lock_notifications, ids, and_free)
                                          : query_ids(session, lock_through_index, ids, if_entry_is_free);
-  for (const auto& row : rows) held.insert(row.integer("id"));
-  return held;
+  for (const auto& row : rows) locked.insert(row.integer("id"));
+  return locked;
 }
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {

@@ -107,11 +107,12 @@ Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage p
     for (const auto& row : query_ids(session, deliveries_by_id, page.chosen, that_ended))
       attempts.emplace(row.integer("id"), row.integer("intentos"));
   }
-  const auto held = std::ranges::find_if(page.chosen, [&](DeliveryId id) { return !attempts.contains(id); });
-  if (held != page.chosen.end()) {
-    page.looked_up_to = held->previous();
+  const auto locked =
+      std::ranges::find_if(page.chosen, [&](DeliveryId id) { return !attempts.contains(id); });
+  if (locked != page.chosen.end()) {
+    page.looked_up_to = locked->previous();
     page.last = false;
-    page.chosen.erase(held, page.chosen.end());
+    page.chosen.erase(locked, page.chosen.end());
   }
   json::Array replayed;
   for (const auto id : page.chosen) replayed.emplace_back(json::Array{id, attempts.at(id)});
