@@ -297,8 +297,7 @@ void Diagnoses::stop(store::Session* session, FairSlots& slots) {
     } else if (running.sent) {
       const bool done = running.diagnosis.next().empty();
       finish(*session, slots, one, done ? std::nullopt : std::optional(DiagnosisStop::interrupted));
-    } else {
-      store::release_diagnosis(*session, running.webhook, one->first);
+    } else if (store::release_diagnosis(*session, running.webhook, one->first) != DiagnosisUpdate::locked) {
       forget(slots, one);
     }
   }

@@ -117,6 +117,22 @@ def test_the_dispatcher_is_stopped_before_anything_was_sent(entity, stack):
         assert wait_ended(entity, hook)["conexion"]["resultado"] == "mal"
 
 
+def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(entity, root, stack):
+    with tcp.black_hole() as hole:
+        hook = entity.register(port=hole)
+        with stack.dispatcher_with(**setting(delivery_connect_timeout="10s", delivery_timeout="12s", delivery_lease="30s")):
+            ask(entity, hook)
+            wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="its beginning")
+            root(f"START TRANSACTION; SELECT 1 FROM diagnosticos WHERE webhook_id = {hook.id} FOR UPDATE")
+            [pid] = stack.pids("dispatcher")
+            os.kill(pid, signal.SIGTERM)
+            holds_for(0.5, lambda: stack.pids("dispatcher") == [pid], "the dispatcher")
+            root("ROLLBACK")
+            wait_until(lambda: not stack.pids("dispatcher"), 20, "its end")
+            assert shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}
+        assert wait_ended(entity, hook)["conexion"]["resultado"] == "mal"
+
+
 def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
     """It waits behind a delivery on the slot of a fast webhook. It was not sent, and does not count."""
     hook = entity.register()

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_another_session_holds_keeps_no_dispatcher_waitin
   hold();
   BOOST_CHECK(renew_diagnosis(session, webhook.id, lease, length) == locked);
   BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == locked);
-  release_diagnosis(session, webhook.id, lease);
+  BOOST_CHECK(release_diagnosis(session, webhook.id, lease) == locked);
   other.execute("ROLLBACK");
   BOOST_TEST((platform::monotonic_now() - began < 5s));
   BOOST_TEST(state() == "en_curso");
@@ -175,9 +175,9 @@ BOOST_AUTO_TEST_CASE(a_row_that_another_session_holds_keeps_no_dispatcher_waitin
 BOOST_AUTO_TEST_CASE(one_of_which_nothing_was_sent_waits_again) {
   ask();
   BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
-  release_diagnosis(session, webhook.id, 7);
+  BOOST_CHECK(release_diagnosis(session, webhook.id, 7) == lost);
   BOOST_TEST(state() == "en_curso");
-  release_diagnosis(session, webhook.id, lease);
+  BOOST_CHECK(release_diagnosis(session, webhook.id, lease) == written);
   BOOST_TEST(state() == "pendiente");
   BOOST_CHECK(claim_diagnosis(session, webhook.id, 7, length) == written);
 }

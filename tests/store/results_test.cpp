@@ -31,9 +31,7 @@ BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
 BOOST_DATA_TEST_CASE(each_webhook_of_a_batch_gets_its_own_last_execution,
                      boost::unit_test::data::make({0, 7}), failing) {
   constexpr std::int64_t webhooks = 70;
-  const auto fails = [&](std::int64_t nth) {
-    return failing != 0 && nth % failing == 0;
-  };  // every seventh, or none
+  const auto fails = [&](std::int64_t nth) { return failing != 0 && nth % failing == 0; };
   std::vector<ClaimRequest> requests;
   for (std::int64_t entity = 2; entity < 2 + webhooks; ++entity) {
     add_webhook(session, entity);

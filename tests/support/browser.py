@@ -45,7 +45,7 @@ def public_key_hash(base_url: str) -> str:
     address = urlsplit(base_url)
     certificate = ssl.get_server_certificate((address.hostname, address.port))
     key = subprocess.run(["openssl", "x509", "-pubkey", "-noout"], input=certificate.encode(), capture_output=True, check=True).stdout
-    der = ssl.PEM_cert_to_DER_cert(key.decode().replace("PUBLIC KEY", "CERTIFICATE"))
+    der = base64.b64decode(b"".join(key.splitlines()[1:-1]))
     return base64.b64encode(hashlib.sha256(der).digest()).decode()
 
 

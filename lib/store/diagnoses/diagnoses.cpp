@@ -160,8 +160,8 @@ std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId
   return rows.empty() ? std::nullopt : std::optional(read(rows.front()));
 }
 
-void release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease) {
-  update_if_free(session, webhook, release, webhook, lease);
+DiagnosisUpdate release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease) {
+  return update_if_free(session, webhook, release, webhook, lease);
 }
 
 DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,

@@ -67,7 +67,7 @@ DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64
 /// Reads the present state of the webhook of a diagnosis; nullopt if there is no diagnosis.
 std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook);
 /// Makes a diagnosis that has sent nothing pending again.
-void release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease);
+DiagnosisUpdate release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease);
 /// Ends a diagnosis. `state`: terminado or fallido.
 DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                  std::string_view state, std::string_view findings);
