@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned rows_per_batch = 256;
 constexpr unsigned entities_per_batch = 64;  // entities that take turns; each costs a seek in the index
-constexpr unsigned rows_per_turn = 4;        // of each entity, at least, if it has them and there is room
+constexpr unsigned rows_per_turn = 8;        // of each entity, at least, if it has them and there is room
 constexpr unsigned entities_ahead = 16;
 constexpr unsigned rows_ahead = 16;           // of each entity
 constexpr unsigned entities_with_large = 16;  // one row each: together about bytes_per_batch

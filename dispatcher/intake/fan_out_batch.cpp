@@ -46,24 +46,19 @@ void FanOutBatch::note(ReadyEntities& entities) const {
   for (const auto entity : locked) entities.postpone(entity, monotonic_now() + locked_wait);
 }
 
-FanOutBatch FanOutReader::read(const std::vector<store::NewNotification>& line, ReadyEntities::Pick pick,
+FanOutBatch FanOutReader::read(const std::vector<store::NotificationKey>& line, ReadyEntities::Pick pick,
                                std::vector<store::TakeRequest> requests, First first_half) {
   FanOutBatch batch;
   batch.pick = pick;
-  auto in_line = store::read_pending(session_, ids_of(line));
-  auto in_turns = store::find_oldest_pending(session_, requests);
+  const auto in_turns = store::find_oldest_pending(session_, requests);
   batch.requests = std::move(requests);
-  // Those in line count as passed, except those that are still pending.
-  for (const auto& [id, entity] : line) {
-    batch.rows.push_back({id, entity});
-    batch.passed.insert(id);
-  }
-  for (const auto& notification : in_line) batch.passed.erase(notification.id);
-  for (const auto& notification : in_turns) batch.rows.push_back({notification.id, notification.entity});
   // If the slots are not enough for all, the two kinds alternate in coming first.
-  auto& first = first_half == First::turns ? in_turns : in_line;
-  auto& second = first_half == First::turns ? in_line : in_turns;
-  std::ranges::move(second, std::back_inserter(first));
+  batch.rows = first_half == First::turns ? in_turns : line;
+  std::ranges::copy(first_half == First::turns ? line : in_turns, std::back_inserter(batch.rows));
+  auto pending = store::read_pending(session_, ids_of(batch.rows));
+  // The others have ceased to be pending, so they need not be waited for.
+  for (const auto& row : batch.rows) batch.passed.insert(row.id);
+  for (const auto& notification : pending) batch.passed.erase(notification.id);
   const auto leave = [&](const std::vector<store::PendingNotification>& notifications) {
     for (const auto& notification : notifications) {
       batch.passed.insert(notification.id);
@@ -71,16 +66,16 @@ FanOutBatch FanOutReader::read(const std::vector<store::NewNotification>& line, 
       if (notification.fanned_out) locked_.fanned_out(notification.id, monotonic_now());
     }
   };
-  leave(store::leave_quarantined(first));
-  const auto left = store::leave_to_newer(session_, first);
+  leave(store::leave_quarantined(pending));
+  const auto left = store::leave_to_newer(session_, pending);
   leave(left);
   newer_.left("notifications", left.size());
-  for (const auto& notification : first) {
+  for (const auto& notification : pending) {
     if (!notification.data) batch.with_large.insert(notification.entity);
   }
-  for (const auto& notification : cut_batch(first)) batch.without_room.insert(notification.entity);
-  store::read_data(session_, first);
-  for (auto& notification : first) batch.judged.push_back(judge(std::move(notification)));
+  for (const auto& notification : cut_batch(pending)) batch.without_room.insert(notification.entity);
+  store::read_data(session_, pending);
+  for (auto& notification : pending) batch.judged.push_back(judge(std::move(notification)));
   return batch;
 }
 

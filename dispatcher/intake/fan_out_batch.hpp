@@ -14,12 +14,8 @@
 namespace dispatcher {
 
 struct FanOutBatch {
-  struct Row {
-    delivery::NotificationId id;
-    delivery::EntityId entity;
-  };
   /// Every notification of the batch, pending or not; those of one entity in ascending order of id.
-  std::vector<Row> rows;
+  std::vector<store::NotificationKey> rows;
   std::vector<store::TakeRequest> requests;
   ReadyEntities::Pick pick = ReadyEntities::Pick::ready;  // the kind of entities that `requests` names
   /// Entities with notifications left to a newer version or quarantined; with data not in the row; with data
@@ -52,7 +48,7 @@ class FanOutReader {
   FanOutReader(store::Session& session, LockedNotifications& locked, NewerRows& newer)
       : session_(session), locked_(locked), newer_(newer) {}
 
-  FanOutBatch read(const std::vector<store::NewNotification>& line, ReadyEntities::Pick pick,
+  FanOutBatch read(const std::vector<store::NotificationKey>& line, ReadyEntities::Pick pick,
                    std::vector<store::TakeRequest> requests, First first = First::line);
 
  private:

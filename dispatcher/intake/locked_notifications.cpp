@@ -15,7 +15,7 @@ constexpr std::size_t most_known = 10'000;
 
 }  // namespace
 
-void LockedNotifications::found(const store::NewNotification& notification, platform::MonotonicTime now) {
+void LockedNotifications::found(const store::NotificationKey& notification, platform::MonotonicTime now) {
   if (known_.size() >= most_known || !known_.insert(notification.id).second) return;
   if (retrying_.contains(notification.id))
     locked_.push_back({notification, now + until_past_lock});
@@ -23,21 +23,21 @@ void LockedNotifications::found(const store::NewNotification& notification, plat
     retries_.push_back({notification, now + until_retry});
 }
 
-std::vector<store::NewNotification> LockedNotifications::take_retries(platform::MonotonicTime now,
+std::vector<store::NotificationKey> LockedNotifications::take_retries(platform::MonotonicTime now,
                                                                       std::size_t most) {
   auto due = take(retries_, now, most);
   for (const auto& notification : due) retrying_.insert(notification.id);
   return due;
 }
 
-std::vector<store::NewNotification> LockedNotifications::take_locked(platform::MonotonicTime now,
+std::vector<store::NotificationKey> LockedNotifications::take_locked(platform::MonotonicTime now,
                                                                      std::size_t most) {
   return take(locked_, now, most);
 }
 
-std::vector<store::NewNotification> LockedNotifications::take(Queue& queue, platform::MonotonicTime now,
+std::vector<store::NotificationKey> LockedNotifications::take(Queue& queue, platform::MonotonicTime now,
                                                               std::size_t most) {
-  std::vector<store::NewNotification> due;
+  std::vector<store::NotificationKey> due;
   while (!queue.empty() && queue.front().due <= now && due.size() < most) {
     due.push_back(queue.front().notification);
     known_.erase(due.back().id);

@@ -18,13 +18,13 @@ namespace dispatcher {
 class LockedNotifications {
  public:
   /// The notification's row is locked: briefly, by another dispatcher, or for longer, by another session.
-  void found(const store::NewNotification& notification, platform::MonotonicTime now);
+  void found(const store::NotificationKey& notification, platform::MonotonicTime now);
   /// Returns notifications to be tried once more. One that is found again before end_retries() counts as
   /// locked twice.
-  std::vector<store::NewNotification> take_retries(platform::MonotonicTime now, std::size_t most);
+  std::vector<store::NotificationKey> take_retries(platform::MonotonicTime now, std::size_t most);
   void end_retries() { retrying_.clear(); }
   /// Returns notifications that were locked twice.
-  std::vector<store::NewNotification> take_locked(platform::MonotonicTime now, std::size_t most);
+  std::vector<store::NotificationKey> take_locked(platform::MonotonicTime now, std::size_t most);
 
   /// The notification's deliveries exist, but its row does not say so yet.
   void fanned_out(delivery::NotificationId id, platform::MonotonicTime now);
@@ -36,11 +36,11 @@ class LockedNotifications {
 
  private:
   struct Found {
-    store::NewNotification notification;
+    store::NotificationKey notification;
     platform::MonotonicTime due;
   };
   using Queue = std::deque<Found>;  // by `due`
-  std::vector<store::NewNotification> take(Queue& queue, platform::MonotonicTime now, std::size_t most);
+  std::vector<store::NotificationKey> take(Queue& queue, platform::MonotonicTime now, std::size_t most);
 
   Queue retries_, locked_;
   std::set<delivery::NotificationId> known_;  // in either queue

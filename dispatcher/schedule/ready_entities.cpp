@@ -40,7 +40,7 @@ bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
   return true;
 }
 
-bool ReadyEntities::arrived(const store::NewNotification& notification) {
+bool ReadyEntities::arrived(const store::NotificationKey& notification) {
   auto& entry = entities_[notification.entity];
   ++visits_;
   if (entry.more) return false;
@@ -80,8 +80,8 @@ void ReadyEntities::missed_some() {
   }
 }
 
-std::vector<store::NewNotification> ReadyEntities::line(std::size_t limit) const {
-  std::vector<store::NewNotification> result;
+std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit) const {
+  std::vector<store::NotificationKey> result;
   for (const auto& [id, entity] : line_) {
     if (result.size() == limit) break;
     result.push_back({id, entity});

@@ -33,7 +33,7 @@ class ReadyEntities {
   /// The search found the oldest pending notifications of the entity.
   bool found(const store::WaitingEntity& entity);
   /// A new notification came. All older ones of its entity are done, or known here.
-  bool arrived(const store::NewNotification& notification);
+  bool arrived(const store::NotificationKey& notification);
   /// A new notification of the entity came, but it may have older ones that are not known here.
   bool appeared(delivery::EntityId entity);
   /// Some new notifications were skipped; they may be of any entity.
@@ -50,7 +50,7 @@ class ReadyEntities {
   // These calls choose what is next.
 
   /// Returns the first notifications in line, at most `limit`.
-  std::vector<store::NewNotification> line(std::size_t limit) const;
+  std::vector<store::NotificationKey> line(std::size_t limit) const;
   /// The kinds of entities that take turns.
   enum class Pick {
     ready,    // the entity's deliveries can be sent, as far as is known

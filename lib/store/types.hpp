@@ -19,6 +19,12 @@ using webhook::ReplayId;
 using webhook::TokenId;
 using webhook::WebhookId;
 
+/// Identifies a notification, and the entity that it is for.
+struct NotificationKey {
+  NotificationId id;
+  EntityId entity;
+};
+
 /// The filter of the operator's lists; unset fields match everything. A `state` that the list does not have
 /// matches nothing.
 struct ListFilter {

@@ -138,12 +138,18 @@ std::vector<EntityId> waiting_entities(Session& session) {
   return result;
 }
 
+std::vector<PendingNotification> oldest_pending(Session& session, const std::vector<TakeRequest>& requests) {
+  std::vector<NotificationId> ids;
+  for (const auto& [id, entity] : find_oldest_pending(session, requests)) ids.push_back(id);
+  return read_pending(session, ids);
+}
+
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, const Lease& lease) {
   const auto entities = waiting_entities(session);
   std::vector<TakeRequest> requests;
   requests.reserve(entities.size());
   for (const auto entity : entities) requests.push_back({entity, 0, 1000});
-  auto pending = find_oldest_pending(session, requests);
+  auto pending = oldest_pending(session, requests);
   leave_to_newer(session, pending);
   std::vector<NotificationId> ids;
   for (const auto& notification : pending) ids.push_back(notification.id);

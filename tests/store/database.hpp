@@ -68,6 +68,8 @@ std::int64_t rows_read(Session& session);
 
 /// The entities with pending notifications, by id.
 std::vector<EntityId> waiting_entities(Session& session);
+/// Finds and reads the oldest pending notifications, as the fan-out does.
+std::vector<PendingNotification> oldest_pending(Session& session, const std::vector<TakeRequest>& requests);
 
 /// Fans out every pending notification to every webhook of its entity, in `state`; returns those leased.
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_is_left_to_it) {
   const auto known = insert_notification(session, 1);
   insert_notification(session, 1, "evento.nuevo");
   const auto last = insert_notification(session, 1, "evento.nuevo");
-  auto pending = find_oldest_pending(session, {{1, 0, 10}});
+  auto pending = oldest_pending(session, {{1, 0, 10}});
   const auto left = leave_to_newer(session, pending);
   BOOST_REQUIRE_EQUAL(pending.size(), 1U);
   BOOST_CHECK_EQUAL(pending[0].id, known);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_event_of_a_schema_that_is_known_is_nobody_else_s
   add_event();
   session.update("DELETE FROM migraciones WHERE numero = 9999");
   insert_notification(session, 1, "evento.nuevo");
-  auto pending = find_oldest_pending(session, {{1, 0, 10}});
+  auto pending = oldest_pending(session, {{1, 0, 10}});
   BOOST_CHECK(leave_to_newer(session, pending).empty());
   BOOST_REQUIRE_EQUAL(pending.size(), 1U);
   BOOST_CHECK(!pending[0].event);

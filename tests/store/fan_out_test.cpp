@@ -13,7 +13,8 @@ namespace {
 
 using Ids = std::vector<NotificationId>;
 
-Ids ids_of(const std::vector<PendingNotification>& notifications) {
+template <class Notifications>
+Ids ids_of(const Notifications& notifications) {
   Ids ids;
   for (const auto& notification : notifications) ids.push_back(notification.id);
   return ids;
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) 
 BOOST_AUTO_TEST_CASE(small_data_come_with_the_row_and_larger_ones_on_demand) {
   insert_notification(session, 3, "evaluacion.cerrada", "{}");
   insert_data(session, 65536);
-  auto pending = find_oldest_pending(session, {{3, 0, 10}});
+  auto pending = oldest_pending(session, {{3, 0, 10}});
   BOOST_REQUIRE_EQUAL(pending.size(), 2U);
   BOOST_CHECK_EQUAL(pending[0].data.value(), "{}");
   BOOST_CHECK(!pending[1].data && pending[1].bytes == 65536);
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_date_that_is_none_is_refused_or_comes_without_a_time) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
       " VALUES (1, 'evaluacion.cerrada', '{}', '2026-00-15')");
-  BOOST_CHECK(!find_oldest_pending(session, {{1, 0, 10}}).at(0).occurred.has_value());
+  BOOST_CHECK(!oldest_pending(session, {{1, 0, 10}}).at(0).occurred.has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(passing_over_what_is_in_quarantine) {
   };
   quarantine();
   const auto pass_over = [&] {
-    auto found = find_oldest_pending(session, {{1, 0, 10}});
+    auto found = oldest_pending(session, {{1, 0, 10}});
     BOOST_TEST(leave_quarantined(found).size() == 10U);
   };
   const auto small = cost(pass_over);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(passing_over_what_is_in_quarantine) {
   const auto large = cost(pass_over);
   BOOST_TEST(large <= small + 20, large << " rows read with many in quarantine, " << small << " without");
   const auto beyond = cost([&] {
-    BOOST_TEST(find_oldest_pending(session, {{1, last.previous(), 10}}).size() == 1U);
+    BOOST_TEST(oldest_pending(session, {{1, last.previous(), 10}}).size() == 1U);
   });
   BOOST_TEST(beyond <= small + 20, beyond << " rows read behind them, " << small << " without");
 }

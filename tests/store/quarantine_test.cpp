@@ -77,7 +77,7 @@ struct Fixture : MaintenanceFixture {
   };
   Taken take() {
     Taken taken;
-    taken.notifications = find_oldest_pending(session, {{1, 0, 10}});
+    taken.notifications = oldest_pending(session, {{1, 0, 10}});
     taken.left = leave_quarantined(taken.notifications);
     return taken;
   }

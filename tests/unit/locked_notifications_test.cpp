@@ -14,7 +14,7 @@ MonotonicTime at(int milliseconds) {
   return MonotonicTime{std::chrono::hours(1)} + Milliseconds(milliseconds);
 }
 
-std::vector<delivery::NotificationId> ids(const std::vector<store::NewNotification>& notifications) {
+std::vector<delivery::NotificationId> ids(const std::vector<store::NotificationKey>& notifications) {
   std::vector<delivery::NotificationId> result;
   for (const auto& one : notifications) result.push_back(one.id);
   return result;

@@ -28,14 +28,10 @@ struct IdRange {
 };
 inline constexpr std::size_t ranges_per_search = 16;
 
-struct NewNotification {
-  NotificationId id;
-  EntityId entity;
-};
 /// The pending notifications with an id above `after`, by id, among at most `limit` rows. Ids are assigned
 /// before the commit, so a lower id may appear later.
 struct NewNotifications {
-  std::vector<NewNotification> pending;
+  std::vector<NotificationKey> pending;
   NotificationId last;  // the last id read, of any state; `after` if no row was read
   bool more;            // true: `limit` rows were read, so further ones may exist
 };

@@ -41,10 +41,9 @@ struct TakeRequest {
   NotificationId after;  // reads only higher ids, past notifications that are done
   unsigned limit;        // 1 or more
 };
-/// Reads the oldest pending notifications of each entity, by entity in the given order and by id. This and
+/// Finds the oldest pending notifications of each entity, by entity in the given order and by id. This and
 /// the next two functions need no lock, because only the state of a notification changes.
-std::vector<PendingNotification> find_oldest_pending(Session& session,
-                                                     const std::vector<TakeRequest>& requests);
+std::vector<NotificationKey> find_oldest_pending(Session& session, const std::vector<TakeRequest>& requests);
 /// Reads those of `ids` that are pending, in their order.
 std::vector<PendingNotification> read_pending(Session& session, const std::vector<NotificationId>& ids);
 /// Reads the data that did not come with the rows, except data longer than `longest_data`.
