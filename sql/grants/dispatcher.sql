@@ -6,7 +6,7 @@ GRANT SELECT,
       UPDATE (activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),
       DELETE ON webhooks TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_ejecuciones TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE (estado, error, terminada_en), DELETE
+GRANT SELECT, UPDATE (estado, error, terminada_en, relleno), DELETE
   ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON notificaciones_apartadas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,

@@ -90,6 +90,23 @@ BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) 
   session.execute("ROLLBACK");
 }
 
+/// A row that grows has its page written anew (migration 0028).
+BOOST_AUTO_TEST_CASE(the_time_of_the_end_takes_the_place_of_the_filler) {
+  insert_notification(session, 1);
+  const auto bytes = [&] {
+    return session
+        .query(
+            "SELECT COALESCE(LENGTH(relleno), 0) + 7 * (terminada_en IS NOT NULL) AS n FROM"
+            " notificaciones_pendientes")
+        .at(0)
+        .integer("n");
+  };
+  BOOST_TEST(bytes() == 7);
+  BOOST_TEST(fan_out(session).size() == 0U);
+  BOOST_TEST(list_notifications(session, {}).at(0).state == "procesada");
+  BOOST_TEST(bytes() == 7);
+}
+
 BOOST_AUTO_TEST_CASE(small_data_come_with_the_row_and_larger_ones_on_demand) {
   insert_notification(session, 3, "evaluacion.cerrada", "{}");
   insert_data(session, 65536);

@@ -95,11 +95,12 @@ constexpr std::string_view state_of_webhooks = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = j.id)sql";
 
-/// Updates one table: a join with JSON_TABLE writes its rows to a temporary table first.
+/// Updates one table: a join with JSON_TABLE writes its rows to a temporary table first. `relleno` makes room
+/// for `terminada_en` (migration 0028).
 constexpr std::string_view process_notifications =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ UPDATE notificaciones_pendientes FORCE INDEX "
     "(PRIMARY)"
-    " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id IN";
+    " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL WHERE id IN";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
 /// Inserts in the given order, which is that of the notifications, so that ids and claims follow that order.
