@@ -139,7 +139,7 @@ void write_executions(Session& session, const std::map<WebhookId, Execution>& ex
     std::vector<Parameter> rows;
     for (const auto& [webhook, execution] : executions)
       rows.insert(rows.end(), {webhook, execution.last->started, execution.last->status});
-    return upsert_rows(session, insert_successes, "(?, ?, ?)", 3, rows, or_note_success);
+    return upsert_rows(session, insert_successes, "(?, ?, ?)", rows, or_note_success);
   }
   json::Array rows;
   for (const auto& [webhook, execution] : executions)

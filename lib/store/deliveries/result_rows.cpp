@@ -4,6 +4,7 @@
 
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 
 namespace store {
 
@@ -47,16 +48,10 @@ constexpr std::string_view set_not_delivered = R"sql(
     e.terminada_en = IF(j.state = 'fallida', UTC_TIMESTAMP(3), NULL)
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
-constexpr std::string_view add_attempts = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  INSERT INTO intentos_entrega (entrega_id, numero, tipo, inicio, duracion_ms, direccion, estado_http, error,
-    firmas)
-  SELECT j.id, j.number, j.kind, '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address,
-    j.status, j.error, j.signatures
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
-    started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
-    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', kind VARCHAR(10) PATH '$[7]',
-    signatures INT PATH '$[8]')) j)sql";
+constexpr std::string_view add_attempts =
+    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ INSERT INTO intentos_entrega"
+    " (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error, tipo, firmas) VALUES";
+constexpr std::string_view attempt = "(?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 // Keeps the first and the last of consecutive failed probes.
 
@@ -69,7 +64,7 @@ constexpr std::string_view add_failed_probes = R"sql(
     j.signatures
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
     started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
-    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', signatures INT PATH '$[8]')) j
+    status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', signatures INT PATH '$[7]')) j
   LEFT JOIN intentos_entrega p ON p.entrega_id = j.id AND p.numero = j.number - 1)sql";
 constexpr std::string_view drop_former_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
@@ -127,7 +122,18 @@ std::uint64_t update_others(Session& session, const ResultBatch& batch) {
   return session.update(set_not_delivered, json::dump(rows));
 }
 
-json::Value attempt_row(const DeliveryResult& s) {
+std::vector<Parameter> parameters_of_attempts(const ResultBatch& batch) {
+  std::vector<Parameter> values;
+  for (const auto* s : batch) {
+    if (!was_attempted(*s) || is_failed_probe(*s)) continue;
+    append_row(values, s->id, std::int64_t{s->attempts} + 1, s->started, std::int64_t{s->duration.count()},
+               s->address, s->status, s->error, evidence_name(s->kind, s->replay),
+               std::int64_t{s->signatures});
+  }
+  return values;
+}
+
+json::Value failed_probe_row(const DeliveryResult& s) {
   return json::Array{s.id,
                      std::int64_t{s.attempts} + 1,
                      std::int64_t{s.started.time_since_epoch().count()},
@@ -135,7 +141,6 @@ json::Value attempt_row(const DeliveryResult& s) {
                      s.address,
                      s.status,
                      s.error,
-                     evidence_name(s.kind, s.replay),
                      static_cast<std::int64_t>(s.signatures)};
 }
 
@@ -152,10 +157,9 @@ std::uint64_t update_deliveries(Session& session, const ResultBatch& batch) {
 }
 
 void insert_attempts(Session& session, const ResultBatch& batch) {
-  const auto others = rows_of(
-      batch, [](const DeliveryResult& s) { return was_attempted(s) && !is_failed_probe(s); }, attempt_row);
-  if (!others.empty()) session.update(add_attempts, json::dump(others));
-  const auto probes = rows_of(batch, is_failed_probe, attempt_row);
+  const auto others = parameters_of_attempts(batch);
+  for (const auto rows : chunks_of_rows(attempt, others)) insert_rows(session, add_attempts, attempt, rows);
+  const auto probes = rows_of(batch, is_failed_probe, failed_probe_row);
   if (probes.empty()) return;
   session.update(add_failed_probes, json::dump(probes));
   session.update(drop_former_probes, json::dump(probes));

@@ -103,28 +103,20 @@ constexpr std::string_view process_notifications =
     " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL WHERE id IN";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
-/// Inserts in the given order, which is that of the notifications, so that ids and claims follow that order.
-/// Both servers read JSON_TABLE in the order of its array; sorting would cost MariaDB two temporary files
-/// each time.
-constexpr std::string_view create_deliveries = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  INSERT INTO entregas
-    (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
-  SELECT j.n, j.w, j.v, FALSE, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
-    IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
-    v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
-
+constexpr std::string_view without_waiting = "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ INSERT";
 /// Without the foreign-key check, which would wait for the lock on the notification. Each server treats the
 /// other's way to disable it as a comment.
-constexpr std::string_view create_deliveries_past_locks = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0, foreign_key_checks = 0 FOR */
-  INSERT /*+ SET_VAR(foreign_key_checks = OFF) */ INTO entregas
-    (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta)
-  SELECT j.n, j.w, j.v, FALSE, j.e, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), IF(j.e = 'en_curso', ?, NULL),
-    IF(j.e = 'en_curso', UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, NULL)
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (n BIGINT PATH '$[0]', w BIGINT PATH '$[1]',
-    v VARCHAR(40) PATH '$[2]', e VARCHAR(10) PATH '$[3]')) j)sql";
+constexpr std::string_view past_locks =
+    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0, foreign_key_checks = 0 FOR */"
+    " INSERT /*+ SET_VAR(foreign_key_checks = OFF) */";
+constexpr std::string_view into_deliveries =
+    " INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, "
+    "arriendo,"
+    " arriendo_hasta) VALUES";
+constexpr auto create_deliveries = joined<without_waiting, into_deliveries>;
+constexpr auto create_deliveries_past_locks = joined<past_locks, into_deliveries>;
+constexpr std::string_view new_delivery =
+    "(?, ?, ?, FALSE, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
 constexpr std::string_view list_as_processed = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
@@ -133,9 +125,8 @@ constexpr std::string_view list_as_processed = R"sql(
 constexpr std::string_view unlist_processed =
     "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
 
-constexpr std::string_view first_created = "SELECT LAST_INSERT_ID() AS id";
-/// Reads from the first id that the INSERT made. The limit stops it at the last leased row, so it reads only
-/// rows inserted here or, in between, by other sessions.
+/// Reads from the id of the first row that was inserted. The limit stops it at the last leased row, so it
+/// reads only rows inserted here or, in between, by other sessions.
 constexpr std::string_view created_leased = R"sql(
   SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
   FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";
@@ -188,22 +179,31 @@ void mark_processed(Session& session, const std::vector<NotificationId>& process
     throw Conflict(0, "a notification was taken by another dispatcher");
 }
 
-void insert_deliveries(Session& session, std::string_view statement,
-                       const std::vector<NewDelivery>& deliveries, const Lease& lease) {
-  if (deliveries.empty()) return;
-  json::Array rows;
-  for (const auto& delivery : deliveries)
-    rows.push_back(json::Array{delivery.notification, delivery.webhook, webhook::name(delivery.event),
-                               name(delivery.state)});
-  session.update(statement, lease.token, microseconds(lease.duration), json::dump(rows));
+std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries, const Lease& lease) {
+  std::vector<Parameter> values;
+  for (const auto& delivery : deliveries) {
+    const bool leased = delivery.state == delivery::DeliveryState::leased;
+    append_row(values, delivery.notification, delivery.webhook, webhook::name(delivery.event),
+               name(delivery.state), leased ? Parameter(lease.token) : nullptr,
+               leased ? Parameter(microseconds(lease.duration)) : nullptr);
+  }
+  return values;
 }
 
-std::vector<CreatedDelivery> read_leased(Session& session, const FanOut& fan_out, const Lease& lease) {
-  const auto leased =
-      std::ranges::count(fan_out.deliveries, delivery::DeliveryState::leased, &NewDelivery::state);
+/// Inserts in the given order, which is that of the notifications, so that ids and claims follow that order.
+/// Returns the deliveries that are leased.
+std::vector<CreatedDelivery> insert_deliveries(Session& session, std::string_view statement,
+                                               const std::vector<NewDelivery>& deliveries,
+                                               const Lease& lease) {
+  const auto leased = std::ranges::count(deliveries, delivery::DeliveryState::leased, &NewDelivery::state);
+  std::int64_t first = 0;
+  const auto values = parameters_of(deliveries, lease);
+  for (const auto rows : chunks_of_rows(new_delivery, values)) {
+    insert_rows(session, statement, new_delivery, rows);
+    if (leased > 0 && first == 0) first = session.last_insert_id();
+  }
   std::vector<CreatedDelivery> result;
   if (leased == 0) return result;
-  const auto first = session.query(first_created).at(0).integer("id");
   for (const auto& row : session.query(created_leased, first, lease.token, std::int64_t{leased})) {
     result.push_back(
         {row.integer("id"), row.integer("notificacion_id"), row.integer("webhook_id"), row.time("creada")});
@@ -336,8 +336,7 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease) {
   reject(session, fan_out.rejected);
   mark_processed(session, fan_out.processed);
-  insert_deliveries(session, create_deliveries, fan_out.deliveries, lease);
-  return read_leased(session, fan_out, lease);
+  return insert_deliveries(session, create_deliveries, fan_out.deliveries, lease);
 }
 
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
@@ -351,8 +350,7 @@ std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const Fa
   // A later cancellation finds the notification listed.
   if (query_ids(session, pending_among, {listed.begin(), listed.end()}, if_pending).size() != listed.size())
     throw Refused(0, "a notification was taken or cancelled since it was read");
-  insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);
-  return read_leased(session, fan_out, lease);
+  return insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);
 }
 
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,

@@ -3,7 +3,7 @@
 #include "lib/store/deliveries/cancelled.hpp"
 #include "lib/store/notifications/quarantine.hpp"
 #include "lib/store/quotas/quotas.hpp"
-#include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/slots.hpp"
 
@@ -72,10 +72,10 @@ constexpr std::string_view insert_test_event = R"sql(
 constexpr std::string_view keep_for_tests_retention =
     "INSERT INTO pruebas_por_borrar (notificacion_id) VALUES (?)";
 constexpr std::size_t bytes_of_delivery = 1024;  // approximate, with its attempts
-constexpr std::string_view insert_test_deliveries = R"sql(
-  INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en)
-  SELECT ?, j.id, ?, TRUE, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3)
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j ORDER BY j.id)sql";
+constexpr std::string_view insert_test_deliveries =
+    "INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en)"
+    " VALUES";
+constexpr std::string_view test_delivery = "(?, ?, ?, TRUE, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))";
 
 Notification read_notification(const Row& row) {
   return {row.integer("id"),
@@ -204,9 +204,9 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
               sealed_data.size() + rows.size() * bytes_of_delivery);
     session.update(insert_test_event, entity, webhook::name(event), sealed_data);
     const NotificationId notification = session.last_insert_id();
-    std::vector<WebhookId> ids;
+    std::vector<Parameter> deliveries;
     for (const auto& row : rows) {
-      ids.push_back(row.integer("id"));
+      append_row(deliveries, notification, row.integer("id"), webhook::name(event));
       chosen.push_back({.id = row.integer("id"),
                         .entity = entity,
                         .url = row.text("url"),
@@ -218,7 +218,7 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
                         .last_status = {},
                         .last_error = {}});
     }
-    session.update(insert_test_deliveries, notification, webhook::name(event), json_ids(ids));
+    insert_rows(session, insert_test_deliveries, test_delivery, deliveries);
     session.update(keep_for_tests_retention, notification);
     if (max_pending > 0) count_pending_tests(session, entity, notification);
     return chosen;

@@ -26,8 +26,9 @@ constexpr std::array conflict_codes = {1020, 1213, 3101};
 /// not leave.
 constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
-/// KILL QUERY, and statements beyond the operator's time limit.
-constexpr std::array interrupted_codes = {1317, 1969, 3024};
+/// KILL QUERY, statements beyond the operator's time limit, and 1467: on MariaDB another session's INSERT …
+/// SELECT keeps the numbering of the table locked.
+constexpr std::array interrupted_codes = {1317, 1467, 1969, 3024};
 constexpr int duplicate_key_code = 1062;
 /// Errors of a row's content with a SQLSTATE (HY000, 01000) that does not say so; 3819 is MySQL's for a
 /// CHECK.

@@ -29,8 +29,8 @@ inline constexpr int lock_timeout_code = 1205;
 struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
-/// KILL QUERY or a time limit of the operator ended the statement; an immediate retry would end in the same
-/// way.
+/// KILL QUERY, a time limit of the operator or a locked numbering (AUTO_INCREMENT) ended the statement; an
+/// immediate retry would end in the same way.
 struct Interrupted : Conflict {
   using Conflict::Conflict;
 };

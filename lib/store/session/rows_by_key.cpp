@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t longest_list = 512;
 
+constexpr std::size_t longest_insert = 128;
+
 constexpr std::size_t rows_of_upsert = 32;
 
 std::string repeated(std::string_view item, std::size_t times) {
@@ -20,6 +22,11 @@ std::string repeated(std::string_view item, std::size_t times) {
     sql += item;
   }
   return sql;
+}
+
+/// The number of parameters of a row.
+std::size_t width_of(std::string_view item) {
+  return static_cast<std::size_t>(std::ranges::count(item, '?'));
 }
 
 std::string list_sql(std::string_view before, std::string_view item, std::size_t length,
@@ -71,8 +78,29 @@ std::uint64_t update_ids(Session& session, std::string_view before, const Keys& 
   return changed;
 }
 
-void upsert_rows(Session& session, std::string_view before, std::string_view item, std::size_t width,
+void insert_rows(Session& session, std::string_view before, std::string_view item,
+                 std::span<const Parameter> values) {
+  std::string sql(before);
+  sql += ' ';
+  sql += repeated(item, values.size() / width_of(item));
+  session.run_update(sql, {values.begin(), values.end()});
+}
+
+std::vector<std::span<const Parameter>> chunks_of_rows(std::string_view item,
+                                                       std::span<const Parameter> values) {
+  const auto width = width_of(item);
+  std::vector<std::span<const Parameter>> chunks;
+  while (!values.empty()) {
+    const auto rows = std::min(std::bit_floor(values.size() / width), longest_insert);
+    chunks.push_back(values.first(rows * width));
+    values = values.subspan(rows * width);
+  }
+  return chunks;
+}
+
+void upsert_rows(Session& session, std::string_view before, std::string_view item,
                  std::span<const Parameter> values, std::string_view after) {
+  const auto width = width_of(item);
   for (std::size_t first = 0; first < values.size(); first += rows_of_upsert * width) {
     const auto chunk = values.subspan(first, std::min(rows_of_upsert * width, values.size() - first));
     std::vector<Parameter> parameters(chunk.begin(), chunk.end());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/store/session/keys.hpp"
@@ -21,10 +22,25 @@ Rows query_list(Session& session, std::string_view before, std::string_view item
 Rows query_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after);
 std::uint64_t update_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after);
 
-/// Changes or inserts the rows of `before item, item, … after`, in chunks of at most 32; `item` is SQL text
-/// with `width` times `?`, the parameters of one row. The last row is repeated up to a power of two:
-/// `after` must be an ON DUPLICATE KEY UPDATE that may be applied twice.
-void upsert_rows(Session& session, std::string_view before, std::string_view item, std::size_t width,
+/// Inserts the rows of `before item, item, …` in one statement; `item` is SQL text with a `?` for each
+/// parameter of a row. Use this for tables with AUTO_INCREMENT: with INSERT … SELECT, MariaDB locks the
+/// numbering of the whole table until the statement ends, and sessions that do not wait get error 1467.
+void insert_rows(Session& session, std::string_view before, std::string_view item,
+                 std::span<const Parameter> values);
+/// Appends the parameters of one row.
+template <class... P>
+void append_row(std::vector<Parameter>& rows, P&&... parameters) {
+  (rows.emplace_back(std::forward<P>(parameters)), ...);
+}
+/// Splits the parameters of rows into chunks of 128, 64, 32 … rows, so that insert_rows prepares few
+/// statements.
+std::vector<std::span<const Parameter>> chunks_of_rows(std::string_view item,
+                                                       std::span<const Parameter> values);
+
+/// Changes or inserts the rows of `before item, item, … after`, in chunks of at most 32; `item` as for
+/// insert_rows. The last row is repeated up to a power of two: `after` must be an ON DUPLICATE KEY UPDATE
+/// that may be applied twice.
+void upsert_rows(Session& session, std::string_view before, std::string_view item,
                  std::span<const Parameter> values, std::string_view after);
 
 }  // namespace store
