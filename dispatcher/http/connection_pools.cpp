@@ -21,13 +21,16 @@ constexpr platform::Milliseconds between_looks{200};       // at a pool with req
 std::optional<Request> ConnectionPools::add(Request request, platform::MonotonicTime now) {
   const auto found = pools_.try_emplace(request.host).first;
   Pool& pool = found->second;
+  if (pool.active == 0) {
+    clear_due(found);
+    pool.next_connection = now + between_connections;
+  }
   auto& queue = pool.queues[request.delivery.webhook];
   queue.slots = std::max(request.slots, 1U);
   queue.waiting.push_back({std::move(request), now});
   ++pool.waiting;
-  if (pool.active == 0) pool.opened = now;
   std::optional<Request> next;
-  if (pool.active == 0 || pool.idle > 0) next = start_next(found);
+  if (pool.active == 0 || pool.idle > 0) next = start_next(pool);
   schedule(found, now);
   return next;
 }
@@ -44,10 +47,8 @@ std::optional<Request> ConnectionPools::ended(const std::string& host, delivery:
     if (queue->second.active == 0 && queue->second.waiting.empty()) pool.queues.erase(queue);
   }
   if (kept) ++pool.idle;
-  pool.ended = now;
-  auto next = start_next(found);
+  auto next = start_next(pool);
   schedule(found, now);
-  forget_if_done(found);
   return next;
 }
 
@@ -58,27 +59,62 @@ void ConnectionPools::answered(const std::string& host, platform::Milliseconds t
   answer += (std::chrono::duration<double, std::milli>(took) - answer) / 4;
 }
 
-std::vector<Request> ConnectionPools::drop(const std::string& host, delivery::WebhookId webhook) {
-  std::vector<Request> result;
-  const auto found = pools_.find(host);
-  if (found == pools_.end()) return result;
-  const auto queue = found->second.queues.find(webhook);
-  if (queue != found->second.queues.end()) drop(found->second, queue->second, result);
-  forget_queues(found->second);
-  return result;
+bool ConnectionPools::may_have_idle(const std::string& host) const {
+  const auto pool = pools_.find(host);
+  return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
 }
 
-std::vector<Request> ConnectionPools::drop_all() {
-  std::vector<Request> result;
-  for (auto& [host, pool] : pools_) {
-    for (auto& [webhook, queue] : pool.queues) drop(pool, queue, result);
-    forget_queues(pool);
+ConnectionPools::Overdue ConnectionPools::overdue(
+    platform::MonotonicTime now, bool room, const std::function<bool(const std::string& host)>& connecting) {
+  const auto may_open = [&](Need need, const std::string& host) {
+    return need == Need::unserved || ((need == Need::waited || room) && !connecting(host));
+  };
+  Overdue result;
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const auto found = pools_.find(due_.begin()->second);
+    auto& pool = found->second;
+    clear_due(found);
+    if (pool.active == 0) {  // unused for connection_life: its connections are too old to be used
+      pools_.erase(found);
+      continue;
+    }
+    hand_back(pool, now, result.hand_back);
+    while (const auto next = next_for_connection(pool, now)) {
+      // Set even if none may be opened, so that the next look comes later.
+      pool.next_connection = now + between_connections;
+      if (!may_open(next->need, found->first)) break;
+      result.start.push_back(start(pool, next->queue));
+      if (next->need != Need::unserved) break;  // one connection at a time
+    }
+    schedule(found, now);
   }
   return result;
 }
 
 std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {
-  return overdue_.empty() ? std::nullopt : std::optional(overdue_.begin()->first);
+  return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
+}
+
+std::vector<Request> ConnectionPools::take_waiting(const std::string& host, delivery::WebhookId webhook) {
+  std::vector<Request> result;
+  const auto found = pools_.find(host);
+  if (found == pools_.end()) return result;
+  const auto queue = found->second.queues.find(webhook);
+  if (queue != found->second.queues.end()) take_waiting(found->second, queue, result);
+  return result;
+}
+
+std::vector<Request> ConnectionPools::take_all_waiting() {
+  std::vector<Request> result;
+  for (auto& [host, pool] : pools_) {
+    for (auto queue = pool.queues.begin(); queue != pool.queues.end();)
+      queue = take_waiting(pool, queue, result);
+  }
+  return result;
+}
+
+bool ConnectionPools::Queue::has_waited(platform::MonotonicTime now) const {
+  return now - waiting.front().since >= long_wait;
 }
 
 /// Returns the queue to serve next, webhooks in turn; end: no request may start.
@@ -92,10 +128,27 @@ ConnectionPools::Queues::iterator ConnectionPools::next_queue(Pool& pool) const 
   return found == first ? end : found;
 }
 
-std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
-  Pool& pool = found->second;
+/// Returns the queue that needs a further connection most; nullopt: none needs one.
+std::optional<ConnectionPools::Candidate> ConnectionPools::next_for_connection(
+    Pool& pool, platform::MonotonicTime now) const {
+  const auto next = next_queue(pool);
+  if (next == pool.queues.end()) return std::nullopt;
+  const auto unserved = std::ranges::find_if(pool.queues, [now](const auto& queue) {
+    return queue.second.active == 0 && queue.second.may_start() && queue.second.has_waited(now);
+  });
+  if (unserved != pool.queues.end()) return Candidate{unserved, Need::unserved};
+  if (next->second.has_waited(now)) return Candidate{next, Need::waited};
+  const auto expected = pool.answer * static_cast<double>(pool.waiting) / std::max(pool.active, 1U);
+  if (expected > long_wait) return Candidate{next, Need::expected};
+  return std::nullopt;
+}
+
+std::optional<Request> ConnectionPools::start_next(Pool& pool) {
   const auto queue = next_queue(pool);
-  if (queue == pool.queues.end()) return std::nullopt;
+  return queue == pool.queues.end() ? std::nullopt : std::optional(start(pool, queue));
+}
+
+Request ConnectionPools::start(Pool& pool, Queues::iterator queue) {
   Request request = std::move(queue->second.waiting.front().request);
   queue->second.waiting.pop_front();
   ++queue->second.active;
@@ -106,87 +159,50 @@ std::optional<Request> ConnectionPools::start_next(Pools::iterator found) {
   return request;
 }
 
-/// Why the pool needs another connection now; nullopt: no need.
-std::optional<ConnectionPools::Need> ConnectionPools::needs_another(Pool& pool,
-                                                                    platform::MonotonicTime now) const {
-  const auto queue = next_queue(pool);
-  if (queue == pool.queues.end()) return std::nullopt;
-  const auto waited = [now](const Queue& one) { return now - one.waiting.front().since >= long_wait; };
-  const auto without = std::ranges::find_if(pool.queues, [&](const auto& one) {
-    return one.second.active == 0 && one.second.may_start() && waited(one.second);
-  });
-  if (without != pool.queues.end()) {
-    pool.last_served = without->first.previous();  // so that this webhook is served next
-    return Need::none_yet;
-  }
-  if (waited(queue->second)) return Need::waited;
-  const auto expected = pool.answer * static_cast<double>(pool.waiting) / std::max(pool.active, 1U);
-  return expected > long_wait ? std::optional(Need::expected) : std::nullopt;
-}
-
-/// Sets when overdue() must look at the pool, unless that is set already.
-void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime now) {
-  Pool& pool = found->second;
-  if (pool.waiting == 0) return unschedule(found);
-  if (pool.overdue) return;
-  const auto queue = next_queue(pool);
-  auto at = now + between_looks;
-  if (queue != pool.queues.end())
-    at = needs_another(pool, now) ? now : queue->second.waiting.front().since + long_wait;
-  pool.overdue = std::max(at, pool.opened + between_connections);
-  overdue_.emplace(*pool.overdue, found->first);
-}
-
-void ConnectionPools::unschedule(Pools::iterator pool) {
-  if (pool->second.overdue) overdue_.erase({*pool->second.overdue, pool->first});
-  pool->second.overdue.reset();
+/// Returns the queue that follows.
+ConnectionPools::Queues::iterator ConnectionPools::take_waiting(Pool& pool, Queues::iterator queue,
+                                                                std::vector<Request>& into) {
+  for (auto& waiting : queue->second.waiting) into.push_back(std::move(waiting.request));
+  pool.waiting -= queue->second.waiting.size();
+  queue->second.waiting.clear();
+  return queue->second.active == 0 ? pool.queues.erase(queue) : std::next(queue);
 }
 
 void ConnectionPools::hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into) {
-  for (auto& [webhook, queue] : pool.queues) {
-    if (!queue.waiting.empty() && now - queue.waiting.front().since >= longest_wait) drop(pool, queue, into);
+  for (auto queue = pool.queues.begin(); queue != pool.queues.end();) {
+    const auto& waiting = queue->second.waiting;
+    const bool too_long = !waiting.empty() && now - waiting.front().since >= longest_wait;
+    queue = too_long ? take_waiting(pool, queue, into) : std::next(queue);
   }
-  forget_queues(pool);
 }
 
-void ConnectionPools::drop(Pool& pool, Queue& queue, std::vector<Request>& into) {
-  for (auto& waiting : queue.waiting) into.push_back(std::move(waiting.request));
-  pool.waiting -= queue.waiting.size();
-  queue.waiting.clear();
-}
-
-void ConnectionPools::forget_queues(Pool& pool) {
-  std::erase_if(pool.queues,
-                [](const auto& queue) { return queue.second.active == 0 && queue.second.waiting.empty(); });
-}
-
-/// Forgets a pool that is not in use: after connection_life if several connections are open, otherwise at
-/// once, because a new pool begins with one connection.
-void ConnectionPools::forget_if_done(Pools::iterator found) {
+/// Sets when overdue() must look at the pool, unless that is set already. Forgets an unused pool at once, or
+/// in overdue() if several connections are open: a new pool begins with one.
+void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime now) {
   Pool& pool = found->second;
-  if (pool.active > 0 || pool.waiting > 0) return;
-  unschedule(found);
-  if (pool.in_unused) return;
-  if (pool.idle <= 1) {
+  if (pool.waiting == 0) clear_due(found);
+  if (pool.active == 0 && pool.idle <= 1) {
     pools_.erase(found);
-  } else {
-    pool.in_unused = true;
-    unused_.emplace_back(pool.ended + connection_life, found->first);
+    return;
   }
+  if (pool.active == 0) return set_due(found, now + connection_life);
+  if (pool.waiting == 0) return;
+  if (pool.due) return;
+  const auto queue = next_queue(pool);
+  auto at = now + between_looks;
+  if (queue != pool.queues.end())
+    at = next_for_connection(pool, now) ? now : queue->second.waiting.front().since + long_wait;
+  set_due(found, std::max(at, pool.next_connection));
 }
 
-/// Forgets pools that have not been used for connection_life: their connections are too old to be used.
-void ConnectionPools::forget_unused(platform::MonotonicTime now) {
-  while (!unused_.empty() && unused_.front().first <= now) {
-    const auto found = pools_.find(unused_.front().second);
-    unused_.pop_front();
-    Pool& pool = found->second;
-    pool.in_unused = false;
-    if (pool.active == 0 && pool.waiting == 0 && pool.ended + connection_life <= now)
-      pools_.erase(found);
-    else
-      forget_if_done(found);
-  }
+void ConnectionPools::set_due(Pools::iterator pool, platform::MonotonicTime at) {
+  pool->second.due = at;
+  due_.emplace(at, pool->first);
+}
+
+void ConnectionPools::clear_due(Pools::iterator pool) {
+  if (pool->second.due) due_.erase({*pool->second.due, pool->first});
+  pool->second.due.reset();
 }
 
 }  // namespace dispatcher

@@ -1,12 +1,14 @@
-// One pool of connections per host (name and port): the requests of all webhooks share the open connections,
-// one after the other. A request waits until add(), ended() or overdue() returns it for the caller to
-// start; from then until ended() it is in flight. Another connection is opened only if a request would wait
-// for long: a TLS handshake costs both sides more than ten deliveries, and a receiver that is down should be
-// tried once, not ten times. Pure bookkeeping.
+// Decides which request starts next, and when a host gets a further connection. The requests of all webhooks
+// to one host (name and port) share the host's connections, one request after the other: a TLS handshake
+// costs both sides more than ten deliveries, and a receiver that is down should be tried once, not ten times.
+//
+// A request waits from add() until a function returns it to be started. It is in flight from then until
+// ended(). Pure bookkeeping.
 #pragma once
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,49 +27,38 @@ inline constexpr std::chrono::seconds connection_life{60};
 
 class ConnectionPools {
  public:
-  /// `per_host`: most requests in flight to one host.
+  /// `per_host`: most requests in flight to one host, at least 1.
   explicit ConnectionPools(unsigned per_host) : per_host_(per_host) {}
 
-  /// Adds a request. If nothing is in flight to its host, or a connection is free, returns the pool's next
-  /// request, to be started. None: all wait.
+  /// Adds a request. Returns the host's next request to start; nullopt: all wait for a connection.
   std::optional<Request> add(Request request, platform::MonotonicTime now);
 
-  /// Notes that a request in flight has ended, and returns the next request to start, if any. `kept`: the
-  /// connection of the ended request can be used again.
+  /// Notes that a request in flight has ended, and returns the host's next request to start, if any. `kept`:
+  /// the connection can be used again.
   std::optional<Request> ended(const std::string& host, delivery::WebhookId webhook, bool kept,
                                platform::MonotonicTime now);
-  /// True: nothing is in flight to the host, and a connection to it is open. Also true for a host without a
-  /// pool: an unused pool with one connection is forgotten at once, so a connection may still be open.
-  bool has_idle(const std::string& host) const {
-    const auto pool = pools_.find(host);
-    return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
-  }
   /// Notes how long an answered request took.
   void answered(const std::string& host, platform::Milliseconds took);
 
+  /// False: no connection to the host is open, or requests in flight may have taken all. True also for a host
+  /// without a pool, to which one connection may be open.
+  bool may_have_idle(const std::string& host) const;
+
   struct Overdue {
-    std::vector<Request> start;  // each on a further connection
-    /// All waiting requests of webhooks with a request that has waited for a second; other webhooks may use
-    /// the slots.
-    std::vector<Request> hand_back;
+    std::vector<Request> start;      // each on a further connection
+    std::vector<Request> hand_back;  // all that wait of each webhook that has waited for a second
   };
-  /// Why a pool needs another connection.
-  enum class Need {
-    expected,  // at the pool's pace, its last request would wait for long
-    waited,    // a request has waited for long
-    none_yet,  // a request has waited for long, and its webhook has nothing in flight
-  };
-  /// Returns requests to start on further connections, as far as `may_open(host, need)` allows, and requests
-  /// to hand back.
-  template <class F>
-  Overdue overdue(platform::MonotonicTime now, F&& may_open);
-
-  /// Removes and returns the waiting requests of a webhook, or (drop_all) of all webhooks.
-  std::vector<Request> drop(const std::string& host, delivery::WebhookId webhook);
-  std::vector<Request> drop_all();
-
-  /// When to call overdue() next; nullopt: no request waits.
+  /// Returns requests to start and to hand back. A request starts here if it has waited for long, or if the
+  /// last one in its pool would wait for long and there is `room` for connections opened in advance. While a
+  /// connection to the host is being made (`connecting`), only webhooks with nothing in flight get another.
+  Overdue overdue(platform::MonotonicTime now, bool room,
+                  const std::function<bool(const std::string& host)>& connecting);
+  /// When to call overdue() next; nullopt: not before another function is called.
   std::optional<platform::MonotonicTime> next_overdue() const;
+
+  /// Removes and returns the waiting requests of a webhook, or of all webhooks.
+  std::vector<Request> take_waiting(const std::string& host, delivery::WebhookId webhook);
+  std::vector<Request> take_all_waiting();
 
   /// Number of pools. A pool with several open connections outlasts its requests, for connection_life.
   std::size_t size() const { return pools_.size(); }
@@ -83,59 +74,46 @@ class ConnectionPools {
     unsigned active = 0;  // in flight
     std::deque<Waiting> waiting;
     bool may_start() const { return active < slots && !waiting.empty(); }
+    bool has_waited(platform::MonotonicTime now) const;
   };
+  using Queues = std::map<delivery::WebhookId, Queue>;
+  /// While requests wait, at least one is in flight.
   struct Pool {
-    unsigned active = 0;  // requests in flight
-    unsigned idle = 0;    // an estimate of open and free connections; a wrong one costs a handshake or a wait
-    std::map<delivery::WebhookId, Queue> queues;
+    Queues queues;            // of webhooks with requests that wait or are in flight
+    std::size_t waiting = 0;  // requests that wait
+    unsigned active = 0;      // requests in flight
+    unsigned idle = 0;  // an estimate of open and free connections; a wrong one costs a handshake or a wait
     delivery::WebhookId last_served = 0;
-    std::size_t waiting = 0;                             // requests that wait
-    std::chrono::duration<double, std::milli> answer{};  // average time of the last answers, in milliseconds
-    platform::MonotonicTime opened{};  // when the pool last needed another connection, or last got a request
-                                       // while nothing was in flight
-    platform::MonotonicTime ended{};   // when the last attempt ended
-    std::optional<platform::MonotonicTime> overdue;  // the pool's key in overdue_
-    bool in_unused = false;                          // the pool has an entry in unused_
+    std::chrono::duration<double, std::milli> answer{};  // average time of the last answers
+    platform::MonotonicTime next_connection{};           // none is opened before
+    std::optional<platform::MonotonicTime> due;          // the pool's key in due_
   };
   using Pools = std::map<std::string, Pool>;
-  using Queues = std::map<delivery::WebhookId, Queue>;
+
+  /// Why a queue needs a further connection.
+  enum class Need {
+    expected,  // at the pool's pace, its last request would wait for long
+    waited,    // its first request has waited for long
+    unserved,  // its first request has waited for long, and the webhook has nothing in flight
+  };
+  struct Candidate {
+    Queues::iterator queue;
+    Need need;
+  };
 
   Queues::iterator next_queue(Pool& pool) const;
-  std::optional<Request> start_next(Pools::iterator pool);
-  std::optional<Need> needs_another(Pool& pool, platform::MonotonicTime now) const;
-  void schedule(Pools::iterator pool, platform::MonotonicTime now);
-  void unschedule(Pools::iterator pool);
+  std::optional<Candidate> next_for_connection(Pool& pool, platform::MonotonicTime now) const;
+  std::optional<Request> start_next(Pool& pool);
+  static Request start(Pool& pool, Queues::iterator queue);
+  static Queues::iterator take_waiting(Pool& pool, Queues::iterator queue, std::vector<Request>& into);
   static void hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into);
-  static void drop(Pool& pool, Queue& queue, std::vector<Request>& into);
-  static void forget_queues(Pool& pool);
-  void forget_if_done(Pools::iterator pool);
-  void forget_unused(platform::MonotonicTime now);
+  void schedule(Pools::iterator pool, platform::MonotonicTime now);
+  void set_due(Pools::iterator pool, platform::MonotonicTime at);
+  void clear_due(Pools::iterator pool);
 
   unsigned per_host_;
   Pools pools_;
-  std::deque<std::pair<platform::MonotonicTime, std::string>> unused_;  // pools to forget, and when
-  std::set<std::pair<platform::MonotonicTime, std::string>> overdue_;   // pools to look at, and when
+  std::set<std::pair<platform::MonotonicTime, std::string>> due_;  // pools that overdue() looks at, and when
 };
-
-template <class F>
-ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, F&& may_open) {
-  Overdue result;
-  forget_unused(now);
-  while (!overdue_.empty() && overdue_.begin()->first <= now) {
-    const auto pool = pools_.find(overdue_.begin()->second);
-    unschedule(pool);
-    hand_back(pool->second, now, result.hand_back);
-    while (const auto need = needs_another(pool->second, now)) {
-      // Set even if may_open refuses, so that the next check comes 20 ms later (`between_connections`).
-      pool->second.opened = now;
-      if (!may_open(pool->first, *need)) break;
-      result.start.push_back(std::move(*start_next(pool)));
-      if (*need != Need::none_yet) break;  // one connection at a time
-    }
-    schedule(pool, now);
-    forget_if_done(pool);
-  }
-  return result;
-}
 
 }  // namespace dispatcher

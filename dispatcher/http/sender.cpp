@@ -141,31 +141,24 @@ class Sender::Impl {
     for (auto& request : submitted_.take()) {
       if (request.purpose == Request::Purpose::deliver) {
         if (request.test_request)
-          request.test_request->expects_kept = has_room() && pools_.has_idle(request.host);
+          request.test_request->expects_kept = has_room() && pools_.may_have_idle(request.host);
         start(pools_.add(std::move(request), platform::monotonic_now()));
       } else if (!stopping_)
         begin_check(std::move(request));
     }
-    if (returning_.exchange(false) || stopping_) end_unstarted(pools_.drop_all());
+    if (returning_.exchange(false) || stopping_) end_unstarted(pools_.take_all_waiting());
   }
 
   /// True: libcurl can open a connection without closing a kept one.
   bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
 
-  /// Opens further connections for requests that wait for long. While a connection to the host is being made,
-  /// only a webhook with nothing in flight gets another. None is opened in advance if libcurl might close a
-  /// kept connection for it.
+  /// Starts requests on further connections, none in advance if libcurl might close a kept connection for it.
   void open_more() {
-    using enum ConnectionPools::Need;
-    const bool room = has_room();
     std::optional<std::set<std::string_view>> connecting;  // computed once for all pools that ask
-    auto overdue =
-        pools_.overdue(platform::monotonic_now(), [&](const std::string& host, ConnectionPools::Need need) {
-          if (need == none_yet) return true;
-          if (need == expected && !room) return false;
-          if (!connecting) connecting = connecting_hosts();
-          return !connecting->contains(host);
-        });
+    auto overdue = pools_.overdue(platform::monotonic_now(), has_room(), [&](const std::string& host) {
+      if (!connecting) connecting = connecting_hosts();
+      return connecting->contains(host);
+    });
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }
@@ -406,7 +399,7 @@ class Sender::Impl {
     if (attempt.transport == TransportResult::answered) {
       pools_.answered(host, attempt.duration);
     } else if (!attempt.test_request) {
-      end_unstarted(pools_.drop(host, webhook));
+      end_unstarted(pools_.take_waiting(host, webhook));
     }
     ended_.push_back(std::move(attempt));
     start(pools_.ended(host, webhook, kept, platform::monotonic_now()));

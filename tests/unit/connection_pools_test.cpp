@@ -44,9 +44,14 @@ delivery::DeliveryId ended(ConnectionPools& pools, bool kept, MonotonicTime now,
   return id_of(pools.ended(host_of(id), id, kept, now));
 }
 
-using Need = ConnectionPools::Need;
-bool always(const std::string& /*host*/, Need /*need*/) { return true; }
-bool never(const std::string& /*host*/, Need /*need*/) { return false; }
+ConnectionPools::Overdue overdue(ConnectionPools& pools, MonotonicTime now, bool room = true) {
+  return pools.overdue(now, room, [](const std::string& /*host*/) { return false; });
+}
+
+/// While a connection to each host is being made.
+ConnectionPools::Overdue overdue_while_connecting(ConnectionPools& pools, MonotonicTime now) {
+  return pools.overdue(now, true, [](const std::string& /*host*/) { return true; });
+}
 
 }  // namespace
 
@@ -71,27 +76,27 @@ BOOST_AUTO_TEST_CASE(another_connection_is_opened_for_what_has_waited_long_one_a
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) pools.add(request(i), start);
   BOOST_TEST((pools.next_overdue() == at(100)));
-  BOOST_TEST(pools.overdue(at(99), always).start.empty());
-  const auto first = pools.overdue(at(100), always).start;
+  BOOST_TEST(overdue(pools, at(99)).start.empty());
+  const auto first = overdue(pools, at(100)).start;
   BOOST_REQUIRE(first.size() == 1U);
   BOOST_TEST(first.front().delivery.id == 2);
   BOOST_TEST((pools.next_overdue() == at(120)));
-  BOOST_TEST(pools.overdue(at(120), always).start.front().delivery.id == 3);
+  BOOST_TEST(overdue(pools, at(120)).start.front().delivery.id == 3);
   BOOST_TEST(!pools.next_overdue());
 }
 
 BOOST_AUTO_TEST_CASE(where_none_may_be_opened_it_is_asked_again_soon) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 2; ++i) pools.add(request(i), start);
-  BOOST_TEST(pools.overdue(at(100), never).start.empty());
+  BOOST_TEST(overdue_while_connecting(pools, at(100)).start.empty());
   BOOST_TEST((pools.next_overdue() == at(120)));
-  BOOST_TEST(pools.overdue(at(120), always).start.size() == 1U);
+  BOOST_TEST(overdue(pools, at(120)).start.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(connections_that_are_open_are_used_at_once) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 2; ++i) pools.add(request(i), start);
-  pools.overdue(at(100), always);
+  overdue(pools, at(100));
   ended(pools, true, at(110));
   ended(pools, true, at(110));
   BOOST_TEST(id_of(pools.add(request(3), at(120))) == 3);
@@ -102,8 +107,8 @@ BOOST_AUTO_TEST_CASE(connections_that_are_open_are_used_at_once) {
 BOOST_AUTO_TEST_CASE(no_more_is_under_way_than_the_webhook_has_slots) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 4; ++i) pools.add(request(i, webhook, 2), start);
-  BOOST_TEST(pools.overdue(at(200), always).start.size() == 1U);
-  BOOST_TEST(pools.overdue(at(900), always).start.empty());
+  BOOST_TEST(overdue(pools, at(200)).start.size() == 1U);
+  BOOST_TEST(overdue(pools, at(900)).start.empty());
   BOOST_TEST(ended(pools, true, at(900)) == 3);
 }
 
@@ -116,16 +121,12 @@ BOOST_AUTO_TEST_CASE(webhooks_of_one_host_take_turns_on_its_connections) {
   BOOST_TEST(id_of(pools.ended("provider:443", 2, true, start)) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_webhook_that_has_nothing_under_way_says_so) {
+BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_does_not_wait_for_another_connection) {
   ConnectionPools pools(per_host);
   pools.add(at_provider(1, 1), start);
   pools.add(at_provider(2, 2), start);
-  std::optional<Need> asked;
-  pools.overdue(at(100), [&](const std::string&, Need need) {
-    asked = need;
-    return true;
-  });
-  BOOST_TEST((asked == Need::none_yet));
+  BOOST_TEST(overdue_while_connecting(pools, at(99)).start.empty());
+  BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(one_that_has_nothing_under_way_is_not_hidden_by_one_that_has) {
@@ -136,15 +137,14 @@ BOOST_AUTO_TEST_CASE(one_that_has_nothing_under_way_is_not_hidden_by_one_that_ha
     pools.add(std::move(busy), start);
   }
   for (int i = 3; i <= 5; ++i) pools.add(at_provider(i, i), start);
-  const auto only_first = [](const std::string&, Need need) { return need == Need::none_yet; };
-  BOOST_TEST(pools.overdue(at(100), only_first).start.size() == 3U);
+  BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit) {
   ConnectionPools pools(2);
   for (int i = 1; i <= 4; ++i) pools.add(at_provider(i, i), start);
-  BOOST_TEST(pools.overdue(at(100), always).start.size() == 1U);
-  BOOST_TEST(pools.overdue(at(500), always).start.empty());
+  BOOST_TEST(overdue(pools, at(100)).start.size() == 1U);
+  BOOST_TEST(overdue(pools, at(500)).start.empty());
   BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(500))) == 3);
 }
 
@@ -154,12 +154,25 @@ BOOST_AUTO_TEST_CASE(a_pool_that_moves_slowly_gets_connections_too) {
   for (int i = 1; i <= 30; ++i) pools.add(request(i), start);
   int opened = 0;
   for (int time = 0; time < 300; ++time) {
-    opened += static_cast<int>(pools.overdue(at(time), always).start.size());
+    opened += static_cast<int>(overdue(pools, at(time)).start.size());
     if (time % 30 != 29) continue;
     pools.answered(host_of(webhook), Milliseconds(30));
     ended(pools, true, at(time));
   }
   BOOST_TEST(opened >= 5);
+}
+
+BOOST_AUTO_TEST_CASE(without_room_no_connection_is_opened_in_advance) {
+  ConnectionPools pools(per_host);
+  pools.add(request(1), start);
+  pools.answered(host_of(webhook), Milliseconds(1000));
+  pools.add(request(2), at(1));
+  BOOST_TEST((pools.next_overdue() == at(20)));
+  BOOST_TEST(overdue(pools, at(20), false).start.empty());
+  BOOST_TEST((pools.next_overdue() == at(40)));
+  BOOST_TEST(overdue(pools, at(40), true).start.size() == 1U);
+  pools.add(request(3), at(41));
+  BOOST_TEST(overdue(pools, at(141), false).start.size() == 1U);  // it has waited
 }
 
 BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
@@ -169,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
     const delivery::DeliveryId first = std::int64_t{2} * time;
     pools.add(request(first), at(time));
     pools.add(request(first.next()), at(time));
-    opened += static_cast<int>(pools.overdue(at(time), always).start.size());
+    opened += static_cast<int>(overdue(pools, at(time)).start.size());
     for (int i = 0; i < 2; ++i) {
       pools.answered(host_of(webhook), Milliseconds(1));
       ended(pools, true, at(time));
@@ -181,10 +194,10 @@ BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
 BOOST_AUTO_TEST_CASE(what_has_waited_for_a_second_is_handed_back) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) pools.add(request(i), start);
-  BOOST_TEST(pools.overdue(at(999), never).hand_back.empty());
-  const auto overdue = pools.overdue(at(1100), never);
-  BOOST_TEST(overdue.start.empty());
-  BOOST_TEST(overdue.hand_back.size() == 2U);
+  BOOST_TEST(overdue_while_connecting(pools, at(999)).hand_back.empty());
+  const auto late = overdue_while_connecting(pools, at(1100));
+  BOOST_TEST(late.start.empty());
+  BOOST_TEST(late.hand_back.size() == 2U);
   BOOST_TEST(!pools.next_overdue());
   BOOST_TEST(ended(pools, true, at(1200)) == 0);
 }
@@ -195,48 +208,60 @@ BOOST_AUTO_TEST_CASE(a_pool_is_forgotten_once_none_of_its_connections_can_be_ope
   const auto use_twice = [&](int time) {  // two connections, kept
     pools.add(request(1), at(time));
     pools.add(request(2), at(time));
-    BOOST_REQUIRE(pools.overdue(at(time + 100), always).start.size() <= 1U);
+    BOOST_REQUIRE(overdue(pools, at(time + 100)).start.size() <= 1U);
     for (int i = 0; i < 2; ++i) ended(pools, true, at(time + 200));
   };
   use_twice(0);
-  pools.overdue(at(200 + minute - 1), always);
+  overdue(pools, at(200 + minute - 1));
   BOOST_TEST(pools.size() == 1U);
   use_twice(200 + minute - 1);
-  pools.overdue(at(400 + minute), always);
+  overdue(pools, at(400 + minute));
   BOOST_TEST(pools.size() == 1U, "used again since");
-  pools.overdue(at(400 + 3 * minute), always);
+  overdue(pools, at(400 + 3 * minute));
   BOOST_TEST(pools.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_in_a_pool_can_be_dropped) {
+BOOST_AUTO_TEST_CASE(a_pool_left_with_one_connection_is_forgotten_at_once) {
+  ConnectionPools pools(per_host);
+  for (int i = 1; i <= 2; ++i) pools.add(request(i), start);
+  BOOST_TEST(overdue(pools, at(100)).start.size() == 1U);
+  for (int i = 0; i < 2; ++i) ended(pools, true, at(110));
+  BOOST_TEST(pools.size() == 1U);
+  pools.add(request(3), at(120));
+  ended(pools, false, at(130));
+  BOOST_TEST(pools.size() == 0U);
+  BOOST_TEST(!pools.next_overdue());
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_in_a_pool_can_be_taken_out) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) pools.add(request(i), start);
   pools.add(request(8, 2), start);
   pools.add(request(9, 2), start);
-  BOOST_TEST(pools.drop(host_of(webhook), webhook).size() == 2U);
-  BOOST_TEST(pools.drop(host_of(webhook), webhook).empty());
+  BOOST_TEST(pools.take_waiting(host_of(webhook), webhook).size() == 2U);
+  BOOST_TEST(pools.take_waiting(host_of(webhook), webhook).empty());
   BOOST_TEST(ended(pools, false, start) == 0);
-  const auto rest = pools.drop_all();
+  const auto rest = pools.take_all_waiting();
   BOOST_REQUIRE(rest.size() == 1U);
   BOOST_TEST(rest.front().delivery.id == 9);
 }
 
 BOOST_AUTO_TEST_CASE(an_open_connection_is_expected_where_nothing_is_under_way) {
   ConnectionPools pools(per_host);
-  BOOST_TEST(pools.has_idle(host_of(webhook)));
+  BOOST_TEST(pools.may_have_idle(host_of(webhook)));
   BOOST_TEST(id_of(pools.add(request(1), start)) == 1);
-  BOOST_TEST(!pools.has_idle(host_of(webhook)));
+  BOOST_TEST(!pools.may_have_idle(host_of(webhook)));
   ended(pools, true, start);
-  BOOST_TEST(pools.has_idle(host_of(webhook)));
+  BOOST_TEST(pools.may_have_idle(host_of(webhook)));
 }
 
 BOOST_AUTO_TEST_CASE(which_of_two_connections_is_taken_is_not_known) {
   ConnectionPools pools(per_host);
   pools.add(request(1), start);
   pools.add(request(2), start);
-  BOOST_TEST(pools.overdue(at(500), [](auto&&...) { return true; }).start.size() == 1U);
+  BOOST_TEST(overdue(pools, at(500)).start.size() == 1U);
   ended(pools, true, start);
-  BOOST_TEST(!pools.has_idle(host_of(webhook)));  // one is free, and the other request may have taken it
+  BOOST_TEST(!pools.may_have_idle(host_of(webhook)));  // one is free, and the other request may have taken it
 }
 
 BOOST_AUTO_TEST_SUITE_END()
