@@ -123,7 +123,8 @@ bool Dialler::process(const Poller::Event& event) {
   return true;
 }
 
-void Dialler::process_overdue(MonotonicTime now) {
+void Dialler::process_overdue() {
+  const auto now = platform::monotonic_now();
   for (auto dial = dials_.begin(); dial != dials_.end();) {
     const auto current = dial++;
     if (now >= current->deadline) {

@@ -61,7 +61,7 @@ class Dialler {
   /// Handles the event if the socket belongs to a dial; otherwise returns false.
   bool process(const Poller::Event& event);
   /// Tries the further addresses that are due, and ends dials at their deadline.
-  void process_overdue(platform::MonotonicTime now);
+  void process_overdue();
   /// When process_overdue() or take_ended() has something to do; a time in the past: at once.
   std::optional<platform::MonotonicTime> next_timeout() const;
 

@@ -208,11 +208,9 @@ class Resolver::Impl {
     finish_ended();
   }
 
-  std::optional<Milliseconds> next_timeout() const {
-    if (!finished_.empty()) return Milliseconds{0};
-    if (due_.empty()) return std::nullopt;
-    const auto left = std::chrono::ceil<Milliseconds>(due_.begin()->first - platform::monotonic_now());
-    return std::max(left, Milliseconds{0});
+  std::optional<MonotonicTime> next_timeout() const {
+    if (!finished_.empty()) return MonotonicTime{};
+    return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
   }
 
   bool process(const Poller::Event& event) {
@@ -366,7 +364,7 @@ void Resolver::prefer(const std::string& name, const platform::IpAddress& addres
   impl_->prefer(name, address);
 }
 void Resolver::look_up(const std::string& name) { impl_->look_up(name); }
-std::optional<Milliseconds> Resolver::next_timeout() const { return impl_->next_timeout(); }
+std::optional<MonotonicTime> Resolver::next_timeout() const { return impl_->next_timeout(); }
 bool Resolver::process(const Poller::Event& event) { return impl_->process(event); }
 void Resolver::process_overdue() { impl_->process_overdue(); }
 std::vector<Resolution> Resolver::take_finished() { return impl_->take_finished(); }

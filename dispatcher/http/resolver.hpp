@@ -66,9 +66,9 @@ class Resolver {
   bool process(const Poller::Event& event);
   /// Repeats questions, and ends lookups that are out of time.
   void process_overdue();
-  /// The time until process_overdue() or take_finished() has something to do; nullopt: no lookup is in
-  /// progress.
-  std::optional<platform::Milliseconds> next_timeout() const;
+  /// When process_overdue() or take_finished() has something to do; a time in the past: at once; nullopt: no
+  /// lookup is in progress.
+  std::optional<platform::MonotonicTime> next_timeout() const;
 
   std::vector<Resolution> take_finished();
 

@@ -113,7 +113,7 @@ class Sender::Impl {
           transport_->process(event);
       }
       resolver_.process_overdue();
-      dialler_.process_overdue(platform::monotonic_now());
+      dialler_.process_overdue();
     }
   }
 
@@ -126,15 +126,12 @@ class Sender::Impl {
 
   /// The time until libcurl's timer, a pool, a dial or a lookup is due; at most a second.
   platform::Milliseconds longest_wait() const {
-    constexpr platform::Milliseconds longest{1000};
-    auto next = platform::monotonic_now() + longest;
-    if (const auto timer = transport_->next_timeout()) next = std::min(next, *timer);
-    if (const auto overdue = pools_.next_overdue()) next = std::min(next, *overdue);
-    if (const auto dial = dialler_.next_timeout()) next = std::min(next, *dial);
-    if (const auto lookup = resolver_.next_timeout())
-      next = std::min(next, platform::monotonic_now() + *lookup);
-    const auto wait = std::chrono::ceil<platform::Milliseconds>(next - platform::monotonic_now());
-    return std::max(wait, platform::Milliseconds{0});
+    const auto now = platform::monotonic_now();
+    auto next = now + platform::Milliseconds(1000);
+    for (const auto& due : {transport_->next_timeout(), pools_.next_overdue(), dialler_.next_timeout(),
+                            resolver_.next_timeout()})
+      next = std::min(next, due.value_or(next));
+    return std::chrono::ceil<platform::Milliseconds>(std::max(next, now) - now);
   }
 
   void start_submitted() {

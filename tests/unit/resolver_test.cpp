@@ -19,7 +19,7 @@ struct Fixture {
     for (;;) {
       auto finished = resolver.take_finished();
       if (!finished.empty() || platform::monotonic_now() > deadline) return finished;
-      for (const auto& event : poller.wait(resolver.next_timeout().value_or(1ms))) resolver.process(event);
+      for (const auto& event : poller.wait(10ms)) resolver.process(event);
       resolver.process_overdue();
     }
   }
@@ -35,7 +35,7 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_waited_for_while_nothing_is_looked_up, Fixtur
 
 BOOST_FIXTURE_TEST_CASE(what_ends_at_once_is_waited_for_no_longer, Fixture) {
   resolver.look_up("localhost");
-  BOOST_TEST(resolver.next_timeout().value().count() == 0);
+  BOOST_TEST((resolver.next_timeout().value() <= platform::monotonic_now()));
   BOOST_TEST(resolver.take_finished().size() == 1U);
   BOOST_TEST(!resolver.next_timeout().has_value());
 }
