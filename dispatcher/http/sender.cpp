@@ -9,14 +9,14 @@
 #include <stdexcept>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 
 #include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/descriptors.hpp"
 #include "dispatcher/http/dialler.hpp"
+#include "dispatcher/http/job.hpp"
+#include "dispatcher/http/lookups.hpp"
 #include "dispatcher/http/own_addresses.hpp"
 #include "dispatcher/http/poller.hpp"
-#include "dispatcher/http/resolver.hpp"
 #include "dispatcher/http/route.hpp"
 #include "dispatcher/http/transfer.hpp"
 #include "dispatcher/http/transport.hpp"
@@ -32,24 +32,11 @@ void initialise_curl() {
     throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
 }
 
-/// The part of connect_timeout that a lookup may take. A name with an answer to only one of its two questions
-/// (IPv4 and IPv6) takes all of that part, and is dialled in the rest of connect_timeout.
-platform::Milliseconds lookup_patience(const platform::DeliverySettings& settings) {
-  return settings.connect_timeout * 3 / 4;
-}
-
 /// A request is not sent if its configuration was read longer ago: the webhook may be disabled, deleted or
 /// changed since. The request is handed back, and claimed again.
 constexpr platform::Milliseconds longest_age{1000};
 bool outdated(const Request& request, platform::MonotonicTime now) {
   return now >= request.read_at + longest_age;
-}
-
-Attempt not_started(Request request) {
-  Attempt attempt;
-  attempt.delivery = std::move(request.delivery);
-  attempt.test_request = std::move(request.test_request);
-  return attempt;
 }
 
 }  // namespace
@@ -61,8 +48,7 @@ class Sender::Impl {
       : settings_(settings),
         own_addresses_(database_hosts),
         attempts_(attempts),
-        routes_(settings_.host_overrides),
-        resolver_(lookup_patience(settings_), poller_),
+        lookups_(settings_, poller_),
         dialler_(settings_, poller_) {
     initialise_curl();
     learn_own_addresses();
@@ -102,17 +88,16 @@ class Sender::Impl {
       learn_own_addresses();
       start_submitted();
       open_more();
-      start_resolved();
+      start_found();
       start_dialled();
       transport_->process_overdue();
       finish_done();
       resume_interrupted();
       attempts_.put(std::exchange(ended_, {}));
       for (const auto& event : poller_.wait(longest_wait())) {
-        if (event.fd != submitted_.fd() && !resolver_.process(event) && !dialler_.process(event))
+        if (event.fd != submitted_.fd() && !lookups_.process(event) && !dialler_.process(event))
           transport_->process(event);
       }
-      resolver_.process_overdue();
       dialler_.process_overdue();
     }
   }
@@ -129,7 +114,7 @@ class Sender::Impl {
     const auto now = platform::monotonic_now();
     auto next = now + platform::Milliseconds(1000);
     for (const auto& due : {transport_->next_timeout(), pools_.next_overdue(), dialler_.next_timeout(),
-                            resolver_.next_timeout()})
+                            lookups_.next_timeout()})
       next = std::min(next, due.value_or(next));
     return std::chrono::ceil<platform::Milliseconds>(std::max(next, now) - now);
   }
@@ -162,10 +147,7 @@ class Sender::Impl {
 
   /// Hosts to which a connection is being made, including the lookup of the name.
   std::set<std::string_view> connecting_hosts() const {
-    std::set<std::string_view> hosts;
-    for (const auto& [name, jobs] : waiting_) {
-      for (const auto& job : jobs) hosts.insert(job.request.host);
-    }
+    auto hosts = lookups_.hosts();
     for (const auto& transfer : transfers_) {
       if (!transfer->connected()) hosts.insert(transfer->host());
     }
@@ -176,54 +158,44 @@ class Sender::Impl {
     for (auto& request : requests) ended_.push_back(not_started(std::move(request)));
   }
 
+  /// Starts a request, or if its attempt ends at once the host's next ones.
   void start(std::optional<Request> request) {
     while (request) {
-      const auto webhook = request->delivery.webhook;
-      const auto host = request->host;
-      const auto now = platform::monotonic_now();
-      // The attempt must end within the lease: after it another dispatcher may send the delivery.
-      if (stopping_ || outdated(*request, now) || now + settings_.timeout >= request->lease_until) {
-        ended_.push_back(not_started(std::move(*request)));
-      } else if (begin({std::move(*request), platform::utc_now(), now})) {
-        return;
-      }
-      request = pools_.ended(host, webhook, true, platform::monotonic_now());
+      auto attempt = begin(std::move(*request));
+      if (!attempt) return;
+      request = next_after_unsent(std::move(*attempt));
     }
   }
 
-  /// Dials the host, or first looks up its name. False: the attempt has ended already.
-  bool begin(Job job) {
-    const auto& route = routes_.of(job.request.url);
-    if (route.name.empty()) return dial(std::move(job), route, route.addresses);
-    if (const auto* addresses = resolver_.cached(route.name, job.since))
-      return dial(std::move(job), route, *addresses);
-    resolver_.look_up(route.name);
-    waiting_[route.name].push_back(std::move(job));
-    return true;
+  /// Begins an attempt, and returns it if it has ended already.
+  std::optional<Attempt> begin(Request request) {
+    const auto now = platform::monotonic_now();
+    // The attempt must end within the lease: after it another dispatcher may send the delivery.
+    if (stopping_ || outdated(request, now) || now + settings_.timeout >= request.lease_until)
+      return not_started(std::move(request));
+    auto job = lookups_.find(begun(std::move(request)));
+    return job ? dial(std::move(*job)) : std::nullopt;
   }
 
-  /// Begins a check: a handshake on a new connection, or a lookup that bypasses the cache.
+  /// Ends an attempt that used no connection, and returns the host's next request.
+  std::optional<Request> next_after_unsent(Attempt attempt) {
+    auto next = pools_.ended(attempt.host, attempt.delivery.webhook, true, platform::monotonic_now());
+    ended_.push_back(std::move(attempt));
+    return next;
+  }
+
+  /// Begins a check: a lookup that bypasses the cache, or a handshake on a new connection, also in place of
+  /// the lookup of a URL with an address.
   void begin_check(Request request) {
-    Job job{std::move(request), platform::utc_now(), platform::monotonic_now()};
-    const auto& route = routes_.of(job.request.url);
-    if (job.request.test_request && job.request.purpose == Request::Purpose::lookup && route.name.empty()) {
-      job.request.test_request->literal = true;
-      job.request.test_request->addresses = addresses_of(route);
-      ended_.push_back(looked_up(std::move(job)));
-    } else if (job.request.purpose == Request::Purpose::lookup && !route.name.empty()) {
-      resolver_.look_up(route.name);
-      waiting_[route.name].push_back(std::move(job));
-    } else {
-      const auto addresses =
-          route.name.empty() || !job.request.address ? route.addresses : Addresses{*job.request.address};
-      auto* transfer = idle_transfer();
-      if (transfer == nullptr && job.request.test_request)
-        ended_.push_back(not_made(std::move(job)));
-      else if (transfer == nullptr)
-        checks_.put({{Request::Purpose::handshake, job.request.host, Check::Outcome::not_asked, job.since,
-                      job.since}});
-      else if (!prepare(*transfer, std::move(job), route, addresses))
-        finish(*transfer, CURLE_FAILED_INIT);
+    auto job = lookups_.find(begun(std::move(request)));
+    if (!job) return;
+    if (job->request.purpose == Request::Purpose::lookup && job->request.test_request) {
+      auto& test_request = *job->request.test_request;
+      test_request.literal = true;
+      test_request.addresses = addresses_of(route_of(job->request.url, settings_.host_overrides));
+      ended_.push_back(attempt_of(std::move(*job), TransportResult::answered));
+    } else if (auto attempt = dial(std::move(*job))) {
+      finish_check(std::move(*attempt));
     }
   }
 
@@ -238,15 +210,15 @@ class Sender::Impl {
                   attempt.heard.value_or(attempt.ended)}});
   }
 
-  void finish_lookup(Job job, const Addresses& addresses, Resolution::Servers servers) {
+  void finish_lookup(Job job, Resolution::Servers servers) {
     using enum Check::Outcome;
     if (job.request.test_request && servers == Resolution::Servers::not_asked)
-      return ended_.push_back(not_made(std::move(job)));
-    if (job.request.test_request && addresses.empty())
+      return ended_.push_back(attempt_of(std::move(job), TransportResult::local_failure));
+    if (job.request.test_request && job.addresses.empty())
       return ended_.push_back(unresolved(std::move(job), servers == Resolution::Servers::silent));
     if (job.request.test_request) {
-      job.request.test_request->addresses = addresses;
-      return ended_.push_back(looked_up(std::move(job)));
+      job.request.test_request->addresses = job.addresses;
+      return ended_.push_back(attempt_of(std::move(job), TransportResult::answered));
     }
     const auto outcome = servers == Resolution::Servers::answered    ? heard
                          : servers == Resolution::Servers::silent    ? silent
@@ -256,50 +228,38 @@ class Sender::Impl {
         {{Request::Purpose::lookup, job.request.host, outcome, job.since, platform::monotonic_now()}});
   }
 
-  /// Goes on with the requests that waited for a lookup that has ended.
-  void start_resolved() {
-    for (const auto& [name, addresses, servers] : resolver_.take_finished()) {
-      auto waited = waiting_.extract(name);
-      if (!waited) continue;
-      for (auto& job : waited.mapped()) {
-        if (job.request.purpose == Request::Purpose::lookup) {
-          finish_lookup(std::move(job), addresses, servers);
-          continue;
-        }
-        const auto webhook = job.request.delivery.webhook;
-        const auto host = job.request.host;
-        if (servers == Resolution::Servers::answered) job.name_answered = platform::monotonic_now();
-        if (servers == Resolution::Servers::not_asked) {
-          ended_.push_back(not_made(std::move(job)));
-          start(pools_.ended(host, webhook, true, platform::monotonic_now()));
-        } else if (addresses.empty()) {
-          finish(unresolved(std::move(job), servers == Resolution::Servers::silent), host, false);
-        } else if (outdated(job.request, platform::monotonic_now())) {
-          // The name is cached now: the next claim sends the delivery soon.
-          ended_.push_back(not_started(std::move(job.request)));
-          start(pools_.ended(host, webhook, true, platform::monotonic_now()));
-        } else if (const auto& route = routes_.of(job.request.url); !dial(std::move(job), route, addresses)) {
-          start(pools_.ended(host, webhook, true, platform::monotonic_now()));
-        }
+  /// Goes on with the jobs that waited for a lookup that has ended.
+  void start_found() {
+    for (auto& [job, servers] : lookups_.take_found()) {
+      if (job.request.purpose == Request::Purpose::lookup) {
+        finish_lookup(std::move(job), servers);
+      } else {
+        start_found(std::move(job), servers);
       }
     }
   }
 
-  /// Gives the job to libcurl. False: this host could not, and the attempt has ended.
-  bool dial(Job job, const Route& route, const Addresses& addresses) {
-    auto* transfer = idle_transfer();
-    if (transfer == nullptr) {
-      ended_.push_back(not_made(std::move(job)));
-      return false;
+  void start_found(Job job, Resolution::Servers servers) {
+    const auto now = platform::monotonic_now();
+    if (servers == Resolution::Servers::answered) job.name_answered = now;
+    if (servers == Resolution::Servers::not_asked) {
+      start(next_after_unsent(attempt_of(std::move(job), TransportResult::local_failure)));
+    } else if (job.addresses.empty()) {
+      finish(unresolved(std::move(job), servers == Resolution::Servers::silent), false);
+    } else if (outdated(job.request, now)) {
+      // The name is cached now: the next claim sends the delivery soon.
+      start(next_after_unsent(not_started(std::move(job.request))));
+    } else if (auto attempt = dial(std::move(job))) {
+      start(next_after_unsent(std::move(*attempt)));
     }
-    if (prepare(*transfer, std::move(job), route, addresses)) return true;
-    ended_.push_back(end(*transfer, CURLE_FAILED_INIT));
-    return false;
   }
 
-  /// As add(), for a new job, which `transfer` holds in either case.
-  bool prepare(Transfer& transfer, Job job, const Route& route, const Addresses& addresses) {
-    return add(transfer, [&] { transfer.begin(std::move(job), route, addresses); });
+  /// Gives the job to libcurl. Returns the attempt if this host could not, which ends it.
+  std::optional<Attempt> dial(Job job) {
+    auto* transfer = idle_transfer();
+    if (transfer == nullptr) return attempt_of(std::move(job), TransportResult::local_failure);
+    if (add(*transfer, [&] { transfer->begin(std::move(job)); })) return std::nullopt;
+    return end(*transfer, CURLE_FAILED_INIT);
   }
 
   /// Calls `configure` and gives the transfer to libcurl. False: this host could not.
@@ -369,7 +329,7 @@ class Sender::Impl {
         finish(purpose, transfer.end_undialled(dialled), false);
         continue;
       }
-      resolver_.prefer(routes_.of(transfer.url()).name, *dialled.address);
+      lookups_.prefer(transfer.url(), *dialled.address);
       if (!add(transfer, [&] { transfer.begin_on(std::move(dialled.socket), *dialled.address); }))
         finish(transfer, CURLE_FAILED_INIT);
     }
@@ -382,14 +342,14 @@ class Sender::Impl {
 
   void finish(Request::Purpose purpose, Attempt attempt, bool kept) {
     if (purpose == Request::Purpose::deliver) {
-      const auto host = attempt.host;
-      finish(std::move(attempt), host, kept);
+      finish(std::move(attempt), kept);
     } else {
       finish_check(std::move(attempt));
     }
   }
 
-  void finish(Attempt attempt, const std::string& host, bool kept) {
+  void finish(Attempt attempt, bool kept) {
+    const auto host = attempt.host;
     const auto webhook = attempt.delivery.webhook;
     // Waiting requests do not try an unreachable receiver again: they are handed back, and claimed again one
     // at a time.
@@ -411,10 +371,8 @@ class Sender::Impl {
   std::atomic<bool> stopping_ = false;
   platform::Heartbeat heartbeat_;
   Poller poller_;
-  Routes routes_;
-  Resolver resolver_;
+  Lookups lookups_;
   Dialler dialler_;
-  std::unordered_map<std::string, std::vector<Job>> waiting_;  // requests that wait for a lookup, by name
   Connections connections_;
   std::unique_ptr<Transport> transport_;  // its destructor closes connections, which connections_ counts
   std::vector<std::unique_ptr<Transfer>> transfers_;

@@ -6,6 +6,7 @@
 
 #include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/request.hpp"
+#include "dispatcher/http/route.hpp"
 #include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
@@ -54,16 +55,14 @@ void Transfer::append(List& list, const std::string& line) {
   list.reset(longer);
 }
 
-void Transfer::begin(Job job, const Route& route, const Addresses& addresses) {
+void Transfer::begin(Job job) {
   job_ = std::move(job);
   host_name_ = webhook::host_name(webhook::host_and_port(job_.request.url));
-  addresses_ = addresses.size() > 1 ? addresses : Addresses{};
   repeats_ = 0;
   expects_continue_ = false;
   connecting_since_ = job_.since;
   begin_try();
-  progress_.literal = addresses.empty();
-  set_addresses(cache_key(route), addresses);
+  set_addresses(job_.addresses);
   // The genuine request gets a new connection, so that the diagnosis knows that connection's age.
   const auto* test_request = job_.request.test_request.get();
   set_request(job_.request.purpose == Request::Purpose::handshake ||
@@ -74,7 +73,7 @@ void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
   begin_try();
   progress_.several = false;
   progress_.dialled = std::move(socket);
-  set_addresses(cached_, {address});
+  set_addresses({address});
   set_request(true);
 }
 
@@ -88,9 +87,7 @@ void Transfer::begin_again() {
   // answer first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
   connecting_since_ = platform::monotonic_now();
-  const bool literal = progress_.literal;
   begin_try();
-  progress_.literal = literal;
   set_request(true);
 }
 
@@ -101,7 +98,8 @@ void Transfer::begin_try() {
   progress_.connections = &connections_;
   progress_.test_request = job_.request.test_request.get();
   progress_.host = host_name_;
-  progress_.several = !addresses_.empty();
+  progress_.several = job_.addresses.size() > 1;
+  progress_.literal = job_.addresses.empty();
   began_ = platform::monotonic_now();
   renew_handle();
 }
@@ -149,13 +147,13 @@ void Transfer::set_tls_options() {
 }
 
 /// Replaces what the last request left in the transfer's DNS cache.
-void Transfer::set_addresses(std::string key, const Addresses& addresses) {
+void Transfer::set_addresses(const Addresses& addresses) {
   resolve_.reset();
   if (!cached_.empty()) append(resolve_, forget_line(cached_));
   cached_.clear();
   if (!addresses.empty()) {
-    append(resolve_, resolve_line(key, addresses));
-    cached_ = std::move(key);
+    append(resolve_, resolve_line(job_.cache_key, addresses));
+    cached_ = job_.cache_key;
   }
   set_option(handle(), CURLOPT_RESOLVE, resolve_.get());
 }

@@ -7,22 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "dispatcher/http/attempt.hpp"
 #include "dispatcher/http/callbacks.hpp"
 #include "dispatcher/http/dialler.hpp"
-#include "dispatcher/http/route.hpp"
+#include "dispatcher/http/job.hpp"
 #include "dispatcher/http/socket.hpp"
 #include "lib/platform/config/config.hpp"
 
 namespace dispatcher {
-
-/// A request, once its attempt has begun. The lookup of the host is part of the attempt's time.
-struct Job {
-  Request request;
-  platform::UtcTime started{};
-  platform::MonotonicTime since{};
-  std::optional<platform::MonotonicTime> name_answered{};
-};
 
 class Transfer {
  public:
@@ -37,8 +28,8 @@ class Transfer {
   // Each of the next three functions begins a try: it configures the handle, which the caller then adds to a
   // multi handle. They throw std::exception; then, too, end() ends the attempt.
 
-  /// Begins the attempt, at these addresses (none: the URL has one).
-  void begin(Job job, const Route& route, const Addresses& addresses);
+  /// Begins the transfer of a job.
+  void begin(Job job);
   /// After needs_dial(): goes on with a connection that the dialler has made.
   void begin_on(Socket socket, const platform::IpAddress& address);
   /// After needs_fresh_connection(): repeats the request.
@@ -61,7 +52,7 @@ class Transfer {
 
   const std::string& url() const { return job_.request.url; }
   const std::string& host_name() const { return host_name_; }
-  const Addresses& addresses() const { return addresses_; }
+  const Addresses& addresses() const { return job_.addresses; }
   std::uint16_t port() const { return progress_.port; }
   platform::MonotonicTime connect_deadline() const;
 
@@ -91,7 +82,7 @@ class Transfer {
   void renew_handle();
   void set_protocol_options();
   void set_tls_options();
-  void set_addresses(std::string key, const Addresses& addresses);
+  void set_addresses(const Addresses& addresses);
   void set_request(bool fresh_connection);
   void set_time_outs();
   void begin_try();
@@ -112,7 +103,6 @@ class Transfer {
   std::string cached_;  // key of the host in the DNS cache; empty: none
   Job job_;
   std::string host_name_;  // of the request, without its port
-  Addresses addresses_;    // for the dialler, if there are several
   unsigned repeats_ = 0;   // of the request, within the attempt
   /// True: the body is sent when the receiver asks for it, or after a second.
   bool expects_continue_ = false;
@@ -120,14 +110,5 @@ class Transfer {
   platform::MonotonicTime began_{};  // when the present try began
   Progress progress_;
 };
-
-/// Returns the attempt of a job that this host could not send.
-Attempt not_made(Job job);
-
-/// Returns the attempt of a job without an address for its host. `unanswered`: no name server answered.
-Attempt unresolved(Job job, bool unanswered);
-
-/// Returns the attempt of a job that only asked for addresses, which its test request has.
-Attempt looked_up(Job job);
 
 }  // namespace dispatcher

@@ -52,22 +52,6 @@ TransportResult certificate_ending(CURL* handle) {
   }
 }
 
-/// Takes the delivery out of the job.
-Attempt attempt_of(Job& job, TransportResult result) {
-  Attempt attempt;
-  attempt.delivery = std::move(job.request.delivery);
-  attempt.transport = result;
-  attempt.started = job.started;
-  attempt.ended = platform::monotonic_now();
-  attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(attempt.ended - job.since);
-  attempt.url = std::move(job.request.url);
-  attempt.host = job.request.host;
-  attempt.lease_until = job.request.lease_until;
-  attempt.name_answered = job.name_answered;
-  attempt.test_request = std::move(job.request.test_request);
-  return attempt;
-}
-
 }  // namespace
 
 /// True: the receiver asked for a client certificate, got none, and sent nothing (some answer all the same).
@@ -159,14 +143,15 @@ void Transfer::note_test_request(CURLcode code, delivery::TestRequest& test_requ
 
 Attempt Transfer::end(CURLcode code) {
   if (job_.request.test_request) note_test_request(code, *job_.request.test_request);
-  Attempt attempt = attempt_of(job_, transport_result_of(code));
+  const auto result = transport_result_of(code);
+  const auto signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
+  Attempt attempt = attempt_of(std::exchange(job_, {}), result);
   if (progress_.address) attempt.address = progress_.address->to_string();
   if (progress_.answered) attempt.status = progress_.status;
   if (delivery::asks_to_wait(attempt)) attempt.retry_after = fields_of(handle(), "Retry-After");
-  attempt.signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
+  attempt.signatures = signatures;
   note_signs_of_life(code, attempt);
   progress_.test_request = nullptr;
-  job_ = {};
   progress_.dialled = {};
   return attempt;
 }
@@ -178,7 +163,7 @@ Attempt Transfer::end_undialled(const Dialled& dialled) {
                       : !dialled.timed_out                                         ? connection_failed
                       : platform::monotonic_now() < job_.since + settings_.timeout ? connection_timeout
                                                                                    : timeout;
-  Attempt attempt = attempt_of(job_, result);
+  Attempt attempt = attempt_of(std::exchange(job_, {}), result);
   if (dialled.address) attempt.address = dialled.address->to_string();
   if (dialled.heard) {
     attempt.heard = dialled.heard;
@@ -186,17 +171,6 @@ Attempt Transfer::end_undialled(const Dialled& dialled) {
     attempt.silence = delivery::Silence::network;
   }
   progress_.test_request = nullptr;
-  job_ = {};
-  return attempt;
-}
-
-Attempt looked_up(Job job) { return attempt_of(job, TransportResult::answered); }
-
-Attempt not_made(Job job) { return attempt_of(job, TransportResult::local_failure); }
-
-Attempt unresolved(Job job, bool unanswered) {
-  auto attempt = attempt_of(job, TransportResult::name_unresolved);
-  if (unanswered) attempt.silence = delivery::Silence::names;
   return attempt;
 }
 

@@ -14,8 +14,8 @@
 #include "tests/unit/silent_port.hpp"
 
 using delivery::TransportResult;
-using dispatcher::Job;
 using dispatcher::Poller;
+using dispatcher::Request;
 using dispatcher::Transfer;
 using dispatcher::Transport;
 
@@ -65,12 +65,10 @@ class Sending {
   /// Waits until libcurl has opened its socket.
   void start(Transfer& transfer, const std::string& url) {
     const auto before = connections.sockets;
-    Job job;
-    job.request.url = url;
-    job.request.body = "{}";
-    job.started = platform::utc_now();
-    job.since = platform::monotonic_now();
-    transfer.begin(std::move(job), dispatcher::route_of(url, {}), {});
+    Request request;
+    request.url = url;
+    request.body = "{}";
+    transfer.begin(dispatcher::begun(std::move(request)));
     BOOST_REQUIRE(transport_.add(transfer.handle(), 1));
     go_on_until([&] { return connections.sockets > before; }, [] {});
   }

@@ -1,0 +1,45 @@
+#include "dispatcher/http/job.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace dispatcher {
+
+Job begun(Request request) {
+  Job job;
+  job.request = std::move(request);
+  job.started = platform::utc_now();
+  job.since = platform::monotonic_now();
+  return job;
+}
+
+Attempt attempt_of(Job job, TransportResult result) {
+  Attempt attempt;
+  attempt.delivery = std::move(job.request.delivery);
+  attempt.transport = result;
+  attempt.started = job.started;
+  attempt.ended = platform::monotonic_now();
+  attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(attempt.ended - job.since);
+  attempt.url = std::move(job.request.url);
+  attempt.host = std::move(job.request.host);
+  attempt.lease_until = job.request.lease_until;
+  attempt.name_answered = job.name_answered;
+  attempt.test_request = std::move(job.request.test_request);
+  return attempt;
+}
+
+Attempt unresolved(Job job, bool unanswered) {
+  auto attempt = attempt_of(std::move(job), TransportResult::name_unresolved);
+  if (unanswered) attempt.silence = delivery::Silence::names;
+  return attempt;
+}
+
+Attempt not_started(Request request) {
+  Attempt attempt;
+  attempt.delivery = std::move(request.delivery);
+  attempt.host = std::move(request.host);
+  attempt.test_request = std::move(request.test_request);
+  return attempt;
+}
+
+}  // namespace dispatcher

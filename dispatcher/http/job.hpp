@@ -1,0 +1,33 @@
+// A request whose attempt has begun, and the attempts that end without a transfer.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "dispatcher/http/attempt.hpp"
+#include "dispatcher/http/resolver.hpp"
+
+namespace dispatcher {
+
+struct Job {
+  Request request;
+  platform::UtcTime started{};
+  platform::MonotonicTime since{};  // when the attempt began; a lookup of the host is part of its time
+  std::string cache_key;            // of the host in libcurl's DNS cache (route.hpp)
+  Addresses addresses;              // to connect to; none: the URL has an address
+  std::optional<platform::MonotonicTime> name_answered{};
+};
+
+/// Begins the attempt of a request now.
+Job begun(Request request);
+
+/// Ends the attempt of a job now, with this result.
+Attempt attempt_of(Job job, TransportResult result);
+
+/// As attempt_of(), without an address for the host. `unanswered`: no name server answered.
+Attempt unresolved(Job job, bool unanswered);
+
+/// Returns the attempt of a request that is handed back.
+Attempt not_started(Request request);
+
+}  // namespace dispatcher

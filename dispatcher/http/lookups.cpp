@@ -1,0 +1,72 @@
+#include "dispatcher/http/lookups.hpp"
+
+#include <utility>
+
+namespace dispatcher {
+
+namespace {
+
+/// The part of connect_timeout that a lookup may take. A name with an answer to only one of its two questions
+/// (IPv4 and IPv6) takes all of that part, and is dialled in the rest of connect_timeout.
+platform::Milliseconds patience(const platform::DeliverySettings& settings) {
+  return settings.connect_timeout * 3 / 4;
+}
+
+}  // namespace
+
+Lookups::Lookups(const platform::DeliverySettings& settings, Poller& poller)
+    : routes_(settings.host_overrides), resolver_(patience(settings), poller) {}
+
+std::optional<Job> Lookups::find(Job job) {
+  using enum Request::Purpose;
+  const auto purpose = job.request.purpose;
+  const auto& route = routes_.of(job.request.url);
+  job.cache_key = cache_key(route);
+  if (route.name.empty()) {
+    job.addresses = route.addresses;
+    return job;
+  }
+  if (purpose == handshake) {
+    if (job.request.address) job.addresses = {*job.request.address};
+    return job;
+  }
+  if (const auto* cached = purpose == lookup ? nullptr : resolver_.cached(route.name, job.since)) {
+    job.addresses = *cached;
+    return job;
+  }
+  resolver_.look_up(route.name);
+  waiting_[route.name].push_back(std::move(job));
+  return std::nullopt;
+}
+
+std::vector<Lookups::Found> Lookups::take_found() {
+  std::vector<Found> result;
+  resolver_.process_overdue();
+  for (const auto& [name, addresses, servers] : resolver_.take_finished()) {
+    auto waited = waiting_.extract(name);
+    if (!waited) continue;
+    for (auto& job : waited.mapped()) {
+      job.addresses = addresses;
+      result.push_back({std::move(job), servers});
+    }
+  }
+  return result;
+}
+
+void Lookups::prefer(const std::string& url, const platform::IpAddress& address) {
+  resolver_.prefer(routes_.of(url).name, address);
+}
+
+std::set<std::string_view> Lookups::hosts() const {
+  std::set<std::string_view> hosts;
+  for (const auto& [name, jobs] : waiting_) {
+    for (const auto& job : jobs) hosts.insert(job.request.host);
+  }
+  return hosts;
+}
+
+bool Lookups::process(const Poller::Event& event) { return resolver_.process(event); }
+
+std::optional<platform::MonotonicTime> Lookups::next_timeout() const { return resolver_.next_timeout(); }
+
+}  // namespace dispatcher

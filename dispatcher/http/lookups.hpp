@@ -1,0 +1,54 @@
+// Finds the addresses of the hosts of jobs: in the URL, in an override, in the resolver's cache, or by a
+// lookup, during which the job waits here.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "dispatcher/http/job.hpp"
+#include "dispatcher/http/poller.hpp"
+#include "dispatcher/http/resolver.hpp"
+#include "dispatcher/http/route.hpp"
+#include "lib/platform/config/config.hpp"
+
+namespace dispatcher {
+
+/// Not thread-safe.
+class Lookups {
+ public:
+  /// `settings` and `poller` outlive this object. Throws std::runtime_error.
+  Lookups(const platform::DeliverySettings& settings, Poller& poller);
+
+  /// Returns the job with its addresses if no lookup is needed; otherwise take_found() returns it later. A
+  /// handshake goes to the request's address. A request for a lookup bypasses the cache.
+  std::optional<Job> find(Job job);
+
+  struct Found {
+    Job job;  // without addresses: the name has none, or no usable answer came in time
+    Resolution::Servers servers;
+  };
+  /// Takes lookups further, and returns the jobs that waited for one that has ended.
+  std::vector<Found> take_found();
+
+  /// Puts `address` first among the cached addresses of the URL's host.
+  void prefer(const std::string& url, const platform::IpAddress& address);
+
+  /// Hosts of the jobs that wait; valid until the next call that is not const.
+  std::set<std::string_view> hosts() const;
+
+  /// Handles the event if the socket belongs to a lookup; otherwise returns false.
+  bool process(const Poller::Event& event);
+  /// When to call take_found() next; nullopt: no lookup is in progress.
+  std::optional<platform::MonotonicTime> next_timeout() const;
+
+ private:
+  Routes routes_;
+  Resolver resolver_;
+  std::unordered_map<std::string, std::vector<Job>> waiting_;  // by name
+};
+
+}  // namespace dispatcher
