@@ -1,36 +1,23 @@
 #include "dispatcher/http/sender.hpp"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <atomic>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string_view>
 #include <thread>
 
 #include "dispatcher/http/connection_pools.hpp"
-#include "dispatcher/http/descriptors.hpp"
-#include "dispatcher/http/dialler.hpp"
 #include "dispatcher/http/job.hpp"
 #include "dispatcher/http/lookups.hpp"
 #include "dispatcher/http/own_addresses.hpp"
 #include "dispatcher/http/poller.hpp"
 #include "dispatcher/http/route.hpp"
-#include "dispatcher/http/transfer.hpp"
-#include "dispatcher/http/transport.hpp"
+#include "dispatcher/http/transfers.hpp"
 
 namespace dispatcher {
 
 namespace {
-
-/// Once in a process, before any thread uses libcurl.
-void initialise_curl() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (code != CURLE_OK)
-    throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
-}
 
 /// A request is not sent if its configuration was read longer ago: the webhook may be disabled, deleted or
 /// changed since. The request is handed back, and claimed again.
@@ -49,10 +36,8 @@ class Sender::Impl {
         own_addresses_(database_hosts),
         attempts_(attempts),
         lookups_(settings_, poller_),
-        dialler_(settings_, poller_) {
-    initialise_curl();
+        transfers_(settings_, poller_) {
     learn_own_addresses();
-    transport_ = std::make_unique<Transport>(settings_.max_in_flight, poller_);
     thread_ = std::jthread([this](const std::stop_token& abandon) { run(abandon); });
   }
 
@@ -60,7 +45,6 @@ class Sender::Impl {
     thread_.request_stop();
     submitted_.wake();
     if (thread_.joinable()) thread_.join();
-    for (const auto& transfer : transfers_) transport_->remove(transfer->handle(), key_of(*transfer));
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -89,16 +73,11 @@ class Sender::Impl {
       start_submitted();
       open_more();
       start_found();
-      start_dialled();
-      transport_->process_overdue();
-      finish_done();
-      resume_interrupted();
+      finish_ended();
       attempts_.put(std::exchange(ended_, {}));
       for (const auto& event : poller_.wait(longest_wait())) {
-        if (event.fd != submitted_.fd() && !lookups_.process(event) && !dialler_.process(event))
-          transport_->process(event);
+        if (event.fd != submitted_.fd() && !lookups_.process(event)) transfers_.process(event);
       }
-      dialler_.process_overdue();
     }
   }
 
@@ -106,15 +85,11 @@ class Sender::Impl {
     if (auto found = own_addresses_.take()) settings_.own_addresses = std::move(*found);
   }
 
-  /// Requests to one host share connections, so they share a multi handle.
-  static std::uint64_t key_of(const Transfer& transfer) { return std::hash<std::string>{}(transfer.host()); }
-
-  /// The time until libcurl's timer, a pool, a dial or a lookup is due; at most a second.
+  /// The time until a transfer, a pool or a lookup is due; at most a second.
   platform::Milliseconds longest_wait() const {
     const auto now = platform::monotonic_now();
     auto next = now + platform::Milliseconds(1000);
-    for (const auto& due : {transport_->next_timeout(), pools_.next_overdue(), dialler_.next_timeout(),
-                            lookups_.next_timeout()})
+    for (const auto& due : {transfers_.next_timeout(), pools_.next_overdue(), lookups_.next_timeout()})
       next = std::min(next, due.value_or(next));
     return std::chrono::ceil<platform::Milliseconds>(std::max(next, now) - now);
   }
@@ -123,7 +98,7 @@ class Sender::Impl {
     for (auto& request : submitted_.take()) {
       if (request.purpose == Request::Purpose::deliver) {
         if (request.test_request)
-          request.test_request->expects_kept = has_room() && pools_.may_have_idle(request.host);
+          request.test_request->expects_kept = transfers_.has_room() && pools_.may_have_idle(request.host);
         start(pools_.add(std::move(request), platform::monotonic_now()));
       } else if (!stopping_)
         begin_check(std::move(request));
@@ -131,16 +106,14 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.take_all_waiting());
   }
 
-  /// True: libcurl can open a connection without closing a kept one.
-  bool has_room() const { return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3; }
-
   /// Starts requests on further connections, none in advance if libcurl might close a kept connection for it.
   void open_more() {
     std::optional<std::set<std::string_view>> connecting;  // computed once for all pools that ask
-    auto overdue = pools_.overdue(platform::monotonic_now(), has_room(), [&](const std::string& host) {
-      if (!connecting) connecting = connecting_hosts();
-      return connecting->contains(host);
-    });
+    auto overdue =
+        pools_.overdue(platform::monotonic_now(), transfers_.has_room(), [&](const std::string& host) {
+          if (!connecting) connecting = connecting_hosts();
+          return connecting->contains(host);
+        });
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }
@@ -148,9 +121,7 @@ class Sender::Impl {
   /// Hosts to which a connection is being made, including the lookup of the name.
   std::set<std::string_view> connecting_hosts() const {
     auto hosts = lookups_.hosts();
-    for (const auto& transfer : transfers_) {
-      if (!transfer->connected()) hosts.insert(transfer->host());
-    }
+    hosts.merge(transfers_.connecting());
     return hosts;
   }
 
@@ -174,7 +145,7 @@ class Sender::Impl {
     if (stopping_ || outdated(request, now) || now + settings_.timeout >= request.lease_until)
       return not_started(std::move(request));
     auto job = lookups_.find(begun(std::move(request)));
-    return job ? dial(std::move(*job)) : std::nullopt;
+    return job ? transfers_.begin(std::move(*job)) : std::nullopt;
   }
 
   /// Ends an attempt that used no connection, and returns the host's next request.
@@ -194,7 +165,7 @@ class Sender::Impl {
       test_request.literal = true;
       test_request.addresses = addresses_of(route_of(job->request.url, settings_.host_overrides));
       ended_.push_back(attempt_of(std::move(*job), TransportResult::answered));
-    } else if (auto attempt = dial(std::move(*job))) {
+    } else if (auto attempt = transfers_.begin(std::move(*job))) {
       finish_check(std::move(*attempt));
     }
   }
@@ -249,102 +220,20 @@ class Sender::Impl {
     } else if (outdated(job.request, now)) {
       // The name is cached now: the next claim sends the delivery soon.
       start(next_after_unsent(not_started(std::move(job.request))));
-    } else if (auto attempt = dial(std::move(job))) {
+    } else if (auto attempt = transfers_.begin(std::move(job))) {
       start(next_after_unsent(std::move(*attempt)));
     }
   }
 
-  /// Gives the job to libcurl. Returns the attempt if this host could not, which ends it.
-  std::optional<Attempt> dial(Job job) {
-    auto* transfer = idle_transfer();
-    if (transfer == nullptr) return attempt_of(std::move(job), TransportResult::local_failure);
-    if (add(*transfer, [&] { transfer->begin(std::move(job)); })) return std::nullopt;
-    return end(*transfer, CURLE_FAILED_INIT);
-  }
-
-  /// Calls `configure` and gives the transfer to libcurl. False: this host could not.
-  template <class F>
-  bool add(Transfer& transfer, F&& configure) {
-    try {
-      configure();
-      return transport_->add(transfer.handle(), key_of(transfer));
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
-
-  /// Returns a free transfer; nullptr: this host could not make one.
-  Transfer* idle_transfer() {
-    if (idle_.empty()) {
-      try {
-        return transfers_.emplace_back(std::make_unique<Transfer>(settings_, connections_)).get();
-      } catch (const std::exception&) {
-        return nullptr;
+  void finish_ended() {
+    auto progressed = transfers_.go_on();
+    for (const auto& [url, address] : progressed.reached) lookups_.prefer(url, address);
+    for (auto& [purpose, attempt, kept] : progressed.ended) {
+      if (purpose == Request::Purpose::deliver) {
+        finish(std::move(attempt), kept);
+      } else {
+        finish_check(std::move(attempt));
       }
-    }
-    auto* transfer = idle_.back();
-    idle_.pop_back();
-    return transfer;
-  }
-
-  Attempt end(Transfer& transfer, CURLcode code) {
-    idle_.push_back(&transfer);
-    return transfer.end(code);
-  }
-
-  void finish_done() {
-    for (const auto& [handle, code] : transport_->take_ended()) {
-      auto& transfer = Transfer::of(handle);
-      if (transfer.interrupted()) continue;
-      repeat_or_finish(transfer, code);
-    }
-  }
-
-  void repeat_or_finish(Transfer& transfer, CURLcode code) {
-    if (!transfer.needs_fresh_connection(code)) {
-      finish(transfer, code);
-    } else if (!add(transfer, [&] { transfer.begin_again(); })) {
-      finish(transfer, CURLE_FAILED_INIT);
-    }
-  }
-
-  void resume_interrupted() {
-    for (auto* handle : std::exchange(connections_.interrupted, {})) {
-      auto& transfer = Transfer::of(handle);
-      transport_->remove(handle, key_of(transfer));
-      if (transfer.needs_dial())
-        dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.addresses(),
-                      transfer.connect_deadline());
-      else
-        repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
-    }
-  }
-
-  void start_dialled() {
-    for (auto& dialled : dialler_.take_ended()) {
-      auto& transfer = *static_cast<Transfer*>(dialled.caller);
-      if (dialled.socket.fd() < 0) {
-        const auto purpose = transfer.purpose();
-        idle_.push_back(&transfer);
-        finish(purpose, transfer.end_undialled(dialled), false);
-        continue;
-      }
-      lookups_.prefer(transfer.url(), *dialled.address);
-      if (!add(transfer, [&] { transfer.begin_on(std::move(dialled.socket), *dialled.address); }))
-        finish(transfer, CURLE_FAILED_INIT);
-    }
-  }
-
-  void finish(Transfer& transfer, CURLcode code) {
-    const auto purpose = transfer.purpose();
-    finish(purpose, end(transfer, code), code == CURLE_OK);
-  }
-
-  void finish(Request::Purpose purpose, Attempt attempt, bool kept) {
-    if (purpose == Request::Purpose::deliver) {
-      finish(std::move(attempt), kept);
-    } else {
-      finish_check(std::move(attempt));
     }
   }
 
@@ -372,11 +261,7 @@ class Sender::Impl {
   platform::Heartbeat heartbeat_;
   Poller poller_;
   Lookups lookups_;
-  Dialler dialler_;
-  Connections connections_;
-  std::unique_ptr<Transport> transport_;  // its destructor closes connections, which connections_ counts
-  std::vector<std::unique_ptr<Transfer>> transfers_;
-  std::vector<Transfer*> idle_;  // the free ones of transfers_
+  Transfers transfers_;
   ConnectionPools pools_{settings_.max_in_flight_per_host};
   std::vector<Attempt> ended_;  // not yet put into attempts_
   std::jthread thread_;         // last: it uses the members above

@@ -1,6 +1,7 @@
 #include "dispatcher/http/transport.hpp"
 
 #include <stdexcept>
+#include <string>
 
 #include "dispatcher/http/descriptors.hpp"
 #include "dispatcher/http/transfer.hpp"
@@ -8,6 +9,13 @@
 namespace dispatcher {
 
 namespace {
+
+/// Once in a process, before any thread uses libcurl.
+void initialise_curl() {
+  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (code != CURLE_OK)
+    throw std::runtime_error(std::string("libcurl cannot start: ") + curl_easy_strerror(code));
+}
 
 struct MultiDeleter {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
@@ -83,6 +91,7 @@ class Transport::Multi {
 };
 
 Transport::Transport(unsigned max_in_flight, Poller& poller) {
+  initialise_curl();
   for (unsigned i = 0; i < multi_handles; ++i)
     multis_.push_back(std::make_unique<Multi>(max_in_flight, poller, owners_));
 }

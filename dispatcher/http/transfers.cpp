@@ -1,0 +1,134 @@
+#include "dispatcher/http/transfers.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "dispatcher/http/descriptors.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+/// Requests to one host share connections, so they share a multi handle.
+std::uint64_t key_of(const Transfer& transfer) { return std::hash<std::string>{}(transfer.host()); }
+
+}  // namespace
+
+Transfers::Transfers(const platform::DeliverySettings& settings, Poller& poller)
+    : settings_(settings), dialler_(settings, poller), transport_(settings.max_in_flight, poller) {}
+
+Transfers::~Transfers() {
+  for (const auto& transfer : transfers_) transport_.remove(transfer->handle(), key_of(*transfer));
+}
+
+std::optional<Attempt> Transfers::begin(Job job) {
+  auto* transfer = idle_transfer();
+  if (transfer == nullptr) return attempt_of(std::move(job), TransportResult::local_failure);
+  if (add(*transfer, [&] { transfer->begin(std::move(job)); })) return std::nullopt;
+  return end(*transfer, CURLE_FAILED_INIT);
+}
+
+Transfers::Progressed Transfers::go_on() {
+  dialler_.process_overdue();
+  for (auto& dialled : dialler_.take_ended()) go_on_dialled(std::move(dialled));
+  transport_.process_overdue();
+  for (const auto& [handle, code] : transport_.take_ended()) {
+    auto& transfer = Transfer::of(handle);
+    if (!transfer.interrupted()) repeat_or_finish(transfer, code);
+  }
+  for (auto* handle : std::exchange(connections_.interrupted, {})) go_on_interrupted(handle);
+  return std::exchange(progressed_, {});
+}
+
+std::set<std::string_view> Transfers::connecting() const {
+  std::set<std::string_view> hosts;
+  for (const auto& transfer : transfers_) {
+    if (!transfer->connected()) hosts.insert(transfer->host());
+  }
+  return hosts;
+}
+
+bool Transfers::has_room() const {
+  return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3;
+}
+
+void Transfers::process(const Poller::Event& event) {
+  if (!dialler_.process(event)) transport_.process(event);
+}
+
+std::optional<platform::MonotonicTime> Transfers::next_timeout() const {
+  const auto dial = dialler_.next_timeout();
+  const auto timer = transport_.next_timeout();
+  return dial && timer ? std::min(dial, timer) : std::max(dial, timer);  // none is less than any
+}
+
+/// Calls `configure` and gives the transfer to libcurl. False: this host could not.
+template <class F>
+bool Transfers::add(Transfer& transfer, F&& configure) {
+  try {
+    configure();
+    return transport_.add(transfer.handle(), key_of(transfer));
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// Returns a free transfer; nullptr: this host could not make one.
+Transfer* Transfers::idle_transfer() {
+  if (idle_.empty()) {
+    try {
+      return transfers_.emplace_back(std::make_unique<Transfer>(settings_, connections_)).get();
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+  }
+  auto* transfer = idle_.back();
+  idle_.pop_back();
+  return transfer;
+}
+
+Attempt Transfers::end(Transfer& transfer, CURLcode code) {
+  idle_.push_back(&transfer);
+  return transfer.end(code);
+}
+
+void Transfers::finish(Transfer& transfer, CURLcode code) {
+  const auto purpose = transfer.purpose();
+  progressed_.ended.push_back({purpose, end(transfer, code), code == CURLE_OK});
+}
+
+void Transfers::repeat_or_finish(Transfer& transfer, CURLcode code) {
+  if (!transfer.needs_fresh_connection(code)) {
+    finish(transfer, code);
+  } else if (!add(transfer, [&] { transfer.begin_again(); })) {
+    finish(transfer, CURLE_FAILED_INIT);
+  }
+}
+
+void Transfers::go_on_dialled(Dialled dialled) {
+  auto& transfer = *static_cast<Transfer*>(dialled.caller);
+  if (dialled.socket.fd() < 0) {
+    const auto purpose = transfer.purpose();
+    idle_.push_back(&transfer);
+    progressed_.ended.push_back({purpose, transfer.end_undialled(dialled), false});
+    return;
+  }
+  progressed_.reached.push_back({transfer.url(), *dialled.address});
+  if (!add(transfer, [&] { transfer.begin_on(std::move(dialled.socket), *dialled.address); }))
+    finish(transfer, CURLE_FAILED_INIT);
+}
+
+/// For a transfer that libcurl must not continue.
+void Transfers::go_on_interrupted(CURL* handle) {
+  auto& transfer = Transfer::of(handle);
+  transport_.remove(handle, key_of(transfer));
+  if (transfer.needs_dial()) {
+    dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.addresses(),
+                  transfer.connect_deadline());
+  } else {
+    repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
+  }
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,80 @@
+// Carries out transfers: from a job with its addresses to its attempt. Dials where there are several
+// addresses, and repeats a request on a fresh connection where Transfer says so.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dispatcher/http/dialler.hpp"
+#include "dispatcher/http/job.hpp"
+#include "dispatcher/http/poller.hpp"
+#include "dispatcher/http/transfer.hpp"
+#include "dispatcher/http/transport.hpp"
+#include "lib/platform/config/config.hpp"
+
+namespace dispatcher {
+
+/// Not thread-safe.
+class Transfers {
+ public:
+  /// `settings` and `poller` outlive this object. Throws std::runtime_error if libcurl fails.
+  Transfers(const platform::DeliverySettings& settings, Poller& poller);
+  /// Abandons what is in progress.
+  ~Transfers();
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+
+  /// Begins a job. Returns its attempt if it has ended already, because this host could not begin it;
+  /// otherwise go_on() returns it.
+  std::optional<Attempt> begin(Job job);
+
+  struct Ended {
+    Request::Purpose purpose;
+    Attempt attempt;
+    bool kept;  // the connection can be used again
+  };
+  /// An address to which the dialler has made a connection, for this URL.
+  struct Reached {
+    std::string url;
+    platform::IpAddress address;
+  };
+  struct Progressed {
+    std::vector<Ended> ended;
+    std::vector<Reached> reached;
+  };
+  /// Takes all transfers further.
+  Progressed go_on();
+
+  /// Hosts to which a connection is being made; valid until the next call that is not const.
+  std::set<std::string_view> connecting() const;
+  /// True: libcurl can open a connection without closing a kept one.
+  bool has_room() const;
+
+  void process(const Poller::Event& event);
+  /// When to call go_on() next, besides after an event; nullopt: nothing waits for a time.
+  std::optional<platform::MonotonicTime> next_timeout() const;
+
+ private:
+  template <class F>
+  bool add(Transfer& transfer, F&& configure);
+  Transfer* idle_transfer();
+  Attempt end(Transfer& transfer, CURLcode code);
+  void finish(Transfer& transfer, CURLcode code);
+  void repeat_or_finish(Transfer& transfer, CURLcode code);
+  void go_on_dialled(Dialled dialled);
+  void go_on_interrupted(CURL* handle);
+
+  const platform::DeliverySettings& settings_;
+  Dialler dialler_;
+  Connections connections_;
+  Transport transport_;  // its destructor closes connections, which connections_ counts
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::vector<Transfer*> idle_;  // the free ones of transfers_
+  Progressed progressed_;        // since the last go_on()
+};
+
+}  // namespace dispatcher
