@@ -7,6 +7,7 @@
 #include <string_view>
 #include <thread>
 
+#include "dispatcher/http/checks.hpp"
 #include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/job.hpp"
 #include "dispatcher/http/lookups.hpp"
@@ -166,37 +167,24 @@ class Sender::Impl {
       test_request.addresses = addresses_of(route_of(job->request.url, settings_.host_overrides));
       ended_.push_back(attempt_of(std::move(*job), TransportResult::answered));
     } else if (auto attempt = transfers_.begin(std::move(*job))) {
-      finish_check(std::move(*attempt));
+      finish_handshake(std::move(*attempt));
     }
   }
 
-  void finish_check(Attempt attempt) {
-    using enum Check::Outcome;
-    if (attempt.test_request) return ended_.push_back(std::move(attempt));
-    const auto outcome = attempt.silence != delivery::Silence::none                      ? silent
-                         : attempt.heard                                                 ? heard
-                         : attempt.transport == delivery::TransportResult::local_failure ? not_asked
-                                                                                         : nothing;
-    checks_.put({{Request::Purpose::handshake, attempt.host, outcome, attempt.ended - attempt.duration,
-                  attempt.heard.value_or(attempt.ended)}});
+  void finish_handshake(Attempt attempt) {
+    if (attempt.test_request) {
+      ended_.push_back(std::move(attempt));
+    } else {
+      checks_.put({handshake_check(attempt)});
+    }
   }
 
   void finish_lookup(Job job, Resolution::Servers servers) {
-    using enum Check::Outcome;
-    if (job.request.test_request && servers == Resolution::Servers::not_asked)
-      return ended_.push_back(attempt_of(std::move(job), TransportResult::local_failure));
-    if (job.request.test_request && job.addresses.empty())
-      return ended_.push_back(unresolved(std::move(job), servers == Resolution::Servers::silent));
     if (job.request.test_request) {
-      job.request.test_request->addresses = job.addresses;
-      return ended_.push_back(attempt_of(std::move(job), TransportResult::answered));
+      ended_.push_back(lookup_attempt(std::move(job), servers));
+    } else {
+      checks_.put({lookup_check(job, servers, platform::monotonic_now())});
     }
-    const auto outcome = servers == Resolution::Servers::answered    ? heard
-                         : servers == Resolution::Servers::silent    ? silent
-                         : servers == Resolution::Servers::not_asked ? not_asked
-                                                                     : nothing;
-    checks_.put(
-        {{Request::Purpose::lookup, job.request.host, outcome, job.since, platform::monotonic_now()}});
   }
 
   /// Goes on with the jobs that waited for a lookup that has ended.
@@ -232,7 +220,7 @@ class Sender::Impl {
       if (purpose == Request::Purpose::deliver) {
         finish(std::move(attempt), kept);
       } else {
-        finish_check(std::move(attempt));
+        finish_handshake(std::move(attempt));
       }
     }
   }
