@@ -262,9 +262,6 @@ Sender::~Sender() = default;
 void Sender::submit(std::vector<Request> requests) {
   if (!requests.empty()) impl_->submit(std::move(requests));
 }
-void Sender::check(std::vector<Request> requests) {
-  if (!requests.empty()) impl_->submit(std::move(requests));
-}
 std::vector<Check> Sender::take_checks() { return impl_->take_checks(); }
 void Sender::return_waiting() { impl_->return_waiting(); }
 void Sender::stop_starting() { impl_->stop_starting(); }

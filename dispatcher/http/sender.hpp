@@ -27,12 +27,10 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  /// Each request comes back, in `attempts`, as exactly one Attempt.
+  /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or a test request,
+  /// otherwise as a Check. A handshake or a lookup takes connect_timeout at most, or a little more; after
+  /// stop_starting() it is dropped.
   void submit(std::vector<Request> requests);
-  /// Checks whether hosts answer, by a TLS handshake without a request or by a lookup of the name. Until
-  /// stop_starting(), each request comes back as one Check (as an Attempt if it has a test request) within
-  /// connect_timeout or a little more.
-  void check(std::vector<Request> requests);
   std::vector<Check> take_checks();
 
   /// Hands back the requests that wait for a connection, as not_started; requests in flight go on.

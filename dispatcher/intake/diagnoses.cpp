@@ -236,9 +236,8 @@ bool Diagnoses::ask(const Round& round, All::iterator one, const store::Diagnosi
     fill_in(request, running, target);
   }
   running.awaited = static_cast<unsigned>(requests.size());
-  const bool posts = is_request(requests.front().test_request->kind);
-  running.sent = running.sent || posts;
-  posts ? sender_.submit(std::move(requests)) : sender_.check(std::move(requests));
+  running.sent = running.sent || is_request(requests.front().test_request->kind);
+  sender_.submit(std::move(requests));
   return true;
 }
 

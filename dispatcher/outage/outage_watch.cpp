@@ -144,7 +144,7 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
     requests.push_back(std::move(request));
   }
   side.judge.checking(static_cast<unsigned>(requests.size()), now);
-  sender_.check(std::move(requests));
+  sender_.submit(std::move(requests));
 }
 
 /// Notices the beginning and the end of an outage.

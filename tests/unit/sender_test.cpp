@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
   check.host = port.host();
   std::vector<Request> checks;
   checks.push_back(std::move(check));
-  sender.check(std::move(checks));
+  sender.submit(std::move(checks));
   std::vector<dispatcher::Check> ended;
   const auto deadline = platform::monotonic_now() + 30s;
   while (ended.empty() && platform::monotonic_now() < deadline) {
