@@ -147,7 +147,10 @@ std::optional<MonotonicTime> Dialler::next_timeout() const {
   return result;
 }
 
-std::vector<Dialled> Dialler::take_ended() { return std::exchange(ended_, {}); }
+std::vector<Dialled> Dialler::take_ended() {
+  process_overdue();
+  return std::exchange(ended_, {});
+}
 
 /// Takes a connecting socket out of the dial and stops watching it.
 Dialler::Connecting Dialler::take(Dial& dial, int fd) {

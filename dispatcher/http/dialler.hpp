@@ -60,12 +60,10 @@ class Dialler {
 
   /// Handles the event if the socket belongs to a dial; otherwise returns false.
   bool process(const Poller::Event& event);
-  /// Tries the further addresses that are due, and ends dials at their deadline.
-  void process_overdue();
-  /// When process_overdue() or take_ended() has something to do; a time in the past: at once.
-  std::optional<platform::MonotonicTime> next_timeout() const;
-
+  /// Tries the further addresses that are due, ends dials at their deadline, and returns what has ended.
   std::vector<Dialled> take_ended();
+  /// When to call take_ended() next; a time in the past: at once; nullopt: there is no dial.
+  std::optional<platform::MonotonicTime> next_timeout() const;
 
  private:
   struct Connecting {
@@ -82,6 +80,7 @@ class Dialler {
   };
   using Dials = std::list<Dial>;
 
+  void process_overdue();
   void begin_next(Dials::iterator dial, platform::MonotonicTime now);
   bool begin(Dials::iterator dial, const platform::IpAddress& address);
   void watch(Dials::iterator dial, Connecting candidate);

@@ -41,8 +41,7 @@ std::optional<Job> Lookups::find(Job job) {
 
 std::vector<Lookups::Found> Lookups::take_found() {
   std::vector<Found> result;
-  resolver_.process_overdue();
-  for (const auto& [name, addresses, servers] : resolver_.take_finished()) {
+  for (const auto& [name, addresses, servers] : resolver_.take_ended()) {
     auto waited = waiting_.extract(name);
     if (!waited) continue;
     for (auto& job : waited.mapped()) {

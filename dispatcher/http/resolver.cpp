@@ -224,17 +224,10 @@ class Resolver::Impl {
     return true;
   }
 
-  void process_overdue() {
-    const auto now = platform::monotonic_now();
-    while (!due_.empty() && due_.begin()->first <= now) {
-      auto& lookup = *due_.begin()->second;
-      ares_process_fd(lookup.channel.get(), ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-      schedule(lookup);
-      finish_ended();
-    }
+  std::vector<Resolution> take_ended() {
+    process_overdue();
+    return std::exchange(finished_, {});
   }
-
-  std::vector<Resolution> take_finished() { return std::exchange(finished_, {}); }
 
  private:
   /// Must not move, because c-ares holds pointers to it.
@@ -251,6 +244,16 @@ class Resolver::Impl {
     Addresses addresses;
     MonotonicTime expires;
   };
+
+  void process_overdue() {
+    const auto now = platform::monotonic_now();
+    while (!due_.empty() && due_.begin()->first <= now) {
+      auto& lookup = *due_.begin()->second;
+      ares_process_fd(lookup.channel.get(), ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+      schedule(lookup);
+      finish_ended();
+    }
+  }
 
   /// Begins the next round.
   void ask(Lookup& lookup) {
@@ -366,7 +369,6 @@ void Resolver::prefer(const std::string& name, const platform::IpAddress& addres
 void Resolver::look_up(const std::string& name) { impl_->look_up(name); }
 std::optional<MonotonicTime> Resolver::next_timeout() const { return impl_->next_timeout(); }
 bool Resolver::process(const Poller::Event& event) { return impl_->process(event); }
-void Resolver::process_overdue() { impl_->process_overdue(); }
-std::vector<Resolution> Resolver::take_finished() { return impl_->take_finished(); }
+std::vector<Resolution> Resolver::take_ended() { return impl_->take_ended(); }
 
 }  // namespace dispatcher

@@ -59,18 +59,15 @@ class Resolver {
   /// Puts `address` first among the addresses kept for `name`.
   void prefer(const std::string& name, const platform::IpAddress& address);
 
-  /// Begins a lookup, unless that name is being looked up; take_finished() returns the result.
+  /// Begins a lookup, unless that name is being looked up; take_ended() returns the result.
   void look_up(const std::string& name);
 
   /// Handles the event if the socket belongs to a lookup; otherwise returns false.
   bool process(const Poller::Event& event);
-  /// Repeats questions, and ends lookups that are out of time.
-  void process_overdue();
-  /// When process_overdue() or take_finished() has something to do; a time in the past: at once; nullopt: no
-  /// lookup is in progress.
+  /// Repeats questions, ends lookups that are out of time, and returns what has ended.
+  std::vector<Resolution> take_ended();
+  /// When to call take_ended() next; a time in the past: at once; nullopt: no lookup is in progress.
   std::optional<platform::MonotonicTime> next_timeout() const;
-
-  std::vector<Resolution> take_finished();
 
  private:
   class Impl;

@@ -30,9 +30,7 @@ std::optional<Attempt> Transfers::begin(Job job) {
 }
 
 Transfers::Progressed Transfers::go_on() {
-  dialler_.process_overdue();
   for (auto& dialled : dialler_.take_ended()) go_on_dialled(std::move(dialled));
-  transport_.process_overdue();
   for (const auto& [handle, code] : transport_.take_ended()) {
     auto& transfer = Transfer::of(handle);
     if (!transfer.interrupted()) repeat_or_finish(transfer, code);

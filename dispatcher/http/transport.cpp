@@ -111,6 +111,7 @@ void Transport::remove(CURL* handle, std::uint64_t key) {
 std::vector<Transport::Ended> Transport::take_ended() {
   std::vector<Ended> result;
   for (const auto& multi : multis_) {
+    if (multi->timer() && platform::monotonic_now() >= *multi->timer()) multi->act(CURL_SOCKET_TIMEOUT, 0);
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi->handle(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
@@ -127,12 +128,6 @@ void Transport::process(const Poller::Event& event) {
                    (event.error ? CURL_CSELECT_ERR : 0);
   const auto socket = static_cast<std::size_t>(event.fd);
   if (socket < owners_.size() && owners_[socket] != nullptr) owners_[socket]->act(event.fd, mask);
-}
-
-void Transport::process_overdue() {
-  for (const auto& multi : multis_) {
-    if (multi->timer() && platform::monotonic_now() >= *multi->timer()) multi->act(CURL_SOCKET_TIMEOUT, 0);
-  }
 }
 
 std::optional<platform::MonotonicTime> Transport::next_timeout() const {

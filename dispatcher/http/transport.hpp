@@ -34,11 +34,11 @@ class Transport {
     CURL* handle;  // may be added again
     CURLcode code;
   };
+  /// Lets libcurl do what is due, and returns the transfers that have ended.
   std::vector<Ended> take_ended();
 
   void process(const Poller::Event& event);
-  void process_overdue();
-  /// When process_overdue() has something to do; nullopt: nothing waits for a time.
+  /// When to call take_ended() next, besides after an event; nullopt: nothing waits for a time.
   std::optional<platform::MonotonicTime> next_timeout() const;
 
  private:

@@ -70,7 +70,6 @@ struct Fixture {
       const auto left = dialler.next_timeout().value() - platform::monotonic_now();
       const auto wait = std::max(std::chrono::ceil<platform::Milliseconds>(left), platform::Milliseconds{0});
       for (const auto& event : poller.wait(wait)) BOOST_CHECK(dialler.process(event));
-      dialler.process_overdue();
     }
   }
 };

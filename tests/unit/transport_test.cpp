@@ -90,7 +90,6 @@ class Sending {
     const auto deadline = platform::monotonic_now() + 10s;
     while (!done()) {
       BOOST_REQUIRE(platform::monotonic_now() < deadline);
-      transport_.process_overdue();
       for (const auto& ended : transport_.take_ended()) {
         auto& transfer = Transfer::of(ended.handle);
         results[&transfer] = transfer.end(ended.code).transport;
