@@ -50,16 +50,13 @@ class Transfer {
   /// As end(), after a dial without a connection.
   Attempt end_undialled(const Dialled& dialled);
 
-  const std::string& url() const { return job_.request.url; }
+  /// The present job; an empty one before begin() and after the end.
+  const Job& job() const { return job_; }
   const std::string& host_name() const { return host_name_; }
-  const Addresses& addresses() const { return job_.addresses; }
   std::uint16_t port() const { return progress_.port; }
   platform::MonotonicTime connect_deadline() const;
 
   CURL* handle() const { return handle_.get(); }
-  /// Host and port of the present request.
-  const std::string& host() const { return job_.request.host; }
-  Request::Purpose purpose() const { return job_.request.purpose; }
   bool connected() const { return progress_.connected; }
   /// The transfer of a handle.
   static Transfer& of(CURL* handle);

@@ -11,7 +11,9 @@ namespace dispatcher {
 namespace {
 
 /// Requests to one host share connections, so they share a multi handle.
-std::uint64_t key_of(const Transfer& transfer) { return std::hash<std::string>{}(transfer.host()); }
+std::uint64_t key_of(const Transfer& transfer) {
+  return std::hash<std::string>{}(transfer.job().request.host);
+}
 
 }  // namespace
 
@@ -42,7 +44,7 @@ Transfers::Progressed Transfers::go_on() {
 std::set<std::string_view> Transfers::connecting() const {
   std::set<std::string_view> hosts;
   for (const auto& transfer : transfers_) {
-    if (!transfer->connected()) hosts.insert(transfer->host());
+    if (!transfer->connected()) hosts.insert(transfer->job().request.host);
   }
   return hosts;
 }
@@ -92,7 +94,7 @@ Attempt Transfers::end(Transfer& transfer, CURLcode code) {
 }
 
 void Transfers::finish(Transfer& transfer, CURLcode code) {
-  const auto purpose = transfer.purpose();
+  const auto purpose = transfer.job().request.purpose;
   progressed_.ended.push_back({purpose, end(transfer, code), code == CURLE_OK});
 }
 
@@ -107,12 +109,12 @@ void Transfers::repeat_or_finish(Transfer& transfer, CURLcode code) {
 void Transfers::go_on_dialled(Dialled dialled) {
   auto& transfer = *static_cast<Transfer*>(dialled.caller);
   if (dialled.socket.fd() < 0) {
-    const auto purpose = transfer.purpose();
+    const auto purpose = transfer.job().request.purpose;
     idle_.push_back(&transfer);
     progressed_.ended.push_back({purpose, transfer.end_undialled(dialled), false});
     return;
   }
-  progressed_.reached.push_back({transfer.url(), *dialled.address});
+  progressed_.reached.push_back({transfer.job().request.url, *dialled.address});
   if (!add(transfer, [&] { transfer.begin_on(std::move(dialled.socket), *dialled.address); }))
     finish(transfer, CURLE_FAILED_INIT);
 }
@@ -122,7 +124,7 @@ void Transfers::go_on_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));
   if (transfer.needs_dial()) {
-    dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.addresses(),
+    dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.job().addresses,
                   transfer.connect_deadline());
   } else {
     repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
