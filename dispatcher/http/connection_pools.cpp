@@ -21,7 +21,7 @@ constexpr platform::Milliseconds between_looks{200};       // at a pool with req
 std::optional<Request> ConnectionPools::add(Request request, platform::MonotonicTime now) {
   const auto found = pools_.try_emplace(request.host).first;
   Pool& pool = found->second;
-  if (pool.active == 0) {
+  if (pool.active == 0) {  // new or retired
     clear_due(found);
     pool.next_connection = now + between_connections;
   }
@@ -48,7 +48,7 @@ std::optional<Request> ConnectionPools::ended(const std::string& host, delivery:
   }
   if (kept) ++pool.idle;
   auto next = start_next(pool);
-  schedule(found, now);
+  pool.active > 0 ? schedule(found, now) : retire(found, now);
   return next;
 }
 
@@ -74,7 +74,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(
     const auto found = pools_.find(due_.begin()->second);
     auto& pool = found->second;
     clear_due(found);
-    if (pool.active == 0) {  // unused for connection_life: its connections are too old to be used
+    if (pool.active == 0) {  // retired connection_life ago
       pools_.erase(found);
       continue;
     }
@@ -176,23 +176,27 @@ void ConnectionPools::hand_back(Pool& pool, platform::MonotonicTime now, std::ve
   }
 }
 
-/// Sets when overdue() must look at the pool, unless that is set already. Forgets an unused pool at once, or
-/// in overdue() if several connections are open: a new pool begins with one.
+/// Sets when overdue() must look at a pool in use, unless that is set already.
 void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime now) {
   Pool& pool = found->second;
-  if (pool.waiting == 0) clear_due(found);
-  if (pool.active == 0 && pool.idle <= 1) {
-    pools_.erase(found);
-    return;
-  }
-  if (pool.active == 0) return set_due(found, now + connection_life);
-  if (pool.waiting == 0) return;
+  if (pool.waiting == 0) return clear_due(found);
   if (pool.due) return;
   const auto queue = next_queue(pool);
   auto at = now + between_looks;
   if (queue != pool.queues.end())
     at = next_for_connection(pool, now) ? now : queue->second.waiting.front().since + long_wait;
   set_due(found, std::max(at, pool.next_connection));
+}
+
+/// Forgets an unused pool: at once if it is like a new one, which begins with one connection; otherwise in
+/// overdue(), when its connections are too old to be used.
+void ConnectionPools::retire(Pools::iterator pool, platform::MonotonicTime now) {
+  clear_due(pool);
+  if (pool->second.idle > 1) {
+    set_due(pool, now + connection_life);
+  } else {
+    pools_.erase(pool);
+  }
 }
 
 void ConnectionPools::set_due(Pools::iterator pool, platform::MonotonicTime at) {

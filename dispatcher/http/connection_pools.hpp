@@ -108,6 +108,7 @@ class ConnectionPools {
   static Queues::iterator take_waiting(Pool& pool, Queues::iterator queue, std::vector<Request>& into);
   static void hand_back(Pool& pool, platform::MonotonicTime now, std::vector<Request>& into);
   void schedule(Pools::iterator pool, platform::MonotonicTime now);
+  void retire(Pools::iterator pool, platform::MonotonicTime now);
   void set_due(Pools::iterator pool, platform::MonotonicTime at);
   void clear_due(Pools::iterator pool);
 
