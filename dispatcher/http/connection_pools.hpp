@@ -48,9 +48,10 @@ class ConnectionPools {
     std::vector<Request> start;      // each on a further connection
     std::vector<Request> hand_back;  // all that wait of each webhook that has waited for a second
   };
-  /// Returns requests to start and to hand back. A request starts here if it has waited for long, or if the
-  /// last one in its pool would wait for long and there is `room` for connections opened in advance. While a
-  /// connection to the host is being made (`connecting`), only webhooks with nothing in flight get another.
+  /// Returns requests to start and to hand back. A request gets a further connection when it has waited for
+  /// 100 ms; or earlier, if at the pool's pace the last one would wait that long and there is `room` for
+  /// another connection. While a connection to the host is being made (`connecting`), only a webhook with
+  /// nothing in flight gets another.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<bool(const std::string& host)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.
