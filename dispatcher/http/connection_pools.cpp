@@ -13,8 +13,11 @@ using namespace std::chrono_literals;
 /// A request that has waited this long justifies another connection (docs/delivery.md#how-slots-are-shared).
 constexpr platform::Milliseconds long_wait = slot_carries;
 constexpr platform::Milliseconds between_connections{20};  // of one pool
-constexpr platform::Milliseconds longest_wait{1000};       // for a connection
-constexpr platform::Milliseconds between_looks{200};       // at a pool with requests that cannot start
+/// Of kept connections. On a busy machine all requests wait: without this limit they would take the others'
+/// connections, and the handshakes would keep the machine busy.
+constexpr platform::Milliseconds between_replacements{50};
+constexpr platform::Milliseconds longest_wait{1000};  // for a connection
+constexpr platform::Milliseconds between_looks{200};  // at a pool with requests that cannot start
 
 }  // namespace
 
@@ -67,7 +70,7 @@ bool ConnectionPools::may_have_idle(const std::string& host) const {
 ConnectionPools::Overdue ConnectionPools::overdue(
     platform::MonotonicTime now, bool room, const std::function<bool(const std::string& host)>& connecting) {
   const auto may_open = [&](Need need, const std::string& host) {
-    return need == Need::unserved || ((need == Need::waited || room) && !connecting(host));
+    return need == Need::unserved || (!connecting(host) && (room || may_replace(need, now)));
   };
   Overdue result;
   while (!due_.empty() && due_.begin()->first <= now) {
@@ -89,6 +92,12 @@ ConnectionPools::Overdue ConnectionPools::overdue(
     schedule(found, now);
   }
   return result;
+}
+
+bool ConnectionPools::may_replace(Need need, platform::MonotonicTime now) {
+  if (need != Need::waited || now < next_replacement_) return false;
+  next_replacement_ = now + between_replacements;
+  return true;
 }
 
 std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {

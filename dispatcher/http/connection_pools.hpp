@@ -49,9 +49,10 @@ class ConnectionPools {
     std::vector<Request> hand_back;  // all that wait of each webhook that has waited for a second
   };
   /// Returns requests to start and to hand back. A request gets a further connection when it has waited for
-  /// 100 ms; or earlier, if at the pool's pace the last one would wait that long and there is `room` for
-  /// another connection. While a connection to the host is being made (`connecting`), only a webhook with
-  /// nothing in flight gets another.
+  /// 100 ms; or earlier, if at the pool's pace the last one would wait that long. While a connection to the
+  /// host is being made (`connecting`), only a webhook with nothing in flight gets another. Without `room` a
+  /// further connection takes the place of a kept one, so only webhooks with nothing in flight get one at
+  /// once, and one of the other requests that have waited every 50 ms.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<bool(const std::string& host)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.
@@ -102,6 +103,9 @@ class ConnectionPools {
     Need need;
   };
 
+  /// Whether a further connection may be made although there is no room.
+  bool may_replace(Need need, platform::MonotonicTime now);
+
   Queues::iterator next_queue(Pool& pool) const;
   std::optional<Candidate> next_for_connection(Pool& pool, platform::MonotonicTime now) const;
   std::optional<Request> start_next(Pool& pool);
@@ -114,6 +118,7 @@ class ConnectionPools {
   void clear_due(Pools::iterator pool);
 
   unsigned per_host_;
+  platform::MonotonicTime next_replacement_{};
   Pools pools_;
   std::set<std::pair<platform::MonotonicTime, std::string>> due_;  // pools that overdue() looks at, and when
 };

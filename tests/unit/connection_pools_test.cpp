@@ -175,6 +175,19 @@ BOOST_AUTO_TEST_CASE(without_room_no_connection_is_opened_in_advance) {
   BOOST_TEST(overdue(pools, at(141), false).start.size() == 1U);  // it has waited
 }
 
+BOOST_AUTO_TEST_CASE(without_room_kept_connections_are_replaced_one_after_the_other) {
+  ConnectionPools pools(per_host);
+  for (const int id : {1, 2, 3}) {
+    pools.add(request(id, id), start);
+    pools.add(request(10 + id, id), start);
+  }
+  BOOST_TEST(overdue(pools, at(99), false).start.empty());
+  BOOST_TEST(overdue(pools, at(100), false).start.size() == 1U);
+  BOOST_TEST(overdue(pools, at(149), false).start.empty());
+  BOOST_TEST(overdue(pools, at(170), false).start.size() == 1U);
+  BOOST_TEST(overdue(pools, at(190), true).start.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
   ConnectionPools pools(per_host);
   int opened = 0;
