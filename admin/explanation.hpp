@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "lib/platform/config/config.hpp"
-#include "lib/store/backlog/outages.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/webhook_backlog.hpp"
+#include "lib/store/outages/outages.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 
 namespace admin {

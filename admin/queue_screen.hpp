@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lib/platform/clock.hpp"
-#include "lib/store/backlog/outages.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/queue.hpp"
+#include "lib/store/outages/outages.hpp"
 
 namespace admin {
 

@@ -12,11 +12,11 @@
 #include "admin/queue_screen.hpp"
 #include "admin/render.hpp"
 #include "lib/platform/stop_signal.hpp"
-#include "lib/store/backlog/outages.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/queue.hpp"
 #include "lib/store/entities/entities.hpp"
 #include "lib/store/maintenance/clock_watch.hpp"
+#include "lib/store/outages/outages.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 #include "lib/webhook/target_url.hpp"
 

@@ -8,7 +8,7 @@
 #include "lib/delivery/attempt.hpp"
 #include "lib/delivery/result.hpp"
 #include "lib/metrics/table.hpp"
-#include "lib/store/backlog/outages.hpp"
+#include "lib/store/outages/outages.hpp"
 #include "lib/store/session/error_stats.hpp"
 
 namespace dispatcher {

@@ -21,7 +21,7 @@
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
-#include "lib/store/backlog/outages.hpp"
+#include "lib/store/outages/outages.hpp"
 #include "lib/store/session/session.hpp"
 
 namespace dispatcher {

@@ -19,6 +19,10 @@ using webhook::ReplayId;
 using webhook::TokenId;
 using webhook::WebhookId;
 
+/// The most bytes of data that `notificaciones_pendientes` accepts (docs/table.md). Longer data that exists
+/// nevertheless is never read.
+inline constexpr std::uint64_t longest_data = 65'536;
+
 /// Identifies a notification, and the entity that it is for.
 struct NotificationKey {
   NotificationId id;

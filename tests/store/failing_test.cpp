@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lib/store/backlog/outages.hpp"
+#include "lib/store/outages/outages.hpp"
 #include "tests/store/delivery_support.hpp"
 
 using namespace store;

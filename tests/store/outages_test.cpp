@@ -1,5 +1,5 @@
 // Outages of the service itself: what is recorded of them, and how it is used.
-#include "lib/store/backlog/outages.hpp"
+#include "lib/store/outages/outages.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -58,6 +58,20 @@ def test_the_rooms_include_each_other_in_one_direction():
     assert [(file, path) for file, paths in ours().items() for path in paths if not allowed(file, path)] == []
 
 
+def test_the_folders_of_a_room_include_each_other_in_one_direction():
+    for room in ("lib/store", "dispatcher", "fcgi-app"):
+        def folder(path: str) -> str | None:
+            inner = Path(path).relative_to(room).parts if path.startswith(f"{room}/") else ()
+            return inner[0] if len(inner) > 1 else None
+
+        graph: dict[str, set[str]] = {}
+        for file, paths in ours().items():
+            if folder(file):
+                graph.setdefault(folder(file), set()).update(filter(None, map(folder, paths)))
+        assert graph
+        list(TopologicalSorter({name: used - {name} for name, used in graph.items()}).static_order())  # raises CycleError
+
+
 def test_what_is_pure_includes_neither_the_store_nor_the_network():
     pure = {file: paths for file, paths in ours().items() if file.startswith(PURE)}
     assert len(pure) == 7

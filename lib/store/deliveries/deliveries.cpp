@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/store/deliveries/due_anew.hpp"
+#include "lib/store/due_anew.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/webhooks.hpp"

@@ -4,9 +4,8 @@
 #include <string_view>
 
 #include "lib/delivery/states.hpp"
-#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/cancelled.hpp"
 #include "lib/store/deliveries/claim.hpp"
-#include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/cancelled.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
 

@@ -17,10 +17,6 @@
 
 namespace store {
 
-/// The most bytes of data that the table accepts (docs/table.md). Longer data that exists nevertheless is
-/// never read.
-inline constexpr std::uint64_t longest_data = 65'536;
-
 /// A pending notification. Its columns may hold anything, because MariaDB lets any session disable the CHECKs
 /// (SET check_constraint_checks).
 struct PendingNotification {

@@ -1,6 +1,6 @@
 #include "lib/store/notifications/notifications.hpp"
 
-#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/cancelled.hpp"
 #include "lib/store/notifications/quarantine.hpp"
 #include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/rows_by_key.hpp"

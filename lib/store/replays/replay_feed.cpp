@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/store/deliveries/due_anew.hpp"
+#include "lib/store/due_anew.hpp"
 #include "lib/store/replays/open_deliveries.hpp"
 #include "lib/store/replays/range_walk.hpp"
 #include "lib/store/session/batches.hpp"

@@ -2,7 +2,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/store/deliveries/due_anew.hpp"
+#include "lib/store/due_anew.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"

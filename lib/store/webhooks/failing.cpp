@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/store/backlog/outages.hpp"
+#include "lib/store/outages/outages.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/sql_text.hpp"
 

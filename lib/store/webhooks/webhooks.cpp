@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/json/json.hpp"
-#include "lib/store/deliveries/cancelled.hpp"
+#include "lib/store/cancelled.hpp"
 #include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/rows_by_key.hpp"

@@ -1,4 +1,4 @@
-#include "lib/store/backlog/outages.hpp"
+#include "lib/store/outages/outages.hpp"
 
 #include <algorithm>
 #include <utility>
