@@ -55,19 +55,26 @@ std::string shown(const json::Value& element) {
   return is_name ? *text : json::dump(element);
 }
 
-/// The elements that are not events' names, each once, joined by ", " and cut.
-std::string offending_names(const json::Array& elements) {
-  std::vector<std::string> names;
+/// The events that the elements name. Throws if some elements name none; the message shows each of them once,
+/// and is cut.
+EventSet named_events(const json::Array& elements) {
+  EventSet events;
+  std::vector<std::string> offending;
   std::string joined;
   for (const auto& element : elements) {
     if (joined.size() > max_echo) break;
-    if (element.string() != nullptr && find_event(*element.string())) continue;
+    const std::string* text = element.string();
+    if (const auto event = text == nullptr ? std::nullopt : find_event(*text)) {
+      events.insert(*event);
+      continue;
+    }
     std::string name = shown(element);
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    joined += (names.empty() ? "" : ", ") + name;
-    names.push_back(std::move(name));
+    if (std::ranges::find(offending, name) != offending.end()) continue;
+    joined += (offending.empty() ? "" : ", ") + name;
+    offending.push_back(std::move(name));
   }
-  return shorten(std::move(joined));
+  if (!offending.empty()) throw InvalidRequest("Eventos no válidos: " + shorten(std::move(joined)));
+  return events;
 }
 
 EventSet checked_events(const json::Value& body) {
@@ -76,11 +83,7 @@ EventSet checked_events(const json::Value& body) {
   const json::Array* elements = value->array();
   if (elements == nullptr) throw InvalidRequest("eventos: debe ser una lista de nombres de evento");
   if (elements->empty()) throw InvalidRequest("eventos: indique al menos un evento");
-  const std::string offending = offending_names(*elements);
-  if (!offending.empty()) throw InvalidRequest("Eventos no válidos: " + offending);
-  EventSet events;
-  for (const auto& element : *elements) events.insert(*find_event(*element.string()));
-  return events;
+  return named_events(*elements);
 }
 
 std::optional<std::string> checked_secret(const json::Value& body) {
