@@ -108,7 +108,8 @@ std::string KeyRing::authenticate(std::string_view purpose, std::string_view tex
 
 bool KeyRing::is_authentic(std::string_view purpose, std::string_view text, std::string_view code) const {
   return std::ranges::any_of(keys_, [&](const auto& key) {
-    return crypto::equal_in_constant_time(code_of(key.second, purpose, text), code);
+    const auto expected = code_of(key.second, purpose, text);
+    return crypto::equal_in_constant_time(expected, code);
   });
 }
 

@@ -28,26 +28,22 @@ std::string authenticated(const IdempotentRequest& request) {
   return to_string(request.entity) + ' ' + std::string(request.key) + ' ' + std::string(request.body);
 }
 
-EarlierResult judge(const Row& row, const IdempotentRequest& request, const webhook::KeyRing& keys) {
-  if (row.boolean("eliminado")) return EarlierResult::webhook_deleted;
-  if (!keys.has(row.text("cuerpo_clave"))) return EarlierResult::cannot_tell;
-  return keys.is_authentic(purpose, authenticated(request), row.text("cuerpo_huella"))
-             ? EarlierResult::same
-             : EarlierResult::another_body;
-}
-
 }  // namespace
 
 std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentRequest& request,
                                            const webhook::KeyRing& keys) {
   const auto rows = session.query(earlier_request, request.entity, request.key);
   if (rows.empty()) return std::nullopt;
-  if (rows.front().boolean("antigua")) {  // maintenance has not deleted it yet
+  const auto& row = rows.front();
+  if (row.boolean("antigua")) {  // maintenance has not deleted it yet
     session.update(forget_one, request.entity, request.key);
     return std::nullopt;
   }
-  const auto result = judge(rows.front(), request, keys);
-  return EarlierRequest{result, result == EarlierResult::same ? rows.front().text("respuesta") : ""};
+  if (row.boolean("eliminado")) return EarlierRequest{EarlierResult::webhook_deleted, {}};
+  if (!keys.has(row.text("cuerpo_clave"))) return EarlierRequest{EarlierResult::cannot_tell, {}};
+  if (!keys.is_authentic(purpose, authenticated(request), row.text("cuerpo_huella")))
+    return EarlierRequest{EarlierResult::another_body, {}};
+  return EarlierRequest{EarlierResult::same, row.text("respuesta")};
 }
 
 void remember_request(Session& session, const IdempotentRequest& request, const webhook::KeyRing& keys,
