@@ -121,25 +121,6 @@ std::optional<Replay> find_running(Session& session, WebhookId webhook, Delivery
   return Replay{rows.front().integer("id"), rows.front().text("estado")};
 }
 
-/// Requires a transaction.
-AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
-                       unsigned max_per_day) {
-  using enum ReplayAsked;
-  if (max_per_day > 0) lock_quotas(session, author.entity);
-  const auto quota = replays_left(session, author.entity, max_per_day);
-  const auto deliveries = session.query(state_of_delivery, delivery, webhook);
-  const auto webhooks = session.query(webhook_receives, webhook);
-  if (deliveries.empty() || webhooks.empty()) return {not_found};
-  const auto& row = deliveries.front();
-  if (row.boolean("cancelada")) return {cancelled};
-  if (!webhooks.front().boolean("activo")) return {inactive};
-  if (row.text("estado") == "retenida") return {held};
-  if (const auto asked = find_running(session, webhook, delivery)) return {done, *asked};
-  if (row.text("estado") == "en_curso") return {in_flight};
-  quota.require(1);
-  return {done, insert(session, author, webhook, {.delivery = delivery})};
-}
-
 /// Why a range cannot be replayed now; nullopt if it can.
 std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   using enum ReplayAsked;
@@ -148,32 +129,6 @@ std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   if (!webhooks.front().boolean("activo")) return AskedReplay{inactive};
   if (auto found = find_running(session, webhook, 0)) return AskedReplay{running, std::move(*found)};
   return std::nullopt;
-}
-
-/// Requires a transaction. All refusals but that of too many matches come before deliveries are read.
-AskedReplay ask_locked(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
-                       unsigned max_per_day, unsigned requests_per_hour) {
-  if (max_per_day > 0 || requests_per_hour > 0) lock_quotas(session, author.entity);
-  if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
-  const auto quota = replays_left(session, author.entity, max_per_day);
-  quota.require(1);
-  use_quota(session, Quota::replay_requests, author.entity, requests_per_hour);
-  const auto candidates = count_candidates(session, webhook, range);
-  quota.require(candidates.count);
-  return {ReplayAsked::done, insert(session, author, webhook,
-                                    {.range = range,
-                                     .candidates = candidates.count,
-                                     .most = candidates.exact ? candidates.count : quota.left})};
-}
-
-/// If two requests ask for the same replay at once, the second finds the replay of the first.
-template <class F>
-AskedReplay once_again_if_duplicate(Session& session, F&& ask) {
-  try {
-    return transaction(session, ask);
-  } catch (const DuplicateKey&) {
-    return transaction(session, ask);
-  }
 }
 
 ReplayProgress read_replay(const Row& row) {
@@ -220,17 +175,45 @@ ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook
   return count_candidates(session, webhook, range);
 }
 
+// Two requests may ask for the same replay at once: the second then finds the replay of the first.
+
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day) {
-  return once_again_if_duplicate(session,
-                                 [&] { return ask_locked(session, author, webhook, delivery, max_per_day); });
+  return transaction_past_duplicates(session, [&]() -> AskedReplay {
+    using enum ReplayAsked;
+    if (max_per_day > 0) lock_quotas(session, author.entity);
+    const auto quota = replays_left(session, author.entity, max_per_day);
+    const auto deliveries = session.query(state_of_delivery, delivery, webhook);
+    const auto webhooks = session.query(webhook_receives, webhook);
+    if (deliveries.empty() || webhooks.empty()) return {not_found};
+    const auto& row = deliveries.front();
+    if (row.boolean("cancelada")) return {cancelled};
+    if (!webhooks.front().boolean("activo")) return {inactive};
+    if (row.text("estado") == "retenida") return {held};
+    if (const auto asked = find_running(session, webhook, delivery)) return {done, *asked};
+    if (row.text("estado") == "en_curso") return {in_flight};
+    quota.require(1);
+    return {done, insert(session, author, webhook, {.delivery = delivery})};
+  });
 }
 
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour) {
   if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
-  return once_again_if_duplicate(
-      session, [&] { return ask_locked(session, author, webhook, range, max_per_day, requests_per_hour); });
+  // All refusals but that of too many matches come before deliveries are read.
+  return transaction_past_duplicates(session, [&]() -> AskedReplay {
+    if (max_per_day > 0 || requests_per_hour > 0) lock_quotas(session, author.entity);
+    if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
+    const auto quota = replays_left(session, author.entity, max_per_day);
+    quota.require(1);
+    use_quota(session, Quota::replay_requests, author.entity, requests_per_hour);
+    const auto found = count_candidates(session, webhook, range);
+    quota.require(found.count);
+    return {
+        ReplayAsked::done,
+        insert(session, author, webhook,
+               {.range = range, .candidates = found.count, .most = found.exact ? found.count : quota.left})};
+  });
 }
 
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id) {

@@ -1,4 +1,4 @@
-// The implementation of store::transaction.
+// The implementation of store::transaction and store::transaction_past_duplicates.
 #pragma once
 
 #include <chrono>
@@ -64,6 +64,17 @@ auto transaction(Session& session, F&& body) {
     } catch (const Conflict&) {
       if (attempt == detail::max_attempts) throw;
       detail::back_off(attempt);
+    }
+  }
+}
+
+template <class F>
+auto transaction_past_duplicates(Session& session, F&& body) {
+  for (;;) {
+    try {
+      return transaction(session, body);
+    } catch (const DuplicateKey&) {
+      continue;
     }
   }
 }

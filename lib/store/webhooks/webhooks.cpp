@@ -156,21 +156,6 @@ Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room
   return made;
 }
 
-/// Requires a transaction.
-Registered register_locked(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
-                           unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
-  // A `request` locks even without a limit: another one with its key could commit after find_earlier.
-  if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
-  if (request)
-    if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
-  const auto room = find_room(session, webhook.entity, webhook.url);
-  if (!room.slot) return {};
-  use_quota(session, Quota::registrations, webhook.entity, max_per_hour);
-  auto made = insert_into_room(session, webhook, room, keys);
-  if (request) remember_request(session, *request, keys, made.id, request->answer(made));
-  return {std::move(made), {}};
-}
-
 }  // namespace
 
 Webhook read_webhook(const Row& row) {
@@ -221,14 +206,19 @@ std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash,
 
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
-  for (;;) {
-    try {
-      return transaction(session,
-                         [&] { return register_locked(session, webhook, keys, max_per_hour, request); });
-    } catch (const DuplicateKey&) {
-      // Another request took the `plaza` first. The loop ends: with all five taken, find_room finds none.
-    }
-  }
+  // A duplicate is a `plaza` that another request took first. With all five taken, find_room finds none.
+  return transaction_past_duplicates(session, [&]() -> Registered {
+    // A `request` locks even without a limit: another one with its key could commit after find_earlier.
+    if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
+    if (request)
+      if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
+    const auto room = find_room(session, webhook.entity, webhook.url);
+    if (!room.slot) return {};
+    use_quota(session, Quota::registrations, webhook.entity, max_per_hour);
+    auto made = insert_into_room(session, webhook, room, keys);
+    if (request) remember_request(session, *request, keys, made.id, request->answer(made));
+    return {std::move(made), {}};
+  });
 }
 
 bool delete_webhook(Session& session, const Author& author, WebhookId id) {
