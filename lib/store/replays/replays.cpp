@@ -29,14 +29,20 @@ constexpr std::string_view of_range = R"sql(), 0) AS candidatas
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
 
-constexpr std::string_view webhook_receives = R"sql(
-  SELECT activo FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
-constexpr std::string_view state_of_delivery = R"sql(
-  SELECT e.estado, e.estado = 'cancelada' OR n.estado = 'cancelada' AS cancelada
-  FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+constexpr std::string_view delivery_to_replay = R"sql(
+  SELECT e.estado, e.estado = 'cancelada' OR n.estado = 'cancelada' AS cancelada, w.activo,
+    r.id AS reenvio_id, r.estado AS reenvio_estado
+  FROM entregas e
+  JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  JOIN webhooks w ON w.id = e.webhook_id AND w.plaza IS NOT NULL
+  LEFT JOIN reenvios r FORCE INDEX (reenvios_uno_en_marcha) ON r.en_marcha_de = w.id AND r.entrega_id = e.id
   WHERE e.id = ? AND e.webhook_id = ?)sql";
-constexpr std::string_view running_replay = R"sql(
-  SELECT id, estado FROM reenvios WHERE en_marcha_de = ? AND entrega_id = ?)sql";
+/// A replay of a range has the `entrega_id` 0.
+constexpr std::string_view webhook_to_replay = R"sql(
+  SELECT w.activo, r.id AS reenvio_id, r.estado AS reenvio_estado
+  FROM webhooks w
+  LEFT JOIN reenvios r FORCE INDEX (reenvios_uno_en_marcha) ON r.en_marcha_de = w.id AND r.entrega_id = 0
+  WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
 /// Ends the range now at the latest, because only existing deliveries can be replayed.
 constexpr std::string_view insert_replay = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
@@ -115,19 +121,19 @@ Replay insert(Session& session, const Author& author, WebhookId webhook, const N
   return {id, "pendiente"};
 }
 
-std::optional<Replay> find_running(Session& session, WebhookId webhook, DeliveryId delivery) {
-  const auto rows = session.query(running_replay, webhook, delivery);
-  if (rows.empty()) return std::nullopt;
-  return Replay{rows.front().integer("id"), rows.front().text("estado")};
+/// The unfinished replay in the row; nullopt if there is none.
+std::optional<Replay> running_replay(const Row& row) {
+  if (row.null("reenvio_id")) return std::nullopt;
+  return Replay{row.integer("reenvio_id"), row.text("reenvio_estado")};
 }
 
 /// Why a range cannot be replayed now; nullopt if it can.
 std::optional<AskedReplay> find_obstacle(Session& session, WebhookId webhook) {
   using enum ReplayAsked;
-  const auto webhooks = session.query(webhook_receives, webhook);
-  if (webhooks.empty()) return AskedReplay{not_found};
-  if (!webhooks.front().boolean("activo")) return AskedReplay{inactive};
-  if (auto found = find_running(session, webhook, 0)) return AskedReplay{running, std::move(*found)};
+  const auto rows = session.query(webhook_to_replay, webhook);
+  if (rows.empty()) return AskedReplay{not_found};
+  if (!rows.front().boolean("activo")) return AskedReplay{inactive};
+  if (auto replay = running_replay(rows.front())) return AskedReplay{running, std::move(*replay)};
   return std::nullopt;
 }
 
@@ -183,14 +189,13 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
     using enum ReplayAsked;
     if (max_per_day > 0) lock_quotas(session, author.entity);
     const auto quota = replays_left(session, author.entity, max_per_day);
-    const auto deliveries = session.query(state_of_delivery, delivery, webhook);
-    const auto webhooks = session.query(webhook_receives, webhook);
-    if (deliveries.empty() || webhooks.empty()) return {not_found};
-    const auto& row = deliveries.front();
+    const auto rows = session.query(delivery_to_replay, delivery, webhook);
+    if (rows.empty()) return {not_found};
+    const auto& row = rows.front();
     if (row.boolean("cancelada")) return {cancelled};
-    if (!webhooks.front().boolean("activo")) return {inactive};
+    if (!row.boolean("activo")) return {inactive};
     if (row.text("estado") == "retenida") return {held};
-    if (const auto asked = find_running(session, webhook, delivery)) return {done, *asked};
+    if (auto replay = running_replay(row)) return {done, std::move(*replay)};
     if (row.text("estado") == "en_curso") return {in_flight};
     quota.require(1);
     return {done, insert(session, author, webhook, {.delivery = delivery})};
