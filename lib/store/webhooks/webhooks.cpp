@@ -73,10 +73,8 @@ constexpr std::string_view webhook_by_id = R"sql(
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
-constexpr std::string_view webhook_just_inserted = R"sql(
-  SELECT id, entidad_id, url, eventos, activo, motivo, CAST(fecha_alta AS CHAR) AS fecha_alta,
-    NULL AS ultima_ejecucion, NULL AS ultimo_estado, NULL AS ultimo_error
-  FROM webhooks WHERE id = LAST_INSERT_ID())sql";
+constexpr std::string_view id_and_date_of_inserted = R"sql(
+  SELECT id, CAST(fecha_alta AS CHAR) AS fecha_alta FROM webhooks WHERE id = LAST_INSERT_ID())sql";
 
 /// Also returns the URLs that the operator has disabled, which saves a round trip.
 constexpr std::string_view slots_of_entity = R"sql(
@@ -138,20 +136,28 @@ Room find_room(Session& session, EntityId entity, std::string_view url) {
 }
 
 /// The new webhook is inactive if the operator has disabled its URL.
-Webhook insert_into_room(Session& session, const NewWebhook& webhook, const Room& room,
+Webhook insert_into_room(Session& session, const NewWebhook& wanted, const Room& room,
                          const webhook::KeyRing& keys) {
-  session.update(insert_webhook, webhook.entity, room.slot.value(), webhook.url, webhook.events.joined());
-  if (room.url_disabled)
-    session.update(disable, disabled_by_operator, session.last_insert_id(), disabled_by_operator);
-  auto made = read_webhook(session.query(webhook_just_inserted).at(0));
-  if (webhook.secret) {
+  session.update(insert_webhook, wanted.entity, room.slot.value(), wanted.url, wanted.events.joined());
+  const auto row = session.query(id_and_date_of_inserted).at(0);
+  Webhook made{.id = row.integer("id"),
+               .entity = wanted.entity,
+               .url = wanted.url,
+               .events = wanted.events,
+               .created = row.time("fecha_alta")};
+  json::Object detail{{"url", made.url}, {"eventos", webhook::event_names(made.events)}};
+  if (room.url_disabled) {
+    session.update(disable, disabled_by_operator, made.id, disabled_by_operator);
+    made.active = false;
+    made.inactive_reason = disabled_by_operator;
+    detail.emplace_back("motivo", made.inactive_reason);
+  }
+  if (wanted.secret) {
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
-    const auto stored = stored_secret(keys, made.id, *webhook.secret);
+    const auto stored = stored_secret(keys, made.id, *wanted.secret);
     session.update(set_secret, stored.key_id, stored.sealed, stored.fingerprint, made.id);
   }
-  json::Object detail{{"url", made.url}, {"eventos", webhook::event_names(made.events)}};
-  if (!made.active) detail.emplace_back("motivo", made.inactive_reason);
-  note_change(session, {webhook.entity, webhook.token}, AuditedAction::registered, made.id,
+  note_change(session, {wanted.entity, wanted.token}, AuditedAction::registered, made.id,
               json::dump(std::move(detail)));
   return made;
 }

@@ -21,12 +21,12 @@ struct Webhook {
   EntityId entity;
   std::string url;
   webhook::EventSet events;
-  bool active;
-  std::optional<std::string> inactive_reason;  // operador, http_410, fallos, entidad
+  bool active = true;
+  std::optional<std::string> inactive_reason{};  // operador, http_410, fallos, entidad
   UtcTime created;
-  std::optional<UtcTime> last_execution;
-  std::optional<std::int64_t> last_status;
-  std::string last_error;
+  std::optional<UtcTime> last_execution{};
+  std::optional<std::int64_t> last_status{};
+  std::string last_error{};
 };
 /// Reads the columns of `webhooks`, and those of webhook_ejecuciones, by their own names.
 Webhook read_webhook(const Row& row);
