@@ -1,5 +1,5 @@
-"""Measures a backlog over many webhooks at full speed; the control is the bare loop sending the same. The service's
-time runs from the first request at the receiver until the last delivery is recorded in the database.
+"""Measures how fast a backlog for many webhooks is delivered. The control is a bare libcurl loop (control.cpp) that sends
+the same. The service's time runs from the first request at the receiver until the last delivery is recorded in the database.
 """
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bench.report import Report, Target, progress
 from bench.service import Service
 
 DEFAULTS = {"notifications": 200_000, "webhooks": 1_000, "rounds": 2, "dispatchers": 1}
-# Retries after 1 s a connection that a busy machine does not make in time: with the default schedule, a round could last
-# the five minutes of the second wait. The column `failed` counts such attempts.
+# Retries after 1 s. On a busy machine a connection may not be made in time; with the default schedule a second failure
+# would prolong the round by five minutes. The column `failed` counts such attempts.
 PATIENCE = {"delivery_retry_schedule": ",".join(["1s"] * 10)}
 
 
@@ -58,7 +58,7 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
 
 def deliver_backlog(name: str, count: int, entities: list[int], service: Service, receiver: Receiver, timeout: float,
                     dispatchers: int = 1) -> dict:
-    """`count` rows of these entities, written before the dispatcher starts."""
+    """Writes `count` notifications for these entities, starts the dispatchers, and measures until all are recorded."""
     service.clear()
     service.write(count, entities)
     usage = machine.Usage(receiver=receiver.pids(), database=[service.database()])
@@ -78,7 +78,7 @@ def deliver_backlog(name: str, count: int, entities: list[int], service: Service
 
 
 def row(name: str, count: int, seconds: float, whole: float, watch: Watch, used: dict, failed: int = 0) -> dict:
-    """`from start` is the same count over the whole time of the sender, its start included; µs are processor time."""
+    """`from start/s` divides the count by `whole`, the time since the first sender's start; µs are processor time."""
     parts = ("sender", "database", "receiver")
     per_delivery = {f"{part} µs": used[part] / count * 1e6 if part in used else None for part in parts}
     per_delivery["sum µs"] = sum(used.get(part, 0) for part in parts) / count * 1e6
@@ -97,12 +97,12 @@ def judge(report: Report) -> None:
         Target("of the control's rate, medians", service / bare, "at least", 0.25),
     ]
     report.notes = [
-        f"by processor time alone, which a crowded machine changes less: {bare_cost / cost:.2f} of the control's, and "
+        f"by processor time alone, which a busy machine distorts less: {bare_cost / cost:.2f} of the control's rate, and "
         f"{machine.cores() * 1e6 / cost:,.0f} per second if every core did nothing else",
         "rate: from the first request at the receiver until everything is recorded (control: until the last request)",
         "connections: made in the round; repeats: requests that came once more; failed: attempts that were tried again",
         "sender: the dispatchers or the control program; µs are processor time for each delivery",
-        "others s: processor time in the round of whatever else ran on the machine, the benchmark's own looks included",
+        "others s: processor time in the round of all else that ran on the machine, the benchmark's own polling included",
     ]
 
 

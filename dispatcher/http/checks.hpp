@@ -1,17 +1,17 @@
-// What a check showed: made of the values with which a handshake or a lookup ends.
+// Makes the result of a check, or the attempt of a diagnosis, from the end of a handshake or a lookup.
 #pragma once
 
 #include "dispatcher/http/job.hpp"
 
 namespace dispatcher {
 
-/// What a handshake showed, by its attempt.
+/// The result of a check by handshake, from the handshake's attempt.
 Check handshake_check(const Attempt& attempt);
 
-/// What a lookup that ended at `ended` showed.
+/// The result of a check by lookup, which ended at `ended`.
 Check lookup_check(const Job& job, Resolution::Servers servers, platform::MonotonicTime ended);
 
-/// Ends the lookup of a test request, which gets the addresses.
+/// Ends the lookup of a diagnosis; its test request gets the addresses that were found.
 Attempt lookup_attempt(Job job, Resolution::Servers servers);
 
 }  // namespace dispatcher

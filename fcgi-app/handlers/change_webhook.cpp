@@ -10,7 +10,7 @@ namespace {
 
 store::ChangedWebhook change(const Call& call, store::WebhookId id, webhook::WebhookPatch patch) {
   const auto expected = [&](const store::WebhookDetail& now) {
-    return hold(call.preconditions, etag_of(now));
+    return are_met(call.preconditions, etag_of(now));
   };
   return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
                                {std::move(patch.url), patch.events, patch.active}, expected,
@@ -33,7 +33,7 @@ Response change_webhook(const Call& call) {
       throw Conflict("El operador ha desactivado el webhook y solo él puede reactivarlo");
     case store::WebhookChanged::url_disabled:
       throw Conflict("url: el operador la ha desactivado para la entidad y solo él puede reactivarla");
-    case store::WebhookChanged::unexpected:
+    case store::WebhookChanged::precondition_failed:
       throw unmet(call.preconditions);
   }
   return detail_response(changed.now.value(), changed.streak);

@@ -12,8 +12,8 @@ bool remove(const Call& call, store::WebhookId id) {
   if (!call.preconditions.any()) return store::delete_webhook(call.session, author, id);
   const auto removed = store::delete_expected_webhook(
       call.session, author, id,
-      [&](const store::WebhookDetail& now) { return hold(call.preconditions, etag_of(now)); });
-  if (removed == store::WebhookChanged::unexpected) throw unmet(call.preconditions);
+      [&](const store::WebhookDetail& now) { return are_met(call.preconditions, etag_of(now)); });
+  if (removed == store::WebhookChanged::precondition_failed) throw unmet(call.preconditions);
   return removed == store::WebhookChanged::done;
 }
 

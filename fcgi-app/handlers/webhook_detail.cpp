@@ -28,7 +28,7 @@ bool names(std::string_view header, std::string_view etag, bool weakly) {
 
 std::string etag_of(const store::WebhookDetail& detail) { return '"' + store::version_of(detail) + '"'; }
 
-bool hold(const Preconditions& conditions, std::string_view etag) {
+bool are_met(const Preconditions& conditions, std::string_view etag) {
   if (conditions.if_match && !names(*conditions.if_match, etag, false)) return false;
   return !conditions.if_none_match || !names(*conditions.if_none_match, etag, true);
 }

@@ -16,7 +16,7 @@ std::string etag_of(const store::WebhookDetail& detail);
 
 /// Whether `conditions` hold for the version `etag` (RFC 9110 sections 13.1.1 and 13.1.2). A header names the
 /// version by `*`, or by a list that contains `etag`; an empty list names no version.
-bool hold(const Preconditions& conditions, std::string_view etag);
+bool are_met(const Preconditions& conditions, std::string_view etag);
 
 /// The error for conditions that do not hold.
 PreconditionFailed unmet(const Preconditions& conditions);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The parts of the stack as processes. part.py starts, identifies and ends them; this file names their commands.
 
-STOP_SECONDS=60 # the dispatcher may finish attempts of delivery.timeout (15 s) first
+STOP_SECONDS=60 # longer than the dispatcher needs to end its attempts (delivery.timeout, 15 s)
 
 part_pids() { "$PYTHON" "$ROOT/scripts/dev/part.py" pids "$DEV_DIR/run/$1.pids"; }
 part_alive() { "$PYTHON" "$ROOT/scripts/dev/part.py" alive "$DEV_DIR/run/$1.pids"; }

@@ -54,7 +54,8 @@ program() {
   printf '%s\n' "$found"
 }
 
-# as_user NAME COMMAND…: runs it with its own database user, unless the environment sets another.
+# as_user NAME COMMAND…: runs COMMAND with the database user of NAME (api, dispatcher, admin), unless the environment sets
+# another.
 as_user() {
   local name=$1
   shift

@@ -14,7 +14,7 @@ HOURS = "1h,2h"  # no step falls due in a test
 
 @pytest.fixture
 def patient(stack):
-    """A dispatcher with a schedule that does nothing within a test, and with these probes."""
+    """A dispatcher whose retries are hours away, and that probes every `probe_interval` (0s: never)."""
     def start(probe_interval="0s", **more):
         return stack.dispatcher_with(**setting(delivery_retry_schedule=HOURS, delivery_probe_interval=probe_interval,
                                                delivery_max_in_flight_per_webhook=str(2 * EARLY), **more))
@@ -41,7 +41,7 @@ def delivered(stack, hook) -> int:
     return stack.count_deliveries(hook.id, "entregada")
 
 
-def test_what_waits_arrives_after_the_first_success_oldest_first_and_a_few_at_a_time(entity, receiver, stack, patient):
+def test_what_waits_arrives_after_the_first_success_oldest_first(entity, receiver, stack, patient):
     count = 1000
     hook = entity.register()
     with patient():
@@ -76,7 +76,7 @@ def test_a_test_event_that_arrives_is_a_recovery_too(entity, receiver, stack, pa
         wait_until(lambda: delivered(stack, hook) == 4, 15, "the test event and the three")
 
 
-def test_one_that_is_refused_while_others_are_taken_is_tried_once_more_between_its_steps(entity, receiver, stack, patient):
+def test_a_delivery_refused_while_others_succeed_gets_one_early_attempt_per_step(entity, receiver, stack, patient):
     hook = entity.register()
     with patient():
         fail_all(stack, entity, hook, receiver, 1)
@@ -94,7 +94,7 @@ def test_one_that_is_refused_while_others_are_taken_is_tried_once_more_between_i
                        f" WHERE webhook_id = {hook.id} AND estado = 'pendiente'") == "1"
 
 
-def test_a_failure_on_the_way_stops_it(entity, receiver, stack, patient):
+def test_a_failure_during_the_recovery_stops_it(entity, receiver, stack, patient):
     count = 60
     hook = entity.register()
     with patient():
@@ -113,7 +113,7 @@ def test_a_failure_on_the_way_stops_it(entity, receiver, stack, patient):
         wait_until(lambda: delivered(stack, hook) == count + 2 - tried, 20, "all but those that have had their early attempt")
 
 
-def test_a_retry_after_that_runs_is_respected(entity, receiver, stack, patient):
+def test_the_recovery_waits_for_the_retry_after_of_a_delivery(entity, receiver, stack, patient):
     hook = entity.register()
     with patient():
         fail_all(stack, entity, hook, receiver, 1, Behaviour(status=503, headers={"Retry-After": "3"}))
@@ -133,7 +133,7 @@ def test_a_webhook_that_fails_is_probed_and_gets_everything_once_it_answers(enti
         for _ in range(count):
             entity.notify()
         wait_until(lambda: all(step == 1 for _, _, step in steps(stack, hook)) and len(steps(stack, hook)) == count, 30, "all to fail")
-        wait_until(lambda: sum(attempts > 1 for _, attempts, _ in steps(stack, hook)) >= 3, 20, "three others to be probed in turn")
+        wait_until(lambda: sum(attempts > 1 for _, attempts, _ in steps(stack, hook)) >= 3, 20, "three deliveries to be probed")
         assert all(state == "pendiente" and step == 1 for state, _, step in steps(stack, hook))
         assert int(stack.value(f"SELECT fallos FROM webhook_ejecuciones WHERE webhook_id = {hook.id}")) == count
         with Receiver(stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"], port=port) as back:

@@ -50,7 +50,7 @@ def test_head_has_no_body(entity, path):
     "/apientidades/v1/webhooks;x", "/apientidades/v1/webhooks%00", "/apientidades/v1/%77ebhooks",
     "/apientidades/v1/webhooks%3Fx", "/__error", "/apientidades/v1/webhooks%20", "/apientidades/v1/webhooks/test/1",
 ])
-def test_paths_that_are_none(entity, path):
+def test_unknown_paths(entity, path):
     response = entity.api("GET", path)
     assert response.status in (400, 404), response
     assert response.message

@@ -52,7 +52,7 @@ def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
 
 
 def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, entity, new_entity):
-    """With two webhooks each event makes two deliveries. An event with one of them over the limit is refused."""
+    """With two webhooks each event makes two deliveries. An event is refused whole if only one of them is within the limit."""
     for _ in range(2):
         entity.register(["evaluacion.abierta"])
     other = new_entity()
@@ -94,11 +94,11 @@ def test_deleting_the_webhook_that_does_not_answer_makes_room(limited, nothing_i
     assert entity.api("DELETE", f"{BASE}/{silent.id}").status == 200
     stack.start("dispatcher")
     again = {"evento": "evaluacion.cerrada"}
-    wait_until(lambda: entity.api("POST", TEST, json_body=again).status == 200, 15, "what was cancelled not to count")
+    wait_until(lambda: entity.api("POST", TEST, json_body=again).status == 200, 15, "the cancelled deliveries to stop counting")
     stack.stop("dispatcher")
 
 
-def test_it_never_exceeds_it_while_they_are_delivered(limited, entity):
+def test_the_limit_is_never_exceeded_while_tests_are_delivered(limited, entity):
     entity.register(["evaluacion.abierta"])
     with ThreadPoolExecutor(6) as pool:
         answers = [pool.submit(send, entity) for _ in range(150)]
@@ -112,12 +112,12 @@ def test_it_never_exceeds_it_while_they_are_delivered(limited, entity):
     assert rows <= LIMIT
 
 
-def test_what_tests_store_in_a_day_is_the_entitys_whatever_its_token(stack, entity, new_entity):
+def test_the_bytes_of_tests_in_a_day_are_limited_per_entity_not_per_token(stack, entity, new_entity):
     entity.register(["evaluacion.abierta"])
     other = new_entity()
     other.register(["evaluacion.abierta"])
     tokens = [entity.token, entity.issue_token()]
-    body = {"evento": "evaluacion.abierta", "datosExtra": {"texto": "x" * 60_000}}  # sealed and written as text, a third more
+    body = {"evento": "evaluacion.abierta", "datosExtra": {"texto": "x" * 60_000}}  # sealed, in base64: a third longer
     with stack.part_with("fcgi", **setting(limits_test_bytes="256KiB")):
         answers = [stack.api("POST", TEST, tokens[n % 2], json_body=body) for n in range(5)]
         assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]

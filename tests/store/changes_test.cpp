@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(of_two_changes_of_the_same_version_one_is_refused) {
     return change_webhook(session, {1}, webhook.id, {.url = url}, as_seen).result;
   };
   BOOST_CHECK(change_once(other_url) == WebhookChanged::done);
-  BOOST_CHECK(change_once("https://tercero.example.org/") == WebhookChanged::unexpected);
+  BOOST_CHECK(change_once("https://tercero.example.org/") == WebhookChanged::precondition_failed);
   BOOST_CHECK_EQUAL(now().webhook.url, other_url);
 }
 
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(the_version_is_of_the_configuration_and_the_secret) {
 BOOST_AUTO_TEST_CASE(one_that_is_not_the_expected_version_is_not_deleted) {
   const auto expected = [](bool yes) { return [yes](const WebhookDetail&) { return yes; }; };
   BOOST_CHECK(delete_expected_webhook(session, {1, 7}, webhook.id, expected(false)) ==
-              WebhookChanged::unexpected);
+              WebhookChanged::precondition_failed);
   BOOST_CHECK_EQUAL(now().webhook.id, webhook.id);
   BOOST_CHECK(delete_expected_webhook(session, {2}, webhook.id, expected(true)) == WebhookChanged::not_found);
   BOOST_CHECK(delete_expected_webhook(session, {1, 7}, webhook.id, expected(true)) == WebhookChanged::done);

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_does_not_count_leaves_all_but_the_error) {
   BOOST_TEST(early(1) == Ids{id});  // it may be tried again
 }
 
-BOOST_AUTO_TEST_CASE(a_retry_after_that_runs_is_respected) {
+BOOST_AUTO_TEST_CASE(the_recovery_waits_for_the_retry_after_of_a_delivery) {
   queue_one();
   auto asked = failed_attempt(claim_one(), 10h);
   asked.failures = 1;

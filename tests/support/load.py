@@ -1,4 +1,4 @@
-"""Steady load on an Installation, and its losses: requests without a good answer, rows without a delivery."""
+"""Steady load on an Installation, and its losses: requests without a good answer, rows that never reached the receiver."""
 from __future__ import annotations
 
 import itertools
@@ -35,7 +35,7 @@ class Losses:
 
 
 class Load:
-    """with Load(…) as load: …; then load.losses(). Two clients send requests without pause, each on a new connection;
+    """with Load(…) as load: …; then load.losses(). Two clients send a request every 10 ms, each on a new connection;
     one session writes rows, again after an unknown outcome."""
 
     CLIENTS = 2
@@ -77,7 +77,7 @@ class Load:
         return time.monotonic() - self._last_row
 
     def losses(self, patience: float = 120) -> Losses:
-        """Returns once everything has arrived, or nothing has for a while."""
+        """Waits `patience` seconds at most until every row has arrived, and until all results are recorded."""
         arrived = lambda: {json.loads(r.body)["data"]["evaluacionId"] for r in self._arrivals()}
         try:
             wait_until(lambda: len(arrived()) >= self._written, patience, "every row to arrive", every=0.2)

@@ -54,5 +54,5 @@ def wait_row_lock(stack: Stack, user: str) -> None:
     """Returns once a session of a user with this ending (`admin`, `dispatcher`) waits for a row."""
     query = ("SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
              f" ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.user LIKE '%{user}'")
-    # The server repeats its answer to a query of innodb_trx within 0.1 s.
+    # The server caches innodb_trx for 0.1 s.
     wait_until(lambda: int(stack.value(query)), 30, f"{user} to wait for a row", every=0.2)

@@ -190,7 +190,7 @@ def test_no_listening_socket(run):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_arguments_that_are_none(run, name):
+def test_an_unknown_option(run, name):
     result = run(name, "--nothing")
     assert result.returncode == 2 and result.stdout == "" and "--nothing" in result.stderr
 
@@ -244,7 +244,7 @@ def test_an_output_that_nobody_reads_ends_the_operators_program_in_silence(progr
     assert (ended.returncode, ended.stderr) == (-signal.SIGPIPE, "")
 
 
-def test_an_output_that_is_full_is_said(programs):
+def test_a_full_output_device_is_reported(programs):
     command, environment = programs["apientidades-admin"]
     with open("/dev/full", "w") as full:
         ended = subprocess.run([*command, "config", "show"], env=environment, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
@@ -253,8 +253,8 @@ def test_an_output_that_is_full_is_said(programs):
 
 
 @pytest.mark.parametrize("name", DAEMONS)
-def test_what_it_opens_takes_the_place_of_no_closed_standard_descriptor(programs, name):
-    """Otherwise its messages would go to the database, or to a receiver."""
+def test_closed_standard_descriptors_are_opened_on_dev_null(programs, name):
+    """Otherwise a socket could get number 1 or 2, and messages would go to the database or to a receiver."""
     command, environment = programs[name]
     closed = [1, 2] if name.endswith("fcgi") else [0, 1, 2]  # the pool's socket is its standard input
     with tempfile.TemporaryDirectory(prefix="apie-") as folder, socket.socket(socket.AF_UNIX) as listener, \

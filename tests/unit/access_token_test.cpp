@@ -10,7 +10,7 @@ namespace {
 
 const std::string token = "apie_abcdefghijklmnopqrstuvwxyz-_ABCDEFGHIJ01234";
 
-/// Whether credentials were sent that are not ours.
+/// Whether the header has credentials that are no well-formed token.
 bool refused(std::string_view header_value) {
   const auto credentials = webhook::parse_authorization(header_value);
   return credentials.present && !credentials.hash;

@@ -29,13 +29,13 @@ inline constexpr int lock_timeout_code = 1205;
 struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
-/// KILL QUERY, a time limit of the operator or a locked numbering (AUTO_INCREMENT) ended the statement; an
-/// immediate retry would end in the same way.
+/// KILL QUERY, a time limit of the operator or a locked numbering (AUTO_INCREMENT) ended the statement. It is
+/// not repeated at once, because it may end in the same way, or against the operator's will.
 struct Interrupted : Conflict {
   using Conflict::Conflict;
 };
 /// The database refuses a row's content: a CHECK, a foreign key, a value that does not fit its column, a
-/// trigger (SQLSTATE classes 21, 22, 23, 44 and 45). Other rows are not affected.
+/// trigger (SQLSTATE classes 21, 22, 23, 44 and 45, and some codes). Other rows are not affected.
 struct Refused : DatabaseError {
   using DatabaseError::DatabaseError;
 };

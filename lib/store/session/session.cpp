@@ -170,8 +170,9 @@ struct Session::Impl {
       if (connection && is_unavailable(error.getErrorCode(), error.what())) lose();
       if (is_table_lock(error.getErrorCode())) {
         lose();
-        throw Unavailable(error.getErrorCode(),
-                          described_error(error.getErrorCode(), "a table is locked, by a backup say"));
+        throw Unavailable(
+            error.getErrorCode(),
+            described_error(error.getErrorCode(), "a table is locked, for example by a backup"));
       }
       throw_database_error(error.getErrorCode(), error.getSQLState(), error.what());
     }
@@ -251,7 +252,7 @@ void Session::Impl::connect_to(const std::string& address) {
     map["sslEnforce"] = true;
     map["sslVerify"] = true;
   }
-  // The settings run before the connector's own statements, which a server's limits could refuse.
+  // Before the connector's own statements: these settings lift limits of the server that could refuse them.
   map["preInit"] = sql::SQLString(session_settings(options.lock_wait_s));
   connection.reset(driver().connect(map));
   // The connector sets REPEATABLE READ at every connect; its gap locks would block the evaluation system's

@@ -99,7 +99,7 @@ ChangedWebhook change_locked(Session& session, const Author& author, WebhookId i
   if (change.active.value_or(false) && before.inactive_reason == disabled_by_operator)
     return {WebhookChanged::operator_disabled};
   if (leads_to_disabled_url(session, before, change)) return {WebhookChanged::url_disabled};
-  if (!expected(*found)) return {WebhookChanged::unexpected};
+  if (!expected(*found)) return {WebhookChanged::precondition_failed};
   const auto after = changed(before, change);
   const auto ended =
       change.active.value_or(false) && before.active ? find_failure_streak(session, id, {}) : std::nullopt;
@@ -147,7 +147,7 @@ WebhookChanged delete_expected_webhook(Session& session, const Author& author, W
     session.query(lock_webhook, id, author.entity);
     const auto found = find_detail(session, author.entity, id);
     if (!found) return WebhookChanged::not_found;
-    if (!expected(*found)) return WebhookChanged::unexpected;
+    if (!expected(*found)) return WebhookChanged::precondition_failed;
     return remove_webhook(session, author, id) ? WebhookChanged::done : WebhookChanged::not_found;
   });
 }

@@ -39,11 +39,11 @@ struct WebhookChange {
 };
 
 enum class WebhookChanged {
-  done,               // also when nothing had to change
-  not_found,          // not a webhook of the entity, or deleted
-  unexpected,         // `expected` returned false
-  operator_disabled,  // only the operator may enable the webhook
-  url_disabled,       // the operator has disabled the URL
+  done,                 // also when nothing had to change
+  not_found,            // not a webhook of the entity, or deleted
+  precondition_failed,  // `expected` returned false
+  operator_disabled,    // only the operator may enable the webhook
+  url_disabled,         // the operator has disabled the URL
 };
 
 struct ChangedWebhook {
@@ -64,7 +64,7 @@ ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId 
                               const WebhookChange& change, const Expected& expected,
                               const ChangePolicy& policy = {});
 
-/// As delete_webhook, if the webhook is the expected one. Returns done, not_found or unexpected.
+/// As delete_webhook, if the webhook is the expected one. Returns done, not_found or precondition_failed.
 WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,
                                        const Expected& expected);
 
