@@ -152,7 +152,7 @@ bool Loop::diagnose(bool may_begin) {
 /// Claims what is due and fans out what is new. The order alternates, so that neither takes every free slot.
 bool Loop::take_in() {
   fan_out_first_ = !fan_out_first_;
-  const auto fan_out = [&] { return take_in("fan-out", [&](auto& into) { fan_out_.run(into); }); };
+  const auto fan_out = [&] { return take_in("fan-out", [&](auto& into) { fan_out_.run_sendable(into); }); };
   const auto claim = [&] { return take_in("claim", [&](auto& into) { claimer_.claim(into); }); };
   bool busy = fan_out_first_ ? fan_out() : claim();
   busy = (fan_out_first_ ? claim() : fan_out()) || busy;

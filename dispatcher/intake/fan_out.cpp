@@ -22,6 +22,19 @@ constexpr unsigned entities_with_large = 16;  // one row each: together about by
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
 constexpr unsigned rows_past_locks = 64;
 
+/// Notes which of `rows` stay locked. `again`: they were locked before.
+void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, bool again,
+                LockedNotifications& locked) {
+  const auto now = monotonic_now();
+  for (const auto& row : rows) {
+    const auto found = outcomes.find(row.id);
+    if (found == outcomes.end()) continue;
+    if (found->second == Outcome::unmarked) locked.fanned_out(row.id, now);
+    if (found->second != Outcome::row_locked && found->second != Outcome::write_locked) continue;
+    again ? locked.found_again(row, now) : locked.found(row, now);
+  }
+}
+
 }  // namespace
 
 FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
@@ -30,82 +43,104 @@ FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
     : session_(session),
       scanner_(scanner),
       slots_(slots),
+      newer_(newer),
       most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
-      reader_(session, locked_, newer),
-      writer_(session, scanner, slots, locked_, settings.lease, log, metrics) {}
+      writer_(session, scanner, slots, settings.lease, log, metrics) {}
 
-void FanOut::run(LeasedBatch& into) {
+void FanOut::run_sendable(LeasedBatch& into) {
   const unsigned rows = std::min(slots_.free(), rows_per_batch);
   if (rows == 0) return;
   auto& entities = scanner_.entities();
   const auto now = monotonic_now();
+  const bool nothing_else = entities.count(Pick::ready, now) == 0 && entities.line(1).empty();
+  if ((nothing_else || large_pacer_.due(now)) &&
+      run_kind(Pick::large, std::min(rows, entities_with_large), 1, Ahead::no, large_pacer_, into))
+    return;
+  fan_out(select_line_and_turns(rows, now), Ahead::no, into);
+}
+
+/// Runs one batch of entities of a kind, with at most `rows` of each. False: there are none.
+bool FanOut::run_kind(Pick pick, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer,
+                      LeasedBatch& into) {
+  const auto start = monotonic_now();
+  auto requests = scanner_.entities().next(entities, pick, rows, start);
+  if (requests.empty()) return false;
+  auto found = store::find_oldest_pending(session_, requests);
+  fan_out({std::move(found), pick, std::move(requests)}, ahead, into);
+  pacer.ran(start, monotonic_now(), 0ms, 1s);
+  return true;
+}
+
+/// Shares `rows` between the line and the entities that take turns. If the slots are not enough for all, the
+/// one that comes first has an advantage, so they alternate.
+Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
+  auto& entities = scanner_.entities();
   const auto in_turns = static_cast<unsigned>(entities.count(Pick::ready, now));
-  const bool nothing_else = in_turns == 0 && entities.line(1).empty();
-  if (entities.count(Pick::large, now) > 0 && (nothing_else || large_pacer_.due(now))) {
-    auto requests = entities.next(std::min(rows, entities_with_large), Pick::large, 1, now);
-    run(reader_.read({}, Pick::large, std::move(requests)), Ahead::no, into);
-    return large_pacer_.ran(now, monotonic_now(), 0ms, 1s);
-  }
-  first_ = first_ == First::turns ? First::line : First::turns;
-  const auto line = entities.line(in_turns == 0 ? rows : (rows + (first_ == First::turns ? 0 : 1)) / 2);
+  turns_first_ = !turns_first_;
+  auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first_ ? 0 : 1)) / 2);
+  Selection selection{.rows = {}, .pick = Pick::ready, .requests = {}};
   const unsigned rest = rows - static_cast<unsigned>(line.size());
-  std::vector<store::TakeRequest> requests;
   if (rest > 0 && in_turns > 0) {
     const auto most = std::min(in_turns, std::clamp(rest / rows_per_turn, 1U, entities_per_batch));
     const auto each = std::clamp(rest / most, 1U, most_of_entity_);
-    requests = entities.next(most, Pick::ready, each, now);
+    selection.requests = entities.next(most, Pick::ready, each, now);
   }
-  if (line.empty() && requests.empty()) return;
-  run(reader_.read(line, Pick::ready, std::move(requests), first_), Ahead::no, into);
+  selection.rows = store::find_oldest_pending(session_, selection.requests);
+  selection.rows.insert(turns_first_ ? selection.rows.end() : selection.rows.begin(), line.begin(),
+                        line.end());
+  return selection;
 }
 
-void FanOut::run(FanOutBatch batch, Ahead ahead, LeasedBatch& into) {
-  writer_.write(batch, ahead, into);
-  batch.note(scanner_.entities());
+void FanOut::fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into) {
+  if (selection.rows.empty() && selection.requests.empty()) return;
+  const auto batch = read_batch(session_, selection.rows, newer_);
+  const auto outcomes = write(batch, ahead, into);
+  note_locks(selection.rows, outcomes, false, locked_);
+  report_batch(selection, outcomes, batch.with_large, monotonic_now(), scanner_.entities());
+}
+
+/// Returns the outcomes of all rows of the batch.
+Outcomes FanOut::write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into) {
+  auto outcomes = writer_.write(batch.judged, ahead, into);
+  outcomes.insert(batch.left_out.begin(), batch.left_out.end());
+  const bool any = std::ranges::any_of(outcomes, [](const auto& one) { return !waits(one.second); });
+  into.worked = into.worked || any;
+  return outcomes;
 }
 
 void FanOut::run_ahead(LeasedBatch& into) {
   // One batch at a time: a second one would set `into.leased_at` after the leases of the first began.
   // Suspects go first: they rarely use up their share of the time, and busy entities may never run out.
-  if (!run_ahead(suspect_pacer_, Pick::suspect, 1, rows_of_suspect, into))
-    run_ahead(busy_pacer_, Pick::busy, entities_ahead, rows_ahead, into);
-}
-
-/// Runs one batch of entities of a kind. False: the pacer does not allow it yet, or there are none.
-bool FanOut::run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows, LeasedBatch& into) {
-  const auto start = monotonic_now();
-  if (!pacer.due(start)) return false;
-  auto requests = scanner_.entities().next(entities, pick, rows, start);
-  if (requests.empty()) return false;
-  run(reader_.read({}, pick, std::move(requests)), Ahead::yes, into);
-  pacer.ran(start, monotonic_now(), 0ms, 1s);
-  return true;
+  const auto run = [&](Pick pick, unsigned entities, unsigned rows, Pacer& pacer) {
+    return pacer.due(monotonic_now()) && run_kind(pick, entities, rows, Ahead::yes, pacer, into);
+  };
+  if (!run(Pick::suspect, 1, rows_of_suspect, suspect_pacer_))
+    run(Pick::busy, entities_ahead, rows_ahead, busy_pacer_);
 }
 
 void FanOut::run_locked(LeasedBatch& into) {
   mark_fanned_out();
-  const auto locked = locked_.take_locked(monotonic_now(), rows_past_locks);
+  const auto rows = locked_.take_locked(monotonic_now(), rows_past_locks);
   // One batch at a time, as in run_ahead().
-  if (locked.empty()) return retry_locked(into);
-  auto batch = reader_.read(locked, Pick::ready, {});
+  if (rows.empty()) return retry_locked(into);
+  auto batch = read_batch(session_, rows, newer_);
   std::erase_if(batch.judged, [&](const auto& one) { return scanner_.entities().suspected(one.entity); });
-  writer_.write_past_locks(batch.judged, into);
+  auto outcomes = writer_.write_past_locks(batch.judged, into);
+  outcomes.insert(batch.left_out.begin(), batch.left_out.end());
+  note_locks(rows, outcomes, false, locked_);
 }
 
-/// Tries locked notifications once more. Does not call note() of the batch: what happens to these few says
-/// nothing about the other notifications of their entities.
+/// Tries locked notifications once more. Does not report the batch: what happens to these few says nothing
+/// about the other notifications of their entities, except that one was refused.
 void FanOut::retry_locked(LeasedBatch& into) {
-  const auto retries = locked_.take_retries(monotonic_now(), rows_past_locks);
-  if (retries.empty()) return;
-  auto batch = reader_.read(retries, Pick::ready, {});
-  try {
-    writer_.write(batch, Ahead::yes, into);
-  } catch (...) {
-    locked_.end_retries();
-    throw;
+  const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
+  if (rows.empty()) return;
+  const auto outcomes = write(read_batch(session_, rows, newer_), Ahead::yes, into);
+  note_locks(rows, outcomes, true, locked_);
+  for (const auto& [entity, facts] : facts_by_entity(rows, outcomes)) {
+    if (facts.has(Outcome::refused)) scanner_.entities().note_refused(entity);
+    if (facts.suspect()) scanner_.entities().suspect(entity);
   }
-  locked_.end_retries();
-  for (const auto entity : batch.put_off) scanner_.entities().suspect(entity);
 }
 
 void FanOut::mark_fanned_out() {

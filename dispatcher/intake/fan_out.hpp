@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "dispatcher/intake/fan_out_batch.hpp"
+#include "dispatcher/intake/fan_out_report.hpp"
 #include "dispatcher/intake/fan_out_writer.hpp"
 #include "dispatcher/intake/leased_batch.hpp"
+#include "dispatcher/intake/locked_notifications.hpp"
+#include "dispatcher/intake/newer_rows.hpp"
 #include "dispatcher/intake/pacer.hpp"
 #include "dispatcher/intake/queue_scanner.hpp"
 #include "lib/platform/config/config.hpp"
@@ -23,16 +26,16 @@ class FanOut {
   FanOut& operator=(const FanOut&) = delete;
 
   // Each `run…` appends to `into` even if it throws: what has been leased must be sent. It throws errors of
-  // the session or the server. If the database refuses a notification, run() goes on with other entities; the
-  // entity of the refused one, and those put off with it, are left to run_ahead().
+  // the session or the server. If the database refuses a notification, run_sendable() goes on with other
+  // entities; the entity of the refused one, and those put off with it, are left to run_ahead().
 
   /// Fans out what can be sent at once, as far as there are free slots: new notifications in the order of
   /// arrival, and entities with many notifications in turns.
-  void run(LeasedBatch& into);
+  void run_sendable(LeasedBatch& into);
 
-  /// Fans out what run() leaves: notifications of busy entities (their deliveries could only wait), and of
-  /// suspect entities (the database refused one of their notifications), one such entity per call. Takes only
-  /// a share of the loop's time, so that it delays nothing that can be sent.
+  /// Fans out what run_sendable() leaves: notifications of busy entities (their deliveries could only wait),
+  /// and of suspect entities (the database refused one of their notifications), one such entity per call.
+  /// Takes only a share of the loop's time, so that it delays nothing that can be sent.
   void run_ahead(LeasedBatch& into);
 
   /// Creates the deliveries of notifications with rows that another session keeps locked, and marks the rows
@@ -43,21 +46,23 @@ class FanOut {
 
  private:
   using Pick = ReadyEntities::Pick;
-  void run(FanOutBatch batch, Ahead ahead, LeasedBatch& into);
-  bool run_ahead(Pacer& pacer, Pick pick, unsigned entities, unsigned rows, LeasedBatch& into);
+  bool run_kind(Pick pick, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer, LeasedBatch& into);
+  Selection select_line_and_turns(unsigned rows, platform::MonotonicTime now);
+  void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);
+  Outcomes write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
   void retry_locked(LeasedBatch& into);
   void mark_fanned_out();
 
   store::Session& session_;
   QueueScanner& scanner_;
   FairSlots& slots_;
+  NewerRows& newer_;
   unsigned most_of_entity_;  // most deliveries of one entity in flight at once
   Pacer busy_pacer_{10};
   Pacer suspect_pacer_{10};
-  Pacer large_pacer_{25};  // percent of the time, while other notifications wait
-  First first_ = First::line;
+  Pacer large_pacer_{25};     // percent of the time, while other notifications wait
+  bool turns_first_ = false;  // entities that take turns came before the line in the last batch
   LockedNotifications locked_;
-  FanOutReader reader_;
   FanOutWriter writer_;
 };
 

@@ -1,6 +1,7 @@
 #include "dispatcher/intake/fan_out_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -78,6 +79,59 @@ bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
   return count(delivery::DeliveryState::pending) > 0 && count(delivery::DeliveryState::leased) == 0;
 }
 
+/// Adds one notification after the other to a plan.
+class Planner {
+ public:
+  Planner(const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots, Ahead ahead)
+      : recipients_(recipients), slots_(slots), ahead_(ahead) {}
+
+  /// `held`: this session has locked the notification's row.
+  void add(const JudgedNotification& notification, bool held) {
+    plan_.outcomes.emplace(notification.id, held ? plan(notification) : Outcome::row_locked);
+  }
+
+  FanOutPlan take() { return std::move(plan_); }
+
+ private:
+  Outcome plan(const JudgedNotification& notification) {
+    if (full_) return Outcome::no_slot;
+    if (busy_.contains(notification.entity)) return Outcome::busy;
+    const auto* recipient = find_recipient(recipients_, notification.entity);
+    if (recipient != nullptr && recipient->locked) return Outcome::recipient_locked;
+    if (auto reason = reason_to_reject(notification, recipient)) {
+      plan_.fan_out.rejected.push_back({notification.id, std::move(*reason)});
+      return Outcome::written;
+    }
+    return add_deliveries(notification, *recipient);
+  }
+
+  /// A notification that could only wait is left until an attempt ends: any attempt if no slot is free at
+  /// all, otherwise one of its own webhooks. If these wait for other webhooks, it is fanned out: they may
+  /// have no attempt in flight that could end.
+  Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
+    const bool full = slots_.full();
+    waiting_.for_others = false;
+    const auto deliveries = deliveries_of(notification, recipient, waiting_, slots_);
+    if (ahead_ == Ahead::no && would_only_wait(deliveries) && (full || !waiting_.for_others)) {
+      full_ = full;
+      if (full) return Outcome::no_slot;
+      busy_.insert(notification.entity);
+      return Outcome::busy;
+    }
+    plan_.fan_out.processed.push_back(notification.id);
+    std::ranges::copy(deliveries, std::back_inserter(plan_.fan_out.deliveries));
+    return Outcome::written;
+  }
+
+  const std::map<delivery::EntityId, store::Recipient>& recipients_;
+  Grants& slots_;
+  Ahead ahead_;
+  FanOutPlan plan_;
+  Waiting waiting_;
+  std::set<delivery::EntityId> busy_;
+  bool full_ = false;  // the rest is left
+};
+
 }  // namespace
 
 std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
@@ -116,37 +170,9 @@ FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
                         Ahead ahead) {
-  FanOutPlan plan;
-  Waiting waiting;
-  auto& fan_out = plan.fan_out;
-  for (const auto& notification : notifications) {
-    const auto entity = notification.entity;
-    if (!held.contains(notification.id) || plan.busy.contains(entity)) continue;
-    const auto* recipient = find_recipient(recipients, entity);
-    if (recipient != nullptr && recipient->locked) {
-      plan.locked.insert(entity);
-      continue;
-    }
-    if (auto reason = reason_to_reject(notification, recipient)) {
-      fan_out.rejected.push_back({notification.id, std::move(*reason)});
-      continue;
-    }
-    const bool full = slots.full();
-    waiting.for_others = false;
-    const auto deliveries = deliveries_of(notification, *recipient, waiting, slots);
-    // A notification that could only wait is left until an attempt ends: any attempt if no slot is free at
-    // all, otherwise one of its own webhooks. If these wait for other webhooks, it is fanned out: they may
-    // have no attempt in flight that could end.
-    if (ahead == Ahead::no && would_only_wait(deliveries) && (full || !waiting.for_others)) {
-      plan.full = full;
-      if (full) break;
-      plan.busy.insert(entity);
-      continue;
-    }
-    fan_out.processed.push_back(notification.id);
-    fan_out.deliveries.insert(fan_out.deliveries.end(), deliveries.begin(), deliveries.end());
-  }
-  return plan;
+  Planner planner(recipients, slots, ahead);
+  for (const auto& notification : notifications) planner.add(notification, held.contains(notification.id));
+  return planner.take();
 }
 
 }  // namespace dispatcher

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dispatcher/intake/fan_out_outcome.hpp"
 #include "dispatcher/intake/leased_batch.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
 #include "lib/store/notifications/fan_out.hpp"
@@ -37,15 +38,13 @@ struct JudgedNotification {
 JudgedNotification judge(store::PendingNotification notification);
 
 enum class Ahead {
-  no,   // leaves notifications that could only wait (FanOutPlan: `busy`, `full`)
+  no,   // leaves notifications that could only wait (Outcome: `no_slot`, `busy`)
   yes,  // fans out all
 };
 
 struct FanOutPlan {
   store::FanOut fan_out;
-  std::set<delivery::EntityId> busy;    // left: their deliveries could only wait, and not for other webhooks
-  std::set<delivery::EntityId> locked;  // left: another session has locked their row or a webhook's
-  bool full = false;                    // the rest was left because no slot is free at all
+  Outcomes outcomes;  // of every notification, once `fan_out` is written
 };
 
 /// Plans one delivery per subscribed webhook for each notification in `held`. State of the delivery: held if

@@ -25,18 +25,35 @@ std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification
   return {entities.begin(), entities.end()};
 }
 
-/// Leaves out entities that an earlier part of the batch found busy or locked: a notification must not
-/// overtake an older one of its entity.
-std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part,
-                                                const std::set<delivery::EntityId>& busy,
-                                                const std::set<delivery::EntityId>& locked) {
-  if (busy.empty() && locked.empty()) return part;
-  std::vector<JudgedNotification> result;
-  std::ranges::copy_if(part, std::back_inserter(result), [&](const auto& notification) {
-    return !busy.contains(notification.entity) && !locked.contains(notification.entity);
-  });
-  return result;
-}
+/// The outcomes so far of a batch that is written in parts, because the database refused it as a whole.
+class Parts {
+ public:
+  void add(const JudgedNotification& notification, Outcome outcome) {
+    outcomes_.emplace(notification.id, outcome);
+    if (outcome == Outcome::busy || outcome == Outcome::recipient_locked || outcome == Outcome::write_locked)
+      waiting_.emplace(notification.entity, outcome);
+  }
+
+  /// Gives a notification of an entity that waits the outcome of the earlier one, which it must not overtake.
+  /// Returns the other notifications.
+  std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
+    std::vector<JudgedNotification> rest;
+    for (const auto& notification : part) {
+      const auto found = waiting_.find(notification.entity);
+      if (found == waiting_.end())
+        rest.push_back(notification);
+      else
+        outcomes_.emplace(notification.id, found->second);
+    }
+    return rest;
+  }
+
+  Outcomes take() { return std::move(outcomes_); }
+
+ private:
+  Outcomes outcomes_;
+  std::map<delivery::EntityId, Outcome> waiting_;
+};
 
 /// A lock time-out is isolated, too: only the write meets a lock on an index entry or a gap.
 bool concerns_one(const store::DatabaseError& error) {
@@ -47,7 +64,6 @@ bool concerns_one(const store::DatabaseError& error) {
 
 /// Keeps what a transaction read, planned and created, for use after its COMMIT.
 struct FanOutWriter::Written {
-  std::set<delivery::NotificationId> held;
   std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
   std::optional<Grants> grants;
@@ -55,115 +71,105 @@ struct FanOutWriter::Written {
   store::Lease lease;
 };
 
-void FanOutWriter::write(FanOutBatch& batch, Ahead ahead, LeasedBatch& into) {
+Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notifications, Ahead ahead,
+                             LeasedBatch& into) {
   into.leased_at = monotonic_now();
+  Parts parts;
   std::optional<platform::MonotonicTime> isolate_until;
   store::isolate(
-      batch.judged,
+      notifications,
       [&](const std::vector<JudgedNotification>& part) {
         if (isolate_until && monotonic_now() > *isolate_until) {
-          for (const auto& notification : part) batch.put_off.insert(notification.entity);
+          for (const auto& notification : part) parts.add(notification, Outcome::put_off);
           return;
         }
         try {
-          write_part(without_waiting(part, batch.busy, batch.locked), batch, ahead, into);
+          const auto rest = parts.without_waiting(part);
+          const auto outcomes = write_part(rest, ahead, into);
+          for (const auto& notification : rest) parts.add(notification, outcomes.at(notification.id));
         } catch (const store::DatabaseError&) {
           if (!isolate_until) isolate_until = monotonic_now() + longest_isolation;
           throw;
         }
       },
-      [&](const auto& notification, const auto& error) { blame(notification, error, batch); }, concerns_one);
-  for (const auto& notification : batch.judged) {
-    if (batch.stopped.contains(notification.entity) && !batch.passed.contains(notification.id))
-      locked_.found({notification.id, notification.entity}, monotonic_now());
-  }
-  into.worked = into.worked || !batch.passed.empty();
+      [&](const auto& notification, const auto& error) {
+        parts.add(notification, blame(notification, error));
+      },
+      concerns_one);
+  return parts.take();
 }
 
-void FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error,
-                         FanOutBatch& batch) {
+Outcome FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error) {
   const auto* refused = dynamic_cast<const store::Refused*>(&error);
   // A duplicate key: the notification was fanned out past its lock after this batch had read it.
-  if (refused == nullptr || dynamic_cast<const store::DuplicateKey*>(refused) != nullptr) {
-    batch.locked.insert(notification.entity);
-    batch.stopped.insert(notification.entity);
-    return;
-  }
-  batch.passed.insert(notification.id);
-  batch.refused.insert(notification.entity);
-  batch.put_off.insert(notification.entity);
-  scanner_.entities().note_refused(notification.entity);
+  if (refused == nullptr || dynamic_cast<const store::DuplicateKey*>(refused) != nullptr)
+    return Outcome::write_locked;
   quarantine_.blamed(session_, notification.entity, notification.id, *refused);
+  return Outcome::refused;
 }
 
 /// Runs one transaction: `lock` returns which of `part` to fan out, `write` writes the plan.
 template <class Lock, class Write>
-FanOutWriter::Written FanOutWriter::write(const std::vector<JudgedNotification>& part, Ahead ahead,
-                                          Lock&& lock, Write&& write) {
+FanOutWriter::Written FanOutWriter::run_transaction(const std::vector<JudgedNotification>& part, Ahead ahead,
+                                                    Lock&& lock, Write&& write) {
   Written written;
   written.lease = leases_.next();
   written.created = store::transaction(session_, [&] {
-    written.held = lock(ids_of(part));
+    const auto held = lock(ids_of(part));
     written.recipients = store::load_recipients(session_, entities_of(part));
     rest_paused(scanner_.paused_parts(), written.recipients);
     written.grants.emplace(slots_);
-    written.plan = plan_fan_out(part, written.held, written.recipients, *written.grants, ahead);
+    written.plan = plan_fan_out(part, held, written.recipients, *written.grants, ahead);
     return write(session_, written.plan.fan_out, written.lease);
   });
   return written;
 }
 
-void FanOutWriter::write_part(const std::vector<JudgedNotification>& part, FanOutBatch& batch, Ahead ahead,
-                              LeasedBatch& into) {
-  if (part.empty()) return;
-  auto written = write(
+Outcomes FanOutWriter::write_part(const std::vector<JudgedNotification>& part, Ahead ahead,
+                                  LeasedBatch& into) {
+  if (part.empty()) return {};
+  auto written = run_transaction(
       part, ahead, [this](const auto& ids) { return store::lock_pending(session_, ids); },
       store::write_fan_out);
   append(part, written, into);
-  for (const auto& notification : part) {
-    if (written.held.contains(notification.id)) continue;
-    batch.passed.insert(notification.id);
-    locked_.found({notification.id, notification.entity}, monotonic_now());
-  }
-  auto& [fan_out, busy, locked, full] = written.plan;
-  for (const auto id : fan_out.processed) batch.passed.insert(id);
-  for (const auto& rejected : fan_out.rejected) batch.passed.insert(rejected.id);
-  batch.busy.merge(busy);
-  batch.locked.merge(locked);
-  report(fan_out);
-  quarantine_.passed(fan_out);
+  report(written.plan.fan_out);
+  quarantine_.passed(written.plan.fan_out);
+  return std::move(written.plan.outcomes);
 }
 
-void FanOutWriter::write_past_locks(const std::vector<JudgedNotification>& notifications, LeasedBatch& into) {
+Outcomes FanOutWriter::write_past_locks(const std::vector<JudgedNotification>& notifications,
+                                        LeasedBatch& into) {
   into.leased_at = monotonic_now();
   const auto isolate_until = into.leased_at + longest_isolation;
-  const auto again = [&](const JudgedNotification& notification) {
-    locked_.found({notification.id, notification.entity}, monotonic_now());
-  };
+  Outcomes outcomes;
   store::isolate(
       notifications,
       [&](const std::vector<JudgedNotification>& part) {
-        if (monotonic_now() > isolate_until) return void(std::ranges::for_each(part, again));
-        write_part_past_locks(part, into);
+        if (monotonic_now() <= isolate_until) return outcomes.merge(write_part_past_locks(part, into));
+        for (const auto& notification : part) outcomes.emplace(notification.id, Outcome::row_locked);
       },
       [&](const JudgedNotification& notification, const store::DatabaseError& error) {
-        if (store::is_lock_timeout(error)) return again(notification);
+        const bool again = store::is_lock_timeout(error);
+        outcomes.emplace(notification.id, again ? Outcome::row_locked : Outcome::refused);
+        if (again) return;
         log_.info("a locked notification waits for its lock",
                   {{"notification", notification.id}, {"error", error.what()}});
       },
       concerns_one);
+  return outcomes;
 }
 
-void FanOutWriter::write_part_past_locks(const std::vector<JudgedNotification>& part, LeasedBatch& into) {
-  auto written = write(
+Outcomes FanOutWriter::write_part_past_locks(const std::vector<JudgedNotification>& part, LeasedBatch& into) {
+  auto written = run_transaction(
       part, Ahead::yes,
       [](const auto& ids) { return std::set<delivery::NotificationId>(ids.begin(), ids.end()); },
       store::write_fan_out_past_locks);
   append(part, written, into);
-  for (const auto& delivery : written.plan.fan_out.deliveries)
-    locked_.fanned_out(delivery.notification, into.leased_at);
-  metrics_.processed.add(written.plan.fan_out.processed.size());
+  auto& [fan_out, outcomes] = written.plan;
+  for (const auto& delivery : fan_out.deliveries) outcomes[delivery.notification] = Outcome::unmarked;
+  metrics_.processed.add(fan_out.processed.size());
   into.worked = true;
+  return std::move(outcomes);
 }
 
 /// Passes the slots taken and the leased deliveries to `into`, and webhooks with pending deliveries to the

@@ -14,42 +14,41 @@ namespace dispatcher {
 
 class FanOutWriter {
  public:
-  /// `session`, `scanner`, `slots`, `locked` and `metrics` outlive it.
-  FanOutWriter(store::Session& session, QueueScanner& scanner, FairSlots& slots, LockedNotifications& locked,
-               platform::Milliseconds lease, const platform::Log& log, const Metrics& metrics)
+  /// `session`, `scanner`, `slots` and `metrics` outlive it.
+  FanOutWriter(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
+               const platform::Log& log, const Metrics& metrics)
       : session_(session),
         scanner_(scanner),
         slots_(slots),
-        locked_(locked),
         log_(log),
         metrics_(metrics),
         quarantine_(log, metrics),
         leases_(lease) {}
 
-  /// Appends to `into` even if it throws. A notification that the database refuses even in a transaction of
-  /// its own goes to Quarantine; a locked one, or one with a delivery that already exists, goes to the locked
-  /// notifications. Throws errors of the session or the server.
-  void write(FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
+  // Both return the outcome of every notification, append to `into` even if they throw, and throw errors of
+  // the session or the server.
+
+  /// A notification that the database refuses even in a transaction of its own goes to Quarantine.
+  Outcomes write(const std::vector<JudgedNotification>& notifications, Ahead ahead, LeasedBatch& into);
 
   /// Writes the deliveries of notifications with rows that another session has locked, without touching those
   /// rows (docs/delivery.md#locked-notifications).
-  void write_past_locks(const std::vector<JudgedNotification>& notifications, LeasedBatch& into);
+  Outcomes write_past_locks(const std::vector<JudgedNotification>& notifications, LeasedBatch& into);
 
  private:
   struct Written;
   template <class Lock, class Write>
-  Written write(const std::vector<JudgedNotification>& part, Ahead ahead, Lock&& lock, Write&& write);
-  void write_part(const std::vector<JudgedNotification>& part, FanOutBatch& batch, Ahead ahead,
-                  LeasedBatch& into);
-  void write_part_past_locks(const std::vector<JudgedNotification>& part, LeasedBatch& into);
+  Written run_transaction(const std::vector<JudgedNotification>& part, Ahead ahead, Lock&& lock,
+                          Write&& write);
+  Outcomes write_part(const std::vector<JudgedNotification>& part, Ahead ahead, LeasedBatch& into);
+  Outcomes write_part_past_locks(const std::vector<JudgedNotification>& part, LeasedBatch& into);
   void append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into);
-  void blame(const JudgedNotification& notification, const store::DatabaseError& error, FanOutBatch& batch);
+  Outcome blame(const JudgedNotification& notification, const store::DatabaseError& error);
   void report(const store::FanOut& fan_out) const;
 
   store::Session& session_;
   QueueScanner& scanner_;
   FairSlots& slots_;
-  LockedNotifications& locked_;
   platform::Log log_;
   const Metrics& metrics_;
   Quarantine quarantine_;

@@ -16,18 +16,21 @@ constexpr std::size_t most_known = 10'000;
 }  // namespace
 
 void LockedNotifications::found(const store::NotificationKey& notification, platform::MonotonicTime now) {
-  if (known_.size() >= most_known || !known_.insert(notification.id).second) return;
-  if (retrying_.contains(notification.id))
-    locked_.push_back({notification, now + until_past_lock});
-  else
-    retries_.push_back({notification, now + until_retry});
+  add(retries_, {notification, now + until_retry});
+}
+
+void LockedNotifications::found_again(const store::NotificationKey& notification,
+                                      platform::MonotonicTime now) {
+  add(locked_, {notification, now + until_past_lock});
+}
+
+void LockedNotifications::add(Queue& queue, const Found& found) {
+  if (known_.size() < most_known && known_.insert(found.notification.id).second) queue.push_back(found);
 }
 
 std::vector<store::NotificationKey> LockedNotifications::take_retries(platform::MonotonicTime now,
                                                                       std::size_t most) {
-  auto due = take(retries_, now, most);
-  for (const auto& notification : due) retrying_.insert(notification.id);
-  return due;
+  return take(retries_, now, most);
 }
 
 std::vector<store::NotificationKey> LockedNotifications::take_locked(platform::MonotonicTime now,

@@ -17,13 +17,13 @@ namespace dispatcher {
 
 class LockedNotifications {
  public:
-  /// The notification's row is locked: briefly, by another dispatcher, or for longer, by another session.
+  /// The notification's row is locked: perhaps briefly, by another dispatcher.
   void found(const store::NotificationKey& notification, platform::MonotonicTime now);
-  /// Returns notifications to be tried once more. One that is found again before end_retries() counts as
-  /// locked twice.
+  /// The row is still locked when the notification is tried once more.
+  void found_again(const store::NotificationKey& notification, platform::MonotonicTime now);
+  /// Returns notifications to be tried once more.
   std::vector<store::NotificationKey> take_retries(platform::MonotonicTime now, std::size_t most);
-  void end_retries() { retrying_.clear(); }
-  /// Returns notifications that were locked twice.
+  /// Returns notifications that were found again.
   std::vector<store::NotificationKey> take_locked(platform::MonotonicTime now, std::size_t most);
 
   /// The notification's deliveries exist, but its row does not say so yet.
@@ -40,11 +40,11 @@ class LockedNotifications {
     platform::MonotonicTime due;
   };
   using Queue = std::deque<Found>;  // by `due`
+  void add(Queue& queue, const Found& found);
   std::vector<store::NotificationKey> take(Queue& queue, platform::MonotonicTime now, std::size_t most);
 
   Queue retries_, locked_;
   std::set<delivery::NotificationId> known_;  // in either queue
-  std::set<delivery::NotificationId> retrying_;
   std::set<delivery::NotificationId> unfinished_;
   delivery::NotificationId last_taken_ = 0;  // of unfinished_
   platform::MonotonicTime next_finish_{};

@@ -10,6 +10,8 @@ using delivery::DeliveryState;
 using dispatcher::Ahead;
 using dispatcher::FairSlots;
 using dispatcher::JudgedNotification;
+using dispatcher::Outcome;
+using dispatcher::Outcomes;
 using store::PendingNotification;
 using store::Recipient;
 using store::Subscriber;
@@ -249,8 +251,8 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
       plan_sendable({opened(11), opened(12), opened(13)}, with({subscriber(1)}), with_slots(10, 2));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11, 12}));
   BOOST_TEST(states(plan.fan_out, 1) == "ll");
-  BOOST_TEST(plan.busy.contains(entity));
-  BOOST_TEST(!plan.full);
+  BOOST_TEST(
+      (plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}, {13, Outcome::busy}}));
 }
 
 // A broadcast to many webhooks of one host: none of their own deliveries could end and make them due again.
@@ -261,7 +263,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_what_others_hold_is_not_left) {
   const auto plan = plan_sendable({opened(11)}, with({subscriber(1)}), slots);
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11}));
   BOOST_TEST(states(plan.fan_out, 1) == "p");
-  BOOST_TEST(plan.busy.empty());
+  BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
@@ -270,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hold_up_the_others_of_its_entity) {
   const auto plan = plan_sendable({opened(11)}, with({behind, subscriber(2)}), with_slots(10, 2));
   BOOST_TEST(states(plan.fan_out, 1) == "p");
   BOOST_TEST(states(plan.fan_out, 2) == "l");
-  BOOST_TEST(plan.busy.empty());
+  BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_busy_entity_does_not_hold_up_the_next) {
@@ -281,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_busy_entity_does_not_hold_up_the_next) {
   const Recipients recipients{{entity, {true, {behind}}}, {8, {true, {subscriber(2)}}}};
   const auto plan = plan_sendable({opened(11), other}, recipients, with_slots(10, 2));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{12}));
-  BOOST_TEST((plan.busy == std::set<delivery::EntityId>{entity}));
+  BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::busy}, {12, Outcome::written}}));
 }
 
 BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_busy) {
@@ -290,8 +292,8 @@ BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_busy
   const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
   const auto plan = plan_sendable({opened(11), opened(12), other}, recipients, with_slots(1, 1));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11}));
-  BOOST_TEST(plan.full);
-  BOOST_TEST(plan.busy.empty());
+  BOOST_TEST(
+      (plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::no_slot}, {13, Outcome::no_slot}}));
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_whose_webhook_is_locked_waits_and_nobody_else) {
@@ -301,8 +303,9 @@ BOOST_AUTO_TEST_CASE(an_entity_whose_webhook_is_locked_waits_and_nobody_else) {
   recipients[entity].locked = true;
   const auto plan = plan_sendable({opened(11), opened(13), other}, recipients, with_slots(10, 10));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{12}));
-  BOOST_TEST((plan.locked == std::set<delivery::EntityId>{entity}));
-  BOOST_TEST(plan.busy.empty());
+  BOOST_TEST(
+      (plan.outcomes ==
+       Outcomes{{11, Outcome::recipient_locked}, {12, Outcome::written}, {13, Outcome::recipient_locked}}));
 }
 
 BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
@@ -313,6 +316,7 @@ BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
   const auto plan = plan_sendable({opened(11), bad}, with({inactive}), with_slots(0, 1));
   BOOST_TEST(states(plan.fan_out, 1) == "h");
   BOOST_TEST(plan.fan_out.rejected.size() == 1U);
+  BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}}));
 }
 
 // Rows that another session took, or has locked, between reading and locking.
@@ -323,6 +327,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_held_is_left_out_and_takes_no_slot) {
   const auto result = dispatcher::plan_fan_out(judged, {12}, with({subscriber(1)}), grants, Ahead::no);
   BOOST_TEST((result.fan_out.processed == std::vector<delivery::NotificationId>{12}));
   BOOST_TEST(states(result.fan_out, 1) == "l");
+  BOOST_TEST((result.outcomes == Outcomes{{11, Outcome::row_locked}, {12, Outcome::written}}));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_check_would_refuse_is_rejected) {

@@ -28,8 +28,7 @@ BOOST_AUTO_TEST_CASE(what_is_locked_is_tried_again_before_its_lock_is_passed) {
   locked.found({1, 7}, at(10));  // known
   BOOST_TEST(locked.take_retries(at(49), 10).empty());
   BOOST_TEST(ids(locked.take_retries(at(50), 10)) == std::vector<delivery::NotificationId>{1});
-  locked.found({1, 7}, at(50));
-  locked.end_retries();
+  locked.found_again({1, 7}, at(50));
   BOOST_TEST(locked.take_locked(at(64), 10).empty());
   BOOST_TEST(ids(locked.take_locked(at(65), 10)) == std::vector<delivery::NotificationId>{1});
   BOOST_TEST(!locked.next_due().has_value());
@@ -39,7 +38,6 @@ BOOST_AUTO_TEST_CASE(what_was_free_at_its_second_try_begins_anew) {
   LockedNotifications locked;
   locked.found({1, 7}, at(0));
   locked.take_retries(at(50), 10);
-  locked.end_retries();
   locked.found({1, 7}, at(60));
   BOOST_TEST(locked.take_locked(at(500), 10).empty());
   BOOST_TEST(locked.take_retries(at(500), 10).size() == 1U);

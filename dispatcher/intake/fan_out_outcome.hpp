@@ -1,0 +1,31 @@
+// What became of the notifications of a batch.
+#pragma once
+
+#include <map>
+
+#include "lib/delivery/ids.hpp"
+
+namespace dispatcher {
+
+enum class Outcome {
+  // The notification need not be waited for.
+  not_pending,  // another session finished it
+  written,      // fanned out or rejected
+  unmarked,     // its deliveries exist, but its locked row does not say so yet
+  left,         // quarantined, or left to a newer version
+  row_locked,   // another session has locked its row
+  refused,      // the database refuses it alone in a transaction
+  // The notification waits. Its entity is read from it on again.
+  no_room,           // the batch has no room for its data, or for those of an earlier one of its entity
+  no_slot,           // no slot is free at all
+  busy,              // its deliveries could only wait, and not for other webhooks
+  recipient_locked,  // another session has locked the row of its entity or of a webhook
+  write_locked,      // the write met a lock, or a delivery that exists
+  put_off,           // the isolation of a refused one took too long; its entity is to be taken alone
+};
+
+inline bool waits(Outcome outcome) { return outcome >= Outcome::no_room; }
+
+using Outcomes = std::map<delivery::NotificationId, Outcome>;
+
+}  // namespace dispatcher
