@@ -190,8 +190,9 @@ void ReadyEntities::clear_busy(delivery::EntityId entity) {
 
 void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime until) {
   if (auto* entry = find(entity)) {
-    unplace(entity, *entry);
-    entry->not_before = until;
+    postponed_.erase({entry->postponed_until, entity});
+    postponed_.emplace(until, entity);
+    entry->postponed_until = until;
     leave_line(*entry);
     update_place(entity);
   }
@@ -247,50 +248,38 @@ void ReadyEntities::leave_line(Entry& entry) {
   entry.in_line.clear();
 }
 
-/// Puts the entity where it belongs, or forgets it if nothing is known of it.
+/// Puts the entity among those of its kind that take turns, or forgets it if nothing is known of it.
 void ReadyEntities::update_place(delivery::EntityId entity) {
   const auto at = entities_.find(entity);
   auto& entry = at->second;
-  const auto place = place_of(entry);
-  if (place != entry.place) {
-    unplace(entity, entry);
-    if (place == Place::postponed) {
-      postponed_.emplace(entry.not_before, entity);
-    } else if (place != Place::none) {
-      turns_[static_cast<std::size_t>(place) - 1].insert(entity);
-    }
-    entry.place = place;
+  const auto kind = kind_of(entry);
+  if (kind != entry.in_turns) {
+    if (entry.in_turns) turns(*entry.in_turns).erase(entity);
+    if (kind) turns(*kind).insert(entity);
+    entry.in_turns = kind;
   }
   if (!entry.waits() && !entry.left.active()) {
+    postponed_.erase({entry.postponed_until, entity});
     with_left_.erase(entity);
     entities_.erase(at);
   }
 }
 
-ReadyEntities::Place ReadyEntities::place_of(const Entry& entry) {
-  if (!entry.more || !entry.in_line.empty()) return Place::none;
-  if (entry.not_before > platform::MonotonicTime{}) return Place::postponed;
-  if (entry.suspect) return Place::suspect;
-  if (entry.busy) return Place::busy;
-  return entry.large ? Place::large : Place::ready;
-}
-
-void ReadyEntities::unplace(delivery::EntityId entity, Entry& entry) {
-  const auto place = std::exchange(entry.place, Place::none);
-  if (place == Place::postponed) {
-    postponed_.erase({entry.not_before, entity});
-  } else if (place != Place::none) {
-    turns_[static_cast<std::size_t>(place) - 1].erase(entity);
-  }
+/// None: the entity does not take turns now.
+std::optional<ReadyEntities::Pick> ReadyEntities::kind_of(const Entry& entry) {
+  const bool postponed = entry.postponed_until > platform::MonotonicTime{};
+  if (!entry.more || !entry.in_line.empty() || postponed) return std::nullopt;
+  if (entry.suspect) return Pick::suspect;
+  if (entry.busy) return Pick::busy;
+  return entry.large ? Pick::large : Pick::ready;
 }
 
 void ReadyEntities::end_postponements(platform::MonotonicTime now) {
   while (!postponed_.empty() && postponed_.begin()->first <= now) {
     const auto entity = postponed_.begin()->second;
+    postponed_.erase(postponed_.begin());
     ++visits_;
-    auto& entry = entities_.at(entity);
-    unplace(entity, entry);
-    entry.not_before = {};
+    entities_.at(entity).postponed_until = {};
     update_place(entity);
   }
 }

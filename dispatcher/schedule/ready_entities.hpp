@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -106,8 +107,6 @@ class ReadyEntities {
   static constexpr std::size_t most_entities = 200'000;
 
  private:
-  /// Where an entity that takes turns is kept.
-  enum class Place { none, ready, busy, suspect, large, postponed };
   struct Entry {
     std::vector<delivery::NotificationId> in_line;
     bool more = false;                   // further ones wait, or may wait, after those in line
@@ -117,8 +116,8 @@ class ReadyEntities {
     bool busy = false;
     bool suspect = false;
     bool large = false;
-    Place place = Place::none;
-    platform::MonotonicTime not_before{};
+    std::optional<Pick> in_turns;               // the kind under which turns_ has the entity
+    platform::MonotonicTime postponed_until{};  // 0: not postponed
     LeftRows left{};
 
     bool waits() const { return more || !in_line.empty(); }
@@ -131,8 +130,7 @@ class ReadyEntities {
   void take_turns_from(Entry& entry, delivery::NotificationId after);
   void leave_line(Entry& entry);
   void update_place(delivery::EntityId entity);
-  static Place place_of(const Entry& entry);
-  void unplace(delivery::EntityId entity, Entry& entry);
+  static std::optional<Pick> kind_of(const Entry& entry);
   void end_postponements(platform::MonotonicTime now);
   delivery::EntityId& cursor(Pick pick) { return cursors_[static_cast<std::size_t>(pick)]; }
   std::set<delivery::EntityId>& turns(Pick pick) { return turns_[static_cast<std::size_t>(pick)]; }
@@ -141,7 +139,7 @@ class ReadyEntities {
   std::map<delivery::NotificationId, delivery::EntityId> line_;
   std::array<std::set<delivery::EntityId>, 4> turns_;
   std::array<delivery::EntityId, 4> cursors_{};
-  std::set<std::pair<platform::MonotonicTime, delivery::EntityId>> postponed_;
+  std::set<std::pair<platform::MonotonicTime, delivery::EntityId>> postponed_;  // by postponed_until
   std::set<delivery::EntityId> with_left_;
   unsigned look_ = 0;
   std::uint64_t visits_ = 0;
