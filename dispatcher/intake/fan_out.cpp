@@ -52,21 +52,21 @@ void FanOut::run_sendable(LeasedBatch& into) {
   if (rows == 0) return;
   auto& entities = scanner_.entities();
   const auto now = monotonic_now();
-  const bool nothing_else = entities.count(Pick::ready, now) == 0 && entities.line(1).empty();
+  const bool nothing_else = entities.count(Kind::ready, now) == 0 && entities.line(1).empty();
   if ((nothing_else || large_pacer_.due(now)) &&
-      run_kind(Pick::large, std::min(rows, entities_with_large), 1, Ahead::no, large_pacer_, into))
+      run_kind(Kind::large, std::min(rows, entities_with_large), 1, Ahead::no, large_pacer_, into))
     return;
   fan_out(select_line_and_turns(rows, now), Ahead::no, into);
 }
 
 /// Runs one batch of entities of a kind, with at most `rows` of each. False: there are none.
-bool FanOut::run_kind(Pick pick, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer,
+bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer,
                       LeasedBatch& into) {
   const auto start = monotonic_now();
-  auto requests = scanner_.entities().next(entities, pick, rows, start);
+  auto requests = scanner_.entities().next(entities, kind, rows, start);
   if (requests.empty()) return false;
   auto found = store::find_oldest_pending(session_, requests);
-  fan_out({std::move(found), pick, std::move(requests)}, ahead, into);
+  fan_out({std::move(found), kind, std::move(requests)}, ahead, into);
   pacer.ran(start, monotonic_now(), 0ms, 1s);
   return true;
 }
@@ -75,15 +75,15 @@ bool FanOut::run_kind(Pick pick, unsigned entities, unsigned rows, Ahead ahead, 
 /// one that comes first has an advantage, so they alternate.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
-  const auto in_turns = static_cast<unsigned>(entities.count(Pick::ready, now));
+  const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
   turns_first_ = !turns_first_;
   auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first_ ? 0 : 1)) / 2);
-  Selection selection{.rows = {}, .pick = Pick::ready, .requests = {}};
+  Selection selection{.rows = {}, .kind = Kind::ready, .requests = {}};
   const unsigned rest = rows - static_cast<unsigned>(line.size());
   if (rest > 0 && in_turns > 0) {
     const auto most = std::min(in_turns, std::clamp(rest / rows_per_turn, 1U, entities_per_batch));
     const auto each = std::clamp(rest / most, 1U, most_of_entity_);
-    selection.requests = entities.next(most, Pick::ready, each, now);
+    selection.requests = entities.next(most, Kind::ready, each, now);
   }
   selection.rows = store::find_oldest_pending(session_, selection.requests);
   selection.rows.insert(turns_first_ ? selection.rows.end() : selection.rows.begin(), line.begin(),
@@ -111,11 +111,11 @@ Outcomes FanOut::write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into)
 void FanOut::run_ahead(LeasedBatch& into) {
   // One batch at a time: a second one would set `into.leased_at` after the leases of the first began.
   // Suspects go first: they rarely use up their share of the time, and busy entities may never run out.
-  const auto run = [&](Pick pick, unsigned entities, unsigned rows, Pacer& pacer) {
-    return pacer.due(monotonic_now()) && run_kind(pick, entities, rows, Ahead::yes, pacer, into);
+  const auto run = [&](Kind kind, unsigned entities, unsigned rows, Pacer& pacer) {
+    return pacer.due(monotonic_now()) && run_kind(kind, entities, rows, Ahead::yes, pacer, into);
   };
-  if (!run(Pick::suspect, 1, rows_of_suspect, suspect_pacer_))
-    run(Pick::busy, entities_ahead, rows_ahead, busy_pacer_);
+  if (!run(Kind::suspect, 1, rows_of_suspect, suspect_pacer_))
+    run(Kind::busy, entities_ahead, rows_ahead, busy_pacer_);
 }
 
 void FanOut::run_locked(LeasedBatch& into) {

@@ -45,8 +45,8 @@ class FanOut {
   std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
 
  private:
-  using Pick = ReadyEntities::Pick;
-  bool run_kind(Pick pick, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer, LeasedBatch& into);
+  using Kind = ReadyEntities::Kind;
+  bool run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer, LeasedBatch& into);
   Selection select_line_and_turns(unsigned rows, platform::MonotonicTime now);
   void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);
   Outcomes write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into);

@@ -58,7 +58,7 @@ void report_batch(const Selection& selection, const Outcomes& outcomes,
     const auto& facts = by_entity.at(request.entity);
     return facts.waits && !facts.has(Outcome::busy) && !facts.locked();
   });
-  if (left_over != selection.requests.end()) entities.resume_at(selection.pick, left_over->entity);
+  if (left_over != selection.requests.end()) entities.resume_at(selection.kind, left_over->entity);
   for (const auto& [entity, facts] : by_entity)
     report_waiting(entity, facts, with_large.contains(entity), now, entities);
 }

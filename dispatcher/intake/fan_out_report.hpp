@@ -14,7 +14,7 @@ namespace dispatcher {
 /// The notifications of one batch: those in line, and those of entities of one kind that take turns.
 struct Selection {
   std::vector<store::NotificationKey> rows;  // those of one entity in ascending order of id
-  ReadyEntities::Pick pick;                  // the kind of entities that `requests` names
+  ReadyEntities::Kind kind;                  // the kind of entities that `requests` names
   std::vector<store::TakeRequest> requests;  // what was asked of the entities that take turns
 };
 

@@ -89,30 +89,30 @@ std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit) const
   return result;
 }
 
-std::size_t ReadyEntities::count(Pick pick, platform::MonotonicTime now) {
+std::size_t ReadyEntities::count(Kind kind, platform::MonotonicTime now) {
   end_postponements(now);
-  return turns(pick).size();
+  return turns(kind).size();
 }
 
-std::vector<store::TakeRequest> ReadyEntities::next(unsigned entities, Pick pick, unsigned limit,
+std::vector<store::TakeRequest> ReadyEntities::next(unsigned entities, Kind kind, unsigned limit,
                                                     platform::MonotonicTime now) {
   end_postponements(now);
-  const auto& all = turns(pick);
+  const auto& all = turns(kind);
   const auto most = std::min<std::size_t>(entities, all.size());
   std::vector<store::TakeRequest> result;
-  for (auto i = all.upper_bound(cursor(pick)); result.size() < most; ++i) {
+  for (auto i = all.upper_bound(cursor(kind)); result.size() < most; ++i) {
     if (i == all.end()) i = all.begin();
     ++visits_;
     const auto& entry = entities_.at(*i);
     result.push_back(
         {*i, entry.look == look_ ? entry.after : delivery::NotificationId(lowest), entry.large ? 1 : limit});
   }
-  if (!result.empty()) cursor(pick) = result.back().entity;
+  if (!result.empty()) cursor(kind) = result.back().entity;
   return result;
 }
 
-void ReadyEntities::resume_at(Pick pick, delivery::EntityId entity) {
-  cursor(pick) =
+void ReadyEntities::resume_at(Kind kind, delivery::EntityId entity) {
+  cursor(kind) =
       entity == lowest ? delivery::EntityId(std::numeric_limits<std::int64_t>::max()) : entity.previous();
 }
 
@@ -266,12 +266,12 @@ void ReadyEntities::update_place(delivery::EntityId entity) {
 }
 
 /// None: the entity does not take turns now.
-std::optional<ReadyEntities::Pick> ReadyEntities::kind_of(const Entry& entry) {
+std::optional<ReadyEntities::Kind> ReadyEntities::kind_of(const Entry& entry) {
   const bool postponed = entry.postponed_until > platform::MonotonicTime{};
   if (!entry.more || !entry.in_line.empty() || postponed) return std::nullopt;
-  if (entry.suspect) return Pick::suspect;
-  if (entry.busy) return Pick::busy;
-  return entry.large ? Pick::large : Pick::ready;
+  if (entry.suspect) return Kind::suspect;
+  if (entry.busy) return Kind::busy;
+  return entry.large ? Kind::large : Kind::ready;
 }
 
 void ReadyEntities::end_postponements(platform::MonotonicTime now) {

@@ -53,20 +53,20 @@ class ReadyEntities {
   /// Returns the first notifications in line, at most `limit`.
   std::vector<store::NotificationKey> line(std::size_t limit) const;
   /// The kinds of entities that take turns.
-  enum class Pick {
+  enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known
     busy,     // the entity's deliveries could only wait, and not for other webhooks
     suspect,  // the database refused a notification of the entity: it is taken alone
     large,    // the entity has more data than a batch had room for
   };
   /// How many entities of a kind take turns now.
-  std::size_t count(Pick pick, platform::MonotonicTime now);
+  std::size_t count(Kind kind, platform::MonotonicTime now);
   /// Returns the next entities of a kind, at most `entities`, each to be read up to `limit` notifications (a
   /// large entity: one).
-  std::vector<store::TakeRequest> next(unsigned entities, Pick pick, unsigned limit,
+  std::vector<store::TakeRequest> next(unsigned entities, Kind kind, unsigned limit,
                                        platform::MonotonicTime now);
   /// The round ended before this entity: the next one begins with it.
-  void resume_at(Pick pick, delivery::EntityId entity);
+  void resume_at(Kind kind, delivery::EntityId entity);
 
   // These calls report the results of a batch.
 
@@ -116,7 +116,7 @@ class ReadyEntities {
     bool busy = false;
     bool suspect = false;
     bool large = false;
-    std::optional<Pick> in_turns;               // the kind under which turns_ has the entity
+    std::optional<Kind> in_turns;               // the kind under which turns_ has the entity
     platform::MonotonicTime postponed_until{};  // 0: not postponed
     LeftRows left{};
 
@@ -130,10 +130,10 @@ class ReadyEntities {
   void take_turns_from(Entry& entry, delivery::NotificationId after);
   void leave_line(Entry& entry);
   void update_place(delivery::EntityId entity);
-  static std::optional<Pick> kind_of(const Entry& entry);
+  static std::optional<Kind> kind_of(const Entry& entry);
   void end_postponements(platform::MonotonicTime now);
-  delivery::EntityId& cursor(Pick pick) { return cursors_[static_cast<std::size_t>(pick)]; }
-  std::set<delivery::EntityId>& turns(Pick pick) { return turns_[static_cast<std::size_t>(pick)]; }
+  delivery::EntityId& cursor(Kind kind) { return cursors_[static_cast<std::size_t>(kind)]; }
+  std::set<delivery::EntityId>& turns(Kind kind) { return turns_[static_cast<std::size_t>(kind)]; }
 
   Entities entities_;
   std::map<delivery::NotificationId, delivery::EntityId> line_;

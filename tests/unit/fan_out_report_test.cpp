@@ -10,7 +10,7 @@ using dispatcher::Outcome;
 using dispatcher::Outcomes;
 using dispatcher::ReadyEntities;
 using dispatcher::Selection;
-using Pick = ReadyEntities::Pick;
+using Kind = ReadyEntities::Kind;
 using platform::Milliseconds;
 
 const platform::MonotonicTime now{std::chrono::hours(1)};
@@ -26,8 +26,8 @@ struct Turns {
     ready.advance(7, 100);
     ready.found({8, {200}, true});
     ready.advance(8, 200);
-    selection.pick = Pick::ready;
-    selection.requests = ready.next(1, Pick::ready, limit, now);
+    selection.kind = Kind::ready;
+    selection.requests = ready.next(1, Kind::ready, limit, now);
   }
 
   /// The batch had notifications 101, 102 … of entity 7.
@@ -44,9 +44,9 @@ struct Turns {
   }
 
   /// The entities of a kind in their order, with the position at which each goes on.
-  std::string next(Pick pick = Pick::ready, Milliseconds later = Milliseconds(0)) {
+  std::string next(Kind kind = Kind::ready, Milliseconds later = Milliseconds(0)) {
     std::string result;
-    for (const auto& request : ready.next(9, pick, 5, now + later))
+    for (const auto& request : ready.next(9, kind, 5, now + later))
       result += to_string(request.entity) + ">" + to_string(request.after) + " ";
     return result;
   }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_busy_entity_goes_on_at_the_first_that_waits) {
   Turns turns;
   turns.report({Outcome::written, Outcome::busy, Outcome::busy});
   BOOST_TEST(turns.next() == "8>200 ");
-  BOOST_TEST(turns.next(Pick::busy) == "7>101 ");
+  BOOST_TEST(turns.next(Kind::busy) == "7>101 ");
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_with_a_lock_waits_for_a_moment) {
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(an_entity_with_a_lock_waits_for_a_moment) {
     Turns turns;
     turns.report({outcome, outcome});
     BOOST_TEST(turns.next() == "8>200 ");
-    BOOST_TEST(turns.next(Pick::ready, Milliseconds(50)) == "7>100 8>200 ");
+    BOOST_TEST(turns.next(Kind::ready, Milliseconds(50)) == "7>100 8>200 ");
   }
 }
 
@@ -95,15 +95,15 @@ BOOST_AUTO_TEST_CASE(a_refused_one_is_passed_and_its_entity_suspect) {
   Turns turns;
   turns.report({Outcome::written, Outcome::refused, Outcome::written});
   BOOST_TEST(turns.next() == "8>200 ");
-  BOOST_TEST(turns.next(Pick::suspect) == "7>103 ");
+  BOOST_TEST(turns.next(Kind::suspect) == "7>103 ");
   turns.ready.look_again();  // does not begin with the refused one
-  BOOST_TEST(turns.next(Pick::suspect) == "7>103 ");
+  BOOST_TEST(turns.next(Kind::suspect) == "7>103 ");
 }
 
 BOOST_AUTO_TEST_CASE(one_that_was_put_off_is_tried_again_alone) {
   Turns turns;
   turns.report({Outcome::put_off, Outcome::put_off});
-  BOOST_TEST(turns.next(Pick::suspect) == "7>100 ");
+  BOOST_TEST(turns.next(Kind::suspect) == "7>100 ");
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_are_left_are_passed_and_not_read_at_each_look) {
@@ -111,20 +111,20 @@ BOOST_AUTO_TEST_CASE(rows_that_are_left_are_passed_and_not_read_at_each_look) {
     Turns turns;
     turns.report({outcome, Outcome::written, Outcome::written});
     turns.ready.look_again();
-    BOOST_TEST(turns.ready.next(9, Pick::ready, 5, now).back().after == 103);
+    BOOST_TEST(turns.ready.next(9, Kind::ready, 5, now).back().after == 103);
   }
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_is_large_until_a_batch_has_none_of_its_large_data) {
   Turns turns;
   turns.report({Outcome::written, Outcome::no_room}, true);
-  BOOST_TEST(turns.next(Pick::large) == "7>101 ");
-  turns.selection = {.rows = {}, .pick = Pick::large, .requests = {{entity, 101, 1}}};
+  BOOST_TEST(turns.next(Kind::large) == "7>101 ");
+  turns.selection = {.rows = {}, .kind = Kind::large, .requests = {{entity, 101, 1}}};
   turns.report({Outcome::written}, true);
-  BOOST_TEST(!turns.next(Pick::large).empty());
+  BOOST_TEST(!turns.next(Kind::large).empty());
   turns.selection.rows.clear();
   turns.report({Outcome::written}, false);
-  BOOST_TEST(turns.next(Pick::large).empty());
+  BOOST_TEST(turns.next(Kind::large).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,7 +9,7 @@ BOOST_AUTO_TEST_SUITE(ready_entities)
 namespace {
 
 using dispatcher::ReadyEntities;
-using Pick = ReadyEntities::Pick;
+using Kind = ReadyEntities::Kind;
 using platform::Milliseconds;
 using platform::MonotonicTime;
 using Ids = std::vector<delivery::EntityId>;
@@ -27,9 +27,9 @@ ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
   return ready;
 }
 
-Ids next(ReadyEntities& ready, unsigned limit, Pick pick = Pick::ready, MonotonicTime at = now) {
+Ids next(ReadyEntities& ready, unsigned limit, Kind kind = Kind::ready, MonotonicTime at = now) {
   Ids result;
-  for (const auto& request : ready.next(limit, pick, 1, at)) result.push_back(request.entity);
+  for (const auto& request : ready.next(limit, kind, 1, at)) result.push_back(request.entity);
   return result;
 }
 
@@ -40,7 +40,7 @@ Line line(const ReadyEntities& ready, std::size_t limit = 99) {
 }
 
 delivery::NotificationId position(ReadyEntities& ready) {
-  return ready.next(1, Pick::ready, 5, now).at(0).after;
+  return ready.next(1, Kind::ready, 5, now).at(0).after;
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(entities_take_turns) {
   BOOST_TEST((next(ready, 9) == Ids{3, 4, 1, 2}));  // each once
   ready.finished(2);
   BOOST_TEST((next(ready, 9) == Ids{3, 4, 1}));
-  ready.resume_at(Pick::ready, 3);
+  ready.resume_at(Kind::ready, 3);
   BOOST_TEST((next(ready, 1) == Ids{3}));
 }
 
@@ -158,13 +158,13 @@ BOOST_AUTO_TEST_CASE(a_busy_entity_leaves_the_line_and_waits_until_it_is_cleared
   ready.mark_busy(3);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST((next(ready, 9) == Ids{2}));
-  BOOST_TEST((next(ready, 9, Pick::busy) == Ids{1, 3}));
+  BOOST_TEST((next(ready, 9, Kind::busy) == Ids{1, 3}));
   ready.clear_busy(1);
   ready.clear_busy(3);
-  BOOST_TEST((next(ready, 9, Pick::busy).empty()));
+  BOOST_TEST((next(ready, 9, Kind::busy).empty()));
   BOOST_TEST(next(ready, 9).size() == 3U);
   ready.clear_busy(77);  // unknown: nothing happens
-  ready.resume_at(Pick::ready, 3);
+  ready.resume_at(Kind::ready, 3);
   BOOST_TEST(position(ready) == 49);
 }
 
@@ -175,8 +175,8 @@ BOOST_AUTO_TEST_CASE(one_that_is_postponed_waits_until_then_and_no_longer) {
   ready.postpone(3, now + Milliseconds(60));
   BOOST_TEST((next(ready, 9) == Ids{2}));
   BOOST_TEST(line(ready).empty());
-  BOOST_TEST((next(ready, 9, Pick::ready, now + Milliseconds(50)) == Ids{1, 2}));
-  BOOST_TEST(ready.count(Pick::ready, now + Milliseconds(60)) == 3U);
+  BOOST_TEST((next(ready, 9, Kind::ready, now + Milliseconds(50)) == Ids{1, 2}));
+  BOOST_TEST(ready.count(Kind::ready, now + Milliseconds(60)) == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at_a_time) {
@@ -185,11 +185,11 @@ BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at
   ready.note_large(7, true);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST((next(ready, 9) == Ids{8}));
-  BOOST_TEST(ready.next(9, Pick::large, 5, now).at(0).entity == 7);
-  BOOST_TEST(ready.next(9, Pick::large, 5, now).at(0).limit == 1U);
+  BOOST_TEST(ready.next(9, Kind::large, 5, now).at(0).entity == 7);
+  BOOST_TEST(ready.next(9, Kind::large, 5, now).at(0).limit == 1U);
   ready.note_large(7, false);
-  BOOST_TEST(ready.count(Pick::large, now) == 0U);
-  BOOST_TEST(ready.next(9, Pick::ready, 5, now).at(0).limit == 5U);
+  BOOST_TEST(ready.count(Kind::large, now) == 0U);
+  BOOST_TEST(ready.next(9, Kind::ready, 5, now).at(0).limit == 5U);
 }
 
 // Notifications that the database refuses.
@@ -201,11 +201,11 @@ BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
   ready.suspect(7);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST(next(ready, 9).empty());
-  BOOST_TEST((next(ready, 9, Pick::suspect) == Ids{7}));
+  BOOST_TEST((next(ready, 9, Kind::suspect) == Ids{7}));
   ready.finished(7);
   ready.arrived({9, 7});
   BOOST_TEST(line(ready).empty());
-  BOOST_TEST((next(ready, 9, Pick::suspect) == Ids{7}));
+  BOOST_TEST((next(ready, 9, Kind::suspect) == Ids{7}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_refused_is_passed_over_for_longer_each_time_and_forgotten_once_it_is_not) {
@@ -262,13 +262,13 @@ BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_ag
   BOOST_TEST(ready.found({7, {100}, false}));
 }
 
-BOOST_AUTO_TEST_CASE(each_pick_has_a_turn_of_its_own) {
+BOOST_AUTO_TEST_CASE(each_kind_has_a_turn_of_its_own) {
   auto ready = with_many({1, 2, 9});
   ready.mark_busy(9);
   BOOST_TEST((next(ready, 1) == Ids{1}));
-  BOOST_TEST((next(ready, 1, Pick::busy) == Ids{9}));
+  BOOST_TEST((next(ready, 1, Kind::busy) == Ids{9}));
   BOOST_TEST((next(ready, 1) == Ids{2}));
-  ready.resume_at(Pick::ready, 2);
+  ready.resume_at(Kind::ready, 2);
   BOOST_TEST((next(ready, 1) == Ids{2}));
 }
 
