@@ -225,6 +225,17 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_passed_over_for_longer_each_time_and_for
   BOOST_TEST(ready.known() == 0U);
 }
 
+/// A locked notification is tried again when the walk of its entity has ended.
+BOOST_AUTO_TEST_CASE(what_is_refused_after_the_walk_is_read_again_too) {
+  ReadyEntities ready;
+  ready.found({7, {1}, false});
+  ready.note_refused(7);
+  ready.advance(7, 1);
+  ready.note_refused(7);
+  for (int i = 0; i < 4; ++i) ready.look_again();
+  BOOST_TEST(ready.found({7, {1}, false}));
+}
+
 // However many they are, a look must not return the walk to its start.
 BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
   auto ready = with_many({7});
