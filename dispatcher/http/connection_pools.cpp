@@ -15,7 +15,7 @@ constexpr platform::Milliseconds long_wait = slot_carries;
 constexpr platform::Milliseconds between_connections{20};  // of one pool
 /// Of kept connections. On a busy machine all requests wait: without this limit they would take the others'
 /// connections, and the handshakes would keep the machine busy.
-constexpr platform::Milliseconds between_replacements{50};
+constexpr platform::Milliseconds between_replacements{20};
 constexpr platform::Milliseconds longest_wait{1000};  // for a connection
 constexpr platform::Milliseconds between_looks{200};  // at a pool with requests that cannot start
 
@@ -69,8 +69,12 @@ bool ConnectionPools::may_have_idle(const std::string& host) const {
 
 ConnectionPools::Overdue ConnectionPools::overdue(
     platform::MonotonicTime now, bool room, const std::function<bool(const std::string& host)>& connecting) {
-  const auto may_open = [&](Need need, const std::string& host) {
-    return need == Need::unserved || (!connecting(host) && (room || may_replace(need, now)));
+  const auto may_open = [&](Need need, Pool& pool, const std::string& host) {
+    if (need == Need::unserved) return true;
+    if (!room && (need == Need::expected || !may_replace(pool, now))) return false;
+    if (connecting(host)) return false;
+    pool.replacement.reset();
+    return true;
   };
   Overdue result;
   while (!due_.empty() && due_.begin()->first <= now) {
@@ -85,7 +89,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(
     while (const auto next = next_for_connection(pool, now)) {
       // Set even if none may be opened, so that the next look comes later.
       pool.next_connection = now + between_connections;
-      if (!may_open(next->need, found->first)) break;
+      if (!may_open(next->need, pool, found->first)) break;
       result.start.push_back(start(pool, next->queue));
       if (next->need != Need::unserved) break;  // one connection at a time
     }
@@ -94,10 +98,16 @@ ConnectionPools::Overdue ConnectionPools::overdue(
   return result;
 }
 
-bool ConnectionPools::may_replace(Need need, platform::MonotonicTime now) {
-  if (need != Need::waited || now < next_replacement_) return false;
-  next_replacement_ = now + between_replacements;
-  return true;
+/// Gives the pool the next free time to replace a connection, unless it has one or too many others wait.
+/// True: its time has come.
+bool ConnectionPools::may_replace(Pool& pool, platform::MonotonicTime now) {
+  if (!pool.replacement) {
+    const auto next = std::max(now, next_replacement_);
+    if (next > now + longest_wait) return false;
+    pool.replacement = next;
+    next_replacement_ = next + between_replacements;
+  }
+  return *pool.replacement <= now;
 }
 
 std::optional<platform::MonotonicTime> ConnectionPools::next_overdue() const {

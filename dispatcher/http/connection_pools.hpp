@@ -49,10 +49,10 @@ class ConnectionPools {
     std::vector<Request> hand_back;  // all that wait of each webhook that has waited for a second
   };
   /// Returns requests to start and to hand back. A request gets a further connection when it has waited for
-  /// 100 ms; or earlier, if at the pool's pace the last one would wait that long. While a connection to the
+  /// 100 ms, or earlier if at the pool's pace the last one would wait that long. While a connection to the
   /// host is being made (`connecting`), only a webhook with nothing in flight gets another. Without `room` a
-  /// further connection takes the place of a kept one, so only webhooks with nothing in flight get one at
-  /// once, and one of the other requests that have waited every 50 ms.
+  /// connection takes the place of a kept one: none is made earlier, and of the pools with requests that have
+  /// waited one gets a connection every 20 ms, in the order in which they asked.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<bool(const std::string& host)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.
@@ -88,6 +88,7 @@ class ConnectionPools {
     delivery::WebhookId last_served = 0;
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers
     platform::MonotonicTime next_connection{};           // none is opened before
+    std::optional<platform::MonotonicTime> replacement;  // when it may replace a kept connection
     std::optional<platform::MonotonicTime> due;          // the pool's key in due_
   };
   using Pools = std::map<std::string, Pool>;
@@ -103,8 +104,7 @@ class ConnectionPools {
     Need need;
   };
 
-  /// Whether a further connection may be made although there is no room.
-  bool may_replace(Need need, platform::MonotonicTime now);
+  bool may_replace(Pool& pool, platform::MonotonicTime now);
 
   Queues::iterator next_queue(Pool& pool) const;
   std::optional<Candidate> next_for_connection(Pool& pool, platform::MonotonicTime now) const;

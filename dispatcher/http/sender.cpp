@@ -107,7 +107,7 @@ class Sender::Impl {
     if (returning_.exchange(false) || stopping_) end_unstarted(pools_.take_all_waiting());
   }
 
-  /// Starts requests on further connections, none in advance if libcurl might close a kept connection for it.
+  /// Starts requests on further connections (ConnectionPools::overdue).
   void open_more() {
     std::optional<std::set<std::string_view>> connecting;  // computed once for all pools that ask
     auto overdue =

@@ -56,6 +56,7 @@ void Transfer::append(List& list, const std::string& line) {
 }
 
 void Transfer::begin(Job job) {
+  progress_ = {};  // first: if anything here throws, the attempt must not end with the former one's result
   job_ = std::move(job);
   host_name_ = webhook::host_name(webhook::host_and_port(job_.request.url));
   repeats_ = 0;
@@ -160,7 +161,7 @@ void Transfer::set_addresses(const Addresses& addresses) {
 
 void Transfer::set_request(bool fresh_connection) {
   const auto& request = job_.request;
-  const bool handshake = request.purpose == Request::Purpose::handshake;
+  const bool handshake = request.purpose != Request::Purpose::deliver;
   set_option(handle(), CURLOPT_URL, request.url.c_str());
   set_option(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
   set_option(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);

@@ -7,7 +7,7 @@ SET @notificaciones_con_relleno = IF(
           WHERE table_schema = DATABASE() AND table_name = 'notificaciones_pendientes' AND column_name = 'relleno'),
   'DO 0',
   "ALTER TABLE notificaciones_pendientes
-     ADD COLUMN relleno BINARY(7) NULL COMMENT 'the place of terminada_en in the row, until that is written'");
+     ADD COLUMN relleno BINARY(7) NULL COMMENT 'the place of terminada_en in the row, until a fan-out, rejection or cancellation writes that'");
 PREPARE notificaciones_con_relleno FROM @notificaciones_con_relleno;
 EXECUTE notificaciones_con_relleno;
 DEALLOCATE PREPARE notificaciones_con_relleno;

@@ -120,6 +120,7 @@ BOOST_AUTO_TEST_CASE(what_was_delivered_once_stays_so_while_it_is_replayed) {
   queue_one();
   const auto id = only().id;
   record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
+  BOOST_TEST(session.query("SELECT entregada_en FROM entregas").at(0).null("entregada_en"));
   const auto seen = [&] { return find_evidence(session, webhook.id, id).value().delivery; };
   const auto first = seen().delivered;
   BOOST_REQUIRE(first);
@@ -133,15 +134,18 @@ BOOST_AUTO_TEST_CASE(what_was_delivered_once_stays_so_while_it_is_replayed) {
   BOOST_CHECK_EQUAL(read_log_page(session, webhook.id, {.state = "pendiente"}, 10, {}).deliveries.size(), 0U);
 }
 
+/// That version wrote the time at the first success.
 BOOST_AUTO_TEST_CASE(the_time_of_one_delivered_by_the_version_before_is_kept) {
   queue_one();
   const auto id = only().id;
   record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
-  session.update("UPDATE entregas SET entregada_en = NULL, terminada_en = '2026-01-01 00:00:00'");
+  session.update("UPDATE entregas SET entregada_en = '2026-01-01 00:00:00'");
   const auto seen = [&] { return find_evidence(session, webhook.id, id).value().delivery; };
   const auto first = seen().delivered;
-  BOOST_REQUIRE(first);
+  BOOST_REQUIRE(first && first < seen().ended);
   retry_delivery(session, id);
+  BOOST_CHECK(seen().delivered == first && seen().state == "entregada");
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
   BOOST_CHECK(seen().delivered == first && seen().state == "entregada");
 }
 

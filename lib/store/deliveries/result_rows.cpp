@@ -17,8 +17,9 @@ namespace {
 // wait is a second. Not set for the session, because MariaDB's SKIP LOCKED would then fail with error 1180
 // (seen on 10.11).
 
-/// Leaves `entregada_en` to a replay (keep_first_success): until then `terminada_en` says the same, and the
-/// row would outgrow its place in the page, which costs four times the redo log.
+/// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies it
+/// (keep_first_success). With both the row would outgrow its place in the page, which costs four times the
+/// redo log.
 constexpr std::string_view set_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',

@@ -53,7 +53,7 @@ constexpr std::string_view deliveries_in_flight = R"sql(
   SELECT COUNT(*) AS en_curso FROM entregas WHERE notificacion_id = ? AND estado = 'en_curso')sql";
 constexpr std::string_view cancel_processed = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
-  UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)
+  UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ?)sql";
 
 /// Locked for share, so that no webhook is deleted or disabled between the choice and the commit.

@@ -18,12 +18,12 @@ constexpr std::string_view lock_pending = R"sql(
 constexpr std::string_view reject = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0, innodb_lock_wait_timeout = 0 FOR */
   UPDATE notificaciones_pendientes
-  SET estado = 'rechazada', error = ?, terminada_en = UTC_TIMESTAMP(3)
+  SET estado = 'rechazada', error = ?, terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ? AND estado = 'pendiente')sql";
 constexpr std::string_view cancel = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
   UPDATE notificaciones_pendientes
-  SET estado = 'cancelada', error = ?, terminada_en = UTC_TIMESTAMP(3)
+  SET estado = 'cancelada', error = ?, terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ? AND estado = 'pendiente')sql";
 
 constexpr std::string_view add_to_list = R"sql(

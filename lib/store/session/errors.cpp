@@ -26,9 +26,8 @@ constexpr std::array conflict_codes = {1020, 1213, 3101};
 /// not leave.
 constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
-/// KILL QUERY, statements beyond the operator's time limit, and 1467: on MariaDB another session's INSERT …
-/// SELECT keeps the numbering of the table locked.
-constexpr std::array interrupted_codes = {1317, 1467, 1969, 3024};
+/// KILL QUERY, and statements beyond the operator's time limit.
+constexpr std::array interrupted_codes = {1317, 1969, 3024};
 constexpr int duplicate_key_code = 1062;
 /// Errors of a row's content with a SQLSTATE (HY000, 01000) that does not say so; 3819 is MySQL's for a
 /// CHECK.
@@ -68,6 +67,9 @@ std::string_view remedy(int code) {
              "database.hosts)";
     case 1665:
       return " (SET GLOBAL binlog_format = 'ROW', and in the server's option file)";
+    case no_number_code:
+      return " (an INSERT … SELECT of the operator or of an older version is at work, or no numbers are "
+             "left)";
     case 1049:
       return " (create the database, or check database.name: apientidades-admin config show)";
     case 1054:

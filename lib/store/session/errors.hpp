@@ -29,8 +29,8 @@ inline constexpr int lock_timeout_code = 1205;
 struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
-/// KILL QUERY, a time limit of the operator or a locked numbering (AUTO_INCREMENT) ended the statement. It is
-/// not repeated at once, because it may end in the same way, or against the operator's will.
+/// KILL QUERY, a time limit of the operator, or a locked AUTO_INCREMENT ended the statement. It is not
+/// repeated at once: it would end in the same way, or do what the operator has ended.
 struct Interrupted : Conflict {
   using Conflict::Conflict;
 };
@@ -43,6 +43,10 @@ struct Refused : DatabaseError {
 struct DuplicateKey : Refused {
   using Refused::Refused;
 };
+
+/// The server cannot number a row. On MariaDB another session's INSERT … SELECT keeps the AUTO_INCREMENT of
+/// the table locked; on MySQL there are no numbers left.
+inline constexpr int no_number_code = 1467;
 
 /// Not an error of the database: transaction() commits when its body throws this.
 struct CommittedRefusal : std::runtime_error {

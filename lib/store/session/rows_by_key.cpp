@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 
 namespace store {
@@ -89,6 +90,7 @@ void insert_rows(Session& session, std::string_view before, std::string_view ite
 std::vector<std::span<const Parameter>> chunks_of_rows(std::string_view item,
                                                        std::span<const Parameter> values) {
   const auto width = width_of(item);
+  if (values.size() % width != 0) throw std::logic_error("the parameters are not those of whole rows");
   std::vector<std::span<const Parameter>> chunks;
   while (!values.empty()) {
     const auto rows = std::min(std::bit_floor(values.size() / width), longest_insert);

@@ -1,5 +1,5 @@
-// Reads or changes many rows by key in one statement. Use this, not JSON_TABLE, for SELECT … FOR UPDATE:
-// MySQL refuses to lock a join with JSON_TABLE (error 3569, seen on 9.7).
+// Reads or changes many rows by key, or inserts many, in one statement. Use this, not JSON_TABLE, for SELECT
+// … FOR UPDATE: MySQL refuses to lock a join with JSON_TABLE (error 3569, seen on 9.7).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::uint64_t update_ids(Session& session, std::string_view before, const Keys& 
 
 /// Inserts the rows of `before item, item, …` in one statement; `item` is SQL text with a `?` for each
 /// parameter of a row. Use this for tables with AUTO_INCREMENT: with INSERT … SELECT, MariaDB locks the
-/// numbering of the whole table until the statement ends, and sessions that do not wait get error 1467.
+/// AUTO_INCREMENT until the statement ends, and sessions that do not wait get error 1467.
 void insert_rows(Session& session, std::string_view before, std::string_view item,
                  std::span<const Parameter> values);
 /// Appends the parameters of one row.

@@ -174,8 +174,15 @@ struct Session::Impl {
             error.getErrorCode(),
             described_error(error.getErrorCode(), "a table is locked, for example by a backup"));
       }
+      if (error.getErrorCode() == no_number_code && connection && is_mariadb())
+        throw Interrupted(no_number_code, described_error(no_number_code, error.what()));
       throw_database_error(error.getErrorCode(), error.getSQLState(), error.what());
     }
+  }
+
+  bool is_mariadb() const {
+    return connection->getMetaData()->getDatabaseProductVersion().asStdString().find("MariaDB") !=
+           std::string::npos;
   }
 };
 
@@ -333,10 +340,7 @@ void Session::execute(std::string_view sql) {
 std::int64_t Session::last_insert_id() { return query("SELECT LAST_INSERT_ID() AS id").at(0).integer("id"); }
 
 bool Session::is_mariadb() {
-  return impl_->guarded([&] {
-    return impl_->connection->getMetaData()->getDatabaseProductVersion().asStdString().find("MariaDB") !=
-           std::string::npos;
-  });
+  return impl_->guarded([&] { return impl_->is_mariadb(); });
 }
 
 bool Session::connected() const noexcept { return impl_->connection != nullptr; }

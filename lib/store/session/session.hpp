@@ -92,8 +92,8 @@ class Session {
 /// Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);
-/// As transaction, and repeats it after each DuplicateKey: another session has inserted the row first. `body`
-/// must look for that row before it inserts, so that the repetitions end.
+/// As transaction, and repeats it after a DuplicateKey, 8 times at most: another session has inserted the row
+/// first. `body` must look for that row before it inserts.
 template <class F>
 auto transaction_past_duplicates(Session& session, F&& body);
 

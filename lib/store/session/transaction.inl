@@ -27,6 +27,7 @@ void commit_or_roll_back(Session& session);
 /// Waits for a random time, longer with each attempt, so that conflicting transactions do not meet again.
 void back_off(unsigned attempt);
 inline constexpr unsigned max_attempts = 5;
+inline constexpr unsigned most_duplicates = 8;  // more than an entity has places for webhooks
 
 template <class F>
 auto attempt_transaction(Session& session, F& body) {
@@ -70,11 +71,11 @@ auto transaction(Session& session, F&& body) {
 
 template <class F>
 auto transaction_past_duplicates(Session& session, F&& body) {
-  for (;;) {
+  for (unsigned repeats = 0;; ++repeats) {
     try {
       return transaction(session, body);
     } catch (const DuplicateKey&) {
-      continue;
+      if (repeats == detail::most_duplicates || detail::OpenTransaction::runs(session)) throw;
     }
   }
 }
