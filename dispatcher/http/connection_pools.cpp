@@ -101,7 +101,9 @@ ConnectionPools::Overdue ConnectionPools::overdue(
 /// Gives the pool the next free time to replace a connection, unless it has one or too many others wait.
 /// True: its time has come.
 bool ConnectionPools::may_replace(Pool& pool, platform::MonotonicTime now) {
-  if (!pool.replacement) {
+  // Not used in time: unused times of many pools would let all of them replace connections at once.
+  const bool lapsed = pool.replacement && *pool.replacement + between_looks < now;
+  if (!pool.replacement || lapsed) {
     const auto next = std::max(now, next_replacement_);
     if (next > now + longest_wait) return false;
     pool.replacement = next;

@@ -214,7 +214,7 @@ class Sender::Impl {
   }
 
   void finish_ended() {
-    auto progressed = transfers_.go_on();
+    auto progressed = transfers_.advance();
     for (const auto& [url, address] : progressed.reached) lookups_.prefer(url, address);
     for (auto& [purpose, attempt, kept] : progressed.ended) {
       if (purpose == Request::Purpose::deliver) {

@@ -31,13 +31,13 @@ std::optional<Attempt> Transfers::begin(Job job) {
   return end(*transfer, CURLE_FAILED_INIT);
 }
 
-Transfers::Progressed Transfers::go_on() {
-  for (auto& dialled : dialler_.take_ended()) go_on_dialled(std::move(dialled));
+Transfers::Progressed Transfers::advance() {
+  for (auto& dialled : dialler_.take_ended()) continue_dialled(std::move(dialled));
   for (const auto& [handle, code] : transport_.take_ended()) {
     auto& transfer = Transfer::of(handle);
     if (!transfer.interrupted()) repeat_or_finish(transfer, code);
   }
-  for (auto* handle : std::exchange(connections_.interrupted, {})) go_on_interrupted(handle);
+  for (auto* handle : std::exchange(connections_.interrupted, {})) continue_interrupted(handle);
   return std::exchange(progressed_, {});
 }
 
@@ -106,7 +106,7 @@ void Transfers::repeat_or_finish(Transfer& transfer, CURLcode code) {
   }
 }
 
-void Transfers::go_on_dialled(Dialled dialled) {
+void Transfers::continue_dialled(Dialled dialled) {
   auto& transfer = *static_cast<Transfer*>(dialled.caller);
   if (dialled.socket.fd() < 0) {
     const auto purpose = transfer.job().request.purpose;
@@ -120,7 +120,7 @@ void Transfers::go_on_dialled(Dialled dialled) {
 }
 
 /// For a transfer that libcurl must not continue.
-void Transfers::go_on_interrupted(CURL* handle) {
+void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));
   if (transfer.needs_dial()) {

@@ -29,7 +29,7 @@ class Transfers {
   Transfers& operator=(const Transfers&) = delete;
 
   /// Begins a job. Returns its attempt if it has ended already, because this host could not begin it;
-  /// otherwise go_on() returns it.
+  /// otherwise advance() returns it.
   std::optional<Attempt> begin(Job job);
 
   struct Ended {
@@ -47,7 +47,7 @@ class Transfers {
     std::vector<Reached> reached;
   };
   /// Takes all transfers further.
-  Progressed go_on();
+  Progressed advance();
 
   /// Hosts to which a connection is being made; valid until the next call that is not const.
   std::set<std::string_view> connecting() const;
@@ -55,7 +55,7 @@ class Transfers {
   bool has_room() const;
 
   void process(const Poller::Event& event);
-  /// When to call go_on() next, besides after an event; nullopt: nothing waits for a time.
+  /// When to call advance() next, besides after an event; nullopt: nothing waits for a time.
   std::optional<platform::MonotonicTime> next_timeout() const;
 
  private:
@@ -65,8 +65,8 @@ class Transfers {
   Attempt end(Transfer& transfer, CURLcode code);
   void finish(Transfer& transfer, CURLcode code);
   void repeat_or_finish(Transfer& transfer, CURLcode code);
-  void go_on_dialled(Dialled dialled);
-  void go_on_interrupted(CURL* handle);
+  void continue_dialled(Dialled dialled);
+  void continue_interrupted(CURL* handle);
 
   const platform::DeliverySettings& settings_;
   Dialler dialler_;
@@ -74,7 +74,7 @@ class Transfers {
   Transport transport_;  // its destructor closes connections, which connections_ counts
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // the free ones of transfers_
-  Progressed progressed_;        // since the last go_on()
+  Progressed progressed_;        // since the last advance()
 };
 
 }  // namespace dispatcher

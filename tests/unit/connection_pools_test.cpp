@@ -193,6 +193,21 @@ BOOST_AUTO_TEST_CASE(without_room_kept_connections_are_replaced_one_after_the_ot
   for (const auto& [host, count] : started) BOOST_TEST(count == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_time_to_replace_a_connection_that_is_not_used_lapses) {
+  ConnectionPools pools(per_host);
+  const auto wait_in_all = [&pools](MonotonicTime since) {
+    for (int id = 1; id <= 10; ++id) {
+      pools.add(request(id, id), since);
+      for (int more = 1; more <= 2; ++more) pools.add(request(10 * more + id, id), since);
+    }
+  };
+  wait_in_all(start);
+  BOOST_TEST(overdue(pools, at(100), false).start.size() == 1U);
+  for (int id = 1; id <= 10; ++id) pools.take_waiting(host_of(id), id);
+  for (int id = 1; id <= 10; ++id) pools.add(request(40 + id, id), at(1000));
+  BOOST_TEST(overdue(pools, at(1100), false).start.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(without_room_a_webhook_with_nothing_in_flight_gets_a_connection_at_once) {
   ConnectionPools pools(per_host);
   for (const int id : {1, 2}) {
