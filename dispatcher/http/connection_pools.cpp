@@ -19,7 +19,15 @@ constexpr platform::Milliseconds between_replacements{20};
 constexpr platform::Milliseconds longest_wait{1000};  // for a connection
 constexpr platform::Milliseconds between_looks{200};  // at a pool with requests that cannot start
 
+constexpr std::chrono::seconds shortest_life{30};
+constexpr std::chrono::seconds longest_life{60};
+
 }  // namespace
+
+std::chrono::seconds connection_life(const std::string& host) {
+  constexpr std::size_t lives = (longest_life - shortest_life).count() + 1;
+  return shortest_life + std::chrono::seconds(std::hash<std::string>{}(host) % lives);
+}
 
 std::optional<Request> ConnectionPools::add(Request request, platform::MonotonicTime now) {
   const auto found = pools_.try_emplace(request.host).first;
@@ -81,7 +89,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(
     const auto found = pools_.find(due_.begin()->second);
     auto& pool = found->second;
     clear_due(found);
-    if (pool.active == 0) {  // retired connection_life ago
+    if (pool.active == 0) {  // retired connection_life() ago
       pools_.erase(found);
       continue;
     }
@@ -214,7 +222,7 @@ void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime no
 void ConnectionPools::retire(Pools::iterator pool, platform::MonotonicTime now) {
   clear_due(pool);
   if (pool->second.idle > 1) {
-    set_due(pool, now + connection_life);
+    set_due(pool, now + connection_life(pool->first));
   } else {
     pools_.erase(pool);
   }

@@ -21,9 +21,11 @@
 
 namespace dispatcher {
 
-/// The longest life of a kept connection, however busy, because a new connection uses the present DNS answer
-/// and checks the certificate. Equal to the longest life of a DNS answer (resolver.hpp).
-inline constexpr std::chrono::seconds connection_life{60};
+/// How long a connection to a host (name and port) is kept, however busy: 30 to 60 s. A new connection uses
+/// the present DNS answer and checks the certificate; 60 s is also the longest life of a DNS answer
+/// (resolver.hpp). Hosts have different lives, because the connections of a burst to a thousand hosts would
+/// otherwise end, and be made again, at the same time.
+std::chrono::seconds connection_life(const std::string& host);
 
 class ConnectionPools {
  public:
@@ -62,7 +64,7 @@ class ConnectionPools {
   std::vector<Request> take_waiting(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> take_all_waiting();
 
-  /// Number of pools. A pool with several open connections outlasts its requests, for connection_life.
+  /// Number of pools. A pool with several open connections outlasts its requests, for connection_life().
   std::size_t size() const { return pools_.size(); }
 
  private:

@@ -169,7 +169,8 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
                                       .diagnosis = {{.url = target.target.url,
                                                      .has_secret = target.target.secret.has_value(),
                                                      .hidden = hidden_,
-                                                     .connection_life = connection_life},
+                                                     .connection_life = connection_life(
+                                                         webhook::host_and_port(target.target.url))},
                                                     settings_,
                                                     now},
                                       .began = monotonic_now(),

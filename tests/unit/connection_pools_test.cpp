@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(what_has_waited_for_a_second_is_handed_back) {
 
 BOOST_AUTO_TEST_CASE(a_pool_is_forgotten_once_none_of_its_connections_can_be_open) {
   ConnectionPools pools(per_host);
-  const auto minute = static_cast<int>(Milliseconds(dispatcher::connection_life).count());
+  const auto life = static_cast<int>(Milliseconds(dispatcher::connection_life(host_of(webhook))).count());
   const auto use_twice = [&](int time) {  // two connections, kept
     pools.add(request(1), at(time));
     pools.add(request(2), at(time));
@@ -256,13 +256,22 @@ BOOST_AUTO_TEST_CASE(a_pool_is_forgotten_once_none_of_its_connections_can_be_ope
     for (int i = 0; i < 2; ++i) ended(pools, true, at(time + 200));
   };
   use_twice(0);
-  overdue(pools, at(200 + minute - 1));
+  overdue(pools, at(200 + life - 1));
   BOOST_TEST(pools.size() == 1U);
-  use_twice(200 + minute - 1);
-  overdue(pools, at(400 + minute));
+  use_twice(200 + life - 1);
+  overdue(pools, at(400 + life));
   BOOST_TEST(pools.size() == 1U, "used again since");
-  overdue(pools, at(400 + 3 * minute));
+  overdue(pools, at(400 + 3 * life));
   BOOST_TEST(pools.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(connections_made_at_once_to_many_hosts_do_not_end_at_once) {
+  constexpr int hosts = 1000;
+  std::map<std::chrono::seconds, int> ends;
+  for (int i = 0; i < hosts; ++i) ++ends[dispatcher::connection_life(host_of(i))];
+  BOOST_TEST(ends.begin()->first.count() >= 30);
+  BOOST_TEST(ends.rbegin()->first.count() <= 60);
+  for (const auto& [life, count] : ends) BOOST_TEST(count < hosts / 10, life.count() << " s");
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_left_with_one_connection_is_forgotten_at_once) {
