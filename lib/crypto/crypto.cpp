@@ -223,8 +223,8 @@ std::optional<std::string> from_base64(std::string_view text) {
       bytes += static_cast<char>(bits >> count & 255);
     }
   }
-  // The same bytes have exactly one valid spelling, so this refuses wrong padding, text after it, and stray
-  // bits in the last character.
+  // Bytes have exactly one valid encoding, so this comparison refuses wrong padding, text after the padding,
+  // and stray bits in the last character.
   if (to_base64(bytes) != text) return std::nullopt;
   return bytes;
 }

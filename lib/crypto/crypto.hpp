@@ -1,4 +1,4 @@
-// The adapter of OpenSSL's libcrypto. Only the dispatcher's TLS code includes OpenSSL besides.
+// The adapter of OpenSSL's libcrypto. Apart from it, only the dispatcher's TLS code includes OpenSSL.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace crypto {
 
-/// A digest. All other bytes are in strings, which may contain zero bytes.
+/// A digest or a MAC. Other bytes are in strings, which may contain zero bytes.
 using Sha256 = std::array<std::uint8_t, 32>;
 
 Sha256 sha256(std::string_view bytes);
@@ -30,7 +30,7 @@ std::optional<std::string> from_base64(std::string_view text);  // strict: padde
 /// Encrypts by AES-256-GCM (NIST SP 800-38D) with a fresh random 96-bit nonce; returns nonce || ciphertext ||
 /// 128-bit tag.
 std::string seal(std::string_view key32, std::string_view plaintext, std::string_view associated_data);
-/// Returns nullopt unless key, sealed text and associated data are those of seal().
+/// Returns the plaintext; nullopt unless seal() made `sealed` with the same key and associated data.
 std::optional<std::string> open(std::string_view key32, std::string_view sealed,
                                 std::string_view associated_data);
 

@@ -16,7 +16,7 @@ namespace json {
 
 namespace {
 
-/// Whether the number is in the range of a double: many readers store doubles.
+/// Whether the number is in the range of a double. Many JSON parsers store numbers as doubles.
 bool is_finite(const Number& number) { return std::isfinite(std::strtod(number.text.c_str(), nullptr)); }
 
 /// Builds the value from the parser's events. Returns false, which stops the parser, at errors that the
@@ -151,7 +151,8 @@ constexpr const char* zero_byte = "el texto lleva un byte cero (en una cadena se
   throw ParseError("JSON no válido: " + std::string(reason) + " (byte " + std::to_string(offset) + ")");
 }
 
-/// Detects what RFC 8259 section 8.1 forbids, because the parser's message for it would not help.
+/// Refuses a byte-order mark, UTF-16 and UTF-32 (RFC 8259 section 8.1), for which the parser's messages would
+/// not help.
 void require_plain_utf8(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) fail("quite la marca de orden de bytes (BOM) del principio", 0);
   const bool has_wide_mark = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");

@@ -1,4 +1,4 @@
-// JSON as a value. This file and json_writer.hpp are the adapter of RapidJSON, which no other file sees.
+// JSON as a value. This library is the adapter of RapidJSON, which only its json.cpp and json_writer.cpp see.
 // Numbers keep their spelling (`7.50`).
 #pragma once
 

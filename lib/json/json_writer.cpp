@@ -20,7 +20,7 @@ bool has_escapes(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return needs_escape(c); });
 }
 
-/// Copies a text that needs no escape, which nearly every text is. RapidJSON writes character by character.
+/// Copies a text whole if it needs no escape; few texts need one. RapidJSON writes character by character.
 class CopyingWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using rapidjson::Writer<rapidjson::StringBuffer>::Writer;

@@ -38,8 +38,8 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc{} && end == last ? std::optional(value) : std::nullopt;
 }
 
-/// Returns the text with \xNN in place of each byte of control characters, of characters that reorder or
-/// break lines, and of invalid UTF-8.
+/// Returns the text with \xNN in place of each byte of control characters, of characters that break lines or
+/// reorder text, and of invalid UTF-8.
 std::string one_line(std::string_view text);
 
 /// Returns a JSON text of the same meaning, with \uNNNN (RFC 8259 section 7) for DEL and for the non-ASCII
