@@ -65,7 +65,7 @@ Memory::Memory(std::size_t cells) { map(-1, 0, cells); }
 Memory::Memory(const std::string& file, std::size_t cells, std::string_view layout) {
   const auto header = header_of(layout);
   const auto size = header.size() + cells * sizeof(Cell);
-  // Serialises processes that start together; the kernel releases the lock when the process ends.
+  // Processes that start together take turns. The kernel releases the lock even if this process is killed.
   const std::string lock_file = file + ".lock";
   const Descriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX) != 0) fail(lock_file);

@@ -1,4 +1,4 @@
-// The memory of the counts: 64-bit cells that threads, or processes, change without a lock.
+// The memory of the metrics: 64-bit cells that threads or processes change without a lock.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace metrics {
 using Cell = std::atomic<std::uint64_t>;
 static_assert(Cell::is_always_lock_free);  // a lock could not be shared between processes
 
-/// A memory mapping of cells, initially zero.
+/// A memory mapping of cells. New cells are zero.
 class Memory {
  public:
   /// Cells of this process alone. Throws std::system_error.
@@ -21,8 +21,8 @@ class Memory {
 
   /// Cells that all processes with the same `file` share. Counts survive the processes, even a kill. Creates
   /// the file if needed, readable by its owner alone. `layout` describes the meaning of the cells: a new file
-  /// replaces one of another layout, and a process that has the old file mapped keeps using it. Throws
-  /// std::system_error, also when the file system has no room for the file.
+  /// replaces one of another layout, and a process that has mapped the old file keeps using the old file.
+  /// Throws std::system_error, also when the file system has no room for the file.
   Memory(const std::string& file, std::size_t cells, std::string_view layout);
 
   ~Memory();

@@ -1,5 +1,5 @@
-// The metrics of a program, as one table, written in Prometheus' text format (0.0.4). Every series exists
-// from the start, at zero, so no client or receiver can make another series.
+// The metrics of a program, as one table, written in Prometheus' text format (0.0.4). All series exist from
+// the start; nothing that a client or a receiver sends can add one.
 //
 // Counting takes no lock: one atomic addition for a counter, two for a histogram.
 #pragma once
