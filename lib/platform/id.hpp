@@ -25,7 +25,7 @@ class Id {
   constexpr Id next() const { return number_ + 1; }
   constexpr Id previous() const { return number_ - 1; }
 
-  friend constexpr auto operator<=>(Id, Id) = default;  // NOLINT(modernize-use-nullptr): of clang 14 itself
+  friend constexpr auto operator<=>(Id, Id) = default;  // NOLINT(modernize-use-nullptr): clang 14's mistake
   friend std::string to_string(Id id) { return std::to_string(id.number_); }
   template <class Character, class Traits>
   friend std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& out,

@@ -1,5 +1,5 @@
-// The log. If standard error is the journal (JOURNAL_STREAM names it), an event is a journal entry with its
-// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise an event is one line on standard error, `time level
+// The log. If standard error is the journal (JOURNAL_STREAM names it), a message is a journal entry with its
+// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise a message is one line on standard error, `time level
 // message key=value …` (logfmt). Under systemd with standard error redirected, the line is `<6>message
 // key=value …`.
 #pragma once
@@ -61,10 +61,10 @@ class Log {
 /// error is a terminal. Does nothing without a journal.
 void write_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
 
-/// Returns `message key=value …`, the line without its level. Exposed for tests.
+/// Returns `message key=value …`, the line without time and level. Exposed for tests.
 std::string format_log_line(std::string_view message, std::initializer_list<LogField> fields);
 
-/// Returns the fields of a journal entry as `NAME=value`: MESSAGE (the line without its level), PRIORITY,
+/// Returns the fields of a journal entry as `NAME=value`: MESSAGE (as format_log_line), PRIORITY,
 /// SYSLOG_IDENTIFIER, and each value as APIENTIDADES_<KEY>, unquoted, with control characters escaped.
 /// Exposed for tests.
 std::vector<std::string> journal_fields(LogLevel level, std::string_view message,

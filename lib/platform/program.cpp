@@ -89,7 +89,7 @@ int fail(const std::string& program, const std::exception& error, int status) {
 void open_standard_descriptors() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // Opened in the wrong direction, so that its use fails (EBADF). open(2) returns the lowest free
+    // Opened in the wrong direction, so that reads and writes fail (EBADF). open(2) returns the lowest free
     // descriptor, `fd`.
     if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) std::abort();
   }
@@ -104,10 +104,10 @@ std::vector<std::string> process_environment() {
 
 std::string describe_keys() {
   std::string text = wrap(
-      "Configuration keys: in " + std::string(default_config_path) +
-          " (sections of an INI file), as environment variables APIENTIDADES_SECTION_KEY over it, and on the"
-          " command line as --section.key=value over both. Durations read 50ms, 5s, 30m, 2h, 5d; sizes 512, "
-          "64KiB, 1MiB.",
+      "Configuration keys, by section of the INI file " + std::string(default_config_path) +
+          ". The environment variable APIENTIDADES_SECTION_KEY overrides the file, and "
+          "--section.key=value on the command line overrides both. Durations are written 50ms, 5s, 30m, 2h, "
+          "5d; sizes 512, 64KiB, 1MiB.",
       0);
   for (const auto& key : config_keys()) {
     text += "\n  " + key.name + " = " + (key.default_value.empty() ? "(empty)" : key.default_value) + "\n" +

@@ -21,9 +21,10 @@ inline constexpr int exit_done = 0;
 inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;
 
-/// Opens /dev/null as standard input, output or error if that is closed. Otherwise a later open(2) would take
-/// its number, and the later file would get its messages. The program's reads and writes still fail. Aborts
-/// if /dev/null cannot be opened, as the C library does for privileged programs.
+/// Opens /dev/null in place of each standard descriptor that is closed. Otherwise a later open(2) would take
+/// the free number, and the program's messages would go to the opened file. Reads and writes of the
+/// descriptor still fail. Aborts if /dev/null cannot be opened, as the C library does for privileged
+/// programs.
 void open_standard_descriptors() noexcept;
 
 /// Runs a daemon's body with its configuration: handles `--help` and `--version`, loads the configuration,

@@ -12,7 +12,7 @@ namespace platform {
 /// std::runtime_error when systemd passed more than one socket, or one that does not listen.
 std::optional<int> inherited_listening_socket();
 
-/// Sends "READY=1", "STOPPING=1" or "STATUS=…" to the service manager, if there is one. Never fails.
+/// Sends a state such as "READY=1" or "STOPPING=1" to the service manager, if there is one. Never fails.
 void notify_service_manager(const std::string& state);
 
 /// Sets STATUS=, which `systemctl status` shows to every user of this machine. The text becomes one line and

@@ -58,14 +58,14 @@ bool is_loopback_address(std::string_view host) {
 }
 
 /// From version 3.4 on (Debian 13), libmariadb does not compare a certificate's names with 127.0.0.1 or ::1,
-/// although a tunnel to another machine may begin there. It compares every other name and address.
+/// although a tunnel to another machine may listen on that address. It compares every other name and address.
 void require_verifiable_hosts(Config& config) {
   const auto& database = config.settings.database;
   if (!database.tls_ca.empty() && std::ranges::any_of(database.hosts, is_loopback_address))
     throw_config_error(
         shown(config, "database.hosts") +
-        " must name the server as its certificate does, not by 127.0.0.1 or [::1] (localhost, say, or a "
-        "name in /etc/hosts), for database.tls_ca to verify it");
+        " must name the server as its certificate does, so that database.tls_ca can verify it: not "
+        "127.0.0.1 or [::1], but for example localhost or a name in /etc/hosts");
 }
 
 /// Whether an element of database.hosts (`host`, `host:port` or `[v6]:port`) is this machine's loopback.
@@ -82,8 +82,8 @@ void require_tls_to_others(Config& config) {
   if (database.tls_ca.empty() && !std::ranges::all_of(database.hosts, is_on_this_machine))
     throw_config_error(
         shown(config, "database.hosts") +
-        " names another machine: set database.tls_ca, the authority of its certificate, for no "
-        "password to cross the network without TLS");
+        " names another machine: set database.tls_ca, the authority of its certificate, so that no "
+        "password crosses the network without TLS");
 }
 
 void check_together(Config& config) {

@@ -49,7 +49,7 @@ struct HostOverride {
 /// `network` or `network@pattern`, the pattern as in HostOverride.
 struct AllowedNetwork {
   IpNetwork network;
-  std::string pattern;  // of the host names that may use the network; empty: the patterns of host_overrides
+  std::string pattern;  // of the host names that may resolve to it; empty: the patterns of host_overrides
 };
 
 /// A source of our POSTs: an address of this host that sockets are bound to, or a network that is only
@@ -80,7 +80,7 @@ struct DeliverySettings {
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never
-  std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes read of the headers, and of the body
+  std::uint64_t max_response = std::uint64_t{64} * 1024;  // most bytes of the headers, also of the body
 };
 
 struct RetentionSettings {
@@ -92,8 +92,8 @@ struct RetentionSettings {
   Milliseconds tests{};
 };
 
-/// 0 means no limit; the keys have other defaults. nginx enforces the first four, which it gets from
-/// `apientidades-admin nginx limits`.
+/// 0 means no limit. The defaults of the keys replace these zeros. nginx enforces the first four limits,
+/// which it gets from `apientidades-admin nginx limits`.
 struct LimitSettings {
   unsigned requests_per_address = 0;             // a minute
   unsigned concurrent_requests_per_address = 0;  // at once
@@ -109,7 +109,7 @@ struct LimitSettings {
 
 struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
-  std::string api_file;  // the file in which the pool's processes count; empty: see the key
+  std::string api_file;  // the file of the counts of the pool's processes; empty: see keys.cpp
   Milliseconds queue_interval{15000};
 };
 
@@ -128,7 +128,7 @@ struct Settings {
   LogSettings log;
 };
 
-/// A key in the table of keys, as `config show`, `--help` and docs/configuration.md show it.
+/// A key as `--help` and the table of docs/configuration.md show it.
 struct KeyDoc {
   std::string name;           // "delivery.poll_interval"
   std::string default_value;  // in the configuration's spelling
@@ -154,8 +154,8 @@ inline constexpr std::string_view default_config_path = "/etc/apientidades/apien
 
 /// `file`: the file of --config, which must exist; unset: default_config_path, which is read if it exists.
 /// `arguments`: `--section.key=value` (or two words) of the command line, nothing else.
-/// `environment`: texts NAME=VALUE, of which only APIENTIDADES_* are read. A name that is not
-/// APIENTIDADES_<SECTION>_<KEY> of a key is an error. Throws ConfigError.
+/// `environment`: texts NAME=VALUE. Names without the prefix APIENTIDADES_ are ignored. A name with the
+/// prefix must be APIENTIDADES_<SECTION>_<KEY> of a key. Throws ConfigError.
 Config load_config(const std::vector<std::string>& arguments, const std::optional<std::string>& file,
                    const std::vector<std::string>& environment);
 
