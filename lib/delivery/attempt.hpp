@@ -67,7 +67,7 @@ struct HeldDelivery {
 /// The outcome of an attempt on the wire.
 enum class TransportResult {
   answered,         // final headers arrived: `status` decides, even if the body failed
-  not_started,      // no attempt was made, or its outcome was not judged; the delivery is due again
+  not_started,      // no attempt, or a failure that OutageWatch did not judge; the delivery is due again
   local_failure,    // a fault of this host (descriptors, memory, CA file); does not count as an attempt
   address_refused,  // no address of the host may be dialled
   port_refused,     // the port belongs to another protocol
@@ -110,8 +110,8 @@ struct Attempt {
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};
   Silence silence = Silence::none;
-  bool counted = true;                                   // false: met silence during an outage of our own
-  std::optional<platform::MonotonicTime> heard;          // when the host last sent anything
+  bool counted = true;                           // false: the attempt met silence in an outage of our own
+  std::optional<platform::MonotonicTime> heard;  // when the host last replied; a TCP connection is no reply
   std::optional<platform::MonotonicTime> name_answered;  // when a name server answered, if one was asked
   std::shared_ptr<TestRequest> test_request;             // null: the attempt belongs to a delivery
 };

@@ -29,7 +29,7 @@ std::string_view reason(DiagnosisStop why) {
     case DiagnosisStop::outage:
       return "El servicio no tiene conexión a Internet en este momento";
     case DiagnosisStop::not_begun:
-      return "El servicio no pudo empezarlo a tiempo: estaba detenido u ocupado";
+      return "El servicio no pudo hacer la prueba a tiempo: estaba detenido u ocupado";
   }
   return {};
 }
@@ -85,7 +85,7 @@ void Diagnosis::note(const Attempt& attempt) {
   }
 }
 
-/// By the rule of asks_to_wait() (classify.cpp).
+/// Whether an answer asks to wait, by the rule of asks_to_wait() (classify.cpp).
 bool Diagnosis::asked_to_wait() const {
   return std::ranges::any_of(answers_, [](const auto& answer) {
     return answer && answer->transport == answered && (answer->status == 429 || answer->status == 503);
@@ -96,7 +96,7 @@ bool Diagnosis::connected() const {
   return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.test_request.connected; });
 }
 
-/// The dialler judges again when it dials, and may refuse an address that passes here.
+/// The dialler judges again, and may refuse an address that passes here.
 bool Diagnosis::is_allowed(const platform::IpAddress& address) const {
   return webhook::may_connect(address, host_, settings_) &&
          std::ranges::none_of(handshakes_, [&](const Answer& one) {

@@ -26,7 +26,7 @@ enum class TestRequestKind {
   old_timestamp,  // signed with a timestamp of an hour ago
   repeated,       // the genuine request again, byte for byte, with its webhook-id
 };
-inline constexpr unsigned most_handshakes = 4;  // one for each address of the name
+inline constexpr unsigned most_handshakes = 4;  // further addresses of the name are not tried
 inline constexpr std::chrono::hours old_by{1};
 
 /// What the handshake showed of a receiver's TLS.
@@ -36,7 +36,7 @@ struct TlsFacts {
   platform::UtcTime until{};  // the end of validity of the receiver's own certificate
 };
 
-/// A test request, and what the network learned besides the outcome of its attempt.
+/// A test request, and what its attempt showed besides the outcome.
 struct TestRequest {
   TestRequestKind kind{};
   std::uint64_t diagnosis = 0;  // the lease of its diagnosis
@@ -51,7 +51,7 @@ struct TestRequest {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // an idle connection to the host was open, and nothing of ours would close it
+  bool expects_kept = false;  // an idle connection to the host may be open, and libcurl need not close it
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };
@@ -170,12 +170,12 @@ class Diagnosis {
   platform::UtcTime now_;
   std::string host_;                  // the URL's, without port
   bool left_open_ = false;            // the last request left a connection open
-  platform::MonotonicTime opened_{};  // when the attempt that made the last new connection began
+  platform::MonotonicTime opened_{};  // the start of the attempt that made the newest connection
   std::vector<Answer> handshakes_;
   std::array<std::optional<Answer>, 7> answers_;  // indexed by TestRequestKind; handshakes are kept apart
 };
 
-/// The findings of a diagnosis without results: no check was done, each with `why` as its reason.
+/// The findings of a diagnosis without results: no check was done, and `why` is the reason of each.
 DiagnosisFindings stopped_findings(DiagnosisStop why);
 
 /// Returns `[{"prueba": …, "resultado": …, "detalle": …, "remedio": …}, …]`.

@@ -100,7 +100,7 @@ std::string certificate_remedy(TransportResult result) {
     case tls_weak:
       return "Hace falta RSA de 2048 bits o más, o curva elíptica, y SHA-256 o superior, en toda la cadena";
     case tls_wrong_purpose:
-      return "Pida uno de servidor (uso «serverAuth»)";
+      return "Pida un certificado de servidor (uso «serverAuth»)";
     default:
       return "Debe emitirlo una autoridad reconocida, y el servidor debe enviar la cadena completa, "
              "con los certificados intermedios";
@@ -178,7 +178,7 @@ CheckedItem Diagnosis::check_connection() const {
   }
   if (handshake_with({port_refused}))
     return bad(check, "El puerto de la URL es de otro protocolo, y no se admite",
-               "Cambie la URL por una en el puerto 443, u otro");
+               "Cambie la URL por una con el puerto 443, u otro que se admita");
   if (reached.empty() && silent.empty()) return not_reached(check);
   const auto open_it =
       "Abra el puerto de la URL a Internet: cortafuegos, servidor en marcha y dirección correcta";
@@ -304,7 +304,8 @@ CheckedItem Diagnosis::check_refusal(Check check, TestRequestKind kind) const {
     return not_done(check, "No se hizo: el webhook no tiene secreto, y sus notificaciones no llevan firma");
   const auto& refused = answer(kind);
   if (!refused) {
-    if (!genuine || !genuine->accepted()) return not_done(check, "No se hizo: la auténtica no se aceptó");
+    if (!genuine || !genuine->accepted())
+      return not_done(check, "No se hizo: la notificación auténtica no se aceptó");
     return not_done(check, "No se hizo: el receptor pidió esperar");
   }
   const std::string what = kind == TestRequestKind::wrong_signature
@@ -336,7 +337,8 @@ CheckedItem Diagnosis::check_repeated() const {
   const auto& genuine = answer(TestRequestKind::genuine);
   const auto& repeated = answer(TestRequestKind::repeated);
   if (!repeated) {
-    if (!genuine || !genuine->accepted()) return not_done(check, "No se hizo: la auténtica no se aceptó");
+    if (!genuine || !genuine->accepted())
+      return not_done(check, "No se hizo: la notificación auténtica no se aceptó");
     return not_done(check, "No se hizo: el receptor pidió esperar");
   }
   if (repeated->accepted())

@@ -23,7 +23,7 @@ struct DeliveryResult {
   /// False: the delivery is pending and due again as if there had been no attempt, and only `error` is
   /// written.
   bool counted = true;
-  unsigned failures = 0;  // only those that count for the schedule; includes this one if `scheduled`
+  unsigned failures = 0;  // those that count for the schedule; include this attempt if it is scheduled
   /// For `pending`: the time until the retry. Unset: the delivery stays due when it was, or when
   /// `retry_after` ends if that is later.
   std::optional<platform::Milliseconds> wait;
@@ -41,8 +41,8 @@ struct DeliveryResult {
   std::string url;                     // of the POST; empty for delivered and held
 
   // About the webhook.
-  bool former_url = false;        // the webhook has another URL, about which the attempt says nothing
-  bool probe = false;             // no answer, or a 429 or 503: then one attempt at a time
+  bool former_url = false;        // the webhook has another URL now; the attempt says nothing about it
+  bool probe = false;             // no answer, 429 or 503: the webhook gets one attempt at a time
   bool gone = false;              // 410: the webhook is deactivated
   platform::Milliseconds rest{};  // how long the whole webhook rests (429, unreadable secret)
 };

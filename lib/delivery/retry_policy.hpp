@@ -18,10 +18,10 @@ struct RetryPolicy {
 
 inline constexpr unsigned test_event_retries = 2;
 
-/// Returns the wait before the next attempt after `failures` failed ones (1 or more). Returns nullopt when
-/// the schedule is exhausted, for a test event after at most test_event_retries: the delivery becomes
-/// `fallida`. `chance` in [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by
-/// retry_after_max, is a minimum.
+/// Returns the wait before the next attempt after `failures` failed ones (1 or more). Returns nullopt when no
+/// retry is left (a test event has at most test_event_retries): the delivery becomes `fallida`. `chance` in
+/// [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by retry_after_max, is a
+/// minimum.
 std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures,
                                                    bool test_event, double chance,
                                                    std::optional<platform::Milliseconds> retry_after);
