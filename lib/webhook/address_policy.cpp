@@ -31,8 +31,8 @@ constexpr IpNetwork v6(std::array<std::uint16_t, 3> groups, unsigned prefix) {
 // The address at which Azure serves a virtual machine (WireServer: credentials, certificates, DNS).
 constexpr IpNetwork azure_host{IpAddress{false, {168, 63, 129, 16}}, 32};
 
-// The IANA IPv4 Special-Purpose Address Registry, multicast and class E. Blocks with globally
-// reachable assignments (such as 192.0.0.9) are refused whole: those are anycast services, never receivers.
+// The IANA IPv4 Special-Purpose Address Registry, multicast and class E. Blocks are refused whole: their
+// globally reachable addresses (such as 192.0.0.9) are anycast services, never receivers.
 constexpr std::array special_v4{
     v4(0, 0, 0, 8),        // "this network"
     v4(10, 0, 0, 8),       // private

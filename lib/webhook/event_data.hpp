@@ -9,7 +9,7 @@
 
 namespace webhook {
 
-/// Returns nullopt when `json` is an object that has every field of the event's table, of its type; further
+/// Returns nullopt when `json` is an object that has every field of the event, with the right type; further
 /// fields are allowed. Otherwise returns the reason, a Spanish sentence of at most 500 characters that names
 /// the field (`datos.evaluacionId: falta`, …). Types: int is a 64-bit integer without fraction or exponent;
 /// number is any JSON number; a date is an existing day `YYYY-MM-DD`; a date-time is

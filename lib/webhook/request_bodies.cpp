@@ -55,8 +55,8 @@ std::string shown(const json::Value& element) {
   return is_name ? *text : json::dump(element);
 }
 
-/// The events that the elements name. Throws if some elements name none; the message shows each of them once,
-/// and is cut.
+/// The events that the elements name. Throws if an element names no event; the message shows each wrong
+/// element once, and is cut.
 EventSet named_events(const json::Array& elements) {
   EventSet events;
   std::vector<std::string> offending;
@@ -117,7 +117,7 @@ json::Value checked_extra(const json::Value& body) {
   return *extra;
 }
 
-/// A merge patch's `null` deletes a member, and no member here is optional.
+/// Refuses `null` too: in a merge patch it deletes the member, and no member here is optional.
 bool checked_active(const json::Value& value) {
   if (value.boolean() == nullptr) throw InvalidRequest("activo: debe ser true o false");
   return *value.boolean();

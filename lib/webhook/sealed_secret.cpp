@@ -78,7 +78,7 @@ void KeyRing::add(std::string_view line, const std::string& place) {
     if (keys_.empty()) current_ = key.id;
     if (!keys_.emplace(std::move(key.id), std::move(key.bytes)).second)
       throw BadLine{
-          "the id repeats that of an earlier line: what each of the two sealed could not be told apart"};
+          "the id repeats that of an earlier line: texts sealed by the two keys could not be told apart"};
   } catch (const BadLine& bad) {
     throw KeyFileError(place + bad.problem);
   }

@@ -27,7 +27,7 @@ struct SealedSecret {
   bool operator==(const SealedSecret&) const = default;
 };
 
-/// The keys of secrets.key_file: lines `id:base64` of 32 bytes, the first of which is the current key; blank
+/// The keys of secrets.key_file: lines `id:base64` of 32 bytes. The first key is the current one; blank
 /// lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. Our tools name a key `k` and the
 /// start of its SHA-256, so that the keys of two installations fit in one file; any other id is valid too.
 class KeyRing {

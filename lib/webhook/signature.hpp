@@ -21,8 +21,8 @@ std::string standard_webhooks_signature(std::string_view secret, std::string_vie
 
 /// Returns header lines, `Name: value`, without line ends: Content-Type, X-Webhook-Event, webhook-id,
 /// webhook-timestamp and, with a secret, X-Webhook-Signature and webhook-signature. With a `previous` secret,
-/// webhook-signature carries both signatures, X-Webhook-Signature-Nueva is that of `secret`, and
-/// X-Webhook-Signature is that of `previous`, for receivers that have not changed yet.
+/// webhook-signature carries both signatures, X-Webhook-Signature-Nueva is made with `secret`, and
+/// X-Webhook-Signature with `previous`, for receivers that do not have `secret` yet.
 std::vector<std::string> notification_headers(Event event, std::string_view message_id,
                                               std::int64_t timestamp_s, std::string_view body,
                                               const std::optional<std::string>& secret,

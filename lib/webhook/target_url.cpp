@@ -80,7 +80,7 @@ bool is_percent_encoded(std::string_view text) {
   return true;
 }
 
-/// A URL divided as RFC 3986 does.
+/// The parts of a URL, divided as in RFC 3986.
 struct Parts {
   std::string host;  // with brackets, if any; as written
   std::string port;  // with its colon; empty when there is none
@@ -161,7 +161,7 @@ std::vector<std::string_view> labels_of(std::string_view name) {
   }
 }
 
-/// Whether the text is a label that names in DNS may have; some have underscores. Refuses a hyphen at either
+/// Whether the text may be a label of a DNS name; some names have underscores. Refuses a hyphen at either
 /// end: no certificate has one there, and CURLOPT_RESOLVE reads a leading hyphen as 'remove this entry'.
 bool is_label(std::string_view label) {
   constexpr std::size_t longest = 63;  // RFC 1035 section 2.3.4
@@ -178,7 +178,7 @@ bool is_name(std::string_view host) {
   return host.size() <= longest && std::all_of(labels.begin(), labels.end(), is_label);
 }
 
-/// Whether a reader may take the host for an IPv4 address, because its last label is all digits or begins
+/// Whether a parser may take the host for an IPv4 address, because its last label is all digits or begins
 /// with `0x` (https://url.spec.whatwg.org/, "ends in a number"). No real domain ends in such a label.
 bool ends_in_number(std::string_view host) {
   const std::string last = lower(labels_of(host).back());
@@ -204,7 +204,7 @@ std::optional<IpAddress> bracketed_address(std::string_view host) {
   return IpAddress::parse(host.substr(1, host.size() - 2));
 }
 
-/// An address in its usual spelling; nullopt for a name. Other spellings of IPv4 are ambiguous: some readers
+/// An address in its usual spelling; nullopt for a name. Other spellings of IPv4 are ambiguous: some parsers
 /// take 010.8.8.8 for 8.8.8.8 and others for 10.8.8.8, and libcurl's reading depends on its version (7.88
 /// reads 0X7F.1, 8.14 does not).
 std::optional<IpAddress> written_address(const std::string& host) {
@@ -259,7 +259,7 @@ bool is_unreserved(char c) {
   return text::is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 /// Whether an escape in a path compares as equal to its character. An escaped `/` does, because servers
-/// commonly treat %2F alike. Decoding one of the excluded characters would change the path's meaning.
+/// commonly treat %2F as `/`. Decoding one of the excluded characters would change the path's meaning.
 bool is_plain_in_path(char c) {
   return c > ' ' && c < '\x7f' && c != '?' && c != '#' && c != '%' && c != '\\';
 }

@@ -1,4 +1,4 @@
-// Decides whether a text is a URL that may be notified (web/docs/webhooks.md#las-reglas-de-cada-campo,
+// Decides whether a text is a URL that a webhook may have (web/docs/webhooks.md#las-reglas-de-cada-campo,
 // docs/decisions.md#urls). Looks up no name.
 #pragma once
 
