@@ -19,8 +19,9 @@ using webhook::ReplayId;
 using webhook::TokenId;
 using webhook::WebhookId;
 
-/// The most bytes of data that `notificaciones_pendientes` accepts (docs/table.md). Longer data that exists
-/// nevertheless is never read.
+/// The most bytes of data that `notificaciones_pendientes` accepts from the evaluation system
+/// (docs/table.md). Its longer data, written past the CHECK, is never read; the sealed data of a test event
+/// may be longer.
 inline constexpr std::uint64_t longest_data = 65'536;
 
 /// Identifies a notification, and the entity that it is for.
@@ -36,7 +37,7 @@ struct ListFilter {
   std::optional<WebhookId> webhook;
   std::optional<NotificationId> notification;  // for deliveries only
   std::optional<std::string> state;
-  std::optional<platform::UtcTime> since;  // bounds the creation time, inclusive
+  std::optional<platform::UtcTime> since;  // bounds the creation (a notification's occurrence), inclusive
   unsigned limit = 100;                    // number of rows: the newest, listed oldest first
 };
 

@@ -5,10 +5,10 @@
 
 namespace store {
 
-/// Returns the client plugins that a session accepts, for libmariadb's option `restricted-auth`. None of them
-/// sends the password in clear text, as mysql_clear_password and dialog do for any server that asks. Two
-/// encrypt the password under a key that the server sends, so these need `confidential`: verified TLS or the
-/// socket.
+/// Returns the client plugins that a session accepts, for libmariadb's option `restricted-auth`. Leaves out
+/// mysql_clear_password and dialog, which send the password in clear text to any server that asks.
+/// caching_sha2_password and sha256_password encrypt the password under a key that the server sends, so they
+/// need `confidential`: verified TLS or the socket.
 std::string accepted_authentication(bool confidential);
 
 /// An option file of the client library, held in memory while the object exists. The connector has no other

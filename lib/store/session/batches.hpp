@@ -10,8 +10,8 @@ namespace store {
 /// Rows per transaction of a long change, few enough not to disturb other sessions.
 inline constexpr unsigned batch_rows = 500;
 
-/// Repeats a change limited to batch_rows, each time in a transaction, until it changes fewer rows. Returns
-/// the total of changed rows.
+/// Calls `change`, which changes batch_rows rows at most, in a transaction each time, until it changes fewer.
+/// Returns the total of changed rows.
 template <class F>
 std::uint64_t in_batches(Session& session, F&& change) {
   std::uint64_t total = 0;

@@ -30,7 +30,7 @@ class ErrorStats {
   SessionOptions observed(SessionOptions options, const platform::Log& log);
 
   void note(const DatabaseError& error);
-  /// Time and text of the last error, without conflicts, which are normal; empty if there was none.
+  /// Time and text of the last error that was no conflict (conflicts are normal); empty if there was none.
   std::string last() const;
 
  private:

@@ -7,7 +7,7 @@ namespace store {
 
 namespace {
 
-/// The connection is lost, or the server refuses further ones. 1820, 1862: the password has expired.
+/// The connection is lost, or the server refuses new connections. 1820, 1862: the password has expired.
 constexpr std::array connection_codes = {1040, 1053, 1129, 1158, 1159, 1160, 1161, 1184,
                                          1203, 1226, 1820, 1862, 1927, 2002, 2003, 2005,
                                          2006, 2013, 2014, 2026, 2055, 3168, 3169, 4031};
@@ -22,15 +22,15 @@ constexpr std::array no_write_codes = {1021, 1026, 1030, 1037, 1038, 1041, 1114,
 /// Conflicts of rows, and certification failures of clusters (1213 at any statement, COMMIT included; 3101):
 /// the whole transaction may run again.
 constexpr std::array conflict_codes = {1020, 1213, 3101};
-/// 1180 with this text is different: Group Replication preferred another node's transaction, and the node did
-/// not leave.
+/// 1180 with this text is a conflict instead: Group Replication preferred another node's transaction, and the
+/// node did not leave.
 constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
 /// KILL QUERY, and statements beyond the operator's time limit.
 constexpr std::array interrupted_codes = {1317, 1969, 3024};
 constexpr int duplicate_key_code = 1062;
-/// Errors of a row's content with a SQLSTATE (HY000, 01000) that does not say so; 3819 is MySQL's for a
-/// CHECK.
+/// Errors of a row's content with a SQLSTATE (HY000, 01000) that does not say so; 3819 is MySQL's code for a
+/// failed CHECK.
 constexpr std::array content_codes = {1265, 1366, 3819};
 constexpr std::array<std::string_view, 5> content_classes = {"21", "22", "23", "44", "45"};
 

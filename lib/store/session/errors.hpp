@@ -53,7 +53,7 @@ struct CommittedRefusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The client library's error for a connection without TLS or a certificate that is not the server's.
+/// The client library's error when the server offers no TLS, or its certificate cannot be verified.
 inline constexpr int tls_code = 2026;
 
 /// The client library's error when the server asks for the password in a way that would reveal it

@@ -1,4 +1,4 @@
-// The servers of database.hosts, and what a session checks before it relies on one. Pure.
+// The servers of database.hosts, and what a session checks before it uses one of them. Pure.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 namespace store {
 
 /// The servers in order, and the current one. Begins with the first server. Stays with a server that works,
-/// even when an earlier one is back: so connections do not flap, and the programs of one configuration meet
-/// on one node.
+/// even when a server earlier in the order works again, so that connections do not flap and the programs of
+/// one configuration meet on one node.
 class Hosts {
  public:
   /// Takes database.hosts or, if empty, database.socket.

@@ -1,4 +1,4 @@
-// Finds one bad row among many: divides a batch that the database refuses until the row stands alone.
+// Finds one bad row among many: halves the batch that the database refuses, until the bad row stands alone.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace store {
 
 /// Whether the database refuses a row's content, and would do so again.
 inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const Refused*>(&error) != nullptr; }
-/// Whether another session has locked one of the rows, or a gap between them.
+/// Whether another session kept one of the rows, or a gap between them, locked for too long.
 inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }

@@ -11,7 +11,8 @@
 
 namespace store {
 
-/// SESSION, because the programs' statements use the session's values. `timestamp` is the server's clock.
+/// SHOW SESSION, because the programs' statements use the session's values. `timestamp` is the server's
+/// clock.
 inline constexpr const char* required_variables =
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'timestamp', 'tx_isolation', "
     "'transaction_isolation', 'log_bin', 'binlog_format', 'read_only', 'super_read_only', "

@@ -46,7 +46,7 @@ class Result {
 
 /// A row, which keeps its result alive. Accessors throw std::runtime_error when the statement does not match
 /// its reader: for a name that the result lacks, a value of another type, and (except null() and optional_…)
-/// NULL. If several columns have one name, any may be read.
+/// NULL. If several columns have the same name, any of them may be read.
 class Row {
  public:
   Row(std::shared_ptr<const Result> result, std::size_t number)

@@ -38,8 +38,8 @@ std::vector<std::span<const Parameter>> chunks_of_rows(std::string_view item,
                                                        std::span<const Parameter> values);
 
 /// Changes or inserts the rows of `before item, item, … after`, in chunks of at most 32; `item` as for
-/// insert_rows. The last row is repeated up to a power of two: `after` must be an ON DUPLICATE KEY UPDATE
-/// that may be applied twice.
+/// insert_rows. Repeats the last row until a chunk has a power of two of rows, so `after` must be an ON
+/// DUPLICATE KEY UPDATE that may be applied several times.
 void upsert_rows(Session& session, std::string_view before, std::string_view item,
                  std::span<const Parameter> values, std::string_view after);
 

@@ -152,8 +152,8 @@ struct Session::Impl {
     }
   }
 
-  /// Whether a lock time-out concerns a whole table: the wait was longer than the session waits for rows, and
-  /// no other statement on the table would succeed.
+  /// Whether a lock time-out concerns a whole table, so that no other statement on the table would succeed:
+  /// the session has waited longer than it waits for rows.
   bool is_table_lock(int code) const {
     const auto waited = platform::monotonic_now() - last_used;
     return code == lock_timeout_code && options.lock_wait_s < table_lock_wait_s &&
@@ -191,7 +191,7 @@ void Session::Impl::disconnect() noexcept {
   connection.reset();
 }
 
-/// Drops an unusable server; the next connect tries the next one first.
+/// Disconnects from an unusable server; the next connect begins with the next server.
 void Session::Impl::lose() noexcept {
   disconnect();
   hosts.pass_on();

@@ -35,9 +35,9 @@ class OpenTransaction;
 
 /// One connection, used by one thread at a time. Connects at first use, and reconnects at the first use after
 /// a loss. Every connection uses UTC, READ COMMITTED, a strict sql_mode and utf8mb4; with tls_ca, also
-/// verified TLS. MariaDB closes a connection with an open transaction that has sent no statement for 4 s.
+/// verified TLS. MariaDB closes a connection that has an open transaction and sends no statement for 4 s.
 /// With several servers (hosts.hpp) the session accepts only a writable server in the majority of its
-/// cluster, stays with that server while it works, and reads what any node has committed before.
+/// cluster, stays with that server while it works, and reads everything that any node has committed before.
 class Session {
  public:
   /// Throws platform::FileError when the configured password file or credential cannot be read.

@@ -17,8 +17,8 @@ std::string union_all(std::string_view one, std::size_t times);
 using Seek = std::vector<Parameter>;
 
 /// Returns the rows of `one` for each of `seeks`, in their order. The number of seeks in a statement is a
-/// power of two, at most `most`, so that few statements are prepared; `none`, a seek that finds nothing,
-/// fills a statement up.
+/// power of two, at most `most`, so that few statements are prepared; a statement with fewer seeks is filled
+/// up with `none`, a seek that finds nothing.
 Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
                  std::size_t most);
 
