@@ -31,7 +31,7 @@ constexpr std::string_view filtered_entries = R"sql(
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
 
-/// limits.registrations bounds the rows of each entity.
+/// Reads few rows of each entity, because limits.registrations bounds its changes.
 constexpr std::string_view changing_entities = R"sql(
   SELECT COUNT(*) AS entidades
   FROM (SELECT DISTINCT entidad_id FROM auditoria FORCE INDEX (auditoria_por_hora)

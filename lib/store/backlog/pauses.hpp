@@ -33,8 +33,8 @@ struct Pauses {
 /// pending, and about once a second otherwise.
 Pauses read_pauses(Session& session);
 
-/// Pauses the object, in place of an existing pause of it, and deletes pauses that have ended. Without
-/// `length` the pause lasts until resume_part().
+/// Pauses the object, replaces its existing pause, and deletes pauses that have ended. Without `length` the
+/// pause lasts until resume_part().
 void pause_part(Session& session, Paused what, std::string_view object,
                 std::optional<platform::Milliseconds> length, std::string_view reason);
 /// Ends the pause of the object. Returns false when the object was not paused.

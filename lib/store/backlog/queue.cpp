@@ -13,10 +13,10 @@ namespace {
 
 // The ages cost one seek for each entity and each webhook: a GROUP BY would read the whole queue. ORDER BY
 // also names the column that is compared with the outer row: in a subquery MySQL does not treat that column
-// as a constant, and would sort the whole backlog. Webhooks are reached through `plaza`, because the number
-// of deleted webhooks is unbounded. A notification for an entity that does not exist is counted without its
-// age: it is rejected at once, unless the queue is paused. Notifications listed in `notificaciones_apartadas`
-// do not count as pendiente.
+// as a constant, and would otherwise sort the whole backlog. Webhooks are reached through `plaza`, because
+// the number of deleted webhooks is unbounded. A notification for an entity that does not exist is counted
+// without its age: it is rejected at once, unless the queue is paused. Notifications listed in
+// `notificaciones_apartadas` do not count as pendiente.
 
 // The counts, of all rows or up to a limit. Each count is joined from a FROM clause and a name.
 

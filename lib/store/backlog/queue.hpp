@@ -21,8 +21,8 @@ struct QueueStatus {
   std::int64_t oldest_delivery_s;  // longest time since a pending delivery of a webhook that does not rest
                                    // fell due; 0: none
   bool paused;
-  std::int64_t clock_jump_s =
-      0;  // how far the clock has jumped forward without acceptance; unless 0, nothing is purged
+  std::int64_t clock_jump_s = 0;  // how far the database's clock jumped forward, until the operator accepts
+                                  // the clock; unless 0, nothing is purged
 };
 
 /// Counts each state up to `limit`, which bounds the cost of a deep queue; unset: counts all.

@@ -56,7 +56,7 @@ struct WaitingWebhook {
   UtcTime first;                 // when the first pending delivery is due, by the database's clock
   platform::Milliseconds until;  // the time until `first`; negative: the delivery is overdue
 };
-/// Finds the webhook with the lowest id in each range that has pending deliveries, due or not.
+/// Finds, in each range, the webhook with the lowest id among those with pending deliveries, due or not.
 std::vector<WaitingWebhook> find_waiting_webhooks(Session& session, const std::vector<IdRange>& ranges);
 
 }  // namespace store

@@ -20,7 +20,7 @@ struct WebhookBacklog {
   std::optional<UtcTime> oldest_due;      // earliest due time of the due deliveries
   std::optional<UtcTime> next_attempt;    // earliest due time of the deliveries not due yet
   UtcTime now;                            // the database's time
-  UtcTime dispatcher_seen;                // the latest time that a dispatcher noted, about every 10 s
+  UtcTime dispatcher_seen;                // the database's time, as last noted by a dispatcher (every 10 s)
   std::optional<std::int64_t> median_ms;  // duration of the latest attempts
   static constexpr std::int64_t most_counted = 10'000;
 };

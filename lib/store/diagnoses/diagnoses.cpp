@@ -25,7 +25,7 @@ constexpr std::string_view ask_again = R"sql(
 constexpr std::string_view ask_first = R"sql(
   INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
 
-// Decides whether the webhook may be diagnosed: an inactive one may, unless the operator disabled it.
+// `diagnosticable`: an inactive webhook may be diagnosed too, unless the operator disabled it.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_state_of_diagnosis = R"sql(, d.entidad_nombre, w.eventos,
     COALESCE(x.sondeo, FALSE) AS sondeo,

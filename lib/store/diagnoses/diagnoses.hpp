@@ -21,9 +21,9 @@ struct AskedDiagnosis {
   DiagnosisAsked result = DiagnosisAsked::done;
   std::string state{};  // if done: pendiente or en_curso
 };
-/// Asks for a diagnosis, which replaces the webhook's last one, and notes this in the audit. If the last
-/// diagnosis has not ended, changes and counts nothing. `disabled`: the operator has disabled the webhook.
-/// Throws OverQuota over `max_per_hour` (0: no limit).
+/// Asks for a diagnosis, which replaces the webhook's last one, and notes the request in the audit. If the
+/// last diagnosis has not ended, changes and counts nothing. `disabled`: the operator has disabled the
+/// webhook. Throws OverQuota over `max_per_hour` (0: no limit).
 AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
                              WebhookId webhook, unsigned max_per_hour);
 
@@ -46,15 +46,15 @@ struct DiagnosisTarget {
   bool diagnosable = false;  // false: webhook deleted or disabled by the operator, or entity disabled
   bool overdue = false;      // the diagnosis was asked for more than an hour ago
 };
-/// Finds at most `limit` pending diagnoses of webhooks with ids above `after`, by webhook.
+/// Finds at most `limit` pending diagnoses of webhooks with ids above `after`, in the order of these ids.
 std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit);
 
-// A diagnosis's lease has a random token and the length of a delivery's. The functions below wait for no
-// lock.
+// A diagnosis's lease has a random token, and is as long as a delivery's lease. The functions below wait for
+// no lock.
 
 enum class DiagnosisUpdate {
   done,
-  locked,  // another session has locked the row, for instance a dispatcher that claims too late: try again
+  locked,  // another session has locked the row, for instance another dispatcher's claim: try again
   lost,    // the diagnosis is not pending, or has another lease
 };
 
@@ -66,7 +66,7 @@ DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64
                                 platform::Milliseconds length);
 /// Reads the present state of the webhook of a diagnosis; nullopt if there is no diagnosis.
 std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook);
-/// Makes a diagnosis that has sent nothing pending again.
+/// For a diagnosis that has sent nothing: makes it pending again.
 DiagnosisUpdate release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease);
 /// Ends a diagnosis. `state`: terminado or fallido.
 DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,

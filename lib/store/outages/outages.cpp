@@ -101,7 +101,7 @@ OutageTimes read_outages(Session& session, UtcTime since) {
     for (const auto& row : session.query(outages_since, since))
       outages.push_back({row.time("desde"), row.time("hasta")});
   } catch (const DatabaseError& error) {
-    if (error.code != no_right_to_table) throw;  // during an upgrade: recording goes on without them
+    if (error.code != no_right_to_table) throw;  // during an upgrade: no outage is counted
   }
   return {std::move(outages), now};
 }

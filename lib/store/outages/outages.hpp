@@ -23,7 +23,7 @@ constexpr std::string_view name(OutageKind kind) { return outage_kind_names[stat
 OutageId begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
                       platform::Milliseconds ago);
 /// Confirms that the outage lasts or, with `ended_ago`, notes that it ended so long before now. `deliveries`:
-/// how many it has delayed after an attempt.
+/// how many deliveries the outage has delayed after an attempt.
 void update_outage(Session& session, OutageId id, std::uint64_t deliveries,
                    std::optional<platform::Milliseconds> ended_ago);
 
@@ -64,7 +64,8 @@ struct AnsweringWebhook {
   std::string address;         // of the last attempt of the newest attempted delivery
   platform::Milliseconds ago;  // time since the last attempt
 };
-/// Finds webhooks that answered their last attempt, at most `within` ago: the latest `limit`.
+/// Finds at most `limit` webhooks that answered their last attempt, made at most `within` ago: those
+/// attempted last.
 std::vector<AnsweringWebhook> find_answering(Session& session, platform::Milliseconds within, unsigned limit);
 
 }  // namespace store

@@ -34,8 +34,8 @@ struct Bucket {
 
 // The next two statements serve every bucket: its names replace {table}, {full_at} and {window}.
 
-/// An amount passes if the bucket is full, or if it will be full again within {window} after the amount is
-/// taken.
+/// An amount passes if the bucket is full, or if the bucket without that amount will be full again within
+/// {window}.
 constexpr std::string_view take_share = R"sql(
   UPDATE {table}
   SET {full_at} = GREATEST(COALESCE({full_at}, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) + INTERVAL ? MICROSECOND
@@ -48,8 +48,8 @@ constexpr std::string_view until_it_passes = R"sql(
       TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {full_at})) / 1000000) AS falta_s
   FROM {table} WHERE entidad_id = ?)sql";
 
-/// A running replay counts with its whole cap (`tope`), a replay that has ended with what it replayed, and
-/// each replay as at least one.
+/// A running replay counts as its whole cap (`tope`), an ended replay as the number of deliveries that it
+/// replayed, and either as at least one.
 constexpr std::string_view replayed_in_a_day = R"sql(
   SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
           FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
@@ -135,7 +135,7 @@ void QuotaLeft::require(std::uint64_t amount) const {
 }
 
 QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit) {
-  constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // of `reenvios.tope`
+  constexpr std::uint64_t no_limit = std::numeric_limits<std::uint32_t>::max();  // largest `reenvios.tope`
   if (limit == 0) return {Quota::replayed, 0, no_limit, day_s, day_s};
   const auto rows = session.query(replayed_in_a_day, entity, entity);
   const auto used = rows.at(0).unsigned_integer("usadas");

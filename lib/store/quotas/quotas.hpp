@@ -20,8 +20,8 @@ enum class Quota {
   pending_tests,    // limits.pending_test_deliveries: test deliveries that have not ended
 };
 
-/// The entity has used its quota. The transaction that throws it is committed: if the first lock of an entity
-/// were rolled back, all sessions that wait for it would deadlock.
+/// The entity has used its quota. A transaction that throws this is committed: if it rolled back an entity's
+/// first row, all sessions that wait for that row would deadlock.
 struct OverQuota : CommittedRefusal {
   OverQuota(Quota quota_, unsigned retry_after_s_, std::uint64_t left_ = 0)
       : CommittedRefusal("over a quota"), quota(quota_), retry_after_s(retry_after_s_), left(left_) {}
@@ -33,8 +33,9 @@ struct OverQuota : CommittedRefusal {
 // Call the functions below within a transaction that locks the entity's quotas before anything else, so that
 // the entity's other such transactions wait until it ends.
 
+/// Locks all quotas but `test_bytes` and `pending_tests`.
 void lock_quotas(Session& session, EntityId entity);
-/// The same for `test_bytes` and `pending_tests` alone: test events and registrations do not wait for each
+/// Locks only `test_bytes` and `pending_tests`, so that test events and registrations do not wait for each
 /// other.
 void lock_test_quotas(Session& session, EntityId entity);
 

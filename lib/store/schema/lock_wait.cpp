@@ -38,14 +38,13 @@ std::string holders(Session& session, const Patience& patience) try {
   std::string text;
   for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);
   return text.empty()
-             ? "\n  no transaction is open for so long: it may be LOCK TABLES or a backup (SHOW FULL "
+             ? "\n  no transaction has been open for so long: it may be LOCK TABLES or a backup (SHOW FULL "
                "PROCESSLIST)"
              : text;
 } catch (const DatabaseError& error) {
-  if (error.code != no_right_to_see) return "\n  whose cannot be told: " + std::string(error.what());
-  return "\n  This user may not see whose. The database's root sees it, oldest first, and ends it with KILL "
-         "and "
-         "its id:\n  " +
+  if (error.code != no_right_to_see) return "\n  it cannot be named: " + std::string(error.what());
+  return "\n  This user may not see whose lock it is. This statement shows the database's root the open "
+         "transactions, oldest first (KILL and the id end one):\n  " +
          std::string(for_root);
 }
 

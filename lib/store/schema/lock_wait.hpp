@@ -1,6 +1,6 @@
-// Executes a statement that changes a table in use. While it waits for a transaction that has read the table,
-// every later statement on the table waits behind it; so each try waits briefly, and pauses let those
-// statements pass.
+// Executes a statement that changes a table in use. While the statement waits for a transaction that has read
+// the table, every later statement on the table waits, too; so each try waits briefly, and the pauses between
+// tries let those statements pass.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Patience {
   platform::Milliseconds pause = std::chrono::seconds(10);  // between two tries
 };
 
-/// Limits the session's wait for the lock of a table to one try.
+/// Limits the session's wait for the lock of a table to `patience.wait_s`.
 void limit_lock_wait(Session& session, const Patience& patience);
 
 /// Executes the statement with the tries of `patience`; after each failed try tells `progress` which sessions

@@ -10,12 +10,12 @@
 
 namespace store {
 
-/// A row of `migracion_guardia`, taken by a guarded UPDATE instead of GET_LOCK, so that the guard also works
+/// A row of `migracion_guardia`, taken by a conditional UPDATE, not by GET_LOCK, so that the guard also works
 /// on a cluster. Without renewal, as after a kill, it expires after `silence`. A thread renews it with a
 /// session of its own, because a statement that changes a big table takes hours.
 class MigrationGuard {
  public:
-  /// `session` must outlive this object, and nothing else may use it after take().
+  /// `session` must outlive this object, and is for this object alone after take().
   MigrationGuard(Session& session, platform::Milliseconds silence);
   /// Releases the guard.
   ~MigrationGuard();

@@ -80,15 +80,16 @@ class Runner {
     limit_lock_wait(session_, patience_);
   }
 
-  /// `what` names the statement in errors.
+  /// `what` names the statement's migration in errors.
   void execute(std::string_view statement, const std::string& what) try {
     execute_in_tries(session_, statement, patience_, progress_);
     changed_ = changed_ || may_change(statement);
   } catch (const LockTimeout&) {
-    throw MigrationError(
-        what + " was not applied: other connections kept its table locked. " +
-        (changed_ ? "What was done before it stays; it has changed nothing itself" : "Nothing was changed") +
-        ". Once they are done, `apientidades-admin db migrate` goes on");
+    throw MigrationError(what + " was not applied: other connections kept its table locked. " +
+                         (changed_
+                              ? "What was done before it stays; the statement that failed changed nothing"
+                              : "Nothing was changed") +
+                         ". Once the table is free, `apientidades-admin db migrate` goes on");
   }
 
   void apply(const MigrationGuard& guard, const Migration& migration) {

@@ -36,7 +36,7 @@ std::vector<MigrationState> migration_status(Session& session, const std::vector
 
 struct MigrationTimes {
   platform::Milliseconds silence =
-      std::chrono::minutes(5);  // after which other programs pass over a killed migration
+      std::chrono::minutes(5);  // after which another program takes over from a killed migration
   Patience patience = {};
 };
 
