@@ -20,7 +20,7 @@ constexpr std::string_view lock_next_change = R"sql(
 constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-/// After a failed attempt, makes a probe due at once, because the next one may be hours away.
+/// If the last attempt failed, makes a probe due at once, because the next retry may be hours away.
 constexpr std::string_view forget_failures = R"sql(
   UPDATE webhook_ejecuciones
   SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,

@@ -61,7 +61,7 @@ json::Object difference(const Webhook& before, const Webhook& after,
 void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after,
                   const json::Object& difference, bool ends_streak) {
   const bool another_url = after.url != before.url;
-  // The end of a streak alone does not change the configuration, and so not the version.
+  // The end of a streak alone does not change the configuration, so it must not change the version.
   if (difference.size() > (ends_streak ? 1U : 0U))
     session.update(update_webhook, after.url, after.events.joined(), after.active, after.inactive_reason,
                    after.id);

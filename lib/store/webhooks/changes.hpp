@@ -78,8 +78,8 @@ struct ChangeWalk {
   bool done = false;
 };
 /// Takes one step of the walk. Ends the failure streak and the rest of the next changed webhook; after a
-/// change of URL, makes a batch of its deliveries that wait for a retry due, with the schedule from its
-/// start. Waits for no lock. After a kill at any point, the next call continues.
+/// change of URL, makes due a batch of its deliveries that wait for a retry, and starts their schedule again.
+/// Waits for no lock. After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store

@@ -17,7 +17,7 @@ struct DisabledUrl {
   WebhookId webhook;  // the disabled webhook; it may be deleted, or have another URL now
   UtcTime since;
 };
-/// Lists by entity, webhook, since and limit of `filter`: the newest, oldest first.
+/// Lists the newest URLs that match entity, webhook and since of `filter`, up to its limit, oldest first.
 std::vector<DisabledUrl> list_disabled_urls(Session& session, const ListFilter& filter);
 
 /// Whether `url` is one of `disabled`, in any spelling.

@@ -40,8 +40,8 @@ struct FailingWebhook {
   std::optional<std::int64_t> last_status;  // of the last attempt, which may be a probe or a test event
   std::string last_error;
 };
-/// Lists the active webhooks that fail now, the longest streak first, by entity, webhook and limit of the
-/// filter. Reads webhook_ejecuciones, and only the failing webhooks.
+/// Lists the active webhooks that fail now and match entity and webhook of the filter, up to its limit, the
+/// longest streak first. Reads all of webhook_ejecuciones, but only the failing rows of `webhooks`.
 std::vector<FailingWebhook> list_failing_webhooks(Session& session, const ListFilter& filter,
                                                   platform::Milliseconds disable_after);
 

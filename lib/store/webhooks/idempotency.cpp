@@ -22,7 +22,7 @@ constexpr std::string_view forget_some = R"sql(
   DELETE FROM claves_idempotencia WHERE creada_en <= UTC_TIMESTAMP(3) - INTERVAL 24 HOUR
   ORDER BY creada_en LIMIT ?)sql";
 
-/// Covers entity and key as well as the body, so that equal bodies do not have equal codes. A key has no
+/// Covers entity and key as well as the body, so that equal bodies do not have equal HMACs. A key has no
 /// blank, so the text is unambiguous.
 std::string authenticated(const IdempotentRequest& request) {
   return to_string(request.entity) + ' ' + std::string(request.key) + ' ' + std::string(request.body);

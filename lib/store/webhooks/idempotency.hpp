@@ -1,6 +1,6 @@
-// Table `claves_idempotencia`: registrations with an Idempotency-Key
-// (web/docs/webhooks.md#repetir-un-registro) of the last 24 h. Only a registration adds a row, so
-// limits.registrations bounds the table.
+// Table `claves_idempotencia`: registrations of the last 24 h with an Idempotency-Key
+// (web/docs/webhooks.md#repetir-un-registro). Only a registration adds a row, so limits.registrations bounds
+// the table.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,12 @@ namespace store {
 
 struct Webhook;
 
-/// A request that may be a repetition. The viewed texts must outlive the calls that use it.
+/// A request that may be a repetition. The texts of `key` and `body` must outlive the calls that use the
+/// request.
 struct IdempotentRequest {
   EntityId entity;
   std::string_view key;                   // 1 to 64 visible ASCII characters
-  std::string_view body;                  // as received, with a secret: only a keyed HMAC of it is kept
+  std::string_view body;                  // as received; it may hold a secret, so only an HMAC is kept
   std::string (*answer)(const Webhook&);  // makes the body of the request's 201
 };
 
@@ -34,8 +35,8 @@ struct EarlierRequest {
   std::string answer;  // for `same`: the body of the earlier request's 201
 };
 
-/// Call the next two within the transaction that registers, after it has locked the entity's quotas: a
-/// concurrent request with the same key then waits.
+/// Call the next two functions within the transaction that registers, after it has locked the entity's
+/// quotas: a concurrent request with the same key then waits.
 
 /// Finds an earlier request with this key in the last 24 h; nullopt when there is none.
 std::optional<EarlierRequest> find_earlier(Session& session, const IdempotentRequest& request,

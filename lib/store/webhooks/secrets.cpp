@@ -13,7 +13,7 @@ namespace {
 
 using crypto::from_hex;
 
-// A statement reads 100 rows, of at most 100 KiB each.
+// A statement reads at most 100 rows, of at most 100 KiB each.
 
 /// The next secrets, by id, that another key than the current one seals, or that have no fingerprint
 /// (webhooks of an earlier version). Each webhook has room for two secrets.
@@ -32,7 +32,7 @@ constexpr std::string_view outdated_test_events = R"sql(
 
 // Updates only what has not changed since it was read. The fingerprint of the current secret is made anew,
 // because the key that made the stored fingerprint will be removed. The secret's part of the ETag stays the
-// same. MySQL evaluates assignments from left to right.
+// same: assignments are evaluated from left to right, so `version_secreto` is set from the old fingerprint.
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,

@@ -14,8 +14,8 @@ static_assert(webhook::max_webhooks_per_entity == 5);
 
 /// For reads: one range of the index.
 inline constexpr std::string_view slot_in_range = " BETWEEN 1 AND 5 ";
-/// For locking reads, one `plaza` at a time: at the end of a range they would wait for a lock on the next
-/// entity's row.
+/// For locking reads, one `plaza` at a time: a locking read of the range would also wait for a lock on the
+/// next entity's row.
 inline constexpr std::string_view slot_by_slot = " IN (1, 2, 3, 4, 5) ";
 /// A table with one row for each value of `plaza`, for a join that seeks value by value.
 inline constexpr std::string_view every_slot =

@@ -110,8 +110,8 @@ constexpr std::string_view forget_failures = R"sql(
 constexpr std::string_view release_some_held = R"sql(
   UPDATE entregas SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)
   WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
-/// One state at a time, in the order of its index: a statement for both would sort and lock all rows for each
-/// batch.
+/// One state at a time, in the order of its index: a statement for both states would sort and lock all rows
+/// for each batch.
 constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
@@ -214,7 +214,8 @@ Registered create_webhook(Session& session, const NewWebhook& webhook, const web
                           unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
   // A duplicate is a `plaza` that another request took first. With all five taken, find_room finds none.
   return transaction_past_duplicates(session, [&]() -> Registered {
-    // A `request` locks even without a limit: another one with its key could commit after find_earlier.
+    // A `request` locks even without a limit: another request with the same key could commit after
+    // find_earlier.
     if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
     if (request)
       if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};

@@ -60,19 +60,19 @@ struct NewWebhook {
   std::optional<std::string> secret;  // sealed before it is stored
   std::optional<TokenId> token{};     // the token of the request, for the audit
 };
-/// Neither is set when the entity already has max_webhooks_per_entity webhooks.
+/// Neither field is set when the entity already has max_webhooks_per_entity webhooks.
 struct Registered {
   std::optional<Webhook> webhook;         // inactive if the operator has disabled its URL
   std::optional<EarlierRequest> earlier;  // set for a repetition: nothing was registered or counted
 };
 /// Registers the webhook. Throws OverQuota over `max_per_hour` (0: no limit). Stores `request` in the
-/// transaction that creates its webhook, and waits for a concurrent request with the same key.
+/// transaction that creates the webhook, and waits for a concurrent request with the same key.
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
-/// Frees the webhook's `plaza` and erases its secret, in constant time; maintenance cancels its pending
-/// deliveries. After it returns, no delivery of this webhook is claimed. Returns false when the id is of no
-/// webhook of the entity, or of a deleted one.
+/// Frees the webhook's `plaza` and erases its secrets, in constant time; maintenance cancels its pending
+/// deliveries. After the commit no delivery of this webhook is claimed. Returns false when the entity has no
+/// such webhook, or it is deleted.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
 /// As delete_webhook, within a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
