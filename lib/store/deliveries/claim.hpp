@@ -1,4 +1,5 @@
-// Claims due deliveries by webhook. The caller leaves out busy and resting webhooks.
+// Claims due deliveries by webhook. The caller leaves out webhooks without a free slot and webhooks that
+// rest.
 #pragma once
 
 #include <optional>

@@ -74,7 +74,7 @@ std::map<WebhookId, std::vector<Waiting>> find_waiting(Session& session,
   return result;
 }
 
-/// Adds the deliveries that may be sent to `candidates`, up to the request's limit.
+/// Adds to `candidates` the deliveries that may be sent, up to the request's limit.
 EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& waiting,
                        std::vector<LeaseCandidate>& candidates) {
   EarlyClaim::Reach reach{request.webhook, request.after, false, false, {}};
@@ -126,7 +126,7 @@ std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId 
 
 std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyChange>& changes) {
   if (changes.empty()) return {};
-  std::map<WebhookId, const EarlyChange*> wanted;  // every session locks in the same order
+  std::map<WebhookId, const EarlyChange*> wanted;  // by id: every session locks in the same order
   std::vector<WebhookId> ids;
   for (const auto& change : changes) wanted.emplace(change.webhook.id, &change);
   ids.reserve(wanted.size());

@@ -23,7 +23,7 @@ struct EarlyWebhook {
 /// has come. The cost does not depend on their backlogs.
 std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId after, unsigned limit);
 
-/// A new time for the attempts of a webhook ahead of its schedule.
+/// A new time for a webhook's attempts ahead of the schedule.
 struct EarlyChange {
   EarlyWebhook webhook;
   std::optional<platform::Milliseconds> again;  // the time until they start again; unset: they end
@@ -51,13 +51,15 @@ struct EarlyClaim {
   };
   std::vector<Reach> reached;  // in the order of the requests
 };
-/// Leases these deliveries, up to the limit of each request and to bytes_per_claim. Waits for no lock.
+/// Leases the deliveries that the requests ask for, up to the limit of each request and to bytes_per_claim.
+/// Waits for no lock.
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease);
 
-/// Leases one delivery of each webhook as a probe: of the oldest that wait for a retry and have no running
-/// Retry-After, the one with the earliest last attempt. A webhook with deliveries that wait for a retry gets
-/// its next probe after `interval`, even if no delivery can be leased now; a webhook without such deliveries
-/// gets no more probes. A dispatcher that calls this at the same time gets none of these webhooks.
+/// Leases one delivery of each webhook as a probe: the one with the earliest last attempt among the oldest
+/// that wait for a retry and have no running Retry-After. A webhook with deliveries that wait for a retry
+/// gets its next probe after `interval`, even if no delivery can be leased now; a webhook without such
+/// deliveries gets no more probes. Another dispatcher that calls this at the same time gets none of the same
+/// webhooks.
 Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
                     platform::Milliseconds interval, const Lease& lease);
 

@@ -66,7 +66,7 @@ constexpr std::string_view some_failed = R"sql(
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_some_failed =
     joined<some_failed, pending_or_held, due_as_replay, if_failed>;
-/// Makes deliveries that wait for a retry due now.
+/// Makes due now the deliveries that wait for a retry.
 constexpr std::string_view update_deliveries = "UPDATE entregas e SET ";
 constexpr std::string_view of_some_retries = R"sql(
   WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0

@@ -46,7 +46,7 @@ std::vector<RecordedAttempt> list_newest_attempts(Session& session, DeliveryId i
 enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 
 /// Makes a delivery pendiente and due now (retenida while its webhook is inactive), and starts its schedule
-/// again. Returns wrong_state for en_curso, retenida and a cancelled notification.
+/// again. Returns wrong_state for a delivery that is en_curso or retenida, or of a cancelled notification.
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
 /// Makes due, in batches, the webhook's deliveries created since `since` that are fallida without a 2xx, or
 /// wait for a retry. Returns their number; nullopt when there is no such webhook.

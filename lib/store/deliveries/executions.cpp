@@ -54,8 +54,8 @@ constexpr std::string_view or_count = R"sql(,
 constexpr std::string_view note_executions =
     joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
-/// For batches of successes alone, as most are: takes half the time, because JSON_TABLE costs more than the
-/// row.
+/// For batches of successes alone, as most are: takes half the time, because JSON_TABLE costs more than
+/// writing the row.
 constexpr std::string_view insert_successes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado) VALUES)sql";
@@ -65,7 +65,7 @@ constexpr std::string_view or_note_success = R"sql(
     fallos_desde = NULL, fallos = 0, ultima_ejecucion = VALUES(ultima_ejecucion),
     ultimo_estado = VALUES(ultimo_estado), ultimo_error = '', sondeo = FALSE)sql";
 
-/// A 410 concerns only the URL that answered it.
+/// A 410 deactivates the webhook only while it still has the URL that answered.
 constexpr std::string_view deactivate_webhook = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE webhooks SET activo = FALSE, motivo = ?
@@ -81,7 +81,7 @@ struct Execution {
 };
 
 std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results) {
-  std::map<WebhookId, Execution> result;  // by id: a statement writes its rows in one order in every session
+  std::map<WebhookId, Execution> result;  // by id: every session writes the rows in the same order
   for (const auto* delivery_result : delivery_results) {
     if (!delivery_result->counted || delivery_result->former_url) continue;
     auto& execution = result[delivery_result->webhook];
@@ -134,7 +134,7 @@ bool only_succeeded(const Execution& execution) {
 void write_executions(Session& session, const std::map<WebhookId, Execution>& executions,
                       const FailurePolicy& policy) {
   if (executions.empty()) return;
-  // Never both forms for one batch: all sessions lock these rows in the order of their ids.
+  // One form for the whole batch, because every session must lock these rows in the order of their ids.
   if (std::ranges::all_of(executions, [](const auto& one) { return only_succeeded(one.second); })) {
     std::vector<Parameter> rows;
     for (const auto& [webhook, execution] : executions)

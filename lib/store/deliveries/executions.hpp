@@ -1,5 +1,5 @@
-// Writes the last execution and the failure streak of each webhook with the results of a batch, and
-// deactivates webhooks by a 410 or their streak (docs/delivery.md#a-webhook-that-keeps-failing).
+// Writes the last execution and the failure streak of each webhook that has results in a batch, and
+// deactivates webhooks because of a 410 or their streak (docs/delivery.md#a-webhook-that-keeps-failing).
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace store {
 
-/// After which time failures of a webhook have a consequence; 0: never.
+/// After which time a webhook that fails is deactivated, and gets its next probe; 0: never.
 struct FailurePolicy {
   platform::Milliseconds disable_after{};
   platform::Milliseconds probe_interval{};

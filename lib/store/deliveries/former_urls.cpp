@@ -14,15 +14,15 @@ namespace store {
 
 namespace {
 
-/// The executions are locked before the URLs are read: a concurrent change of a URL either is visible here,
-/// or applies to what this transaction writes (changes.hpp).
+/// The executions are locked before the URLs are read: a concurrent change of a URL is either visible here,
+/// or applied to what this transaction writes (changes.hpp).
 constexpr std::string_view lock_executions =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
     " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
 constexpr std::string_view urls_by_id = "SELECT id, url FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 /// The present URLs of the webhooks with failed attempts, by id.
 std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatch& batch) {
-  std::set<WebhookId> failed;  // every session locks in the same order
+  std::set<WebhookId> failed;  // by id: every session locks in the same order
   for (const auto* result : batch) {
     if (!result->url.empty()) failed.insert(result->webhook);
   }

@@ -11,8 +11,8 @@ namespace store {
 namespace {
 
 /// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
-/// due when it was claimed: if its due time is ahead, the clock has gone back, and the present replaces it.
-/// Updates by primary key alone: a join might read all rows, and wait for locked ones.
+/// due when it was claimed: if its due time is still to come, the clock has gone back, and the present time
+/// replaces the due time. Updates by primary key alone: a join might read all rows, and wait for locked ones.
 constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,

@@ -21,7 +21,7 @@ struct Lease {
 
 using delivery::LeasedDelivery;
 
-/// Makes deliveries that were claimed and not started pendiente, with their due times. Ignores deliveries
+/// Makes pendiente, with their due times, deliveries that were claimed but not started. Ignores deliveries
 /// that have lost their lease. Does not wait for locks; returns the deliveries that it did not release,
 /// because their rows are locked.
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);

@@ -73,7 +73,7 @@ struct Receiving {
 /// Locks those of the candidates' webhooks that may receive; skips locked rows.
 std::map<WebhookId, Receiving> lock_receiving(Session& session,
                                               const std::vector<LeaseCandidate>& candidates) {
-  std::set<WebhookId> asked;  // every session locks in the same order
+  std::set<WebhookId> asked;  // by id: every session locks in the same order
   for (const auto& candidate : candidates) asked.insert(candidate.webhook);
   std::map<WebhookId, Receiving> result;
   for (const auto& row :
@@ -151,7 +151,7 @@ struct Sorted {
 Sorted sort_locked(Session& session, const std::vector<LockedDelivery>& locked,
                    const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
   Sorted sorted;
-  std::set<WebhookId> full;  // webhooks with a delivery put off, which no later one of theirs may overtake
+  std::set<WebhookId> full;  // webhooks with a delivery put off; their later ones must not overtake it
   std::uint64_t bytes = 0;
   const auto fates = read_fates(session, locked);
   for (const auto& delivery : locked) {
@@ -222,7 +222,8 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
   return result;
 }
 
-/// Leases within a transaction. Reads the targets under the locks, so that they are as of the commit.
+/// Leases within a transaction. Reads the targets under the locks, so that the targets are still valid at the
+/// commit.
 LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate>& candidates,
                               AttemptKind kind, const Lease& lease) {
   LeasedCandidates result;

@@ -1,5 +1,6 @@
 // Leases deliveries that were found without a lock: locks those that are still pending, and skips those that
-// another session has locked. On a cluster, where a lock covers one node, the guarded update decides.
+// another session has locked. On a cluster a lock covers one node only, so the update itself requires
+// `pendiente`.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@ struct Leased {
 
 struct LeasedCandidates {
   Leased leased;
-  std::set<WebhookId> skipped;   // webhooks that may not receive, or have their row or their entity's locked
+  std::set<WebhookId> skipped;   // webhooks that may not receive, or with their or their entity's row locked
   std::set<DeliveryId> put_off;  // left pending, because bytes_per_claim was reached
   /// Numbers of deliveries left pending, because this version cannot read their notification.
   std::map<WebhookId, unsigned> unreadable;

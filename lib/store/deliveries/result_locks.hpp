@@ -1,6 +1,6 @@
 // Locks the rows that recording a result writes, before anything is written: by primary key, in the order of
-// the ids, without waiting. In a cluster a lock covers one node only; correctness rests on the guarded
-// updates of result_rows.cpp and the number of rows that they change.
+// the ids, without waiting. In a cluster a lock covers one node only; correctness rests on the updates of
+// result_rows.cpp, which require the lease, and on the number of rows that they change.
 #pragma once
 
 #include <vector>

@@ -13,13 +13,13 @@ using delivery::DeliveryState;
 
 namespace {
 
-// With a wait of 0, MariaDB reports a locked row at once. MySQL treats this as a comment, and its shortest
-// wait is a second. Not set for the session, because MariaDB's SKIP LOCKED would then fail with error 1180
-// (seen on 10.11).
+// With `SET STATEMENT innodb_lock_wait_timeout = 0` MariaDB reports a locked row at once. MySQL treats that
+// as a comment, and waits for a second at least. The session does not set it, because MariaDB's SKIP LOCKED
+// would then fail with error 1180 (seen on 10.11).
 
-/// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies it
-/// (keep_first_success). With both the row would outgrow its place in the page, which costs four times the
-/// redo log.
+/// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies `terminada_en`
+/// there (keep_first_success). With both columns the row would outgrow its place in the page, which costs
+/// four times the redo log.
 constexpr std::string_view set_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',

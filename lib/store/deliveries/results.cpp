@@ -95,8 +95,8 @@ Batch record_isolated(Session& session, const Batch& batch, bool absent, const F
 }
 
 /// Records the whole batch without locking first. Nearly always no row is locked and every lease is valid:
-/// then the guarded updates suffice, and take an eighth less time than locking first. nullopt: nothing was
-/// recorded.
+/// then the updates, which require the lease, suffice, and take an eighth less time than locking first.
+/// nullopt: nothing was recorded.
 std::optional<RecordSummary> record_all(Session& session, const Batch& batch, const FailurePolicy& policy) {
   if (!session.is_mariadb()) return std::nullopt;  // MySQL would wait for locked rows
   try {

@@ -1,4 +1,4 @@
-// Records the results of attempts in batches, guarded by the lease.
+// Records the results of attempts in batches; a result without its lease changes nothing.
 #pragma once
 
 #include <optional>

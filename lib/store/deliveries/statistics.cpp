@@ -12,8 +12,8 @@ namespace {
 constexpr unsigned looked_at = 2000;
 constexpr unsigned most_attempts = 2000;  // limit of attempts: replayed deliveries have many
 
-/// Reads the newest rows by id, which bounds the cost; ids are nearly in the order of time. Joins
-/// the notification only for rows that were written before the column `prueba` existed, where it is NULL.
+/// Reads the newest rows by id, which bounds the cost; ids are nearly in the order of time. Joins the
+/// notification only for rows with NULL in `prueba`, which were written before that column existed.
 constexpr std::string_view count_by_state = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MIN(v.creada_en) < MAX(v.desde) - INTERVAL 1 HOUR, FALSE) AS todas,
     COALESCE(SUM(v.cuenta AND v.entregada), 0) AS entregadas,
