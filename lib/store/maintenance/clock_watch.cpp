@@ -25,13 +25,13 @@ constexpr std::string_view read_clock = R"sql(
   FROM reloj_visto WHERE id = 1)sql";
 /// With an empty table there is nothing that could be purged.
 constexpr std::string_view any_notification = "SELECT 1 FROM notificaciones_pendientes LIMIT 1";
-/// Skips a locked row: the next round writes it.
+/// Skips a locked row: the next round notes the time.
 constexpr std::string_view lock_clock = R"sql(
   SELECT id FROM reloj_visto FORCE INDEX (PRIMARY) WHERE id = 1 FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view note_clock_if_later = R"sql(
   UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) WHERE id = 1 AND hora < UTC_TIMESTAMP(3))sql";
-/// Notes the time after a jump back, which may also end a jump forward. MySQL evaluates assignments from left
-/// to right.
+/// Notes the time after a jump back, which may also end a jump forward. Assignments are evaluated from left
+/// to right, so the second one of `salto_ms` uses the result of the first.
 constexpr std::string_view note_clock = R"sql(
   UPDATE reloj_visto
   SET salto_ms = GREATEST(0, salto_ms - GREATEST(0, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora)) DIV 1000),
@@ -97,7 +97,7 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   const auto accepted = clock.integer("aceptados");
   if (first && first->accepted == accepted)
     return (time - first->time) - std::chrono::floor<Milliseconds>(now - first->at);
-  // Acceptance sets `hora`, so later time counts from there.
+  // Acceptance sets `hora`, so only the time since then counts.
   const Milliseconds unseen(-clock.integer("atraso_ms"));
   const bool doubtful =
       unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();

@@ -1,5 +1,5 @@
 // Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, everything scheduled
-// before would wait longer by the jump, so its waits are shortened. After a jump forward, what is due is
+// before would wait longer by the jump, so the waits are shortened. After a jump forward, what is due is
 // sent, as after a suspension; but purges and deactivations, which could not be undone, wait until the clock
 // is right or the operator accepts the clock.
 //
@@ -28,7 +28,7 @@ struct ClockSight {
 
 struct ClockLook {
   platform::Milliseconds behind;  // how far the clock went back, if more than clock_tolerance; else zero
-  platform::Milliseconds jumped;  // how far the clock jumped forward without acceptance; else zero
+  platform::Milliseconds jumped;  // how far the clock jumped forward, until the jump is accepted; else zero
 };
 /// Reads the database's clock, and notes its time unless it went back. `first` is the dispatcher's first
 /// reading; watch_clock sets it. The clock has jumped when it has gained more than an hour on ours since that
@@ -40,7 +40,7 @@ ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platfo
 platform::Milliseconds accept_clock(Session& session);
 
 /// The longest wait of a delivery that is pending after `failures` counted failures; zero without failures.
-/// Ignores Retry-After: after a jump the receiver is asked again, and repeats its Retry-After.
+/// Ignores Retry-After: after a jump the receiver is asked again, and may repeat its Retry-After.
 platform::Milliseconds longest_wait(const platform::DeliverySettings& settings, unsigned failures);
 
 /// The progress of mend_clock: start with a default ClockMending, and call mend_clock until `stage` is done.
@@ -52,10 +52,10 @@ struct ClockMending {
   DeliveryId delivery = 0;                               // and the id there
   std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // rows changed so far
 };
-/// Takes one step: shortens a batch of rows to their bound, in the order of the stages. Leases: the length of
-/// a new lease. Rests: the first wait of the schedule (with them, probes to `probe_interval`, and streaks to
-/// now). Deliveries: a wait beyond longest_wait becomes random below it, so that they do not all fall due
-/// together. Skips locked rows.
+/// Takes one step of the present stage: shortens a batch of times that are too far ahead. A lease gets the
+/// length of a new one, a rest the first wait of the schedule, the wait for a probe `probe_interval`, and a
+/// streak's times become the present. A delivery's wait beyond longest_wait becomes a random one below it, so
+/// that the deliveries do not all fall due together. Skips locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
 
 }  // namespace store

@@ -9,7 +9,7 @@
 
 namespace store {
 
-/// A walk over the webhooks with held deliveries; without any, it costs one seek. Start with a default
+/// A walk over the webhooks with held deliveries; if there are none, it costs one seek. Start with a default
 /// HeldWalk, and call give_up_held until `done`.
 struct HeldWalk {
   WebhookId after = 0;  // the last finished webhook

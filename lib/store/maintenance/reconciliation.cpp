@@ -19,9 +19,9 @@ constexpr std::string_view next_webhook_with_state = R"sql(
   SELECT webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = ? AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
 
-// The next two read webhooks from an id on: whether each is deleted, and whether it has pending (held)
-// deliveries that do not fit its state. The inner LIMIT keeps a seek for each webhook: without it MySQL turns
-// the subquery into a join that reads every delivery in that state.
+// The next two statements read webhooks from an id on: whether each is deleted, and whether it has pending
+// (held) deliveries that do not fit its state. The inner LIMIT keeps a seek for each webhook: without it
+// MySQL turns the subquery into a join that reads every delivery in that state.
 
 constexpr std::string_view pending_out_of_place = R"sql(
   SELECT w.id, w.plaza IS NULL AS borrado,
@@ -66,8 +66,8 @@ struct OutOfPlace {
   bool deleted;
 };
 
-/// The first webhook from `first` on with deliveries that do not fit it; nullopt: no such webhook was read,
-/// and the walk has moved past them.
+/// The first webhook from `first` on with deliveries that do not fit its state; nullopt: none of the webhooks
+/// read has any, and the walk has moved past those webhooks.
 std::optional<OutOfPlace> find_out_of_place(Session& session, ReconcileWalk& walk, WebhookId first) {
   for (const auto& row :
        session.query(walk.held ? held_out_of_place : pending_out_of_place, first, webhooks_at_once)) {

@@ -45,7 +45,7 @@ constexpr std::string_view deleted_webhooks_after = R"sql(
     AND (fecha_baja > ? OR id > ?)
   ORDER BY fecha_baja, id LIMIT ?)sql";
 
-/// Few rows at most, so they are always read to the end.
+/// The quarantine has few rows, so a walk always reads it to the end.
 constexpr std::string_view quarantined_after = R"sql(
   SELECT notificacion_id AS id, 1 AS clase,
     TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
@@ -132,9 +132,9 @@ constexpr std::string_view forget_removed_tests = R"sql(
 struct Table {
   std::string_view rows_after;  // reads a limited number after an id, by id; webhooks: see rows_after()
   std::string_view removed_by;  // the column with the ids for `remove`
-  Milliseconds usual;           // retention of rows that are neither
-  Milliseconds other;           // retention of failed and rejected rows
-  Milliseconds tests;
+  Milliseconds usual;           // retention of rows with `clase` 0
+  Milliseconds other;           // with `clase` 1: failed and rejected
+  Milliseconds tests;           // with `clase` 2
   std::uint64_t (*remove)(Session&, const RetentionSettings&, const Ids&);
 
   bool expired(const Row& row) const {
@@ -146,7 +146,8 @@ struct Table {
 
 constexpr std::size_t webhooks_table = 2;  // value of PurgeWalk::table
 
-/// A creation time further in the future comes from a wrong clock, and must not stop a walk for ever.
+/// A creation time further in the future than this comes from a wrong clock, and must not stop a walk for
+/// ever.
 constexpr Milliseconds wrong_clock = std::chrono::days(1);
 
 /// Whether neither this row nor a later one can have expired.
@@ -225,8 +226,8 @@ Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   return groups;
 }
 
-/// Deletes each of these notifications, with its deliveries, once every delivery has expired: some of the
-/// deliveries would show fewer webhooks than there were.
+/// Deletes each of these notifications, with its deliveries, once every delivery has expired: without some of
+/// its deliveries, a notification would seem to have had fewer webhooks.
 std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
   const std::set<std::int64_t> notifications(of.begin(),
@@ -334,7 +335,7 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   if (walk.done()) walk.restart();
   const auto table = table_of(walk, retention);
   const auto rows = rows_after(session, table, walk, window);
-  // The walk moves on before the deletion may fail; the next sweep finds the rows that remain.
+  // The walk moves on first, because the deletion may fail; the next sweep finds the rows that remain.
   if (advance(rows, table, walk, window)) ++walk.table;
   if (!walk.sweep && walk.table == webhooks_table) walk.table = walk.after.size();
   const auto expired = expired_ids(table, rows);

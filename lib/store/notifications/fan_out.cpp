@@ -25,8 +25,9 @@ constexpr std::size_t entities_per_statement = 32;
 
 /// Read without a lock and then locked by key: at the end of an entity's rows, a locking read goes on to the
 /// next live index entry and locks every dead entry between, which takes seconds when a backup's snapshot
-/// keeps many. The index has all columns; reading the rows here, one seek at a time, costs twice as much.
-/// Also finds quarantined notifications: skipping them would read the whole quarantine each time.
+/// keeps many. The index holds both columns: reading the rows themselves here, one seek at a time, costs
+/// twice as much. Also finds quarantined notifications: skipping them would read the whole quarantine each
+/// time.
 constexpr std::string_view oldest_pending =
     "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
     " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
@@ -67,15 +68,15 @@ constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view in_share_mode = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Reads a range of `plaza` for each entity, and so no deleted webhooks, which have no `plaza`.
+/// Reads a range of `plaza` for each entity, so it reads no deleted webhooks, which have no `plaza`.
 constexpr std::string_view webhooks_of_entities =
     "SELECT id, entidad_id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
 constexpr std::string_view and_slot = "AND plaza";
 constexpr std::string_view by_id = "ORDER BY id";
 constexpr auto not_deleted = joined<and_slot, slot_in_range, by_id>;
 
-/// Locks by primary key, as a DELETE does: through the index on the entity the two would lock in opposite
-/// orders. Each server treats the other's syntax for this lock as a comment.
+/// Locks by primary key, as the API's DELETE does: through the index on the entity, this statement and a
+/// DELETE would lock in opposite orders. Each server treats the other's syntax for this lock as a comment.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_events_by_id =
     ", w.eventos, w.activo FROM webhooks w FORCE INDEX (PRIMARY) WHERE w.id IN";
@@ -84,8 +85,9 @@ constexpr std::string_view for_share =
     "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
 /// Read without a lock, because results write these rows. Looks only at the first delivery in the index's
-/// order: asked whether any delivery is due, MariaDB reads all that are due later. ORDER BY also names the
-/// webhook: in a subquery MySQL does not treat it as a constant, and would sort the whole backlog.
+/// order: if a query asks whether any delivery is due, MariaDB reads all that are due later. ORDER BY also
+/// names the webhook: in a subquery MySQL does not treat the webhook as a constant, and would otherwise sort
+/// the whole backlog.
 constexpr std::string_view state_of_webhooks = R"sql(
   SELECT j.id, COALESCE(x.sondeo, FALSE) AS sondeo,
     COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
@@ -95,8 +97,8 @@ constexpr std::string_view state_of_webhooks = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = j.id)sql";
 
-/// Updates one table: a join with JSON_TABLE writes its rows to a temporary table first. `relleno` makes room
-/// for `terminada_en` (migration 0028).
+/// Updates one table, because a join with JSON_TABLE would write its rows to a temporary table first.
+/// Clearing `relleno` makes room for `terminada_en` (migration 0028).
 constexpr std::string_view process_notifications =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ UPDATE notificaciones_pendientes FORCE INDEX "
     "(PRIMARY)"
@@ -104,8 +106,8 @@ constexpr std::string_view process_notifications =
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
 constexpr std::string_view without_waiting = "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ INSERT";
-/// Without the foreign-key check, which would wait for the lock on the notification. Each server treats the
-/// other's way to disable it as a comment.
+/// Inserts without the foreign-key check, which would wait for the lock on the notification. Each server
+/// treats the other's way to disable the check as a comment.
 constexpr std::string_view past_locks =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0, foreign_key_checks = 0 FOR */"
     " INSERT /*+ SET_VAR(foreign_key_checks = OFF) */";
@@ -347,7 +349,7 @@ std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const Fa
   json::Array ids;
   for (const auto id : listed) ids.emplace_back(id);
   session.update(list_as_processed, APIENTIDADES_VERSION, json::dump(ids));
-  // A later cancellation finds the notification listed.
+  // Checked after the listing, so that a later cancellation finds the notification listed.
   if (query_ids(session, pending_among, {listed.begin(), listed.end()}, if_pending).size() != listed.size())
     throw Refused(0, "a notification was taken or cancelled since it was read");
   return insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);

@@ -105,8 +105,8 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
 /// already or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks these notifications as procesada, except those that are locked, in a transaction of its own. Takes
-/// those that are not pendiente off the list, and returns the others.
+/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Then takes those
+/// off the list that are no longer pendiente, and returns those that still are.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

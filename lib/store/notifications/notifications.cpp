@@ -38,7 +38,7 @@ constexpr std::string_view lock_notification = R"sql(
   LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
   WHERE n.id = ? FOR UPDATE)sql";
 // The row may violate a CHECK, which any session can disable on MariaDB, and MariaDB checks the whole row at
-// every change. (MySQL cannot disable its CHECKs for a session, and treats this as a comment.)
+// every change. (MySQL cannot disable its CHECKs for a session, and treats the SET STATEMENT as a comment.)
 constexpr std::string_view retry_rejected = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
   UPDATE notificaciones_pendientes SET estado = 'pendiente', error = NULL, terminada_en = NULL
@@ -91,7 +91,7 @@ Notification read_notification(const Row& row) {
 
 struct Locked {
   std::string state;                  // as shown to the operator
-  bool quarantined;                   // true: it is listed, and its own row is pendiente
+  bool quarantined;                   // true: the quarantine lists it, and its own row is pendiente
   std::optional<std::string> reason;  // the list's `error`
 };
 
@@ -184,7 +184,7 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
   });
   if (result.change != NotificationChange::done) return result;
   // A claim reads the notification without a lock: a delivery in flight may have become pending before the
-  // commit, or even been claimed again. After it every claim finds the notification cancelled.
+  // commit, or even been claimed again. After the commit every claim finds the notification cancelled.
   result.cancelled_deliveries += cancel_deliveries(session, id);
   result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
   return result;

@@ -23,6 +23,7 @@ struct Notification {
   std::optional<std::string> data;  // unset: in lists, and if too long
 };
 
+/// `since` of the filter bounds `occurred`.
 std::vector<Notification> list_notifications(Session& session, const ListFilter& filter);
 std::optional<Notification> find_notification(Session& session, NotificationId id);
 
@@ -47,7 +48,7 @@ CancelResult cancel_notification(Session& session, NotificationId id);
 /// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for
 /// each of the entity's active webhooks that are subscribed to the event. Returns these webhooks by id;
 /// writes nothing if there are none. `sealed_data`: from webhook::seal_test_data. Throws OverQuota, and
-/// writes nothing, if the entity would have more than `max_pending` unfinished test deliveries, or its bucket
+/// queues nothing, if the entity would have more than `max_pending` unfinished test deliveries, or its bucket
 /// of `bytes_per_day` lacks the bytes of the event and its deliveries (0: no limit). Concurrent requests
 /// cannot exceed these limits together.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,

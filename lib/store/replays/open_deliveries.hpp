@@ -20,7 +20,7 @@ struct OpenDeliveries {
 OpenDeliveries read_open(Session& session, WebhookId webhook);
 
 /// Adds a batch of a replay's finished deliveries to the counts in the replay's row, which the caller has
-/// locked, and deletes their rows here.
+/// locked, and deletes their rows of reenvios_entregas.
 void count_ended(Session& session, ReplayId replay);
 
 /// The final result of a delivery's attempts.

@@ -18,7 +18,7 @@ namespace store {
 namespace {
 
 constexpr std::size_t most_retrying = 100;  // replayed deliveries waiting for a retry, per webhook
-constexpr unsigned failing_after = 10;      // failures of the streak, whatever the answer
+constexpr unsigned failing_after = 10;      // from this failure of the streak on, whatever the answer
 
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
@@ -82,7 +82,7 @@ constexpr std::string_view note_replayed = R"sql(
   INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, por_intentar)
   SELECT ?, j.id, j.attempts, ?
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', attempts INT PATH '$[1]')) j)sql";
-/// MySQL evaluates assignments from left to right.
+/// Assignments are evaluated from left to right, so `terminado_en` depends on the new `estado`.
 constexpr std::string_view note_progress = R"sql(
   UPDATE reenvios SET avance = ?, reenviadas = reenviadas + ?, candidatas = GREATEST(candidatas, reenviadas + ?),
     estado = IF(?, 'terminado', 'en_curso'), terminado_en = IF(estado = 'terminado', UTC_TIMESTAMP(3), NULL)

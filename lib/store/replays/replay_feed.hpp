@@ -1,6 +1,6 @@
 // Carries out replays for the dispatcher (docs/delivery.md#replays): makes their deliveries due, oldest
-// first, a few at a time, and further ones when those have been tried. A delivery that is due again comes
-// after those that fell due before, like any other.
+// first, a few at a time, and further ones when those have been tried. A replayed delivery comes after those
+// that fell due before it, like any other.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace store {
 
-/// A replay that the database or its reader refuses, and that is therefore cancelled.
+/// A replay that is cancelled if possible, because the database refuses its rows or the program cannot read
+/// them.
 struct UnreadableReplay {
   ReplayId id;
   std::string error;
@@ -30,9 +31,9 @@ struct ReplayWalk {
 
 /// Takes one step of the walk: makes deliveries of the next webhook's first replay due; replays of one
 /// delivery come before a range. At most `most_untried` replayed deliveries of a webhook are due and untried
-/// at a time; one while the webhook fails. Makes none due while the webhook rests or is inactive, or while
-/// 100 replayed deliveries wait for a retry; and none of a range while the webhook fails and any of its
-/// deliveries waits for a retry. Waits for no lock. After a kill at any point, the next call continues.
+/// at a time, and at most one while the webhook fails. Makes none due while the webhook rests or is inactive,
+/// or while 100 replayed deliveries wait for a retry; and none of a range while the webhook fails and any of
+/// its deliveries waits for a retry. Waits for no lock. After a kill at any point, the next call continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
 /// Deletes one replay that ended longer than `kept` ago, or a batch of its deliveries. Returns false when

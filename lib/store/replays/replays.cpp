@@ -13,8 +13,8 @@ namespace {
 
 constexpr unsigned looked_at = 2000;  // as for a page of the log
 
-/// Reads a bounded number of rows for any range: failed deliveries, those last due first, or all deliveries
-/// from the start of the range.
+/// Reads a bounded number of rows for any range: either failed deliveries, from the latest due time back, or
+/// all deliveries from the start of the range on.
 constexpr std::string_view count_within = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MAX(e.creada_en) >= ? + INTERVAL 1 DAY, FALSE) AS pasada,
     COALESCE(SUM()sql";
@@ -51,8 +51,8 @@ constexpr std::string_view insert_replay = R"sql(
     IF(?, LEAST(COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND),
       UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), NULL), ?, ?, ?, ?, ?))sql";
 
-/// Adds up the results counted in the replay's row and those not yet counted. A delivery that ended without
-/// an attempt failed because it was held for too long.
+/// Adds up the results counted in the replay's row and those not yet counted. A delivery that is fallida
+/// without a noted result was held for too long.
 constexpr std::string_view progress_of_replay = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
     CAST(v.pedido_en AS CHAR) AS pedido_en,

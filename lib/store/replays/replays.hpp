@@ -1,5 +1,5 @@
-// Tables `reenvios` and `reenvios_entregas`: entities and the operator ask for replays and see them. The
-// dispatcher carries them out (replay_feed.hpp).
+// Tables `reenvios` and `reenvios_entregas`: entities ask for replays; they and the operator see and cancel
+// replays. The dispatcher carries them out (replay_feed.hpp).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct ReplayCount {
   bool exact = true;  // false: there are at least `count`
 };
 ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
-/// As count_candidates, for an entity: counts the request. Throws OverQuota over `requests_per_hour` (0: no
-/// limit).
+/// As count_candidates, but counts the request as one of the entity's. Throws OverQuota over
+/// `requests_per_hour` (0: no limit).
 ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
                             unsigned requests_per_hour);
 
@@ -82,8 +82,8 @@ std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, R
 /// webhook has no such unfinished replay. The audit notes the `author`, if there is one.
 bool cancel_replay(Session& session, const std::optional<Author>& author, WebhookId webhook, ReplayId id);
 
-/// Lists replays for the operator by entity, webhook, state, since and limit of `filter`. Leaves `delivered`
-/// and `failed` 0.
+/// Lists, for the operator, the newest replays that match entity, webhook, state and since of `filter`, up to
+/// its limit. Leaves `delivered` and `failed` 0.
 std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& filter);
 /// The webhook of a replay; nullopt when there is no such replay.
 std::optional<WebhookId> webhook_of_replay(Session& session, ReplayId id);
