@@ -37,8 +37,8 @@ struct LogPage {
   std::vector<LoggedDelivery> deliveries;  // newest first
   std::optional<DeliveryId> next;          // the next page is older than this; unset: this page is the last
 };
-/// Reads the newest deliveries of a webhook that match `filter` and are older than `before` (unset: all). A
-/// filter looks at 2,000 rows at most, so a page may have fewer than `limit` matches and still a `next`.
+/// Reads the newest deliveries of a webhook that match `filter` and are older than `before` (unset: all).
+/// With a filter, reads 2,000 rows at most, so a page may have fewer than `limit` matches and still a `next`.
 LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
                       std::optional<DeliveryId> before);
 

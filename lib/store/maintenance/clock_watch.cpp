@@ -102,7 +102,7 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   const bool doubtful =
       unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();
   const auto jumped = doubtful ? unseen : Milliseconds{};
-  // Keeps a known jump in the first reading, because the clock may return and jump again.
+  // Sets the first reading back by a known jump, because the clock may return and jump again.
   first = ClockSight{time - std::max(jumped, Milliseconds(clock.integer("salto_ms"))), now, accepted};
   return jumped;
 }
