@@ -37,7 +37,7 @@ struct CallerLookup::Request {
   }
 
  private:
-  /// A request has its own mutex: a woken thread would find the look-ups' mutex locked, and sleep again.
+  /// A request has its own mutex: with CallerLookup's, a woken thread would find it locked and sleep again.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -51,8 +51,7 @@ namespace {
 constexpr std::chrono::milliseconds rush(1);  // a shorter time since the last statement means a rush
 constexpr std::size_t enough = 8;             // with so many requests, a wait costs more than it saves
 
-/// Waits briefly during a rush, so that one statement serves more requests, and requests on their way get the
-/// processor.
+/// Waits briefly: requests on their way get the processor, and share the next statement.
 void let_others_come(std::unique_lock<std::mutex>& lock) {
   constexpr std::chrono::microseconds moment(200);
   lock.unlock();
@@ -118,7 +117,7 @@ std::size_t CallerLookup::waiting() {
   return waiting_.size();
 }
 
-/// Takes the oldest requests, which include that of the calling thread.
+/// Takes the oldest requests. The calling thread's own is the first.
 CallerLookup::Batch CallerLookup::take() {
   Batch batch;
   batch.size = std::min(waiting_.size(), most_at_once);

@@ -1,5 +1,5 @@
-// The exceptions by HTTP status; 429 has two classes. Their texts are Spanish, for the entity's programmer,
-// and reveal nothing internal.
+// An exception class for each HTTP status of an error; 429 has two. The messages are in Spanish, for the
+// entity's programmer, and reveal nothing internal.
 #pragma once
 
 #include <stdexcept>

@@ -118,8 +118,8 @@ bool heard_out(const FCGX_Request& fcgi, BodyState body) {
 /// body would be taken for the next request, and an idle connection would block this thread.
 ///
 /// libfcgi waits up to 2 s for the peer to close first, so that bytes still arriving do not make the kernel
-/// drop our answer. If everything has arrived, this skips the wait ("detached" in libfcgi), which would cost
-/// a fifth of a handler's processor time.
+/// drop our answer. That wait costs a fifth of a handler's processor time. FCGX_Detach skips it if everything
+/// has arrived.
 void finish(FCGX_Request& fcgi, BodyState body) {
   if (heard_out(fcgi, body))
     FCGX_Detach(&fcgi);
@@ -222,7 +222,7 @@ void prepare_fastcgi(int listener_fd) {
   if (flags < 0 || ::fcntl(listener_fd, F_SETFL, flags | O_NONBLOCK) < 0)
     throw std::system_error(errno, std::generic_category(), "listening socket");
   if (FCGX_Init() != 0) throw std::runtime_error("libfcgi cannot start");
-  // libfcgi's handler for SIGUSR1 would end accepting for good while the process runs.
+  // After SIGUSR1, libfcgi would accept no more requests, although the process runs on.
   std::signal(SIGUSR1, SIG_IGN);
 }
 
@@ -236,7 +236,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPl
     end.refuse_expired();
     const int result = accept_request(exchange->fcgi, listener_fd);
     if (result == -EBADF) continue;
-    if (result == -EAGAIN) {  // another thread accepted it, or there was none
+    if (result == -EAGAIN) {  // another thread took the connection, or none came
       responder.rest();
       continue;
     }

@@ -1,4 +1,4 @@
-// A request and a response of the API as plain values: only fastcgi.cpp sees libfcgi's own.
+// A request and a response of the API as plain values: only fastcgi.cpp sees libfcgi's types.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace api {
 
-inline constexpr std::size_t max_body_bytes = 65536;  // nginx refuses a longer body before
+inline constexpr std::size_t max_body_bytes = 65536;  // nginx already refuses longer bodies
 
 enum class BodyState {
   complete,

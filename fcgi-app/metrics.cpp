@@ -56,7 +56,7 @@ std::vector<Metric> all_metrics() {
        request_series()},
       {Kind::histogram,
        "apientidades_api_request_duration_seconds",
-       "From the request read to its answer, by route.",
+       "Time from reading the request to its answer, by route.",
        duration_series(),
        {500us, 1ms, 2500us, 5ms, 10ms, 25ms, 50ms, 100ms, 250ms, 500ms, 1s, 2500ms, 5s, 10s}},
       {Kind::counter, "apientidades_api_database_errors_total",

@@ -48,8 +48,8 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
-/// The header's joined lines. The nginx files of an earlier version do not pass them, but the variable `made`
-/// that nginx derives from the header: in nginx 1.22 its first line, and nothing if that line is empty.
+/// The header's joined lines. An earlier version's nginx files pass the parameter `made` instead, which comes
+/// from nginx's variable for the header: in nginx 1.22 only the first line, and nothing if that is empty.
 std::optional<std::string> whole_header(Parameters parameters, std::string_view name, std::string_view made) {
   auto lines = join_parameters(parameters, name);
   return lines ? lines : join_parameters(parameters, made);

@@ -43,15 +43,15 @@ std::vector<Service> make_services(const platform::Settings& settings, const Sha
   return services;
 }
 
-/// Throws when the database is unavailable, refuses the user, has no schema, or cannot be written.
+/// Throws when the database is unavailable, refuses the user, has no schema, or fails the requirements.
 void try_database(store::Session& session, const platform::Log& log) {
   session.connect();
   store::find_caller(session, {});  // no token has this hash
   store::warn_of_server(session, log);
 }
 
-/// Stops all threads of this process, which only the signal stops. One failed thread stops them all: a loss
-/// of threads unnoticed would be worse.
+/// Stops all threads of this process; only the signal does. One failed thread stops them all, because the
+/// pool must not lose threads unnoticed.
 void request_stop() { ::kill(::getpid(), SIGTERM); }
 
 /// Reports the status when it has changed.
@@ -87,7 +87,7 @@ class Memory {
  private:
   const Observation& seen_;
   std::uint64_t answered_ = 0;  // at the last call
-  unsigned idle_looks_ = 0;     // calls since then without a new request
+  unsigned idle_looks_ = 0;     // the latest calls without a new request
 };
 
 class Workers {
@@ -106,7 +106,7 @@ class Workers {
     }
   }
 
-  /// Stops the threads and waits for them, also after another failure.
+  /// Stops the threads and waits for them, also when watch() has thrown.
   ~Workers() {
     if (!threads_.empty()) request_stop();
   }

@@ -10,7 +10,7 @@ namespace api {
 
 /// Serves `listener_fd` until SIGTERM or SIGINT, and then finishes the requests in flight. SIGHUP reloads
 /// secrets.key_file. Starts even if the database is unavailable. Throws std::runtime_error (also
-/// std::system_error) when it cannot start.
+/// std::system_error) when it cannot start, or a thread has failed.
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
               const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 

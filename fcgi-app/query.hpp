@@ -12,7 +12,7 @@
 namespace api {
 
 /// Reads strictly, because ignoring a misspelt parameter would answer another question. The readers return
-/// nullopt for an absent parameter, and throw BadRequest, which names the parameter.
+/// nullopt for an absent parameter. For a wrong value they throw BadRequest, which names the parameter.
 class Query {
  public:
   /// Percent-decodes the names and values of `text`. Throws BadRequest for a name that is not in `known`, a

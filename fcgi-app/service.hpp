@@ -21,8 +21,8 @@
 
 namespace api {
 
-/// The state that all threads share: the keys, which a reload replaces, and the observation. It must outlive
-/// every Service.
+/// What all threads share; it must outlive every Service. Only the keys, which a reload replaces, and the
+/// observation change.
 struct Shared {
   webhook::SharedKeys keys;
   std::vector<platform::HostOverride> overrides;

@@ -44,7 +44,7 @@ Response list_deliveries(const Call& call) {
   const auto filter = filter_of(query);
   const auto limit = query.number("limite", 1, max_limit).value_or(default_limit);
   const auto cursor = query.text("cursor");
-  // With any cursor, an id that is not the caller's gets the same answer as one that does not exist.
+  // Whatever the cursor, another entity's id gets the same answer as an id that does not exist.
   const store::WebhookId id = parse_id(call.parameters[0]).value_or(0);
   const auto question = question_of(id, query);
   const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;
