@@ -1,4 +1,5 @@
-// Separates the options that every command has, anywhere on the line, from the command's own words.
+// Separates the options that every command has, and that may stand anywhere on the line, from the command's
+// words.
 #pragma once
 
 #include <optional>

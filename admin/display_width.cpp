@@ -9,7 +9,7 @@ namespace admin {
 
 namespace {
 
-/// Selects the C library's UTF-8 tables in any locale of the environment.
+/// Selects the C library's UTF-8 tables, whatever the locale of the environment.
 class Utf8Locale {
  public:
   Utf8Locale() : own_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)), before_(::uselocale(own_)) {}

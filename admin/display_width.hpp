@@ -12,7 +12,7 @@ namespace admin {
 /// byte.
 std::size_t display_width(std::string_view text);
 
-/// Returns the text; one wider than `columns` is cut to at most that width and ends in an ellipsis.
+/// Returns the text; if it is wider than `columns`, cuts it to at most that width and ends it in an ellipsis.
 /// `columns`: 1 or more.
 std::string cut_to_width(const std::string& text, std::size_t columns);
 

@@ -73,16 +73,18 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
     causes.push_back({"inactivo",
                       {},
                       "it is inactive (" + webhook.inactive_reason.value_or("") + "): `webhook enable " +
-                          to_string(webhook.id) + "`, or its entity's PATCH unless it was the operator"});
+                          to_string(webhook.id) +
+                          "`, or a PATCH by its entity unless the operator disabled it"});
   for (const auto& key : backlog.secret_keys) {
     if (keys && std::ranges::find(*keys, key) == keys->end())
       causes.push_back({"secreto_ilegible",
                         {},
                         "its secret is sealed with key " + key +
-                            ", which is not in secrets.key_file: put that back, and reload"});
+                            ", which is not in secrets.key_file: put that key back, and reload"});
   }
   if (backlog.rests_until)
-    causes.push_back({"descanso", backlog.rests_until, "its receiver answered 429 and asked for a rest"});
+    causes.push_back({"descanso", backlog.rests_until,
+                      "it rests, because its receiver answered 429 or its secret could not be read"});
 }
 
 /// Adds the limits for which due deliveries wait, or `turno`. Call it when there is no other cause.
@@ -94,7 +96,8 @@ void add_shares(const Facts& facts, const platform::DeliverySettings& settings, 
     causes.push_back(
         {"sondeo",
          {},
-         "its last attempt failed: one at a time until one is answered (" + facts.webhook.last_error + ")"});
+         "its last attempt got 429, 503 or no answer: one attempt at a time until another answer comes (" +
+             facts.webhook.last_error + ")"});
   else if (own >= settings.max_in_flight_per_webhook)
     causes.push_back({"limite_webhook",
                       {},
@@ -115,7 +118,7 @@ void add_shares(const Facts& facts, const platform::DeliverySettings& settings, 
     causes.push_back(
         {"turno",
          {},
-         "nothing keeps it: it is sent in its turn, a fair share of the time that sending takes"});
+         "nothing else holds it up: it is sent in its turn, as entities share the slots fairly"});
 }
 
 }  // namespace
@@ -136,10 +139,10 @@ std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySetting
                       "waits for the next attempt of its schedule (" + facts.webhook.last_error + ")"});
   if (backlog.probe_at && (backlog.later > 0 || backlog.probing))
     causes.push_back({"adelanto", backlog.probe_at,
-                      "one of what waits is tried ahead of its schedule then (delivery.probe_interval)"});
+                      "then waiting deliveries are tried ahead of their schedule: one if the last attempt "
+                      "failed, else all"});
   if (causes.empty())
-    causes.push_back(
-        {"retenida", {}, "held until it is released, within a minute of the end of what held it"});
+    causes.push_back({"retenida", {}, "held; released within a minute after the cause has ended"});
   return causes;
 }
 

@@ -34,7 +34,7 @@ std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySetting
 /// The most that one dispatcher with this configuration can send to the webhook.
 struct Ceiling {
   unsigned at_once;
-  std::optional<std::int64_t> each_ms;  // median of the webhook's latest attempts; unset: none
+  std::optional<std::int64_t> each_ms;  // median of the webhook's latest attempts; unset: there is none
   std::optional<double> per_second;
 };
 Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings);

@@ -40,7 +40,8 @@ std::string unknown_option(const OptionTable& table, const std::string& typed) {
   return "unknown option '" + typed + "'" + (near ? ": did you mean '" + *near + "'?" : "");
 }
 
-/// Boost takes `--json` in `--name --json` for the value of --name; more likely the value is missing.
+/// In `--label --read-only`, Boost takes `--read-only` for the value of --label; more likely the value is
+/// missing.
 void require_values(const po::parsed_options& parsed) {
   for (const auto& option : parsed.options) {
     const auto& tokens = option.original_tokens;

@@ -27,8 +27,8 @@ struct OptionTable {
   std::vector<Option> options = {};
 };
 
-/// The parsed options. The readers return nullopt for an absent option, and throw UsageError, which names the
-/// option and what it accepts.
+/// The parsed options. The readers return nullopt for an absent option. For a wrong value they throw
+/// UsageError, which names the option and what it accepts.
 class Arguments {
  public:
   Arguments() = default;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view gap = "  ";
 
-/// The text with escapes for characters that move the cursor or reorder the display.
+/// The text, with characters that move the cursor or reorder the display escaped.
 std::string printable(std::string_view text) {
   std::string result;
   for (;;) {
@@ -87,7 +87,7 @@ std::string align(const Grid& grid, const std::vector<bool>& right) {
   return result;
 }
 
-/// Whether the column has a number, and otherwise only nulls.
+/// Whether the column has at least one number, and apart from numbers only nulls.
 bool is_numeric(const json::Array& rows, const std::string& name) {
   bool some = false;
   for (const auto& row : rows) {

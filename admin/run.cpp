@@ -21,7 +21,7 @@ using platform::exit_done;
 using platform::exit_failed;
 using platform::exit_usage;
 
-/// Long enough for lists of a big database, and short enough that a silent server does not block a terminal.
+/// Lists of a big database end within this time, and a silent server does not block a terminal for longer.
 constexpr int read_timeout_s = 60;
 
 bool is_group(const std::string& word) {
@@ -74,7 +74,7 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
   return result.status;
 }
 
-/// The help for the line: of the command, the group or the program.
+/// The help of the command or the group that the words name, else of the program.
 std::string usage_for(const std::vector<std::string>& words) {
   const auto leading = leading_words(words);
   if (leading.empty()) return program_usage();

@@ -8,8 +8,8 @@
 
 namespace admin {
 
-/// The command of a line, and the words after the command's own. find_command throws UsageError with a
-/// suggestion when there is no such command.
+/// The command that a line names, and the words that follow. find_command throws UsageError, with a
+/// suggestion, when there is no such command.
 struct Request {
   const Command& command;
   std::vector<std::string> words;

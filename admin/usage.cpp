@@ -15,7 +15,8 @@ constexpr std::string_view everywhere =
     "Everywhere on the line\n"
     "  --json               the result as JSON: a list is an array, one thing an object\n"
     "  --config FILE        the configuration (/etc/apientidades/apientidades.conf)\n"
-    "  --section.key=value  a key of it, over file and environment (`config --help` lists them)\n"
+    "  --section.key=value  a configuration key, over the file and the environment (`config --help` lists "
+    "them)\n"
     "  --help, --version\n";
 
 std::string synopsis_of(const Option& option) {
@@ -64,13 +65,14 @@ std::string usage_line(const std::string& rest) {
 }  // namespace
 
 std::string program_usage() {
-  return usage_line("COMMAND [OPTIONS]") + "\nCommands (COMMAND --help teaches each one)\n" + summaries({}) +
+  return usage_line("COMMAND [OPTIONS]") + "\nCommands (COMMAND --help explains each one)\n" + summaries({}) +
          "\n" + std::string(everywhere) +
          "\nExit status: 0 done, 1 failed or not found, 2 usage or configuration\n"
          "\nExample: an entity and its token\n"
          "  apientidades-admin entity add --id 7 --name 'Universidad de Ejemplo'\n"
          "  apientidades-admin token issue --entity 7 --ttl 365d --label produccion\n"
-         "\nWhat to do when: docs/operations.md, in /usr/share/doc/apientidades once installed\n";
+         "\nWhat to do in each situation: docs/operations.md, in /usr/share/doc/apientidades once "
+         "installed\n";
 }
 
 std::string group_usage(std::string_view group) {

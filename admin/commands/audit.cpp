@@ -13,8 +13,8 @@ namespace admin {
 
 namespace {
 
-constexpr Option action_filter{"action", "A",
-                               "only of alta, cambio, secreto, baja, reenvio, diagnostico, or of a command"};
+constexpr Option action_filter{
+    "action", "A", "only this action: alta, cambio, secreto, baja, reenvio, diagnostico, or a command"};
 
 json::Value object_of(const store::AuditEntry& entry) {
   if (entry.object) return *entry.object;
@@ -61,10 +61,11 @@ std::vector<Command> audit_commands() {
       {.words = "audit list",
        .summary =
            "List who changed what: id, cuando, entidad_id, token_id, accion, objeto, detalle, operador",
-       .details = "As far back as retention.audit (90d). accion: alta, cambio, secreto, baja, reenvio, "
-                  "diagnostico; for an operator's entry, accion is the command and operador is who ran it. "
-                  "detalle: what it was and what it became. What a token does to a webhook again within the "
-                  "same UTC clock hour is one row (veces, ultima_vez).",
+       .details =
+           "Goes back as far as retention.audit (90d). accion: alta, cambio, secreto, baja, reenvio, "
+           "diagnostico; for an operator's entry, accion is the command and operador is who ran it. "
+           "detalle: the change, as JSON. Repetitions of an action by one token on one webhook within the "
+           "same UTC clock hour share a row (veces, ultima_vez).",
        .options = {.options = {action_filter, entity_filter, webhook_filter, since_filter, limit_filter}},
        .example = "apientidades-admin audit list --action reenvio --entity 7 --since 2d",
        .recorded = Recorded::never,

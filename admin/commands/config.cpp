@@ -58,9 +58,9 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// Returns the problems of the database server that stop the programs. `note` gets the last problem that does
-/// not, or the reason why the server could not be asked (this user may not read the password, or the server
-/// does not answer).
+/// Returns the problems of the database server that stop the programs. `note` gets the last other problem, or
+/// the reason why the server could not be asked (this user may not read the password, or the server does not
+/// answer).
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
   std::vector<Problem> problems;
   try {
@@ -101,10 +101,10 @@ Result check(Context& context, const Arguments&) {
 std::vector<Command> config_commands() {
   return {
       {.words = "config show",
-       .summary = "Show every key, its value and where that comes from",
-       .details =
-           "Later ones win: default, the file, the environment (APIENTIDADES_<SECTION>_<KEY>), the command\n"
-           "line. Secrets are in files of their own: only their paths are shown.",
+       .summary = "Show every key, its value and the source of the value",
+       .details = "Later sources win: default, the file, the environment (APIENTIDADES_<SECTION>_<KEY>), the "
+                  "command\n"
+                  "line. Secrets are in files of their own: only their paths are shown.",
        .example = "apientidades-admin config show --config /etc/apientidades/apientidades.conf",
        .recorded = Recorded::never,
        .run = show},
@@ -112,7 +112,8 @@ std::vector<Command> config_commands() {
        .summary = "Check every key, the files that they name, and the database server",
        .details = "Run it as the user that a program runs as to see what that user may read.\n"
                   "Of the server: its version, read-only or not, the format of its binary log, its clock.\n"
-                  "Exit status 2: the configuration; 1: the server. One that cannot be asked is only told.",
+                  "Exit status 2: the configuration is wrong; 1: the server is. A server that cannot "
+                  "be asked is only reported.",
        .example = "apientidades-admin config check",
        .recorded = Recorded::never,
        .run = check},

@@ -67,10 +67,10 @@ std::vector<Command> db_commands() {
       {.words = "db migrate",
        .summary = "Bring the tables up to date: apply the migrations that are missing",
        .details =
-           "Can be run again at any time, by several at once: one works, the others wait for it.\n"
-           "What was cut short is repeated.\n"
-           "For a table that others use it waits 3 s at a time, and says whose transaction is open, so\n"
-           "that they go on in between; after the last try the table is as it was, and the status 1.",
+           "Can be run at any time, also several times at once: one run works, the others wait for it.\n"
+           "A migration that was cut short is repeated.\n"
+           "It waits 3 s at a time for a table in use, so that others go on in between, and tells how to\n"
+           "find the open transaction; after the last try the table is unchanged, and the exit status is 1.",
        .options = {.options = {migrations_option, tries_option}},
        .example = "apientidades-admin db migrate",
        .recorded = Recorded::after,

@@ -66,7 +66,7 @@ std::string why_not(const store::Delivery& delivery) {
            to_string(delivery.webhook) +
            "`), its entity too (`entity enable`), and the secret can be opened (`secrets status`)";
   return "is " + delivery.state + " and its notification " + to_string(delivery.notification) +
-         " is cancelada: nothing more of that is sent";
+         " is cancelada: nothing more of it is sent";
 }
 
 Result retry_one(Context& context, delivery::DeliveryId id) {
@@ -134,9 +134,10 @@ std::vector<Command> delivery_commands() {
        .run = show},
       {.words = "delivery retry",
        .summary = "Send a delivery again, or all that failed at a webhook",
-       .details = "With an ID: that one, delivered ones too. With --webhook and --since: every fallida "
-                  "created since\n"
-                  "then, and at once what waits for its next attempt.",
+       .details =
+           "With an ID: that delivery, even if it has been delivered. With --webhook and --since: every "
+           "fallida\n"
+           "created since then; those that wait for a retry are due at once, too.",
        .options = {.id = IdWord::optional,
                    .options = {{"webhook", "N", "the webhook whose receiver works again"},
                                {"since", "T",

@@ -71,7 +71,7 @@ std::vector<Command> entity_commands() {
   return {
       {.words = "entity add",
        .summary = "Add an entity, or rename the one that has this id",
-       .details = "The id is the one that the evaluation system knows the entity by.",
+       .details = "The evaluation system knows the entity by this id.",
        .options = {.options = {{"id", "N", "its id in the evaluation system", true},
                                {"name", "TEXT", "its name, 1 to 255 characters", true}}},
        .example = "apientidades-admin entity add --id 7 --name 'Universidad de Ejemplo'",
@@ -92,7 +92,8 @@ std::vector<Command> entity_commands() {
        .run = disable},
       {.words = "entity enable",
        .summary = "Enable a disabled entity",
-       .details = "What waited is sent. Notifications rejected meanwhile: `notification retry`.",
+       .details =
+           "Its waiting deliveries are sent. `notification retry` is for notifications that were rejected.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin entity enable 7",
        .recorded = Recorded::in_transaction,

@@ -20,7 +20,7 @@ json::Object to_row(const store::Notification& notification) {
           {"clave", notification.key},     {"ocurrida_en", time_value(notification.occurred)}};
 }
 
-/// The data that the evaluation system wrote; if our parser refuses the text (in a rechazada row), a string.
+/// The data that the evaluation system wrote; the text itself, if our parser refuses it (in a rechazada row).
 json::Value data_value(const std::string& text) {
   try {
     return json::parse(text);
@@ -112,8 +112,9 @@ std::vector<Command> notification_commands() {
   return {
       {.words = "notification list",
        .summary = "List notifications: what the evaluation system wrote, and what became of it",
-       .details = "error says why one is rechazada. origen is evaluacion, or prueba for a test event.\n"
-                  "--since looks at ocurrida_en.",
+       .details =
+           "error says why a notification is rechazada. origen is evaluacion, or prueba for a test event.\n"
+           "--since looks at ocurrida_en.",
        .options = {.options = {entity_filter,
                                webhook_filter,
                                {"state", "STATE", "only these: pendiente, procesada, rechazada, cancelada"},
@@ -129,19 +130,20 @@ std::vector<Command> notification_commands() {
        .recorded = Recorded::never,
        .run = show},
       {.words = "notification retry",
-       .summary = "Check a rejected notification again, once its cause is fixed (`entity add`, say)",
+       .summary =
+           "Check a rejected notification again, once the cause is fixed (for example by `entity add`)",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin notification retry 42",
        .recorded = Recorded::in_transaction,
        .run = retry},
       {.words = "notification discard",
-       .summary = "Discard a rejected notification: it becomes cancelada, nothing is sent",
+       .summary = "Discard a rejected notification: it becomes cancelada, and nothing is sent",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin notification discard 42",
        .recorded = Recorded::in_transaction,
        .run = discard},
       {.words = "notification cancel",
-       .summary = "Stop a notification: what has not been sent is not sent",
+       .summary = "Stop a notification: its deliveries that have not been sent are cancelled",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin notification cancel 42",
        .recorded = Recorded::before,

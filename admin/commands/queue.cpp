@@ -225,7 +225,7 @@ std::optional<store::Pause> named_part(const Arguments& arguments) {
   const std::optional<store::WebhookId> webhook = arguments.id("webhook");
   const auto host = arguments.line("host", longest_host);
   if (int{entity.has_value()} + int{webhook.has_value()} + int{host.has_value()} > 1)
-    throw UsageError("only one of --entity, --webhook and --host: each is paused and resumed by itself");
+    throw UsageError("only one of --entity, --webhook and --host: each is paused and resumed separately");
   if (entity) return store::Pause{store::Paused::entity, to_string(*entity), {}, {}, {}, {}};
   if (webhook) return store::Pause{store::Paused::webhook, to_string(*webhook), {}, {}, {}, {}};
   if (host) return store::Pause{store::Paused::host, checked_host(*host), {}, {}, {}, {}};
@@ -256,14 +256,14 @@ Result pause(Context& context, const Arguments& arguments) {
   if (!part) {
     if (length || arguments.has("reason"))
       throw UsageError(
-          "--for and --reason go with --entity, --webhook or --host: the stop of all sending ends by "
-          "`queue resume` alone");
+          "--for and --reason go with --entity, --webhook or --host: a stop of all sending ends only with "
+          "`queue resume`");
     return set_paused(context, true);
   }
   require_there(context.session, *part);
   store::pause_part(context.session, part->what, part->object, length, reason);
   const auto made = find_pause(context.session, *part).value_or(*part);
-  return {to_row(made), describe_pause(made) + " ends that. What is in flight ends, nothing is lost."};
+  return {to_row(made), describe_pause(made) + " ends that. Attempts in flight end, and nothing is lost."};
 }
 
 Result resume(Context& context, const Arguments& arguments) {
@@ -291,45 +291,45 @@ std::vector<Command> queue_commands() {
        .summary = "Show how much waits, is being sent, is held, failed or rejected",
        .details =
            "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited "
-           "(deliveries of a\n"
-           "webhook that rests after a 429 apart).\n"
-           "cortes: outages of this service itself (red: nobody answers; dns: no name server does), as "
-           "each dispatcher\nsees them: what they delay is sent when they are over, and counts as no "
-           "failure. pausas: what `queue pause` has stopped by itself, and until when.\n"
-           "With --watch: on a terminal, what changes per second since the last look; colours unless "
+           "(without deliveries\n"
+           "of a webhook that rests).\n"
+           "cortes: outages of this service itself (red: no host answers; dns: no name server does), as "
+           "each dispatcher\nsees them. Delayed deliveries are sent when the outage is over, and count as no "
+           "failure.\npausas: the entities, webhooks and hosts that `queue pause` has stopped.\n"
+           "With --watch: on a terminal, also the change per second since the last look; colours unless "
            "NO_COLOR is\n"
-           "set. With --watch and --json: one object to a line.",
+           "set. With --watch and --json: one object per line.",
        .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"}}},
        .example = "apientidades-admin queue status --watch",
        .recorded = Recorded::never,
        .run = status},
       {.words = "queue pause",
-       .summary = "Stop all sending (emergency stop), or to an entity, webhook or host; what is in flight "
-                  "ends",
-       .details = "The API and the evaluation system go on; what they write waits, and loses no attempt of "
-                  "its schedule.\n"
-                  "A pause of a part is shown by `queue status` and `webhook explain`.",
+       .summary = "Stop all sending (emergency stop), or sending to one entity, webhook or host",
+       .details = "Attempts in flight end. The API and the evaluation system go on; what they write waits, "
+                  "and loses no\nattempt of its schedule.\n"
+                  "`queue status` and `webhook explain` show a pause of an entity, webhook or host.",
        .options = {.options = {paused_entity,
                                paused_webhook,
                                paused_host,
-                               {"for", "DURATION", "ends by itself then: 30m, 2h (default: `queue resume`)"},
-                               {"reason", "TEXT", "what `queue status` tells others, up to 200 characters"}}},
+                               {"for", "DURATION",
+                                "the pause ends after this time: 30m, 2h (default: at `queue resume`)"},
+                               {"reason", "TEXT",
+                                "what `queue status` shows as the reason, up to 200 characters"}}},
        .example =
            "apientidades-admin queue pause --host hooks.example.com --for 2h --reason 'their maintenance'",
        .recorded = Recorded::before,
        .run = pause},
       {.words = "queue resume",
        .summary =
-           "Start sending again, to all but what is paused by itself; or to that entity, webhook or host",
+           "Start sending again, except to what is paused separately; or to one entity, webhook or host",
        .options = {.options = {paused_entity, paused_webhook, paused_host}},
        .example = "apientidades-admin queue resume",
        .recorded = Recorded::before,
        .run = resume},
       {.words = "queue clock accept",
        .summary = "Believe the database's clock after a jump forward: retention goes on by it",
-       .details =
-           "Until then nothing is purged. A clock that was set wrong is set right instead: then nothing "
-           "is to be accepted.",
+       .details = "Until then nothing is purged. If the clock is wrong, set it right instead: then nothing "
+                  "needs to be accepted.",
        .example = "apientidades-admin queue clock accept",
        .recorded = Recorded::in_transaction,
        .run = accept_clock},

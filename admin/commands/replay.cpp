@@ -45,9 +45,8 @@ std::vector<Command> replay_commands() {
   return {
       {.words = "replay list",
        .summary = "List the replays that entities have asked for: of one delivery (entrega_id), or of many",
-       .details =
-           "Those of the last days (retention.delivered). reenviadas: how many of the candidatas have been "
-           "handed to the schedule so far.",
+       .details = "Goes back as far as retention.delivered. reenviadas: how many of the candidatas have been "
+                  "handed to the schedule so far.",
        .options = {.options = {entity_filter,
                                webhook_filter,
                                {"state", "STATE", "only these: pendiente, en_curso, terminado, cancelado"},
@@ -57,7 +56,7 @@ std::vector<Command> replay_commands() {
        .recorded = Recorded::never,
        .run = list},
       {.words = "replay cancel",
-       .summary = "Stop a replay: what has been sent again goes on, nothing more is",
+       .summary = "Stop a replay: deliveries that it has already replayed go on, and no more follow",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin replay cancel 5",
        .recorded = Recorded::in_transaction,

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::chrono::seconds progress_interval{10};
 
-/// Throws UsageError when retention may have deleted notifications since `since`: the shortest period
-/// decides.
+/// Throws UsageError when retention may have deleted notifications that occurred after `since`: the shortest
+/// period decides.
 void check_since(const platform::RetentionSettings& retention, platform::UtcTime since,
                  platform::UtcTime now) {
   using Kept = std::pair<platform::Milliseconds, std::string_view>;
@@ -101,17 +101,19 @@ std::vector<Command> report_commands() {
        .summary = "Whom an event has reached, whom not, and why: entidad_id, nombre, webhooks, ...",
        .details =
            "A row for each entity that the event was for, with or without a webhook. notificaciones: its "
-           "rows of the\n"
-           "event, tests apart. webhooks: how many one of them went to, at most (0: it had none). "
-           "entregadas, pendientes,\n"
-           "fallidas, retenidas, canceladas count deliveries, one for each row and webhook; a row without "
-           "any that waits, or\n"
-           "was cancelled, counts there too. rechazadas counts rows. ultimo_error: why the latest thing "
-           "that has not arrived\n"
-           "has not. Reached: entregadas is not 0, and everything: the others are.",
+           "notifications of\n"
+           "the event, without tests. webhooks: the most that one of them went to (0: none). "
+           "entregadas, pendientes, fallidas,\n"
+           "retenidas and canceladas count deliveries; a notification without a delivery counts as one in "
+           "pendientes or\n"
+           "canceladas if that is its state. rechazadas counts notifications. ultimo_error: the last reason "
+           "why something\n"
+           "was not delivered. An entity was reached if entregadas is not 0, and has everything if the other "
+           "counts are 0.",
        .options = {.options = {{"event", "E", "one of the 11, such as evaluacion.abierta", true},
                                {"since", "T",
-                                "what occurred from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h", true},
+                                "events that occurred from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h",
+                                true},
                                {"until", "T", "and before then"},
                                {"csv", "", "comma-separated (RFC 4180), for a spreadsheet"}}},
        .example = "apientidades-admin report --event evaluacion.abierta --since 2d --csv",

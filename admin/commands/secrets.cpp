@@ -62,8 +62,8 @@ Result reencrypt(Context& context, const Arguments&) {
                     keys.current_id() + "."};
   if (done.unreadable > 0) {
     result.problems.push_back(std::to_string(done.unreadable) +
-                              " could not be opened and are as they were: put the key that sealed "
-                              "them back into secrets.key_file (`secrets status` names it)");
+                              " could not be opened and are unchanged: put their key back into "
+                              "secrets.key_file (`secrets status` names it)");
     result.status = platform::exit_failed;
   }
   return result;
@@ -78,7 +78,7 @@ std::vector<Command> secrets_commands() {
            "List the keys of secrets.key_file and how many webhooks' secrets and test events each seals",
        .details =
            "A key that is not actual and seals 0 can be removed from the file, once every process of the\n"
-           "pool has reloaded: one that has not seals new secrets with it.",
+           "pool has reloaded: a process that has not reloaded seals new secrets with the old key.",
        .example = "apientidades-admin secrets status",
        .recorded = Recorded::never,
        .run = status},
@@ -87,8 +87,8 @@ std::vector<Command> secrets_commands() {
        .details =
            "To rotate: put a new key first in secrets.key_file; reload every dispatcher (SIGHUP, systemctl\n"
            "reload), then the pool; run this; when `secrets status` shows 0 for the old key, remove it and\n"
-           "reload again. In another order deliveries are held until the dispatcher has the key. It can be\n"
-           "cut short and run again.",
+           "reload again. In another order deliveries are held until the dispatcher has the key. If the\n"
+           "command is cut short, run it again.",
        .example = "apientidades-admin secrets reencrypt",
        .recorded = Recorded::before,
        .run = reencrypt},

@@ -70,8 +70,8 @@ json::Object failing_row(const store::FailingWebhook& hook) {
 Result list_failing(Context& context, const Arguments& arguments) {
   if (arguments.has("state") || arguments.has("since"))
     throw UsageError(
-        "webhook list --failing takes neither --state nor --since: those that fail now are active, however "
-        "old they are");
+        "webhook list --failing takes neither --state nor --since: it lists active webhooks, whatever their "
+        "age");
   const auto filter = read_filter(arguments, states, platform::utc_now());
   auto hooks = store::list_failing_webhooks(context.session, one_more(filter),
                                             context.config.settings.delivery.disable_after);
@@ -81,7 +81,8 @@ Result list_failing(Context& context, const Arguments& arguments) {
   for (const auto& hook : hooks) rows.emplace_back(failing_row(hook));
   Result result{std::move(rows)};
   if (more)
-    result.note = "others fail for less long: --limit N shows more than " + std::to_string(filter.limit);
+    result.note = "more webhooks fail, with a later desactivacion: --limit N shows more than " +
+                  std::to_string(filter.limit);
   return result;
 }
 
@@ -132,11 +133,12 @@ std::string describe(const Facts& facts, const std::vector<Cause>& causes, const
                      (backlog.oldest_due ? " since " + platform::format_iso8601(*backlog.oldest_due) : "") +
                      ", later " + counted(backlog.later) + ", held " + counted(backlog.held) +
                      ", in flight " + std::to_string(in_flight_to(facts)) + ".\n";
-  if (causes.empty()) text += "Nothing waits, and nothing keeps what comes.\n";
+  if (causes.empty()) text += "Nothing waits, and nothing would hold up a new delivery.\n";
   for (const auto& cause : causes)
     text += "- " + cause.name + (cause.until ? " until " + platform::format_iso8601(*cause.until) : "") +
             ": " + cause.text + '\n';
-  text += "At most " + std::to_string(ceiling.at_once) + " at once, by each dispatcher of this configuration";
+  text +=
+      "At most " + std::to_string(ceiling.at_once) + " at once, by each dispatcher with this configuration";
   if (ceiling.per_second)
     text += "; its latest attempts took " + std::to_string(*ceiling.each_ms) + " ms: at most " +
             rounded(*ceiling.per_second) + " a second";
@@ -196,8 +198,8 @@ std::string left_disabled(store::Session& session, const store::Webhook& hook) {
   store::ListFilter filter;
   filter.webhook = hook.id;
   for (const auto& url : store::list_disabled_urls(session, filter))
-    left += "where it went before stays disabled: `webhook lift --entity " + to_string(url.entity) +
-            " --url '" + url.url + "'` lifts that. ";
+    left += "its earlier URL stays disabled: `webhook lift --entity " + to_string(url.entity) + " --url '" +
+            url.url + "'` lifts that. ";
   return left;
 }
 
@@ -262,16 +264,20 @@ std::vector<Command> webhook_commands() {
        .summary =
            "List webhooks: whether each is active, why not, how its last delivery went; and which fail now",
        .details =
-           "motivo of an inactive one: operador (`webhook disable`), http_410 (its receiver answered 410),\n"
+           "motivo of an inactive webhook: operador (`webhook disable`), http_410 (its receiver answered "
+           "410),\n"
            "fallos (nothing but failures for delivery.disable_after), entidad (its entity's own PATCH).\n"
-           "--failing: active ones with nothing but failures since falla_desde, the soonest desactivacion "
+           "--failing: active webhooks with nothing but failures since falla_desde, the soonest "
+           "desactivacion "
            "first:\n"
-           "from then on the next failure deactivates it. It has none before the tenth failure, with\n"
-           "delivery.disable_after 0s, and while the database's clock has jumped (`queue status`).",
+           "from that time on the next failure deactivates the webhook. desactivacion is empty before the\n"
+           "tenth failure, with delivery.disable_after 0s, and while the database's clock has jumped\n"
+           "(`queue status`).",
        .options = {.options = {entity_filter,
                                webhook_filter,
                                {"state", "STATE", "only these: activo, inactivo"},
-                               {"failing", "", "only those that fail now, and until when they may"},
+                               {"failing", "",
+                                "only those that fail now, with the time of their desactivacion"},
                                since_filter,
                                limit_filter}},
        .example = "apientidades-admin webhook list --state inactivo",
@@ -285,13 +291,12 @@ std::vector<Command> webhook_commands() {
        .run = show},
       {.words = "webhook explain",
        .summary =
-           "Explain why what waits for a webhook waits, until when, and how much can be sent to it at most",
+           "Explain why a webhook's deliveries wait, until when, and how much can be sent to it at most",
        .details = "causa: sin_despachador, corte, cola_pausada, pausa, entidad_desactivada, inactivo, "
-                  "secreto_ilegible, "
-                  "descanso (after a\n429), reintento (its schedule), adelanto (a probe before that), sondeo "
-                  "(one at a time after a "
-                  "failure),\nlimite_webhook, limite_host, limite_total, retenida, turno (its fair share). "
-                  "Counts end at 10000.",
+                  "secreto_ilegible,\n"
+                  "descanso (after a 429, or with an unreadable secret), reintento (its schedule), adelanto\n"
+                  "(attempts ahead of it), sondeo (one attempt at a time after a failure), limite_webhook,\n"
+                  "limite_host, limite_total, retenida, turno (its fair share). Counts end at 10000.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin webhook explain 3",
        .recorded = Recorded::never,
@@ -299,9 +304,8 @@ std::vector<Command> webhook_commands() {
       {.words = "webhook disable",
        .summary = "Hold the deliveries of a webhook until `webhook enable`",
        .details =
-           "What is being sent at this moment ends. The entity sees activo: false. It cannot be evaded: the "
-           "entity's\nwebhooks that are registered with its URL, however it is spelt, are inactive until it "
-           "is lifted.",
+           "Attempts in flight end. The entity sees activo: false. It cannot evade this: a webhook that it\n"
+           "registers with the same URL, in any spelling, is inactive until `webhook enable`.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin webhook disable 3",
        .recorded = Recorded::in_transaction,
@@ -314,17 +318,15 @@ std::vector<Command> webhook_commands() {
        .recorded = Recorded::before,
        .run = enable},
       {.words = "webhook urls",
-       .summary =
-           "List the URLs that `webhook disable` has disabled for an entity, whatever became of the webhook",
+       .summary = "List the URLs that `webhook disable` has disabled, also those of deleted webhooks",
        .options = {.options = {entity_filter, webhook_filter, since_filter, limit_filter}},
        .example = "apientidades-admin webhook urls --entity 7",
        .recorded = Recorded::never,
        .run = urls},
       {.words = "webhook lift",
-       .summary =
-           "Let an entity use a URL again that `webhook disable` has disabled, once its webhook is gone",
-       .details = "`webhook enable` does it for the URL of a webhook that is there.",
-       .options = {.options = {{"entity", "N", "whose URL it is", true},
+       .summary = "Let an entity use a disabled URL again, once the webhook that had it is gone",
+       .details = "`webhook disable` disabled the URL. If the webhook still exists, use `webhook enable`.",
+       .options = {.options = {{"entity", "N", "the entity of the webhook", true},
                                {"url", "URL", "as `webhook urls` shows it, or another spelling", true}}},
        .example = "apientidades-admin webhook lift --entity 7 --url https://hooks.example.com/avisos",
        .recorded = Recorded::in_transaction,
