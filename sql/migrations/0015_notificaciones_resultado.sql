@@ -1,4 +1,4 @@
--- Takes: 3 s for 1,000,000 rows of notificaciones_pendientes, which can be written meanwhile (MariaDB 10.11 with 128 MB of
+-- Takes: 3 s for 1,000,000 rows of notificaciones_pendientes, which can be written at the same time (MariaDB 10.11 with 128 MB of
 -- Takes: buffer pool, 2 cores).
 -- What became of the evaluation system's rows. In one statement, and none if a migration that was killed has come this far.
 SET @notificaciones_por_evento = IF(
