@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def show_sites() -> None:
-    """This stack is gone: says how to start a lasting one, and what to open there in a browser."""
+    """Says how to start a lasting stack, because the demo's is gone, and which pages to open."""
     title("To read what entities read, and to enter their portal, in a browser")
     shell("./dev up")
     shell(f"./dev admin entity add --id {ENTITY} --name '{NAME}'")
@@ -204,8 +204,8 @@ class Demo:
         title("8. How long from the row to the receiver, one row at a time on an idle stack")
         milliseconds = []
         for _ in range(LATENCY_ROWS):
-            # A row written while the dispatcher still records the last one is seen at once, which flatters the figure:
-            # write at any moment of its poll instead.
+            # While the dispatcher still records the last result, it sees a new row at once, which would flatter the
+            # figure. After this pause the row comes at any moment of the poll interval.
             time.sleep(random.uniform(0.1, 0.2))
             started = time.monotonic_ns()
             self.stack.notify(ENTITY, EVENTS[0], json.dumps(DATA[EVENTS[0]]))

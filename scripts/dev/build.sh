@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# CMake by preset. Quiet, unless it fails.
+# Builds by CMake's presets. Prints CMake's output only if a build fails.
 
 SITE=$ROOT/build/site
 PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
@@ -8,11 +8,11 @@ PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
 build_preset() {
   local preset=$1 folder=$ROOT/build/$1 warnings=()
   shift
-  [[ -z ${CI:-} ]] || warnings=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) # which the preset release does not set
+  [[ -z ${CI:-} ]] || warnings=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) # the preset release does not set it
   [[ -z $DEV_NO_BUILD ]] || return 0
   is_tested_release "$(host_release)" || {
     warnings=(--compile-no-warning-as-error)
-    say "this is neither Debian 12 nor 13: untested; warnings do not stop the build, and what fails may be the machine's"
+    say "this is neither Debian 12 nor 13: untested. Warnings do not stop the build, and a failure may be due to this system"
   }
   mkdir -p "$folder"
   (

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# This stack's own authority, and its certificates: the API's server, the receivers of tests, the database. The last
-# file made says that all exist.
+# Makes the stack's own certificate authority, and certificates for nginx, the receivers of tests and the database.
+# database.pem is made last: if it exists, all do.
 
 make_certificates() {
   local folder=$DEV_DIR/certs

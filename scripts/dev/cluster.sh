@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A stack with a database cluster. Its folder (.dev/cluster) says so, and then its parts are db1, db2, db3 instead of
-# db; every other command with DEV_DIR set to it works as with one server.
+# A stack with a database cluster: its parts are db1, db2 and db3 instead of db. The file cluster/kind in the stack's
+# folder (.dev/cluster) marks it. With DEV_DIR set to that folder, every other command works as with one server.
 
 CLUSTER_SECONDS=1200 # for its tests
 
@@ -8,14 +8,14 @@ cluster_usage() {
   cat <<'HELP'
 Usage: ./dev cluster COMMAND      a stack like that of `./dev up` in .dev/cluster, on a database cluster on loopback
 
-  galera              start three MariaDB nodes with Galera (db1, db2, db3), and the service before them
+  galera              start three MariaDB nodes with Galera (db1, db2, db3), and the service in front of them
   group-replication   the same with three MySQL nodes (Debian unstable's: see DEV_DATABASE), each of them a primary
   status              one line for each part
   kill NODE [-9]      end a node (or another part) and wait for its end
   start NODE          start it again: it takes what it missed from the others, or, without its folder, everything
   cut NODE            cut it off from the others; it runs on, and refuses work
-  rejoin NODE         give it the others back
-  freeze NODE         stop it (SIGSTOP) without its connections' noticing
+  rejoin NODE         end the cut
+  freeze NODE         stop it (SIGSTOP); its connections stay open
   thaw NODE           let it run on
   sql NODE [TEXT]     SQL as root on that node
   env, admin ARG…, pids PART, logs PART [-f], down      as without `cluster`
@@ -30,7 +30,7 @@ HELP
 is_cluster() { [[ -s $DEV_DIR/cluster/kind ]]; }
 
 # What differs with a database cluster.
-# shellcheck disable=SC2317 # they take the place of functions that others call
+# shellcheck disable=SC2317 # these functions replace those that other files call
 use_cluster() {
   is_cluster || return 0
   DATABASE_PARTS=("${NODES[@]}")

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Paths, and output. Only results go to standard output; messages of `dev` go to standard error.
 
-export PATH=$PATH:/usr/sbin:/sbin # where nginx and mariadbd are, which a plain user does not have
+export PATH=$PATH:/usr/sbin:/sbin # a plain user's PATH lacks the folders of nginx and mariadbd
 PYTHON=/usr/bin/python3
 DATABASE_PARTS=(db)
 PARTS=("${DATABASE_PARTS[@]}" fcgi dispatcher nginx)
@@ -35,10 +35,10 @@ wait_for() {
   done
 }
 
-# The rest of the command has the stack's folder to itself; a second `dev` waits for it. Only this process keeps
-# descriptor 9: part.py closes it in what it starts.
+# From here on the command has the stack's folder to itself, and any other `dev` waits. Only this process keeps
+# descriptor 9: part.py does not pass it on to the processes that it starts.
 lock_stack() {
-  umask 077 # the database's root needs no password, only to reach the socket
+  umask 077 # whatever user reaches the socket can be the database's root, without a password
   mkdir -p "$DEV_DIR" 2>/dev/null || die "cannot make the folder $DEV_DIR"
   mkdir -p "$DEV_DIR"/{log,run,secrets}
   exec 9>"$DEV_DIR/lock"

@@ -1,6 +1,6 @@
 // Preloaded into a node of Group Replication, it cuts the node off from its group only: while the file
 // CUT_OFF exists, traffic of the ports CUT_OFF_PORTS (separated by commas) fails as on a broken network.
-// Group Replication has no switch for that, and a packet filter would need root.
+// Group Replication has no switch for this, and a packet filter would need root.
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -64,7 +64,7 @@ F* next(const char* name) {
 
 extern "C" {
 
-// OpenSSL's functions, which the group's connections use.
+// The C library's functions through which OpenSSL reads and writes the group's connections.
 ssize_t read(int fd, void* buffer, size_t size) {
   static auto* const real = next<decltype(read)>("read");
   return is_cut(fd) ? broken(ECONNRESET) : real(fd, buffer, size);

@@ -32,14 +32,14 @@ database_kind() {
   printf '%s\n' "$kind"
 }
 
-# Packages that the chosen server needs beyond those of every stack.
+# Installs what the chosen server needs beyond the packages of every stack.
 install_database() {
   local kind
   kind=$(database_kind) || exit 1
   [[ $kind == mariadb ]] || install_mysql
 }
 
-read -ra DB_OPTIONS <<<"${DEV_DB_OPTIONS:-}" # further ones, of both servers
+read -ra DB_OPTIONS <<<"${DEV_DB_OPTIONS:-}" # further options, for either server
 
 start_db() {
   choose_server
@@ -53,7 +53,7 @@ start_db() {
   db_answers || part_failed db "it does not answer on $(db_socket)"
 }
 
-# A private one: a server that starts removes the temporary tables that it finds, even those of another running server.
+# A private folder: a server that starts removes the temporary tables that it finds, even those of another running server.
 db_tmpdir() {
   mkdir -p "$DEV_DIR/db.tmp"
   printf '%s\n' "$DEV_DIR/db.tmp"
@@ -82,8 +82,8 @@ choose_network() {
     --ssl-cert="$DEV_DIR/certs/database.pem" --ssl-key="$DEV_DIR/certs/database.key")
 }
 
-# Made elsewhere and renamed, so that an interrupted first start leaves no incomplete folder. --force: for sockets it
-# does not matter that a machine's own name does not resolve.
+# Made elsewhere and renamed, so that an interrupted first start leaves no incomplete folder. --force: the
+# machine's own name need not resolve, because the socket is enough.
 make_data_folder() {
   [[ ! -d $DEV_DIR/db ]] || return 0
   say "making the database"
@@ -98,7 +98,7 @@ make_data_folder() {
   mv "$DEV_DIR/db.new" "$DEV_DIR/db"
 }
 
-# Users, schema and rights, by the files of a real installation; with a port, also users for it.
+# Makes users, schema and rights by the files of a real installation; with a port, also users who connect there.
 prepare_database() {
   local name
   db_client <<<"CREATE DATABASE IF NOT EXISTS $DB_NAME" || die "could not create the database"
@@ -133,7 +133,7 @@ db_client_hosts() {
   [[ -z $(db_port) ]] || if [[ -n ${DEV_DB_ADDRESS:-} ]]; then echo %; else echo 127.0.0.1; fi
 }
 
-# For each host, as sql/grants/README.md says for another than localhost.
+# Grants to the user at each host: replaces 'localhost' as sql/grants/README.md says.
 apply_grants() {
   local host
   for host in $(db_client_hosts); do

@@ -15,7 +15,7 @@ require_release() {
 }
 
 # make_debian FOLDER RELEASE PACKAGE,…: made elsewhere and renamed, so that an existing one is complete; in its own
-# mount namespace, so that nothing stays mounted. (set -e would not hold in here: callers test its status.)
+# mount namespace, so that nothing stays mounted. (set -e has no effect in here, because callers test the status.)
 make_debian() {
   local folder=$1 release=$2 packages=$3
   local -x http_proxy='' https_proxy=''
@@ -42,7 +42,7 @@ debian_mirror() {
   printf '%s\n' "${found:-http://deb.debian.org/debian}"
 }
 
-# debian_sources RELEASE: this machine's, with that release in place of its own.
+# debian_sources RELEASE: this machine's apt sources, with RELEASE in place of its own release.
 debian_sources() {
   local release=$1 host found
   host=$(host_release)
@@ -51,7 +51,7 @@ debian_sources() {
   printf '%s\n' "${found:-deb $(debian_mirror) $release main}"
 }
 
-# apt_in FOLDER ARGUMENT…: with this machine's network.
+# apt_in FOLDER ARGUMENT…: runs apt-get in the system in FOLDER, with this machine's network.
 apt_in() {
   local folder=$1
   shift

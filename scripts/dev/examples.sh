@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Prepares what the receivers of examples/ need, each language's in its own folder under build/examples, pinned by the
-# files there. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. As root, everything is
+# Prepares what the receivers of examples/ need: a folder under build/examples for each language, pinned by the files in
+# examples/. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. As root, everything is
 # fetched and compiled as `nobody`.
 
 EXAMPLES=$ROOT/build/examples
 EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)
 
-# If one cannot be made, its tests are skipped, and a line says so; with EXAMPLES_REQUIRED=1 they fail.
+# If an example cannot be prepared, its tests are skipped, and a line says so; with EXAMPLES_REQUIRED=1 they fail.
 prepare_examples() {
   [[ -z $DEV_NO_BUILD ]] || return 0
   install_packages "${EXAMPLE_PACKAGES[@]}"
@@ -50,7 +50,7 @@ version_of() {
   esac | grep -oE '[0-9]+(\.[0-9]+)*' | head -n 1
 }
 
-# debian_version PACKAGE: of the program in it. Java 21 is default-jdk-headless 2:1.21-76.
+# debian_version PACKAGE: the version of the program in it. Java 21 is default-jdk-headless 2:1.21-76.
 debian_version() {
   local version
   version=$(apt-cache policy "$1" | sed -nE 's/^ *Candidate: ([0-9]+:)?([0-9.]+).*/\2/p')
@@ -95,7 +95,8 @@ compile_rust() {
   install -m 0755 target/debug/receptor "$2"
 }
 
-# with_rust FOLDER COMMAND…: with the toolchain in FOLDER, in a private mount if `nobody` cannot reach it (root's home).
+# with_rust FOLDER COMMAND…: runs COMMAND with the toolchain in FOLDER. If `nobody` cannot reach FOLDER (root's home),
+# mounts it in a private namespace.
 with_rust() {
   local folder=$1
   shift

@@ -5,14 +5,14 @@
 
 FRESH=$ROOT/.dev/fresh
 FRESH_TREE=/root/apientidades
-declare -A FRESH_MADE # by release: in this run, which holds its lock
+declare -A FRESH_MADE # the releases prepared in this run, which holds their locks
 FRESH_NAMESPACES=(unshare --mount --propagation private --pid --fork --kill-child)
 # shellcheck disable=SC2016
 FRESH_ENTER='system=$1 tree=$2 && shift 2 && mount --bind "$system" "$system" && cd "$system" && mount -t proc proc proc &&
   mount --rbind /sys sys && mount --rbind /dev dev && mount -t tmpfs tmpfs run && cp /etc/resolv.conf /etc/hosts etc/ &&
   pivot_root . . && umount -l . && exec env -i -C "$tree" HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb ${CI:+CI="$CI"} ${OPENAPI_REQUIRED:+OPENAPI_REQUIRED="$OPENAPI_REQUIRED"} ${EXAMPLES_REQUIRED:+EXAMPLES_REQUIRED="$EXAMPLES_REQUIRED"} "$@"'
 
-# prepare_fresh RELEASE: makes one, and tries to enter it. False if that is impossible; FRESH_OBSTACLE has the reason.
+# prepare_fresh RELEASE: makes a fresh system, and tries to enter it. False if that fails; FRESH_OBSTACLE has the reason.
 prepare_fresh() {
   local release=$1 log=$ROOT/build/fresh-$1.log
   [[ -z ${FRESH_MADE[$release]:-} ]] || return 0
@@ -43,8 +43,7 @@ fill_fresh() {
     git_of_anyone clone -q --no-hardlinks "$ROOT" "$FRESH/$1$FRESH_TREE"
 }
 
-# A checkout may belong to another user than root, and the other end of the clone reads this setting from no command
-# line.
+# A checkout may belong to another user than root. The other end of a clone reads safe.directory only from a file.
 git_of_anyone() {
   printf '[safe]\n\tdirectory = *\n' >"$FRESH/gitconfig"
   GIT_CONFIG_GLOBAL=$FRESH/gitconfig git "$@"
@@ -52,12 +51,12 @@ git_of_anyone() {
 
 remove_fresh() { rm -rf --one-file-system "${FRESH:?}/$1"; }
 
-# in_fresh RELEASE COMMAND…: in the clone.
+# in_fresh RELEASE COMMAND…: runs COMMAND in the clone.
 in_fresh() {
   local system=$FRESH/$1 status=0
   shift
   "${FRESH_NAMESPACES[@]}" bash -c "$FRESH_ENTER" fresh "$system" "$FRESH_TREE" "$@" </dev/null &
-  # unshare and the first process of a namespace ignore SIGINT and SIGTERM. SIGKILL ends everything in it.
+  # unshare and the first process of a namespace ignore SIGINT and SIGTERM. SIGKILL ends everything in the namespace.
   # shellcheck disable=SC2064
   trap "kill -KILL $! 2>/dev/null; exit 130" INT TERM
   wait $! || status=$?
@@ -66,7 +65,7 @@ in_fresh() {
 }
 
 # run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…`, as a newcomer would run them. Each command counts as
-# a case, and the cases of its suites are counted with the others'.
+# a case, and so do all cases of its suites.
 run_fresh() {
   local release=$1
   shift

@@ -4,7 +4,7 @@
 
 FUZZ_PACKAGES=(clang libclang-rt-dev) # the second has libFuzzer
 FUZZ_TARGETS=(url json event_data config request answer)
-declare -A FUZZ_LONGER=([answer]=60) # seconds in `test --long`: each of its inputs is a few requests over TLS
+declare -A FUZZ_LONGER=([answer]=60) # seconds in `test --long`: each input of `answer` is a few requests over TLS
 FUZZ_FOLDER=$ROOT/.dev/fuzz
 FUZZ_MEMORY_MB=1024
 FUZZ_INPUT_SECONDS=5 # an input that takes longer is a failure
@@ -59,7 +59,7 @@ fuzz_one() {
 
 fuzz_advice() {
   local program=$1 input=$2 log=$3
-  say "all that was said: $log"
+  say "the whole output: $log"
   [[ -n $input ]] || return 0
   say "the input: $input"
   say "see it again: $program $input"

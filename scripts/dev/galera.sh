@@ -20,7 +20,7 @@ galera_install() {
 
 galera_database_address() { printf 'hosts = %s\n' "$(node_addresses 1)"; }
 
-# galera_status NODE NAME: a status variable of Galera's; nothing when the node does not answer.
+# galera_status NODE NAME: prints a status variable of Galera; nothing when the node does not answer.
 galera_status() {
   node_client "$1" -N -B -e "SHOW GLOBAL STATUS LIKE 'wsrep_$2'" 2>/dev/null | cut -f2
 }
@@ -62,7 +62,7 @@ make_first_galera_node() {
   mv "$DEV_DIR/db1.new" "$DEV_DIR/db1"
 }
 
-# The last transaction that a stopped node has, as UUID:NUMBER; after a kill, its own recovery reports it.
+# Prints the last transaction that a stopped node has, as UUID:NUMBER; after a kill, mariadbd --wsrep-recover finds it.
 galera_position() {
   local node=$1 state=$DEV_DIR/$1/grastate.dat uuid number command
   [[ -s $state ]] || return 0

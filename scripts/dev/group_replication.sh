@@ -2,7 +2,7 @@
 # MySQL's nodes with Group Replication (nodes.sh), each of them a primary: programs write on any, as on Galera.
 
 GROUP_NAME=6f1d3a52-4c0e-4b7a-9d58-0e6a7c21b9f4
-GROUP_USER=replicacion # with it a node copies from another what it lacks
+GROUP_USER=replicacion # the user with which a node copies missing transactions from another node
 GROUP_MAJORITY="SELECT SUM(member_state = 'ONLINE') * 2 > COUNT(*) AND SUM(member_id = @@server_uuid AND member_state = 'ONLINE')
   AND NOT @@super_read_only FROM performance_schema.replication_group_members"
 
@@ -24,7 +24,7 @@ group_replication_rejoin() {
   node_answers "$1" || join_group "$1"
 }
 
-# Read-only until it is part of the group, so that no client writes on a node that is alone.
+# The node is read-only until it is part of the group, so that no client writes on a node that is alone.
 configure_group_replication() {
   local node=$1 group
   group=$(node_ports "$node" | cut -d ' ' -f 2)
@@ -52,7 +52,7 @@ group-replication-unreachable-majority-timeout = 5
 CONF
 }
 
-# Empty: it takes everything from the others when it joins.
+# Makes an empty database: the node copies everything from the others when it joins.
 make_group_node() {
   local node=$1
   [[ ! -d $DEV_DIR/$node ]] || return 0
@@ -70,7 +70,7 @@ make_cut_off() {
     die "could not build $source"
 }
 
-# The server alone: not yet part of the group.
+# Starts the server, which is not yet part of the group.
 launch_group_node() {
   local node=$1
   configure_group_replication "$node"
@@ -97,8 +97,8 @@ join_group() {
   start_group_replication "$1" OFF
 }
 
-# start_group_replication NODE BOOTSTRAP: sets the user of the recovery even if it is not needed yet; with it an
-# expelled node comes back by itself.
+# start_group_replication NODE BOOTSTRAP: always sets the recovery's user, because a node that is expelled later needs it
+# to come back by itself.
 start_group_replication() {
   node_client "$1" <<SQL || part_failed "$1" "it cannot become part of the group"
 SET GLOBAL group_replication_bootstrap_group = $2;
@@ -118,13 +118,13 @@ GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO '$GROUP_USER'@
 SQL
 }
 
-# The group's transactions that a node has, including those only received.
+# Prints the group's transactions that a node has, also those received but not yet applied.
 group_transactions() {
   node_client "$1" -N -B -r -e "SELECT CONCAT(@@gtid_executed, ',', COALESCE((SELECT received_transaction_set
     FROM performance_schema.replication_connection_status WHERE channel_name = 'group_replication_applier'), ''))" | tr -d '\n'
 }
 
-# The node that has everything that any other has.
+# Prints a node that has every transaction that any other node has.
 node_with_all() {
   local node other all
   for node in "${NODES[@]}"; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The tests on several application hosts. Each host is a network namespace, inside one namespace of networks, processes
-# and mounts: all of it ends with the tests, however they end, and nothing outside sees or reaches it.
+# and mounts. Everything in that namespace ends with the tests, however they end, and nothing outside sees or reaches it.
 
 HOSTS_SECONDS=900
 HOSTS_PACKAGES=(iproute2 util-linux libnginx-mod-stream)
@@ -10,7 +10,7 @@ HOSTS_RUNNER=(timeout -k 30 "$HOSTS_SECONDS" "${HOSTS_NAMESPACES[@]}" sh -c 'mou
 HOSTS_TRIAL='mount -t tmpfs tmpfs /run && ip netns add one && ip -n one link add cable type veth peer name other &&
   ip -n one link add lan type bridge && ip -n one link set cable master lan up'
 
-# Prints why they cannot run here, in one line; nothing if they can.
+# Prints in one line why these tests cannot run here; nothing if they can.
 hosts_obstacle() {
   local found
   ((EUID == 0)) || { echo 'only root may make network namespaces'; return; }
@@ -32,7 +32,7 @@ hosts_test() {
   exec "${HOSTS_RUNNER[@]}" "$PYTHON" -m pytest -q -s -p no:cacheprovider tests/cluster/test_hosts.py "$@"
 }
 
-# Among the suites of ./dev test --long.
+# A suite of ./dev test --long.
 run_hosts() {
   local obstacle
   obstacle=$(hosts_obstacle)

@@ -19,6 +19,6 @@ command_lint() {
   build_preset debug all
   sources -name '*.cpp' -print0 |
     xargs -0 -n 4 -P "$(nproc)" clang-tidy --quiet -p "$ROOT/build/debug" 2>/dev/null || trouble=1
-  ((trouble == 0)) || die "there is something to mend above"
+  ((trouble == 0)) || die "mend what the lines above name"
   say "clean"
 }

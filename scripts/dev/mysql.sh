@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A MySQL server on a machine with only MariaDB in its Debian: from Debian unstable, in its own folder made once by
-# debootstrap. It runs with that folder's loader and libraries, which needs neither chroot nor root, so that its data
+# MySQL, which Debian 12 and 13 do not have: debootstrap fetches it once from Debian unstable, into a folder of its own.
+# The server runs with the loader and the libraries of that folder. So it needs neither chroot nor root, and its data
 # and its socket are where MariaDB's would be.
 
 MYSQL_TREE=$ROOT/.dev/mysql
@@ -15,7 +15,7 @@ install_mysql() {
   ) 9>"$ROOT/.dev/mysql.lock" || exit 1
 }
 
-# Made elsewhere and renamed, so that an interrupted one leaves no incomplete tree.
+# Made elsewhere and renamed, so that an interrupted run leaves no incomplete tree.
 make_mysql_tree() {
   local mirror proxy='' log=$ROOT/.dev/mysql.log new=$MYSQL_TREE.new
   install_packages debootstrap
@@ -44,5 +44,5 @@ mysqld_command() {
   ((EUID != 0)) || SERVER+=(--user=root)
 }
 
-# Like choose_server. No second protocol and no binary log, like MariaDB's defaults.
+# Like choose_server. Without a binary log, as is MariaDB's default.
 choose_mysqld() { mysqld_command --no-defaults --skip-log-bin; }

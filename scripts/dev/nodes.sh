@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The nodes of a database cluster of any engine: db1, db2, db3, each in its own folder and on its own ports of loopback.
-# An engine (galera.sh, group_replication.sh) has the functions that `engine` calls, named after it.
+# An engine (galera.sh, group_replication.sh) has the functions that `engine` calls; their names begin with its name.
 
 NODES=(db1 db2 db3)
 NODE_SECONDS=180 # to recover, to join and, if it must, to take a copy of everything
@@ -21,7 +21,7 @@ node_client() {
   server_client --connect-timeout=3 --socket="$(node_socket "$node")" --user=root "$@"
 }
 
-# True: it is part of the cluster's majority and accepts work.
+# True: the node is part of the cluster's majority and accepts work.
 node_answers() { engine node_answers "$1"; }
 node_answers_or_ended() { node_answers "$1" || ! part_alive "$1"; }
 
@@ -53,15 +53,15 @@ first_node() {
   return 1
 }
 
-# The ports of a node: SQL, the group, and others of its engine. They do not change, because the others know them.
+# The ports of a node: SQL, the group, and others of its engine. They do not change, because the other nodes know them.
 node_ports() {
   local record=$DEV_DIR/cluster/$1.ports
   [[ -s $record ]] || listening_ports 4 >"$record"
   cat "$record"
 }
 
-# N free ports below those that the kernel gives to connections: a connection could take one of those while its node is
-# down.
+# listening_ports N: N free ports below the range from which the kernel gives ports to connections. A connection could
+# take a port of that range while its node is down.
 listening_ports() {
   "$PYTHON" - "$1" <<'PROGRAM'
 import contextlib, random, socket, sys
@@ -78,7 +78,7 @@ with contextlib.ExitStack() as held:
 PROGRAM
 }
 
-# node_addresses FIELD: of all nodes, with commas between them; 1 is SQL, 2 the group.
+# node_addresses FIELD: the addresses of all nodes, with commas between them. FIELD 1 is SQL, 2 the group.
 node_addresses() {
   local node
   for node in "${NODES[@]}"; do

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Tools that check web/openapi.json: schemathesis (PyPI; also the schema of CycloneDX) and Redocly's linter (npm); and
 # tools that check our pages in chromium: Playwright (PyPI) and axe (npm). Each has its own folder under build and is
-# pinned by the hashes of its files (tests/openapi, tests/browser). Fetching them runs none of their code, and as root
-# the user nobody fetches them.
+# pinned by the hashes of its files (tests/openapi, tests/browser). Fetching them runs none of their code. Root has
+# the user nobody fetch them.
 
 OPENAPI_TOOLS=$ROOT/build/openapi-tools
 
@@ -16,8 +16,8 @@ prepare_openapi_tools() {
   make_tool "$OPENAPI_TOOLS/axe" "$(cat "$ROOT/tests/browser/axe/package-lock.json")" install_axe "$OPENAPI_REQUIRED"
 }
 
-# make_tool FOLDER PINS INSTALL REQUIRED: installs it again when its pins change. REQUIRED only affects the message if
-# that fails.
+# make_tool FOLDER PINS INSTALL REQUIRED: runs INSTALL for FOLDER when PINS have changed. REQUIRED only affects the message
+# if that fails.
 make_tool() {
   local folder=$1 name=${1##*/}
   [[ $(cat "$folder/pins" 2>/dev/null) != "$2" ]] || return 0
@@ -36,8 +36,8 @@ make_tool() {
   fi
 }
 
-# in_scratch COMMAND…: runs it in an empty folder that its user may write to, which is also its home; the folder is
-# removed afterwards.
+# in_scratch COMMAND…: runs COMMAND in an empty folder, which is also its home and which `nobody` may write to; removes
+# the folder afterwards.
 in_scratch() {
   local scratch
   scratch=$(mktemp -d) || return

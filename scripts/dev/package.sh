@@ -53,10 +53,10 @@ package_in_fresh() {
   printf '%s\n' "$result"
 }
 
-# The end of the package's version, which names its release.
+# Prints the end of the package's version, which names the Debian release.
 version_ending() { sed -n 's/^set(CPACK_DEBIAN_PACKAGE_VERSION ".*\(~deb[0-9]*\)")$/\1/p' "$ROOT/build/release/CPackConfig.cmake"; }
 
-# The time of all packed files: given, or of the commit, or, without a checkout, of the change log.
+# Prints the time of all packed files: SOURCE_DATE_EPOCH, else the commit's, or without a checkout the change log's.
 source_date() {
   local date
   if [[ -n ${SOURCE_DATE_EPOCH:-} ]]; then
@@ -68,7 +68,7 @@ source_date() {
   fi
 }
 
-# make_package [VERSION]: prints its path. Another version is for tests of upgrades; the programs keep their version.
+# make_package [VERSION]: prints the package's path. VERSION is for tests of upgrades; the programs keep their version.
 make_package() {
   local version=$1 folder=$ROOT/build/package/cpack log=$ROOT/build/package.log package
   rm -rf "$folder" && mkdir -p "$folder"
@@ -88,8 +88,8 @@ make_package() {
   printf '%s\n' "$ROOT/build/package/${package##*/}"
 }
 
-# pack_alike PACKAGE FOLDER: packs it again, in the folder, because CPack takes the order of files, and the sizes of
-# folders, from the file system; dpkg-deb sorts.
+# pack_alike PACKAGE FOLDER: packs the package again, in FOLDER. CPack takes the order of files, and the sizes of folders,
+# from the file system; dpkg-deb sorts.
 pack_alike() (
   package=$1 tree=$2
   umask 022

@@ -1,8 +1,8 @@
 """Starts and ends the processes of one part of the stack, and identifies them later.
 
 A part is recorded as lines `PID START_TIME`; a process is signalled only while both still match, so a reused pid is
-never hit. Each process leads a session of its own, which is how its children (nginx's workers) are found, even after
-their leader has died. Linux 5.3 and Python 3.9 or later.
+never hit. Each process leads a session of its own, by which its children (nginx's workers) are found, even after their
+leader has died. Linux 5.3 and Python 3.9 or later.
 """
 
 import argparse
@@ -58,8 +58,8 @@ def members(path):
 
 
 def send(pid, number, path):
-    """Signals a member by descriptor: it is checked after the descriptor is open, so it cannot be another process by
-    then."""
+    """Signals a member by its pidfd. The pid is checked once the pidfd is open, so the pidfd cannot be that of another
+    process."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # The suites under sanitizers, for `test --long`. The fast suites already use AddressSanitizer for unit and store tests;
-# this adds ThreadSanitizer for them, and both for the HTTP tests and deliveries, with the programs built so. A report
+# this adds ThreadSanitizer for them, and both for the programs in the HTTP tests and deliveries. A report
 # fails the suite, whatever process wrote it: tests do not see the output of a process that they stop.
 
 SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)
-# For everything that is started from here with that preset's programs.
+# For all programs of the preset tsan that this run starts.
 [[ ${TSAN_OPTIONS:-} == *suppressions=* ]] || export TSAN_OPTIONS=${TSAN_OPTIONS:-}:suppressions=$ROOT/tests/tsan.suppressions
 
 build_sanitized() {
@@ -21,7 +21,7 @@ run_sanitized() {
   done
 }
 
-# run_watched SUITE COMMAND…: sanitizers write to files, and a file is a failure.
+# run_watched SUITE COMMAND…: sanitizers write their reports to files; any report fails the suite.
 run_watched() {
   local suite=$1 reports=$ROOT/.dev/sanitizers/$1
   shift

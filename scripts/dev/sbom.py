@@ -20,9 +20,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 CLAUSES = {"Depends": "required", "Recommends": "optional", "Suggests": "optional"}
-# Only constants of the kernel are compiled in, so none of its bugs that a scanner would report is in them.
+# Only the kernel's constants are compiled in, and not the bugs that a scanner would report for the kernel.
 NO_CODE = "linux-libc-dev"
-# Tools that affect the bytes besides the compiler, by the program that runs.
+# The programs, besides the compiler, that affect the bytes of the package.
 BUILD_TOOLS = ("as", "cmake", "dpkg-deb", "gzip", "ld")
 SERIAL_NUMBERS = uuid.uuid5(uuid.NAMESPACE_URL, "https://cyclonedx.org/schema/bom-1.5.schema.json")
 
@@ -95,7 +95,7 @@ def programs_of(tree: Path) -> list[Path]:
 
 
 def linked(program: Path) -> dict[str, str]:
-    """The file of every library that is loaded with it."""
+    """The file of every library that is loaded with the program."""
     lines = output("ldd", program).splitlines()
     if lost := [line.strip() for line in lines if "not found" in line]:
         sys.exit(f"sbom.py: {program.name} does not start here: {lost[0]}")
@@ -137,7 +137,7 @@ class Components:
         self.found: dict[str, dict] = {}
 
     def add(self, package: dict, kind: str, scope: str, use: str, detail: str = "") -> str:
-        """Returns its reference. A package that one use requires stays required."""
+        """Adds a use of a package, and returns the package's reference. A package that one use requires stays required."""
         component = self.found.setdefault(package["name"], {"type": kind, "bom-ref": package["purl"], **package, "scope": scope, "properties": []})
         if scope == "required" or component["scope"] == "excluded":
             component["scope"] = scope

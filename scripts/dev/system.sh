@@ -4,20 +4,21 @@
 
 system_image() { printf '%s\n' "$ROOT/.dev/image-$1"; }
 
-# run_system --system|--system-if-possible RELEASE ARGUMENT…: the package on a Debian of that release.
+# run_system --system|--system-if-possible RELEASE ARGUMENT…: tests the package on a Debian of that release.
 run_system() {
   local how=$1 release=$2 package
   shift 2
   prepare_system "$how" "system-$release" "$release" || return 0
   if package=$(command_package --release "$release") && fetch_dependencies "$release" "$package"; then
-    # One machine for all chapters in order.
+    # One machine runs all files of the folder in order.
     SYSTEM_IMAGE=$(system_image "$release") SYSTEM_PACKAGE=$package run_on_machine "system-$release" tests/system/debian "$@"
   else
     no_suite "" "system-$release" "the system tests on a Debian ${DEBIAN[$release]}" "no package, or not what it depends on"
   fi
 }
 
-# run_upgrade --system|--system-if-possible ARGUMENT…: a Debian 12 with its package becomes a Debian 13 with its own.
+# run_upgrade --system|--system-if-possible ARGUMENT…: upgrades a Debian 12 with its package to Debian 13 with that
+# release's package.
 run_upgrade() {
   local how=$1 package next
   shift

@@ -12,7 +12,7 @@ PYTHON_SUITES=(tests)
 PYTEST_WORKERS=(-n 3 --dist loadfile)
 EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation}.py)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py tests/system/test_server_settings.py)
-# What entities and the evaluation system see and change: the API on one node, the dispatcher on another.
+# On a cluster, the API uses one node and the dispatcher another: these test what entities and the evaluation system see.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
   tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
 FUZZ_SECONDS=30 # each target
@@ -69,7 +69,7 @@ require_suites() {
   [[ -n $1 ]] || usage_error "--only takes one or more of: $SUITES"
 }
 
-# Uses the variables of command_test, like the next two.
+# Uses the variables of command_test, like the next two functions.
 test_here() {
   local how=${system:---system}
   prepare_tests
@@ -86,7 +86,7 @@ test_here() {
   ! is_wanted mysql || run_on_mysql "${pytest_arguments[@]}"
 }
 
-# The system that the system tests boot is next to the fresh system, not inside it.
+# The system tests boot a system beside the fresh system, not inside it.
 test_on_release() {
   local how=${system:---system} inside
   install_packages python3
@@ -121,7 +121,7 @@ is_wanted() {
     fuzz | sanitizers | hosts) [[ -n $long ]] ;;
     examples) [[ -n $examples ]] ;;
     system) [[ -n $system ]] ;;
-    upgrade) false ;; # takes the packages of both releases
+    upgrade) false ;; # needs the packages of both releases
     mysql) [[ -n $mysql ]] ;;
   esac
 }
@@ -140,7 +140,7 @@ prepare_tests() {
   ! is_wanted sanitizers || build_sanitized
 }
 
-# The suites that depend on the database, again on MySQL.
+# Runs the suites that depend on the database again, on MySQL.
 run_on_mysql() {
   local -x DEV_DATABASE=mysql
   local SUITE_SUFFIX=-mysql PYTHON_SUITES=("${MYSQL_SUITES[@]}")
@@ -186,7 +186,7 @@ case_of() {
   if [[ $2 == 0 ]]; then printf '<testcase name="%s"/>' "$1"; else printf '<testcase name="%s"><failure/></testcase>' "$1"; fi
 }
 
-# run_boost NAME PRESET: counts by its JUnit report and its exit status, which shows a crash.
+# run_boost NAME PRESET: leaves the JUnit report and the exit status, which shows a crash.
 run_boost() {
   local status=0 suite
   suite=$(suite_name "$1" "$2")
@@ -196,7 +196,7 @@ run_boost() {
   printf '%s\n' "$status" >"$RESULTS/$suite.status"
 }
 
-# run_store PRESET, on a fresh database server, removed afterwards. A subshell, so that it always ends.
+# run_store PRESET: runs on a fresh database server. A subshell, so that its trap always ends and removes the server.
 run_store() (
   DEV_DIR=$ROOT/.dev/test-store
   lock_stack
@@ -212,8 +212,8 @@ run_store() (
   run_boost store "$1"
 ) || true
 
-# run_python NAME [PYTEST ARGUMENTS], with the programs of DEV_PRESET. Tests asked for by name, and long ones, run one
-# after the other and show progress.
+# run_python NAME [PYTEST ARGUMENTS]: uses the programs of DEV_PRESET. Tests that are named, and long tests, run one after
+# the other.
 run_python() {
   local suite=$1$SUITE_SUFFIX status=0 argument suites=("${PYTHON_SUITES[@]}") workers=("${PYTEST_WORKERS[@]}")
   shift
@@ -228,7 +228,7 @@ run_python() {
     unset DEV_DIR DEV_PORT
     exec "${PYTHON_RUNNER[@]}" "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${workers[@]}" "${suites[@]}" "$@"
   ) &
-  # On a signal pytest must still take its stacks down: the signal is passed on, and its end waited for.
+  # On a signal pytest must still take its stacks down: passes the signal on, and waits for the end.
   # shellcheck disable=SC2064
   trap "kill -TERM $! 2>/dev/null; wait $!; exit 130" INT TERM
   wait $! || status=$?

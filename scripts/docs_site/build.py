@@ -1,4 +1,4 @@
-"""Builds the whole site into a folder that a server may be reading: all files are made first, and then each is replaced
+"""Builds the whole site into a folder that a server may be reading: makes all files first, and then replaces each file
 atomically."""
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build(root: Path, folder: Path) -> None:
 
 
 def replace(folder: Path, made: Path) -> None:
-    """Replaces the files of `folder` by those of `made`, and removes `made`. A file of both is never missing."""
+    """Replaces the files of `folder` by those of `made`, and removes `made`. A file that is in both is never missing."""
     for old in sorted(folder.rglob("*"), reverse=True):
         new = made / old.relative_to(folder)
         if old.is_dir() and not old.is_symlink():
@@ -107,7 +107,8 @@ def _file_and_language(root: Path, argument: str) -> tuple[str, str]:
 
 
 def downloads(root: Path) -> dict[str, bytes]:
-    """`web/docs/downloads` lists them, one a line: files of examples/, served as they are below descargas/."""
+    """Reads the files of examples/ that `web/docs/downloads` lists, one a line. They are served unchanged below
+    descargas/."""
     listed = (root / "web/docs/downloads").read_text(encoding="utf-8").split()
     return {DOWNLOADS + path.removeprefix("examples/"): (root / path).read_bytes() for path in listed}
 

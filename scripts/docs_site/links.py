@@ -1,4 +1,4 @@
-"""Links: in the sources, to other pages as files of Markdown, NAME.md#anchor, and to files of examples/; on the site, to
+"""Converts links. In the sources they lead to other pages (NAME.md#anchor) and to files of examples/; on the site, to
 pages and downloads."""
 from __future__ import annotations
 
