@@ -1,4 +1,4 @@
-"""The messages about fields, «text» in the tables of pages: an index of them, by the page and heading that explains each."""
+"""Makes an index of the messages that pages quote as «text»: each with the pages and headings that explain it."""
 from __future__ import annotations
 
 import re
