@@ -41,8 +41,9 @@ int run(const platform::Config& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return platform::run_daemon(argc, argv,
-                              "the API for entities, a FastCGI application behind nginx.\n"
-                              "SIGTERM drains and ends it with 0; SIGHUP reads secrets.key_file again.",
-                              run);
+  return platform::run_daemon(
+      argc, argv,
+      "the API for entities, a FastCGI application behind nginx.\n"
+      "SIGTERM: requests in flight end, then it exits with 0. SIGHUP reads secrets.key_file again.",
+      run);
 }

@@ -139,7 +139,7 @@ std::vector<Command> delivery_commands() {
            "fallida\n"
            "created since then; those that wait for a retry are due at once, too.",
        .options = {.id = IdWord::optional,
-                   .options = {{"webhook", "N", "the webhook whose receiver works again"},
+                   .options = {{"webhook", "N", "the webhook, once its receiver works again"},
                                {"since", "T",
                                 "2026-11-20, 2026-11-20T10:00:00Z, or 2h: the last two hours"}}},
        .example = "apientidades-admin delivery retry --webhook 3 --since 2d",

@@ -281,7 +281,7 @@ Result resume(Context& context, const Arguments& arguments) {
 
 constexpr Option paused_entity{"entity", "N", "that entity alone"};
 constexpr Option paused_webhook{"webhook", "N", "that webhook alone"};
-constexpr Option paused_host{"host", "HOST", "all webhooks whose URLs have that host, whatever the port"};
+constexpr Option paused_host{"host", "HOST", "all webhooks with that host in the URL, whatever the port"};
 
 }  // namespace
 
