@@ -87,7 +87,7 @@ std::string align(const Grid& grid, const std::vector<bool>& right) {
   return result;
 }
 
-/// Whether the column has at least one number, and apart from numbers only nulls.
+/// Whether the column holds only numbers and nulls, with at least one number.
 bool is_numeric(const json::Array& rows, const std::string& name) {
   bool some = false;
   for (const auto& row : rows) {

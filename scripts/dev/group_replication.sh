@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# MySQL's nodes with Group Replication (nodes.sh), each of them a primary: programs write on any, as on Galera.
+# MySQL's nodes with Group Replication (nodes.sh), each of them a primary: programs write on any node, as with Galera.
 
 GROUP_NAME=6f1d3a52-4c0e-4b7a-9d58-0e6a7c21b9f4
 GROUP_USER=replicacion # the user with which a node copies missing transactions from another node

@@ -54,7 +54,7 @@ install_playwright() { install_wheels "$ROOT/tests/browser" "$1"; }
 install_redocly() { install_npm "$ROOT/tests/openapi/redocly" "$1"; }
 install_axe() { install_npm "$ROOT/tests/browser/axe" "$1"; }
 
-# install_wheels PINS FOLDER; the next functions take the same.
+# install_wheels PINS FOLDER; the next functions take the same arguments.
 install_wheels() {
   "$PYTHON" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
   in_scratch fetch_and_install_wheels "$@"
