@@ -77,7 +77,7 @@ std::string write_certificate(X509* certificate) {
   return path;
 }
 
-/// Length of the whole request at the start of `text`; 0: none yet.
+/// Length of the request at the start of `text`; 0 while it is incomplete.
 std::size_t request_size(std::string_view text) {
   const auto end = text.find("\r\n\r\n");
   if (end == std::string_view::npos) return 0;

@@ -18,7 +18,7 @@ class TlsConnection {
  public:
   TlsConnection(ssl_st* tls, int number) : tls_(tls), number_(number) {}
 
-  int number() const { return number_; }  // from 1, in the order in which they were made
+  int number() const { return number_; }  // connections are numbered from 1, as they are made
   /// Sends one TLS record. False: the other side has closed.
   bool send(std::string_view bytes);
   /// Returns the TLS record that send() would send.
@@ -36,8 +36,8 @@ class TlsConnection {
 /// Serves until it is destroyed, with a certificate of its own for *.receptor.test.
 class TlsServer {
  public:
-  /// Called for each request, and with `request` empty each time that the other side has been silent for a
-  /// moment; it returns false to close the connection.
+  /// The server calls it for each request, and with an empty `request` after each millisecond without bytes
+  /// from the other side. It returns false to close the connection.
   using Script = std::function<bool(TlsConnection&, std::string_view request)>;
 
   explicit TlsServer(Script script);

@@ -1,6 +1,6 @@
-// Answers of a receiver, in pieces, on kept connections, through the real sender, TLS and loopback. The input
-// is a few exchanges: 0xFF ends one, 0xFE begins bytes sent after the answer while no request is outstanding,
-// 0xFD begins another TLS record.
+// Feeds the answers of a receiver to the real sender, over TLS on loopback and on kept connections. The input
+// is up to four exchanges, separated by 0xFF. In each, 0xFD begins another TLS record of the answer, and 0xFE
+// begins bytes that the receiver sends after the answer, while no request is outstanding.
 #include <poll.h>
 
 #include <cerrno>
@@ -39,7 +39,7 @@ std::string joined(const std::vector<std::string>& parts) {
 }
 
 struct Exchange {
-  std::vector<std::string> answer;  // a TLS record each
+  std::vector<std::string> answer;  // each string is one TLS record
   std::string late;
 };
 
@@ -65,12 +65,12 @@ class Receiver {
     closes_ = closes;
   }
 
-  /// Sends on the connection that answered last, if it is open; returns after it has sent.
+  /// Sends the bytes on the connection that answered last, if it is open, and waits until they are sent.
   void send_late(std::string bytes) {
     std::unique_lock lock(mutex_);
     if (bytes.empty() || !last_) return;
     late_ = std::move(bytes);
-    fuzz::require(changed_.wait_for(lock, 5s, [this] { return !late_; }), "late bytes go out");
+    fuzz::require(changed_.wait_for(lock, 5s, [this] { return !late_; }), "late bytes are sent");
   }
 
   void begin_input() {
@@ -95,7 +95,8 @@ class Receiver {
       }
       return true;
     }
-    fuzz::require(spoilt_ != connection.number(), "no request on a connection on which something waits");
+    fuzz::require(spoilt_ != connection.number(),
+                  "no request is sent on a connection on which unread bytes wait");
     last_ = connection.number();
     const auto pieces = pieces_;
     const bool closes = closes_;
@@ -110,7 +111,7 @@ class Receiver {
   std::vector<std::string> pieces_;
   bool closes_ = false;
   std::optional<int> last_;          // the connection that answered last and was left open
-  std::optional<std::string> late_;  // to be sent on it
+  std::optional<std::string> late_;  // bytes to be sent on that connection
   std::optional<int> spoilt_;        // the connection on which late bytes were sent
   int connections_ = 0;
   int ending_ = 0;  // connections up to this one belong to earlier inputs
@@ -139,7 +140,7 @@ struct Rig {
     pollfd ended{attempts.fd(), POLLIN, 0};
     int ready = -1;
     do ready = ::poll(&ended, 1, patience_ms);
-    while (ready < 0 && errno == EINTR);  // libFuzzer's own clock
+    while (ready < 0 && errno == EINTR);  // libFuzzer's timer interrupts poll()
     fuzz::require(ready == 1, "an attempt ends");
   }
 
@@ -185,15 +186,16 @@ void check(const Attempt& attempt, std::string_view bytes) {
     fuzz::require(mentions(bytes, attempt.status), "the status is in the bytes that answer this request");
   }
   if (expected.verdict == Verdict::incomplete)
-    fuzz::require(!answered || !bytes.empty(), "nothing is no answer");
+    fuzz::require(!answered || !bytes.empty(), "without bytes there is no answer");
   if (expected.verdict != Verdict::valid) return;
   fuzz::require(answered, "a valid answer is taken");
   fuzz::require(attempt.status == expected.status, "the status is that of this request's answer");
   if (attempt.status != 429 && attempt.status != 503) return;
   fuzz::require(attempt.retry_after.size() == expected.retry_after.size(),
-                "the fields are those of this answer");
+                "the Retry-After fields are those of this answer");
   for (std::size_t i = 0; i < expected.retry_after.size(); ++i)
-    fuzz::require(folded(attempt.retry_after[i]) == folded(expected.retry_after[i]), "the fields' values");
+    fuzz::require(folded(attempt.retry_after[i]) == folded(expected.retry_after[i]),
+                  "each Retry-After has the value that was sent");
 }
 
 }  // namespace

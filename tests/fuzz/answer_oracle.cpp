@@ -10,7 +10,7 @@ namespace {
 
 using Verdict = Answer::Verdict;
 
-constexpr std::size_t longest_head = 32'768;  // well within the limit of an answer
+constexpr std::size_t longest_head = 32'768;  // well below the default of delivery.max_response
 constexpr std::size_t longest_line = 8'192;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -45,7 +45,7 @@ struct Head {
   std::vector<Field> fields;
 };
 
-/// The next line, without its CR LF; nullopt: there is no whole one.
+/// Takes the next line, without its CR LF; nullopt: the line is incomplete.
 std::optional<std::string_view> take_line(std::string_view& bytes) {
   const auto end = bytes.find("\r\n");
   if (end == std::string_view::npos) return std::nullopt;
@@ -112,7 +112,7 @@ Answer read_answer(std::string_view bytes) {
     answer.verdict = head.verdict;
     if (head.verdict != Verdict::valid) break;
     if (whole - bytes.size() > longest_head || head.status == 101 || head.status == 100) {
-      answer.verdict = Verdict::doubtful;  // no request is open that these could answer
+      answer.verdict = Verdict::doubtful;  // a long head, or 100 and 101, which no request asks for
       break;
     }
     if (head.status < 200) continue;

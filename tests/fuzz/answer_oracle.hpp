@@ -10,14 +10,14 @@ namespace fuzz {
 
 struct Answer {
   enum class Verdict {
-    valid,       // final status line and fields are whole and well-formed
-    incomplete,  // they are not whole
-    doubtful,    // a strict reader refuses it, a lenient one need not
+    valid,       // the final status line and the fields are whole and well-formed
+    incomplete,  // the final status line or the fields are not whole
+    doubtful,    // a strict reader refuses the answer, a lenient reader may take it
   };
   Verdict verdict = Verdict::incomplete;
-  int status = 0;                        // of `valid`
-  std::vector<std::string> retry_after;  // of `valid`, one space for each fold
-  bool ends = false;  // its body ends with the bytes: the connection can serve another request
+  int status = 0;                        // only if `valid`
+  std::vector<std::string> retry_after;  // only if `valid`; a folded line is joined by one space
+  bool ends = false;  // the body ends where the bytes end: the connection can serve another request
 };
 
 Answer read_answer(std::string_view bytes);

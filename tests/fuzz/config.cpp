@@ -1,5 +1,5 @@
-// The configuration: a file, arguments and environment variables, separated by form feeds; the last
-// two have a line for each.
+// Loads a configuration. The input is a file, arguments and environment variables, separated by form feeds;
+// each argument and each variable is a line.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using platform::Config;
 
-/// A file in memory, for its lifetime.
+/// A file in memory, which exists as long as the object.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view text) : fd_(::memfd_create("config", 0)) {
@@ -61,7 +61,7 @@ void check(const Config& config) {
   for (const auto& [name, value, source] : config.values)
     arguments.push_back(std::string("--").append(name).append("=").append(value));
   fuzz::require(same_values(platform::load_config(arguments, MemoryFile("").path(), {}), config),
-                "given back, it is the same");
+                "the output, loaded again, gives the same values");
 }
 
 }  // namespace

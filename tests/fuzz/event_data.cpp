@@ -19,7 +19,7 @@ std::optional<json::Value> parsed(std::string_view text) try {
 void check_accepted(Event event, std::string_view data, const std::optional<json::Value>& value) {
   fuzz::require(value && value->object() != nullptr, "what is accepted is an object");
   const std::string body = webhook::notification_body(event, platform::UtcTime{}, data);
-  const auto again = parsed(body);  // one level deeper than the data, which may have all that are allowed
+  const auto again = parsed(body);  // nullopt if the data are as deep as is allowed: the body adds a level
   if (again) fuzz::require(*again->find("data") == *value, "the body carries the data");
 }
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto value = parsed(text);
   if (value) {
     const auto of_its_meaning = webhook::check_event_data(event, json::dump(*value));
-    fuzz::require(of_its_meaning == reason, "the verdict is of what the text means");
+    fuzz::require(of_its_meaning == reason, "the verdict depends only on what the text means");
   }
   if (!reason) {
     check_accepted(event, text, value);

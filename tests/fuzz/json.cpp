@@ -1,4 +1,4 @@
-// Request bodies. An accepted one means the same when it is written and read again, and keeps the text of
+// Request bodies. An accepted body means the same after it is written and read again, and keeps the text of
 // every number.
 #include "lib/json/json.hpp"
 #include "lib/text/utf8.hpp"
@@ -14,7 +14,7 @@ void require_unicode(const std::string& text) {
   fuzz::require(text::count_characters(text).has_value(), "every string is UTF-8");
 }
 
-/// Finds the numbers in the source in order, as they are written there.
+/// Checks the value and all within it. Takes from `source` the text of each number, in order.
 void check(const json::Value& value, std::string_view& source, unsigned depth) {
   fuzz::require(depth <= json::max_depth, "depth is capped");
   if (const auto* number = value.number()) {
@@ -46,7 +46,7 @@ void check_parser(std::string_view source) try {
 void check_registration(std::string_view body) try {
   const auto registration = webhook::parse_registration(body, {});
   fuzz::require(!registration.events.events().empty(), "at least one event");
-  fuzz::require(!registration.secret || !registration.secret->empty(), "a secret is none or not empty");
+  fuzz::require(!registration.secret || !registration.secret->empty(), "a secret that is given is not empty");
   const auto verdict = webhook::judge_target_url(registration.url, {});
   const auto* target = std::get_if<webhook::TargetUrl>(&verdict);
   fuzz::require(target != nullptr && target->text == registration.url, "the URL is the one that was judged");

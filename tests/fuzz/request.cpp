@@ -21,7 +21,7 @@ std::vector<std::string> split(std::string_view text) {
   return parameters;
 }
 
-/// The value of the first parameter of this name, found in another way.
+/// The value of the first parameter of this name, found without the code under test.
 std::string_view value_of(const std::vector<std::string>& parameters, const std::string& name) {
   const auto found =
       std::ranges::find_if(parameters, [&](const std::string& p) { return p.rfind(name + "=", 0) == 0; });
@@ -32,7 +32,7 @@ void check_length(std::string_view text) {
   const auto announced = api::announced_body(text);
   fuzz::require(announced.length <= api::max_body_bytes, "no more than is allowed is read");
   if (announced.state != api::BodyState::complete) {
-    fuzz::require(announced.length == 0, "what is refused is not read");
+    fuzz::require(announced.length == 0, "a refused body is not read");
   } else if (!text.empty()) {
     const auto digits = text.substr(std::min(text.find_first_not_of('0'), text.size() - 1));
     fuzz::require(digits == std::to_string(announced.length), "the length is the number that is written");
@@ -42,16 +42,16 @@ void check_length(std::string_view text) {
 void check_route(const api::Request& request) {
   const auto match = api::match_route(request.method, request.target);
   if (match.pattern.empty()) return;
-  fuzz::require(request.target.starts_with(api::base_path), "nothing is served elsewhere");
+  fuzz::require(request.target.starts_with(api::base_path), "every route is below the base path");
   fuzz::require((match.route == nullptr) == !match.allow.empty(),
-                "a route, or the methods that would have one");
+                "a match has a route or a list of methods, never both");
   fuzz::require(match.route == nullptr || match.route->method == request.method,
                 "the route is of the method");
   const auto open_segments = std::ranges::count(match.pattern, '{');
   for (std::size_t i = 0; i < match.parameters.size(); ++i) {
     const auto parameter = match.parameters.at(i);
     fuzz::require((static_cast<std::ptrdiff_t>(i) < open_segments) == !parameter.empty(),
-                  "an id where one belongs");
+                  "the pattern's ids, and no others, are there");
     fuzz::require(parameter.find_first_of("/?") == std::string_view::npos, "an id is one segment");
   }
 }

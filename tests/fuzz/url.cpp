@@ -1,5 +1,5 @@
-// An accepted URL is accepted again unchanged, and its host, read by a foreign parser, is no address that the
-// registries reserve.
+// An accepted URL is accepted again unchanged, and its host, as the C library reads it, is no address that
+// IANA's registries reserve.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void check(const TargetUrl& target) {
   const auto* same = std::get_if<TargetUrl>(&again);
   fuzz::require(same != nullptr, "what is stored is accepted again");
   fuzz::require(same->text == target.text && same->host == target.host && same->port == target.port,
-                "and is the same");
+                "what is stored is not changed when it is accepted again");
 }
 
 }  // namespace
