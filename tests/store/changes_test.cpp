@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_change_is_whole_and_on_record) {
   BOOST_CHECK(changed.webhook.events == events);
   BOOST_CHECK(!changed.webhook.active && changed.webhook.inactive_reason == "entidad" && changed.modified);
   const auto entries = audit();
-  BOOST_REQUIRE_EQUAL(entries.size(), 2U);  // its registration, too
+  BOOST_REQUIRE_EQUAL(entries.size(), 2U);  // the registration and the change
   BOOST_CHECK_EQUAL(entries[0].action, "alta");
   BOOST_CHECK(entries[0].detail.find(R"("eventos":["evaluacion.abierta",)") != std::string::npos);
   BOOST_CHECK_EQUAL(entries[1].action, "cambio");
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(who_disabled_it_decides_who_enables_it) {
   for (const auto reason : {disabled_by_gone, disabled_by_failures}) {
     disable_webhook(session, webhook.id, reason);
     BOOST_CHECK(change({.active = false}) == WebhookChanged::done);
-    BOOST_CHECK(now().webhook.inactive_reason == reason);  // it keeps its reason
+    BOOST_CHECK(now().webhook.inactive_reason == reason);  // the first reason stays
     BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
     BOOST_CHECK(now().webhook.active);
   }
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_change_tells_what_it_made_of_the_webhook) {
 BOOST_AUTO_TEST_CASE(the_version_is_of_the_configuration_and_the_secret) {
   const auto first = version_of(now());
   BOOST_CHECK_EQUAL(version_of(now()), first);
-  // Two changes within one millisecond.
+  // Sets the time as if both changes came within one millisecond.
   const auto version_with = [&](const std::string& secret) {
     change_secret(session, {1}, webhook.id, {secret, std::chrono::seconds(0)}, keys());
     session.update("UPDATE webhooks SET fecha_modificacion = '2026-01-01 00:00:00.001'");
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_not_the_expected_version_is_not_deleted) {
   BOOST_CHECK(delete_expected_webhook(session, {1}, webhook.id, expected(true)) == WebhookChanged::not_found);
 }
 
-/// It is already active: the owner of a corrected receiver says so.
+/// The webhook is active already: its entity says that the receiver is corrected.
 BOOST_AUTO_TEST_CASE(to_activate_an_active_one_ends_its_streak) {
   queue_one();
   fail_one();
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(to_activate_an_active_one_ends_its_streak) {
   BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
   const auto entries = audit().size();
   BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
-  BOOST_CHECK_EQUAL(audit().size(), entries);  // there is none
+  BOOST_CHECK_EQUAL(audit().size(), entries);  // there is no streak to end
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_after_a_failure_is_probed_once_it_is_active_again) {
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(what_waits_after_a_failure_is_probed_once_it_is_active_agai
   record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))},
                  {Milliseconds(0), Milliseconds(3600000)});
   const auto early = [&] { return find_early(session, UtcTime{}, 0, 10).size(); };
-  BOOST_CHECK_EQUAL(early(), 0U);  // in an hour
+  BOOST_CHECK_EQUAL(early(), 0U);  // the probe is due in an hour
   change({.active = false});
   change({.active = true});
   apply();
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(with_another_url_what_waits_is_due_and_failures_are_forgott
   session.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
   BOOST_CHECK(find_failure_streak(session, webhook.id, std::chrono::days(5)));
   change({.url = other_url});
-  BOOST_CHECK(!find_failure_streak(session, webhook.id, std::chrono::days(5)));  // at once
+  BOOST_CHECK(!find_failure_streak(session, webhook.id, std::chrono::days(5)));  // before apply()
   const auto walk = apply();
   BOOST_CHECK(walk.applied == 1 && walk.hastened == 1 && walk.unfinished == 0);
   const auto again = claim_one();
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(what_the_former_url_answers_says_nothing_of_the_webhook) {
       BOOST_CHECK(now().webhook.active && now().webhook.last_error.empty());
       BOOST_CHECK_EQUAL(number("SELECT COALESCE(SUM(fallos + sondeo), 0) AS n FROM webhook_ejecuciones"), 0);
       BOOST_CHECK_EQUAL(load_receiving(session, {webhook.id}).at(0).rest.count(), 0);
-      const auto again = claim_one();  // at once
+      const auto again = claim_one();  // it is due at once
       BOOST_CHECK(again.id == leased.id && again.failures == 0 && again.attempts == 1);
       record_results(session, {delivered(again)}, {Milliseconds(1)});
       BOOST_CHECK_EQUAL(list_attempts(session, leased.id).size(), 2U);

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_success_after_failures_is_found_and_a_success_alone_is_no
   succeed_one();
   BOOST_TEST(found().empty());
   fail_one();
-  BOOST_TEST(found().empty());  // a probe, in a quarter of an hour
+  BOOST_TEST(found().empty());  // the probe is due in a quarter of an hour
   succeed_one();
   BOOST_REQUIRE_EQUAL(found().size(), 1U);
   BOOST_CHECK(found()[0].id == webhook.id && !found()[0].failing);
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_success_and_a_failure_in_one_batch_count_in_their_order) 
 
 BOOST_AUTO_TEST_CASE(what_waits_is_claimed_oldest_first_and_once_between_two_steps) {
   const Ids waiting{fail_one().id, fail_one().id, fail_one().id};
-  queue_one();  // due, so not for these claims
+  queue_one();  // it is due, so early claims leave it
   BOOST_TEST(early(2) == (Ids{waiting[0], waiting[1]}));
   BOOST_TEST(early(2, waiting[1]) == Ids{waiting[2]});
   BOOST_TEST(early(2).empty());
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_failed_early_attempt_leaves_the_schedule_as_it_was) {
   BOOST_CHECK_EQUAL(after.attempts, 2);
   BOOST_CHECK_EQUAL(list_attempts(session, id).back().kind, "adelantado");
   BOOST_TEST(early(1).empty());
-  // The next step of the schedule allows another.
+  // The next step of the schedule allows another early attempt.
   session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
   auto step = failed_attempt(claim_one(), 10h);
   step.failures = 2;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_probe_is_the_one_that_was_untried_for_longest_and_the_nex
   BOOST_REQUIRE_EQUAL(leased.size(), 1U);
   BOOST_CHECK(leased[0].id == waiting[1] && leased[0].kind == AttemptKind::probe);
   BOOST_TEST(found().empty());
-  BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).deliveries.empty());  // another dispatcher
+  BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).deliveries.empty());  // by another dispatcher
 }
 
 BOOST_AUTO_TEST_CASE(a_probe_that_was_not_started_is_due_again_at_once) {

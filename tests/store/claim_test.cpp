@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
 }
 
 BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_fan_out_that_has_looked) {
-  // Otherwise it could commit, with deliveries that are sent at once, after the DELETE has answered.
+  // Otherwise the fan-out could commit after the DELETE has answered, and its deliveries would be sent.
   queue_one();
   Session other = database.connect();
   other.execute("SET SESSION innodb_lock_wait_timeout = 1");
@@ -90,13 +90,13 @@ BOOST_AUTO_TEST_CASE(maintenance_waits_for_nobody) {
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_is_bounded_by_bytes_and_goes_on_where_it_stopped) {
-  constexpr unsigned all = 40;  // of 60,000 bytes
+  constexpr unsigned all = 40;  // notifications, each of 60,000 bytes
   const auto data = R"({"n": ")" + std::string(60'000, 'x') + R"("})";
   for (unsigned i = 0; i < all; ++i) insert_notification(session, 1, "evaluacion.cerrada", data);
   fan_out(session);
   const auto first = claim(session, {{webhook.id, all}}, long_lease);
   BOOST_TEST(first.leased.deliveries.size() == bytes_per_claim / data.size());
-  BOOST_TEST(first.reached.at(0).found == all);  // it has not reached the end
+  BOOST_TEST(first.reached.at(0).found == all);  // as many as the limit: more may wait
   const auto second = claim(session, {{webhook.id, all, first.reached.at(0).last}}, long_lease);
   BOOST_TEST(second.leased.deliveries.size() == all - first.leased.deliveries.size());
   BOOST_TEST(second.reached.at(0).found < all);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_is_put_off_for_its_bytes_is_taken_from_where_its_webho
   BOOST_TEST(claim(session, {{other.id, 1}}, long_lease).leased.deliveries.size() == 1U);
 }
 
-// A user with INSERT on `entregas` could do this: an entity would get another one's notification.
+// A user with INSERT on `entregas` can write a delivery of one entity's notification to another's webhook.
 BOOST_AUTO_TEST_CASE(another_entitys_notification_is_never_leased) {
   add_webhook(session, 2);
   const auto foreign = insert_notification(session, 2);

@@ -8,14 +8,14 @@ using namespace store::testing;
 
 namespace {
 
-/// A dispatcher's looks at the clock, on a monotonic clock that the test moves.
+/// A dispatcher that watches the database's clock. The test moves that clock and the monotonic one.
 struct Watched : MaintenanceFixture {
   std::optional<ClockSight> first;
   platform::MonotonicTime now = platform::monotonic_now();
 
   Milliseconds behind() { return watch_clock(session, first, now).behind; }
   Milliseconds jumped() { return watch_clock(session, first, now).jumped; }
-  /// Both clocks go on.
+  /// Moves both clocks on.
   void pass(Milliseconds time) {
     passed += time;
     now += time;
@@ -35,11 +35,11 @@ BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_is_believed_once_it_is_accepted)
   insert_notification(session, 1);
   BOOST_CHECK_EQUAL(jumped().count(), 0);
   pass(40 * day);
-  BOOST_CHECK_EQUAL(jumped().count(), 0);  // time does pass
+  BOOST_CHECK_EQUAL(jumped().count(), 0);  // both clocks went on
   set_clock(140 * day);
   BOOST_CHECK(jumped() > 100 * day - an_hour && jumped() <= 100 * day + an_hour);
   BOOST_CHECK_EQUAL(number("SELECT salto_ms > 0 FROM reloj_visto"), 1);
-  std::optional<ClockSight> other;  // that begins now
+  std::optional<ClockSight> other;  // another dispatcher, which starts here
   BOOST_CHECK(watch_clock(session, other, now).jumped > 99 * day);
   BOOST_CHECK_EQUAL(queue_status(session).clock_jump_s, jumped() / std::chrono::seconds(1));
   BOOST_CHECK(accept_clock(session) > 99 * day);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_is_believed_once_it_is_accepted)
   BOOST_CHECK_EQUAL(accept_clock(session).count(), 0);
   BOOST_CHECK_EQUAL(jumped().count(), 0);
   accept_clock(session);
-  set_clock(150 * day);  // before another look
+  set_clock(150 * day);  // before the next look at the clock
   BOOST_CHECK(jumped() > 9 * day);
   set_clock(140 * day);
   mend(session);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_to_where_it_was_is_believed_again) {
   now += 2 * day;
   set_clock(102 * day);
   BOOST_CHECK(jumped() > 99 * day);
-  set_clock(52 * day);  // half of the way
+  set_clock(52 * day);  // halfway back
   BOOST_CHECK(behind() > 40 * day);
   mend(session);
   BOOST_CHECK(jumped() > 40 * day);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_is_noticed_until_it_is_mended) {
   set_clock(day);
   BOOST_CHECK_EQUAL(behind().count(), 0);
   set_clock(Milliseconds(0));
-  for (int i = 0; i < 2; ++i) {  // a restart does not forget it
+  for (int i = 0; i < 2; ++i) {  // the second look finds it, too
     const auto by = behind();
     BOOST_CHECK(by > day - Milliseconds(60000) && by <= day);
   }
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_somebody_holds_is_not_waited_for) {
 
 BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   const auto webhook = add_webhook(session, 1).id;
-  add_pending(webhook, 3, day, 0);                          // new ones
+  add_pending(webhook, 3, day, 0);                          // never attempted
   add_pending(webhook, 3, day + Milliseconds(5000), 1);     // first retry
   add_pending(webhook, 3, day + Milliseconds(1800000), 7);  // beyond the schedule: its last step
   add_pending(webhook, 3, Milliseconds(200000), 2);         // plausible

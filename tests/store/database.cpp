@@ -33,8 +33,8 @@ std::string new_name() {
   return "prueba_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
 }
 
-/// Triggers refuse every change of state that is not in the table of delivery/states.hpp, whatever statement
-/// makes it. A test may still write any state: SET @any_state = 1.
+/// Triggers refuse every change of state that is not in the tables of lib/delivery/states.hpp, whatever
+/// statement makes it. A test may still write any state: SET @any_state = 1.
 template <class Transitions>
 void watch_transitions(Session& session, const std::string& table, const Transitions& transitions) {
   std::string allowed = "''";
@@ -113,7 +113,7 @@ bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::stri
                     query)
              .empty())
       return true;
-    // The server repeats its answer to this query within 0.1 s.
+    // The server caches innodb_trx for 0.1 s.
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
   }
   return false;

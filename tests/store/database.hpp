@@ -1,5 +1,5 @@
 // Makes a database for each test, on the server of TEST_DB_SOCKET, and drops it at the end. The server also
-// listens on TEST_DB_PORT of localhost, with TLS by the authority TEST_DB_CA.
+// listens on TEST_DB_PORT of localhost, with TLS; TEST_DB_CA is the file of its authority.
 #pragma once
 
 #include <optional>
@@ -21,14 +21,14 @@
 
 namespace store::testing {
 
-/// The server itself, as root, in `database` (none: no default database).
+/// How to connect to the server as root, in `database`; if that is empty, without a default database.
 platform::DatabaseSettings server(const std::string& database);
 
-/// A variable that `./dev test` sets. Throws std::runtime_error.
+/// A variable that `./dev test` sets. Throws std::runtime_error if it is not set.
 std::string environment(const char* name);
 
 struct Database {
-  Database();  // migrated
+  Database();  // makes the database and migrates it
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -42,7 +42,7 @@ struct Database {
 
 const webhook::KeyRing& keys();
 
-/// An entity `id` with a webhook subscribed to every event.
+/// Adds the entity, with a webhook subscribed to every event.
 Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string> secret = {});
 
 /// Inserts as the evaluation system does.
@@ -53,14 +53,14 @@ NotificationId insert_notification(Session& session, EntityId entity,
 /// SQL text: a table of one column `seq` from 1 to `count`, on either server.
 std::string numbers(int count, const std::string& alias = "numeros");
 
-/// How the server would read one table for a statement; the texts are EXPLAIN's, empty if it has none.
+/// How the server would read one table for a statement: texts of EXPLAIN, empty where EXPLAIN has NULL.
 struct PlanStep {
   std::string table, access, key, extra;
 };
 std::vector<PlanStep> explain(Session& session, const std::string& sql);
 
-/// Waits until a session waits for a lock; false: none does in that time. `look` sees it and waits for no
-/// lock itself. `query`: a LIKE pattern of the waiting statement.
+/// Waits until a session waits for a lock; false if none does within `patience`. `look` is a session that
+/// waits for no lock itself. `query`: a LIKE pattern of the waiting statement.
 bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::string_view query = "%");
 
 /// Rows and index entries that the session has read so far.
@@ -71,7 +71,8 @@ std::vector<EntityId> waiting_entities(Session& session);
 /// Finds and reads the oldest pending notifications, as the fan-out does.
 std::vector<PendingNotification> oldest_pending(Session& session, const std::vector<TakeRequest>& requests);
 
-/// Fans out every pending notification to every webhook of its entity, in `state`; returns those leased.
+/// Fans out up to 1,000 pending notifications of each entity to all its webhooks. The deliveries are created
+/// in `state`; returns those that are leased.
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,
                                      const Lease& lease = {77, platform::Milliseconds(60000)});
 
@@ -80,7 +81,7 @@ ReconcileWalk::Changed reconcile(Session& session);
 
 /// A successful attempt of a leased delivery.
 DeliveryResult delivered(const LeasedDelivery& delivery);
-/// A failed one, to be retried after `wait`.
+/// A failed attempt, to be retried after `wait`.
 DeliveryResult failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait);
 
 }  // namespace store::testing

@@ -1,5 +1,5 @@
 // Finished rows cost nothing: deleted webhooks, revoked tokens, finished notifications and deliveries.
-// Compares the rows that each operation reads without any and with 100,000 of each.
+// Compares how many rows each operation reads with 2 and with 100,002 finished rows of each kind.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <map>
@@ -32,7 +32,7 @@ struct Fixture : MaintenanceFixture {
     for (int i = 0; i < 5; ++i) add_webhook(session, 3);
   }
 
-  /// Adds so many of each kind, all of the first entity.
+  /// Adds `rows` finished rows of each kind, all of entity 1.
   void add_dead(int rows) {
     const auto seq = numbers(rows);
     session.update(
@@ -48,7 +48,7 @@ struct Fixture : MaintenanceFixture {
     session.query("ANALYZE TABLE webhooks, tokens_acceso, notificaciones_pendientes, entregas");
   }
 
-  /// Delivers what is due for the live webhook.
+  /// Delivers the one due delivery of the live webhook.
   void deliver_one() {
     const auto leased = claim(session, {{live.id, 5}}, lease).leased.deliveries;
     BOOST_TEST_REQUIRE(leased.size() == 1U);
@@ -136,10 +136,10 @@ void list_failing(Fixture& f) {
 struct Operation {
   const char* name;
   std::function<void(Fixture&)> run;  // leaves as many live rows as it found
-  int slack = 20;                     // rows
+  int slack = 20;                     // how many more rows it may read
 };
 
-/// A step of the reconciliation reads 200 webhooks of any kind, with what it needs of each.
+/// A step of the reconciliation reads 200 webhooks, also deleted ones, and a few rows for each.
 constexpr int reconciled_at_once = 200 * 8;
 /// A walk of the purge ends with a window of rows that are too young.
 constexpr int purged_at_once = 2 * 512;
@@ -155,7 +155,7 @@ const std::vector<Operation> operations{
     {"a peek at the queue", [](Fixture& f) { peek_queue(f.session); }},
     {"the figures of the queue", [](Fixture& f) { queue_status(f.session, {}); }},
     {"the figures up to a limit", [](Fixture& f) { queue_status(f.session, 10); }},
-    {"those that fail", list_failing},
+    {"failing webhooks", list_failing},
     {"reconciliation", release_held, reconciled_at_once},
     {"the purge", [](Fixture& f) { sweep(f.session, retention); }, purged_at_once},
     {"the clock", [](Fixture& f) { mend(f.session); }},
@@ -178,9 +178,9 @@ BOOST_AUTO_TEST_CASE(no_operation_reads_them) {
   add_dead(100000);
   for (const auto& operation : operations) {
     const auto with = cost(operation);
-    BOOST_TEST(
-        with <= without[operation.name] + operation.slack,
-        operation.name << ": " << with << " rows read with them, " << without[operation.name] << " without");
+    BOOST_TEST(with <= without[operation.name] + operation.slack,
+               operation.name << ": " << with << " rows read with finished rows, " << without[operation.name]
+                              << " without");
   }
 }
 

@@ -12,7 +12,7 @@ using platform::Milliseconds;
 namespace {
 
 struct LogFixture : DeliveryFixture {
-  /// All pages of a filter: how many deliveries, and how many pages that took.
+  /// Reads all pages of a filter. Returns the number of deliveries and the number of pages.
   std::pair<std::size_t, int> walk(const LogFilter& filter, unsigned limit) {
     std::pair<std::size_t, int> seen;
     std::optional<DeliveryId> before;
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   BOOST_CHECK_EQUAL(walk({.event = "evaluacion.cerrada"}, 100).first, 0U);
 }
 
-// Otherwise the next page would begin after what this one has read, or before its end.
+// Otherwise the next page would repeat deliveries of this page, or leave some out.
 BOOST_AUTO_TEST_CASE(what_is_purged_or_arrives_while_a_page_is_read_moves_no_end_of_it) {
   add_deliveries(1000, "fallida", 0);
   add_deliveries(4000, "entregada", 0);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_was_delivered_once_stays_so_while_it_is_replayed) {
   BOOST_CHECK_EQUAL(read_log_page(session, webhook.id, {.state = "pendiente"}, 10, {}).deliveries.size(), 0U);
 }
 
-/// That version wrote the time at the first success.
+/// An earlier version wrote `entregada_en` at the first success.
 BOOST_AUTO_TEST_CASE(the_time_of_one_delivered_by_the_version_before_is_kept) {
   queue_one();
   const auto id = only().id;

@@ -1,4 +1,4 @@
-// A delivery from its notification to its result, step by step.
+// Takes a delivery from its notification to its result, step by step.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace store::testing {
 
 inline constexpr Lease long_lease{101, platform::Milliseconds(60000)};
 
-/// A webhook of entity 1, and short words for the steps of a delivery's life.
+/// A webhook of entity 1, and short functions for the steps of a delivery.
 struct DeliveryFixture {
   Database database;
   Session& session = database.session;
@@ -26,7 +26,7 @@ struct DeliveryFixture {
     return waiting.empty() || waiting.front().until.count() > 0;
   }
   Delivery only() { return list_deliveries(session, {}).at(0); }
-  /// Adds so many deliveries in a state, made `ago` days ago, in the order of their ids.
+  /// Adds `count` deliveries in `state`, created `ago` days ago.
   void add_deliveries(unsigned count, std::string_view state, int ago) {
     const bool ended = state == "entregada" || state == "fallida" || state == "cancelada";
     for (unsigned done = 0; done < count; done += 500) {

@@ -28,7 +28,7 @@ struct Fixture : DeliveryFixture {
   void fail_times(int times) {
     for (int i = 0; i < times; ++i) BOOST_TEST(fail().empty());
   }
-  /// Writes a streak of so many failures, with the times of the first and the last.
+  /// Writes a streak of `failures`: the first was `first` ago, the last `last` ago.
   void set_streak(WebhookId id, int failures, Milliseconds first, Milliseconds last = 0ms) {
     session.update(
         "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos,"
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_streak_begins_with_its_first_failure_and_is_told_its_end_
   BOOST_TEST(!ninth->deactivation);
   fail_times(1);
   BOOST_CHECK(streak()->deactivation == ninth->since + disable_after);
-  BOOST_TEST(!streak(0ms)->deactivation);  // never
+  BOOST_TEST(!streak(0ms)->deactivation);  // 0: no webhook is deactivated
 }
 
 BOOST_AUTO_TEST_CASE(probes_and_test_events_neither_begin_nor_prolong_one) {
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_success_an_enabling_and_two_days_of_silence_end_it) {
   check_near(0, 0);
 }
 
-// Rows of a version that did not record the last failure.
+// An earlier version did not record the last failure.
 BOOST_AUTO_TEST_CASE(without_a_last_failure_the_last_execution_stands_for_it) {
   set_streak(webhook.id, 20, 90h);
   session.update("UPDATE webhook_ejecuciones SET fallos_ultimo = NULL");
@@ -121,16 +121,16 @@ BOOST_AUTO_TEST_CASE(without_a_last_failure_the_last_execution_stands_for_it) {
   BOOST_TEST(!streak());
 }
 
-// The predicted time is right: a failure a minute before it deactivates no webhook, and one a minute after it
-// does.
+// The predicted time is right: a failure a minute before it deactivates no webhook, a failure a minute after
+// it does.
 BOOST_AUTO_TEST_CASE(the_moment_is_that_of_the_deactivation_outages_of_our_own_apart) {
   queue_one();
   fail_times(1);
   set_streak(webhook.id, 12, 109h + 59min);
-  add_outage(200h, 150h);  // before it
+  add_outage(200h, 150h);  // before the streak
   add_outage(106h, 102h);
   add_outage(50h, 46h);
-  add_outage(48h, 44h);  // shares two with the one before
+  add_outage(48h, 44h);  // shares two hours with the one above
   BOOST_CHECK(about(streak()->deactivation.value(), now() + 1min));
   BOOST_TEST(fail().empty());
   session.update("UPDATE webhook_ejecuciones SET fallos_desde = fallos_desde - INTERVAL 2 MINUTE");
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_deactivates_nobody_noted_or_not)
   queue_one();
   fail_times(1);
   set_streak(webhook.id, 12, 110h);
-  session.update("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) - INTERVAL 2 HOUR");  // not noted yet
+  session.update("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) - INTERVAL 2 HOUR");  // a jump not yet noted
   BOOST_TEST(fail().empty());
   session.update("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3), salto_ms = 7200000");
   BOOST_TEST(fail().empty());
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(those_past_half_and_past_nine_tenths_are_counted) {
   check_near(0, 0);
   set_streak(webhook.id, 20, 51h);
   check_near(1, 0);
-  set_streak(second.id, 2, 91h);  // the eight missing ones may come late
+  set_streak(second.id, 2, 91h);  // its eight missing failures may come late
   check_near(2, 1);
   set_streak(webhook.id, 20, 500h);
   check_near(2, 2);
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(outage_times)
 
-// Both ways of counting agree at any moment: before, within, between and after outages.
+// since() and so_long_ago() agree at any moment: before, within, between and after outages.
 BOOST_AUTO_TEST_CASE(so_long_ago_is_the_latest_moment_since_when_so_much_has_passed) {
   const auto at = [](int minutes) { return UtcTime(std::chrono::minutes(minutes)); };
   const OutageTimes outages(

@@ -1,4 +1,5 @@
-// A failure of one row, webhook or entity is its own result: no other waits for it, and nothing is thrown.
+// A failure of one row, webhook or entity is returned as a value, and the others do not wait for it. A row
+// that is refused for its content throws Refused.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/database.hpp"
@@ -22,7 +23,7 @@ struct Fixture {
     insert_notification(session, 1);
     insert_notification(session, 2);
   }
-  /// Locks rows like an operator who forgets a transaction.
+  /// Locks rows like an operator who leaves a transaction open.
   void hold(const std::string& row) {
     other.execute("START TRANSACTION");
     other.query("SELECT 1 FROM " + row + " FOR UPDATE");
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(what_an_attempt_gives_back_while_its_notification_is_cancel
   const auto id = insert_notification(session, 1);
   fan_out(session);
   BOOST_REQUIRE_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
-  // Records the result of an attempt after the deliveries were read and before the commit.
+  // Stands for a result that is recorded after the deliveries were read and before the commit.
   session.execute(
       "CREATE TRIGGER prueba AFTER UPDATE ON notificaciones_pendientes FOR EACH ROW UPDATE entregas"
       " SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL WHERE estado = 'en_curso'");
@@ -108,9 +109,9 @@ BOOST_AUTO_TEST_CASE(a_row_that_is_refused_for_its_content_is_an_error_of_its_ow
   BOOST_CHECK_THROW(session.update("UPDATE webhooks SET entidad_id = 999999"), Refused);  // a foreign key
   try {
     session.update("UPDATE control_envio SET ninguna = 1");
-    BOOST_ERROR("no such column");
+    BOOST_ERROR("an unknown column was accepted");
   } catch (const Refused&) {
-    BOOST_ERROR("a missing column is no row's fault");
+    BOOST_ERROR("an unknown column is not the fault of a row");
   } catch (const DatabaseError&) {
   }
 }

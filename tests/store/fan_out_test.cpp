@@ -20,7 +20,7 @@ Ids ids_of(const Notifications& notifications) {
   return ids;
 }
 
-/// Inserts like a writer without the CHECKs.
+/// Inserts data of this size, without the CHECK that limits it.
 NotificationId insert_data(Session& session, std::size_t bytes) {
   session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT datos_de_mas_de_64_KiB");
   return insert_notification(session, 3, "evaluacion.cerrada",
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
 }
 
-// A few statements find a broadcast, without reading all notifications of an entity with many.
+// A few statements find all entities of a broadcast, without reading every notification of each.
 BOOST_AUTO_TEST_CASE(a_search_finds_many_entities_at_once_with_their_oldest) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) 
   session.execute("ROLLBACK");
 }
 
-/// A row that grows has its page written anew (migration 0028).
+/// InnoDB reorganises the page of a row that grows (migration 0028).
 BOOST_AUTO_TEST_CASE(the_time_of_the_end_takes_the_place_of_the_filler) {
   insert_notification(session, 1);
   const auto bytes = [&] {
