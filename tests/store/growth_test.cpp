@@ -16,9 +16,10 @@ struct Fixture {
   Database database;
   Session& session = database.session;
   Webhook busy = add_webhook(session, 1);   // with a backlog
-  Webhook other = add_webhook(session, 2);  // with one of each
+  Webhook other = add_webhook(session, 2);  // with one notification at most
 
-  /// Adds at least so many finished and waiting rows of every kind, all of the busy webhook.
+  /// Adds so many notifications of entity 1, half of them pending and half processed, and deliveries of the
+  /// processed ones to the busy webhook.
   void grow(int rows) {
     session.update(
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en)"
@@ -34,7 +35,7 @@ struct Fixture {
     session.query("ANALYZE TABLE entregas, notificaciones_pendientes, webhooks");
   }
 
-  /// Rows read by one run of `work`, which leaves all data unchanged.
+  /// The rows that `work` reads; its changes are rolled back.
   std::int64_t cost(const std::function<void()>& work) {
     session.execute("START TRANSACTION");
     const auto before = rows_read(session);
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(loading_recipients) {
 
 BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   grow(50);
-  // What a claim does before its own transaction; cost() has begun one already.
+  // The query that a claim runs before its transaction; cost() has begun a transaction already.
   const auto candidates = [&] {
     BOOST_TEST(
         session

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(after_24_hours_it_is_a_key_like_any_other) {
   BOOST_TEST(forget_old_requests(session) == 0U);
   BOOST_TEST(answer("k", "cuerpo") == first);
   make_older("86400 SECOND");
-  const auto second = answer("k", "otro");  // also while the old one is still there
+  const auto second = answer("k", "otro");  // also before the old key is forgotten
   BOOST_TEST(second != first);
   BOOST_TEST(answer("k", "otro") == second);
   BOOST_TEST(count("claves_idempotencia") == 1);
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(after_24_hours_it_is_a_key_like_any_other) {
 
 BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
   std::atomic<int> conflicts = 0;
-  for (const unsigned max : {0U, limit}) {  // with a limit, and without
+  for (const unsigned max : {0U, limit}) {  // without a limit, and with one
     const auto key = std::to_string(max);
     std::vector<std::string> answers(8);
     run_at_once(8, [&](int i) {
@@ -148,7 +148,8 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
   BOOST_TEST(conflicts == 0);
 }
 
-// Otherwise it could find neither the key nor, a moment later, a free place: 400 for a registered webhook.
+// Otherwise a repetition could find neither the key nor, after the commit of the first, a free place: it
+// would be answered 400 for a registered webhook.
 BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
   Session other = database.connect();
   session.execute("START TRANSACTION");

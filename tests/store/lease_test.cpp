@@ -1,4 +1,4 @@
-// Who holds a delivery and for how long: its lease guards every write of its holder.
+// A lease says who holds a delivery and for how long. Without it a holder can write nothing.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/database.hpp"
@@ -9,7 +9,7 @@ using platform::Milliseconds;
 
 namespace {
 
-constexpr Lease passed{1, Milliseconds(-1)};  // 0 would have passed only after a millisecond
+constexpr Lease passed{1, Milliseconds(-1)};  // a lease of 0 ms passes only a millisecond later
 constexpr Lease present{2, Milliseconds(60000)};
 
 struct Fixture {
@@ -24,7 +24,7 @@ struct Fixture {
   std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease) {
     return claim(session, {{webhook.id, limit}}, lease).leased.deliveries;
   }
-  /// The last execution that the entity sees, and what the database has of the deliveries.
+  /// The deliveries, the number of attempts, the last execution and the webhook's state, as one text.
   std::string seen() {
     return session
         .query(
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_result_whose_commit_was_not_acknowledged_is_recorded_once
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
-  // A late holder has done the work, and no other has claimed the delivery: its result counts.
+  // The late holder has sent the delivery, and no other has claimed it: the result counts.
   queue(1);
   const auto late = claim_some(1, passed).at(0);
   BOOST_CHECK(claim_some(1, present).empty());
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_lease_is_measured_by_the_clock_of_the_database) {
   session.execute("SET SESSION timestamp = 1000000000");  // this session's UTC_TIMESTAMP is of 2001
   const auto leased = claim_some(1, present);
   session.execute("SET SESSION timestamp = DEFAULT");
-  // Nothing was due in 2001; by the program's clock it would have been.
+  // By the session's clock the delivery was not yet due; by the program's clock it was.
   BOOST_CHECK(leased.empty());
   BOOST_CHECK_EQUAL(claim_some(1, present).size(), 1U);
   BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);

@@ -1,5 +1,5 @@
-// Notifications with rows that another session keeps locked: they are fanned out all the same, once,
-// and marked when the rows are free.
+// Notifications that another session keeps locked are fanned out all the same, once, and are marked as
+// processed when their rows are free.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/notifications/notifications.hpp"

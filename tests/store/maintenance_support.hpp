@@ -26,8 +26,8 @@ struct MaintenanceFixture {
     return number("SELECT COUNT(*) FROM " + table + " WHERE " + condition);
   }
 
-  /// `count` finished deliveries of a webhook, one a second, the first of them `age` ago; each with its
-  /// notification and an attempt.
+  /// Adds `count` finished deliveries of a webhook, each with its notification and an attempt. The first
+  /// ended `age` ago, each further one a second later.
   void add_finished(WebhookId webhook, unsigned count, Milliseconds age,
                     const std::string& state = "entregada") {
     session.execute("SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");
@@ -48,7 +48,7 @@ struct MaintenanceFixture {
         " SELECT id, 1, creada_en, 5, 200 FROM entregas WHERE notificacion_id > @first");
   }
 
-  /// Pending deliveries of a webhook, due after so long, that have failed so many times.
+  /// Adds `count` pending deliveries of a webhook, due after `wait`, that have failed `failures` times.
   void add_pending(WebhookId webhook, unsigned count, Milliseconds wait, unsigned failures) {
     for (unsigned i = 0; i < count; ++i) insert_notification(session, 1);
     fan_out(session);
@@ -59,7 +59,7 @@ struct MaintenanceFixture {
         failures, std::int64_t{wait.count()} * 1000, webhook, count);
   }
 
-  /// Sets this session's clock; other sessions keep theirs.
+  /// Sets this session's clock ahead of the server's; other sessions keep theirs.
   void set_clock(Milliseconds ahead) {
     session.execute("SET @@timestamp = DEFAULT");
     session.execute("SET @@timestamp = UNIX_TIMESTAMP(SYSDATE(3)) + " + std::to_string(ahead.count() / 1000));

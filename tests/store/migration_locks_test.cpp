@@ -11,11 +11,11 @@ namespace {
 
 constexpr Patience brief{1, 3, platform::Milliseconds(10)};
 
-/// A database, a transaction that has read `entregas`, and migrations one of which changes that table.
+/// A database, a transaction that has read `entregas`, and migrations, the last of which changes that table.
 struct ReadTable {
   ReadTable() {
     migrations.push_back({number, "larga.sql", "ALTER TABLE entregas ADD COLUMN anotacion INT NULL;"});
-    // No server time-out ends it before the test does.
+    // No time-out of the server may end the reader's transaction.
     if (reader.is_mariadb()) reader.execute("SET SESSION idle_transaction_timeout = 0");
     connection = reader.query("SELECT CONNECTION_ID() AS id").at(0).text("id");
     reader.execute("START TRANSACTION");
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(between_its_tries_others_use_the_table_and_it_ends_once_the
   BOOST_TEST(contains(told[0], "connection " + table.connection + " of root from localhost (Sleep)"),
              told[0]);
   BOOST_TEST(contains(told[0], "KILL " + table.connection), told[0]);
-  BOOST_TEST(!contains(told[1], "KILL"), "said twice: " << told[1]);
+  BOOST_TEST(!contains(told[1], "KILL"), "the KILL is told twice: " << told[1]);
   BOOST_TEST(table.migrated());
 }
 

@@ -1,4 +1,4 @@
-// Inserting into `entregas`: an INSERT in course keeps no other waiting for its numbers (AUTO_INCREMENT).
+// An INSERT into `entregas` that takes long keeps no other waiting for a number (AUTO_INCREMENT).
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <thread>
@@ -70,7 +70,8 @@ BOOST_AUTO_TEST_CASE(deliveries_of_several_statements_are_numbered_in_order) {
   BOOST_CHECK(std::ranges::is_sorted(created, {}, &CreatedDelivery::notification));
 }
 
-/// As an operator may write it. MariaDB's error 1467 says nothing about the row.
+/// An INSERT … SELECT, as an operator may write it, locks the numbering. The others then get MariaDB's error
+/// 1467, which says nothing about their rows.
 BOOST_AUTO_TEST_CASE(a_locked_numbering_interrupts_the_statement) {
   if (!session.is_mariadb()) return;
   ThreadedWork slow([&] {

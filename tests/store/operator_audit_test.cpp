@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(an_action_has_its_operator_and_the_entity_of_its_webhook) {
   note_operator_action(database.session,
                        {"ana uid=0 host=db1", "webhook disable", "webhook 1", {}, webhook.id, "{}"});
   const auto entries = list_audit(database.session, {});
-  BOOST_REQUIRE_EQUAL(entries.size(), 3U);  // its registration, too
+  BOOST_REQUIRE_EQUAL(entries.size(), 3U);  // the registration and two actions
   BOOST_TEST((!entries[0].operator_name && !entries[0].object && entries[0].entity == 7));
   BOOST_TEST((!entries[1].entity && entries[1].object == "queue" &&
               entries[1].operator_name == "ana uid=0 host=db1"));

@@ -1,4 +1,4 @@
-// Outages of the service itself: what is recorded of them, and how it is used.
+// Outages: what is recorded of them, and how the records are used.
 #include "lib/store/outages/outages.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,7 +13,7 @@ using platform::Milliseconds;
 namespace {
 
 struct Fixture : DeliveryFixture {
-  /// Records an outage between two times, in minutes ago.
+  /// Records an outage that began `from` minutes ago and ended `to` minutes ago.
   void add(int from, int to, OutageKind kind = OutageKind::network) {
     const auto id = begin_outage(session, "here:1", kind, std::chrono::minutes(from));
     update_outage(session, id, 3, std::chrono::minutes(to));
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(those_of_last_year_are_forgotten) {
   BOOST_CHECK_EQUAL(session.query("SELECT COUNT(*) AS n FROM cortes_envio").at(0).integer("n"), 1);
 }
 
-// Failing for two hours, of which the service itself was away for ninety minutes.
+// The webhook fails for two hours, ninety minutes of which are an outage.
 BOOST_AUTO_TEST_CASE(what_was_our_outage_deactivates_nobody) {
   const auto fail = [&] {
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");

@@ -1,4 +1,4 @@
-// No statement reads a whole table, or sorts one: checks the server's plans on many rows.
+// Checks the server's plans on many rows: no statement reads or sorts a whole table.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <set>
@@ -25,10 +25,10 @@ using namespace store::testing;
 
 namespace {
 
-/// 50,000 deliveries of 1,000 webhooks: most are finished, and some are of every other kind.
+/// Adds 50,000 deliveries of 1,000 webhooks: most are finished, others pending, in flight or held.
 void fill(Session& session) {
-  // The triggers are the tests' own and could change any column: with them MariaDB 11.8 sorts the rows that
-  // it updates by a key.
+  // A trigger can change any column, so MariaDB 11.8 sorts the rows that it updates by a key. These triggers
+  // are only the tests'.
   for (const auto* table : {"entregas", "notificaciones_pendientes"})
     session.execute(std::string("DROP TRIGGER ") + table + "_transitions");
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
@@ -84,8 +84,8 @@ std::vector<std::string> statements_of(Session& session, const std::function<voi
   return statements;
 }
 
-/// Checks the plan of each statement, with the tables under the names that it uses. `read_whole`: the table
-/// that it may read whole.
+/// Checks the plan of each statement. Returns the tables, by the names that the statements use. `read_whole`:
+/// a table that may be read whole.
 std::set<std::string> check_plans(Session& session, const std::vector<std::string>& statements,
                                   std::string_view read_whole = "webhook_ejecuciones") {
   std::set<std::string> tables;
@@ -98,7 +98,7 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
       // j and p are JSON_TABLEs of ids and of the five places
       const bool small = table == "j" || table == "p" || table.starts_with("<") || table == read_whole;
       BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
-      const bool few = small || table == "webhooks";  // an entity's, five at most
+      const bool few = small || table == "webhooks";  // of one entity, five at most
       BOOST_CHECK_MESSAGE(few || step.extra.find("filesort") == std::string::npos,
                           "sorts " << table << ": " << statement.substr(0, 300));
     }
@@ -119,15 +119,15 @@ void work(Session& session) {
   BOOST_TEST_REQUIRE(claimed.size() > 2U);
   std::vector<DeliveryResult> delivery_results{delivered(claimed[0]),
                                                failed_attempt(claimed[1], Milliseconds(1000))};
-  for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // those of fill()
+  for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // as fill() has written
   delivery_results.back().gone = true;
   record_results(session, delivery_results, {Milliseconds(1000)});
-  record_results(session, delivery_results, {Milliseconds(1000)});  // no longer its own
+  record_results(session, delivery_results, {Milliseconds(1000)});  // the leases have ended
   release_leases(session, {claimed.begin() + 2, claimed.end()});
   fan_out(session, DeliveryState::leased);
 }
 
-/// Registrations with an Idempotency-Key: new, repeated, and after one that is too old.
+/// Registrations with an Idempotency-Key: new, repeated, and with a key that is too old.
 void serve_once(Session& session, EntityId entity) {
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
@@ -174,7 +174,7 @@ void change(Session& session, EntityId entity, WebhookId id) {
   events.insert(webhook::Event::evaluacion_cerrada);
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, {}}, keys());
   delete_expected_webhook(session, author, made.webhook.value().id,
-                          any);  // what is deleted has no plan afterwards
+                          any);  // EXPLAIN shows no plan for rows that are deleted
 }
 
 /// Replays of a webhook, of one delivery and of ranges: asked for, carried out and read.
@@ -198,7 +198,7 @@ void replay(Session& session, EntityId entity, WebhookId webhook) {
   const auto claimed = claim(session, {{webhook, 100}}, {707, Milliseconds(60000)}).leased.deliveries;
   std::vector<DeliveryResult> results;
   for (const auto& leased : claimed) results.push_back(delivered(leased));
-  for (auto& result : results) result.attempts = 7;  // past those of fill()
+  for (auto& result : results) result.attempts = 7;  // more than fill() has written
   record_results(session, results, {Milliseconds(1000)});
   BOOST_TEST(feed() == 5U);
   for (const auto id : {single, range}) find_replay(session, webhook, id);
@@ -209,8 +209,8 @@ void replay(Session& session, EntityId entity, WebhookId webhook) {
   forget_old_replay(session, Milliseconds(0));
 }
 
-/// The operator's commands, except those that read much by design: lists, which are as long as their filter,
-/// and `secrets status`.
+/// The operator's commands, except those that read much by design: lists, which read all
+/// that their filter matches, and `secrets status`.
 void operate(Session& session, WebhookId webhook) {
   const auto id_of = [&](std::string_view what) {
     return session.query("SELECT MIN(id) AS id FROM " + std::string(what)).at(0).integer("id");
@@ -230,7 +230,7 @@ void operate(Session& session, WebhookId webhook) {
   reencrypt(session, keys());
 }
 
-/// Rows of a thousand entities in the tables of quotas, of disabled URLs and of the audit.
+/// Adds rows of many entities to the tables of quotas, of disabled URLs and of the audit.
 void fill_quotas(Session& session) {
   session.execute("INSERT INTO turnos_prueba (entidad_id, turno) SELECT id, 1 FROM entidades");
   session.execute(
@@ -249,7 +249,7 @@ void fill_quotas(Session& session) {
       "ANALYZE TABLE turnos_prueba, pruebas_pendientes, altas_webhook, auditoria, urls_desactivadas");
 }
 
-/// The counts and the audit of an entity, for granted and refused requests.
+/// Counts an entity's requests, granted and refused, and notes actions in the audit.
 void count_and_note(Session& session, EntityId entity, NotificationId notification) {
   lock_test_quotas(session, entity);
   BOOST_TEST(pending_tests_left(session, entity, 1000).left > 0U);
@@ -262,7 +262,7 @@ void count_and_note(Session& session, EntityId entity, NotificationId notificati
   note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, 7, "{}"});
 }
 
-/// Disabled URLs and pauses, and their end.
+/// Disables a URL and pauses a webhook, and ends both.
 void stop_parts(Session& session, EntityId entity, WebhookId webhook) {
   note_disabled_url(session, webhook);
   BOOST_TEST(is_disabled_url(session, entity, "https://receptor.example.org"));
@@ -372,13 +372,13 @@ BOOST_AUTO_TEST_CASE(every_statement_of_quotas_of_the_audit_and_of_disabled_urls
     stop_parts(session, 7, 7);
   });
   BOOST_TEST(statements.size() >= 16U);
-  // pausas_envio has only the operator's pauses.
+  // pausas_envio is small: it has only the operator's pauses.
   const auto tables = check_plans(session, statements, "pausas_envio");
   for (const auto* table : {"p", "e", "altas_webhook", "turnos_prueba", "auditoria", "urls_desactivadas"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Thousands of others stay locked and are in the list.
+/// Thousands of other notifications have been fanned out while locked, and are not marked yet.
 BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
   fill(session);
   session.execute(
@@ -407,7 +407,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Also joined to a table of its own.
+/// The evaluation system may also join the view to a table of its own.
 BOOST_AUTO_TEST_CASE(what_the_evaluation_system_asks_of_its_view_seeks) {
   fill(session);
   session.execute(
@@ -463,7 +463,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// For an entity without a filter, it reads the newest backwards by id.
+/// A list of an entity without another filter is read by id, from the newest on.
 BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
   fill(session);
   session.execute(
@@ -489,7 +489,7 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
   });
   BOOST_TEST(statements.size() == 5U);
   auto tables = check_plans(session, statements);
-  // reenvios has only replays asked for within retention.delivered.
+  // reenvios may be read whole: it has only the replays asked for within retention.delivered.
   tables.merge(check_plans(
       session, statements_of(session, [&] { BOOST_TEST(list_replays(session, own).size() == 40U); }),
       "reenvios"));
@@ -497,8 +497,8 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-// webhook_ejecuciones has a row for each webhook that was ever sent anything. It is read whole, and the
-// failing ones are sorted. `webhooks` is read only for those.
+// webhook_ejecuciones has a row for each webhook that was ever sent anything. It is read whole, and its
+// failing webhooks are sorted. `webhooks` is read only for these.
 BOOST_AUTO_TEST_CASE(what_fails_is_looked_for_in_the_executions) {
   fill(session);
   session.execute(

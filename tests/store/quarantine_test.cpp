@@ -34,7 +34,7 @@ struct Fixture : MaintenanceFixture {
                     values + ")");
     return session.last_insert_id();
   }
-  /// One for each CHECK that a writer can violate.
+  /// Inserts rows that violate each CHECK of the columns that a writer sets.
   std::vector<NotificationId> insert_bad_rows() {
     switch_checks_off();
     session.execute("SET sql_mode = 'ALLOW_INVALID_DATES'");
@@ -61,7 +61,7 @@ struct Fixture : MaintenanceFixture {
     filter.state = std::move(state);
     return list_notifications(session, filter);
   }
-  /// A trigger of the site.
+  /// Adds a trigger, as the site may.
   void refuse_every_change() {
     session.execute(
         "CREATE TRIGGER del_sitio BEFORE UPDATE ON notificaciones_pendientes FOR EACH ROW"
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_operator_takes_it_out_or_puts_it_away) {
   BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
   BOOST_CHECK_EQUAL(taken.notifications[0].id, retried);
   BOOST_CHECK_EQUAL(queue_status(session).rejected, 0);
-  // Once the site corrects its trigger, they move to their own table.
+  // Without the site's trigger, a quarantined notification is discarded in its own row.
   session.execute("DROP TRIGGER del_sitio");
   const auto later = insert_notification(session, 1);
   session.update("INSERT INTO notificaciones_apartadas SELECT ?, 'rechazada', 'x', 'v', UTC_TIMESTAMP(3)",

@@ -36,7 +36,7 @@ void finish(Session& session, QueueScanner& scanner, std::size_t count) {
 
 }  // namespace
 
-// The test inserts as many as it finishes, so that the line stays full.
+// The test inserts as many notifications as it finishes, so that the line stays full.
 BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arrive) {
   QueueScanner scanner({}, 0);
   const auto look = [&] {
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arri
   const auto deadline = platform::monotonic_now() + std::chrono::seconds(30);
   const auto in_time = [&] { return platform::monotonic_now() < deadline; };
 
-  look();  // later ones are read as they arrive
+  look();  // what is inserted after this look is read as it arrives
   Session other = database.connect();
   other.execute("START TRANSACTION");
   const auto late = insert_notification(other, 7);

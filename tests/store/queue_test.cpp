@@ -1,4 +1,4 @@
-// The depth of the queue: what it counts, and how much it costs.
+// What the depth of the queue counts, and how many rows are read for it.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/session/error_stats.hpp"
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(the_age_of_the_oldest_of_each_kind) {
   BOOST_TEST((status.oldest_notification_s >= 60 && status.oldest_notification_s < 90));
   BOOST_TEST((status.oldest_delivery_s >= 600 && status.oldest_delivery_s < 630));
   BOOST_TEST(status.oldest_s == status.oldest_delivery_s);
-  // A resting one must not be sent yet; one that waits for its retry is not due.
+  // The age counts neither deliveries of a resting webhook nor those that wait for their retry.
   session.update(
       "INSERT INTO webhook_ejecuciones (webhook_id, descansa_hasta) VALUES (?, UTC_TIMESTAMP(3) + INTERVAL 1 "
       "HOUR)",
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_limited_look_reads_no_more_of_a_deep_queue) {
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
       "'{}' FROM " +
       numbers(20000));
-  queue_status(session, 50);  // prepared
+  queue_status(session, 50);  // prepares the statements
   session.execute("FLUSH STATUS");
   BOOST_TEST(queue_status(session, 50).pending_notifications == 50);
   const auto read = session.query("SHOW SESSION STATUS LIKE 'Handler_read_next'").at(0).integer("Value");
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(errors_are_noted_by_kind) {
   BOOST_TEST(notes.last().find("1146") != std::string::npos);
   observed.execute("INSERT INTO entidades (id, nombre) VALUES (1, 'e')");
   BOOST_CHECK_THROW(observed.execute("INSERT INTO entidades (id, nombre) VALUES (1, 'e')"), DuplicateKey);
-  BOOST_TEST(counts[ErrorKind::refused] == 1);  // part of the work
+  BOOST_TEST(counts[ErrorKind::refused] == 1);  // a duplicate key is part of the work
   const auto id = observed.query("SELECT CONNECTION_ID() AS id").at(0).integer("id");
   session.execute("KILL " + std::to_string(id));
   BOOST_CHECK_THROW(observed.query("SELECT 1"), Unavailable);
