@@ -1,4 +1,4 @@
-// Deliveries follow their webhooks.
+// Deliveries are held, released and cancelled with their webhooks.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/maintenance/held.hpp"

@@ -18,13 +18,13 @@ NewWebhook registration(EntityId entity) {
   return {entity, "https://receptor.example.org/", events, {}};
 }
 
-/// The seconds to wait; 0: it was accepted, and deleted at once.
+/// Registers a webhook. Returns the seconds to wait if it is refused; if accepted, deletes it and returns 0.
 unsigned register_one(Session& session, unsigned limit, EntityId entity = 1) {
   try {
     const auto made = despite_lock_timeouts(
         [&] { return create_webhook(session, registration(entity), keys(), limit).webhook.value(); });
     if (!despite_lock_timeouts([&] { return delete_webhook(session, {entity}, made.id); }))
-      throw std::runtime_error("it is not there to be deleted");
+      throw std::runtime_error("the registered webhook is not there");
     return 0;
   } catch (const OverQuota& refused) {
     return refused.retry_after_s;
@@ -50,16 +50,16 @@ BOOST_FIXTURE_TEST_SUITE(registration_quota, Fixture)
 
 BOOST_AUTO_TEST_CASE(so_many_at_once_and_then_one_whenever_its_share_of_the_hour_has_passed) {
   set_clock({});
-  BOOST_TEST(accepted(8, 6) == 6);  // also after each has been deleted
+  BOOST_TEST(accepted(8, 6) == 6);  // although each has been deleted
   BOOST_TEST(register_one(session, 6) > 590U);
   BOOST_TEST(register_one(session, 6) <= 600U);
-  BOOST_TEST(register_one(session, 6, 2) == 0U);  // another entity's is its own
+  BOOST_TEST(register_one(session, 6, 2) == 0U);  // another entity has its own quota
   set_clock(Milliseconds(590 * 1000));
   BOOST_TEST(register_one(session, 6) > 0U);
   set_clock(Milliseconds(600 * 1000));
   BOOST_TEST(accepted(2, 6) == 1);
   set_clock(3 * hour);
-  BOOST_TEST(accepted(8, 6) == 6);  // never more than the hour's
+  BOOST_TEST(accepted(8, 6) == 6);  // hours without a registration do not add up
 }
 
 BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_costs_one_share_at_most) {

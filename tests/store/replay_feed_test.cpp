@@ -1,4 +1,5 @@
-// How replays become due: in which order, how many at a time, and beside failures, locks and other replays.
+// How replayed deliveries become due: in which order, how many at a time, and what changes with failures,
+// locks and other replays.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/deliveries/claim_early.hpp"
@@ -33,7 +34,7 @@ BOOST_AUTO_TEST_CASE(of_a_range_what_fits_is_sent_again_oldest_first_some_at_a_t
   BOOST_CHECK(std::ranges::is_sorted(sent) && sent.size() == 12);
   const auto shown = progress(asked);
   BOOST_CHECK(shown.replay.state == "terminado" && shown.replayed == 12 && shown.delivered == 12);
-  BOOST_CHECK_EQUAL(ask(failed).result == done, true);  // one at a time, and this one is over
+  BOOST_CHECK_EQUAL(ask(failed).result == done, true);  // one range at a time: the first is over
 }
 
 BOOST_AUTO_TEST_CASE(of_a_range_tests_other_events_and_cancelled_notifications_are_none) {
@@ -67,13 +68,13 @@ BOOST_AUTO_TEST_CASE(a_second_range_is_refused_while_one_runs_and_singles_go_bef
 
 BOOST_AUTO_TEST_CASE(while_the_webhook_fails_one_is_tried_and_a_success_lets_the_rest_follow) {
   queue_one();
-  fail(claim_one(), 500, true);  // nothing of it waits
+  fail(claim_one(), 500, true);  // no delivery of the webhook waits
   add_deliveries(9, "fallida", 0);
   ask(failed);
   BOOST_CHECK_EQUAL(fed(), 1U);
   const auto first = claim_one();
   fail(first, 502);
-  BOOST_CHECK_EQUAL(fed(), 0U);  // it waits for its retry
+  BOOST_CHECK_EQUAL(fed(), 0U);  // the delivery waits for its retry
   session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE id = ?", first.id);
   succeed(claim_one());
   BOOST_CHECK_EQUAL(fed(), 5U);
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(no_more_than_a_hundred_wait_for_a_retry) {
       refused.push_back(leased.id);
     }
     session.update(
-        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL");  // it takes others in this time
+        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL");  // as if the receiver took others
   }
   BOOST_CHECK_EQUAL(refused.size(), 100U);
   ask(single);
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_claimed_meanwhile_is_sent_again_once_that_has_f
   const auto asked = ask(only().id);
   session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
   const auto leased = claim_one();
-  BOOST_CHECK_EQUAL(feed().finished, 0U);  // it is being attempted
+  BOOST_CHECK_EQUAL(feed().finished, 0U);  // the delivery is being attempted
   fail(leased, 500);
   BOOST_CHECK_EQUAL(fed(), 1U);
   succeed(claim_one());
@@ -203,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_single_one_may_be_the_probe_of_a_webhook_that_fails) {
   fail(claim_one(), 503);
   const auto id = newest("fallida");
   ask(id);
-  BOOST_CHECK_EQUAL(fed(), 1U);  // though something of it waits
+  BOOST_CHECK_EQUAL(fed(), 1U);  // although a delivery of the webhook waits
   fail(claim_one(), 503);
   std::vector<LeasedDelivery> probes;
   for (const std::uint64_t token : {303, 304}) {

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(two_replays_of_one_delivery_come_to_the_same) {
   const auto id = newest("fallida");
   const auto first = replay_one(id);
   fail(claim_one(), 400);
-  const auto second = replay_one(id);  // brought forward
+  const auto second = replay_one(id);  // the waiting retry is brought forward
   succeed(claim_one());
   check(first, 1, 0);
   check(second, 1, 0);

@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned hour_s = 3600, day_s = 86400;
 
 struct Fixture : ReplayFixture {
-  /// nullopt: it is accepted.
+  /// Asks for a replay; nullopt: it is accepted.
   template <class What>
   std::optional<OverQuota> refused(const What& what, unsigned limit) {
     try {
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(an_entity_has_so_many_replayed_in_a_day) {
   BOOST_CHECK(range.result == done);
   const auto full = refused(single, 9);
   BOOST_TEST_REQUIRE(full.has_value());
-  BOOST_CHECK(full->left == 0 && full->retry_after_s == hour_s);  // the running one has all of it
+  BOOST_CHECK(full->left == 0 && full->retry_after_s == hour_s);  // the range counts as nine while it runs
   fed();
   cancel_replay(session, author, webhook.id, range.replay.id);  // five of nine were replayed
   const auto rest = refused(ReplayRange{UtcTime{}, {}, {}, false, true}, 5);
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(one_that_runs_for_more_than_a_day_counts_all_the_while) {
   let_pass("30 HOUR");
   BOOST_CHECK(refused(newest("fallida"), 9));
   finish_all();
-  BOOST_CHECK(refused(newest("fallida"), 9));  // it has just ended
+  BOOST_CHECK(refused(newest("fallida"), 9));  // the range has just ended
   let_pass("25 HOUR");
   BOOST_CHECK(!refused(newest("fallida"), 9));
 }
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_range_that_is_not_counted_to_the_end_is_replayed_as_far_a
     for (const auto& leased : claim_some(10)) succeed(leased);
   const auto over = progress(asked);
   BOOST_CHECK(over.replay.state == "terminado" && over.replayed == 2010U);
-  BOOST_CHECK_EQUAL(over.candidates, 2011U);  // so there are more
+  BOOST_CHECK_EQUAL(over.candidates, 2011U);  // more than were replayed: the range goes on
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_counted_is_counted_as_it_is_walked_through) {
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
   BOOST_CHECK(ask_replay(session, author, webhook.id, failed, 0, 3).result == running);
   try {
     simulate(3);
-    BOOST_ERROR("it is not refused");
+    BOOST_ERROR("the simulation is not refused");
   } catch (const OverQuota& refused) {
     BOOST_CHECK(refused.retry_after_s > 1100 && refused.retry_after_s <= 1200);
   }
@@ -168,18 +168,18 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
       "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta - INTERVAL 20 MINUTE");
   simulate(3);
   BOOST_CHECK_EXCEPTION(simulate(3), OverQuota, is_of(Quota::replay_requests));
-  // As after a clock that has gone back.
+  // As if the clock had gone back.
   session.update(
       "UPDATE altas_webhook SET reenvios_saldados_hasta = reenvios_saldados_hasta + INTERVAL 5 HOUR");
   try {
     simulate(3);
-    BOOST_ERROR("it is not refused");
+    BOOST_ERROR("the simulation is not refused");
   } catch (const OverQuota& refused) {
     BOOST_CHECK_LE(refused.retry_after_s, 1200U);
   }
 }
 
-// Two nodes of a cluster notice each other only if both change the same row.
+// Two nodes of a cluster find that their transactions conflict only if both change the same row.
 BOOST_AUTO_TEST_CASE(each_turn_changes_the_row_of_the_entity) {
   session.update(
       "INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (1, UTC_TIMESTAMP(6) + INTERVAL 50 "

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_turn_reads_little_more_than_what_it_hands_over) {
   add_deliveries(8000, "fallida", 1);
   failed.since = platform::utc_now() - 48h;
   ask(failed);
-  BOOST_CHECK_LT(cost_of_feed(), 12000);  // from the beginning that is found, less than the rows before it
+  BOOST_CHECK_LT(cost_of_feed(), 12000);  // reading the rows before the range would cost more
   for (unsigned turn = 0; turn < 5; ++turn) {
     for (const auto& leased : claim_some(10)) succeed(leased);
     BOOST_CHECK_LT(cost_of_feed(), 300);

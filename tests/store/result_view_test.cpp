@@ -128,7 +128,8 @@ BOOST_AUTO_TEST_CASE(test_events_are_no_part_of_it) {
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_resultado WHERE entidad_id = 1").empty());
 }
 
-// A broadcast is one statement, so its rows have one time, and a page costs the same wherever it begins.
+// One statement inserts a broadcast, so all its rows have one time. A page of them costs the same wherever it
+// begins.
 BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"

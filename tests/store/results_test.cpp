@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
   BOOST_CHECK(seen.last_execution.has_value() && seen.last_error.empty());
 }
 
-// A batch of successes alone has a statement of its own, in parts of some rows.
+// A batch with only successes is recorded by a statement of its own, some rows at a time.
 BOOST_DATA_TEST_CASE(each_webhook_of_a_batch_gets_its_own_last_execution,
                      boost::unit_test::data::make({0, 7}), failing) {
   constexpr std::int64_t webhooks = 70;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   BOOST_CHECK(retry_delivery(session, only().id) == DeliveryChange::done);
   const auto again = claim_one();
   BOOST_CHECK_EQUAL(again.attempts, 1U);
-  BOOST_CHECK_EQUAL(again.failures, 0U);  // the schedule from the start
+  BOOST_CHECK_EQUAL(again.failures, 0U);  // the schedule begins again
   record_results(session, {delivered(again)}, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(list_attempts(session, again.id).size(), 2U);
 }
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(test_events_do_not_count_for_deactivation) {
 
 namespace {
 
-/// Nothing was recorded, because another session has locked a row.
+/// Checks that `count` results were not recorded, because another session holds a lock.
 void check_held(const RecordSummary& summary, std::size_t count = 1) {
   BOOST_CHECK_EQUAL(summary.locked.size(), count);
   BOOST_CHECK(summary.waited.empty() && summary.stale.empty());
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", delivery_results[1].webhook);
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  other.execute("DELETE FROM webhook_ejecuciones");  // reads of uncommitted rows miss it
+  other.execute("DELETE FROM webhook_ejecuciones");  // READ UNCOMMITTED does not see the locked row
   const auto summary = record_results(session, delivery_results, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(summary.locked.size() + summary.waited.size(), 1U);
   for (const auto i : {0U, 2U, 3U})
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   BOOST_CHECK(record_results(session, {delivery_results[1]}, {Milliseconds(0)}).locked.empty());
 }
 
-/// The end of the streak waits for the next failure, but the result does not.
+/// The deactivation waits for the next failure, the result does not wait.
 BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later) {
   queue_one();
   const auto fail = [&] {
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later)
 /// A recording must not leave its isolation level to the session's next statements.
 BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   queue_one();
-  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});  // the first of its webhook
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});  // the first result of the webhook
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.execute("INSERT INTO entidades (id, nombre) VALUES (99, 'e')");
@@ -325,7 +325,8 @@ BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   other.execute("ROLLBACK");
 }
 
-// Another dispatcher claimed them again, with one token: these results are stale, and delay no other.
+// Another dispatcher has claimed our deliveries again, with one token: our results are stale, and delay no
+// other result.
 BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_our_own) {
   for (int i = 0; i < 3; ++i) queue_one();
   const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).leased.deliveries;

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(each_kind_goes_after_its_own_retention) {
   }
   session.update(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en) VALUES"
-      " (1, 'evaluacion.cerrada', '{}', 'procesada', UTC_TIMESTAMP(3) - INTERVAL 31 DAY)");  // to no webhook
+      " (1, 'evaluacion.cerrada', '{}', 'procesada', UTC_TIMESTAMP(3) - INTERVAL 31 DAY)");  // no delivery
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 3U + 3U + 1U + 1U);
   BOOST_CHECK_EQUAL(count("entregas"), 2);
   BOOST_CHECK_EQUAL(count("intentos_entrega"), 2);
@@ -59,14 +59,14 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   }
   PurgeWalk follower;
   BOOST_CHECK_EQUAL(purge(session, retention, follower).rows,
-                    0U);  // it waits for those of retention.delivered
+                    0U);  // it waits at rows younger than retention.delivered
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U + 2U);
   BOOST_CHECK_EQUAL(count("entregas"), 2000 + 4);
   BOOST_CHECK_EQUAL(count("pruebas_por_borrar"), 4);
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
   session.update(
       "UPDATE entregas SET estado = 'fallida', terminada_en = creada_en WHERE estado = 'retenida'");
-  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U);  // its notification with it
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U);  // the delivery and its notification
   auto longer = retention;
   longer.delivered = hour;
   longer.tests = 3 * day;
@@ -74,7 +74,8 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   BOOST_CHECK_EQUAL(count("entregas"), 3);  // of tests alone
 }
 
-/// Adds notifications of two webhooks: for each, one delivery `delivered` ago and one in `state`, `age` ago.
+/// Two webhooks of an entity. add() adds notifications for both: the deliveries to `one` arrived `delivered`
+/// ago, those to `other` are in `state`, and if finished, ended `age` ago.
 struct TwoWebhooks : MaintenanceFixture {
   WebhookId one = add_webhook(session, 1).id, other = add_webhook(session, 1).id;
   void add(unsigned count, Milliseconds delivered, const std::string& state, Milliseconds age) {
@@ -129,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(what_somebody_holds_keeps_the_others_of_its_notification
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 6U);
 }
 
-// Otherwise the row would say for weeks that its entity had no webhook.
+// Otherwise the view would say for weeks that the notification went to no webhook.
 BOOST_AUTO_TEST_CASE(a_notification_goes_with_its_deliveries) {
   add_finished(add_webhook(session, 1).id, 1, 8 * day, "fallida");
   BOOST_CHECK_EQUAL(sweep(session, {30 * day, 7 * day, 60 * day, {}, {}}).rows, 2U);
@@ -145,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_kept_for_another_is_looked_at_once_by_the_follow
   BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 0U);
   BOOST_CHECK_LT(rows_read(session) - before, 50);
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
-  BOOST_CHECK_LT(rows_read(session) - before, 6000 * 8);  // a few for each, however many are kept
+  BOOST_CHECK_LT(rows_read(session) - before, 6000 * 8);  // a few rows for each, however many are kept
 }
 
 BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
   PurgeWalk follower;
   const auto first = purge(session, retention, follower, 500);
   BOOST_CHECK_EQUAL(first.rows, 3000U);  // deliveries and notifications
-  BOOST_CHECK_LE(first.windows, 6U);     // not the 40 of what is young
+  BOOST_CHECK_LE(first.windows, 6U);     // not the 40 windows of young rows
   const auto again = purge(session, retention, follower, 500);
   BOOST_CHECK_EQUAL(again.rows, 0U);
   BOOST_CHECK_LE(again.windows, 2U);
@@ -262,10 +263,11 @@ BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) 
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 600U);
 }
 
-// The purge walks in the order of their deletion, not of their ids; many were deleted at the same time.
+// The purge walks through the webhooks in the order of their deletion, not of their ids; many were deleted at
+// the same time.
 BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_and_others_never) {
   const auto kept = add_webhook(session, 1).id;
-  add_finished(kept, 1, 80 * day, "fallida");  // kept for longer than the deleted webhook that it is of
+  add_finished(kept, 1, 80 * day, "fallida");  // kept for longer than its deleted webhook
   session.update(
       "INSERT INTO webhooks (entidad_id, plaza, fecha_baja, url, eventos)"
       " SELECT 1, NULL, UTC_TIMESTAMP(3) - INTERVAL IF(seq % 2, 29, 40 + seq % 3) DAY,"
@@ -277,7 +279,7 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_an
   const auto before = rows_read(session);
   PurgeWalk walk{true};
   BOOST_TEST(purge(session, retention, walk, 7).rows == 1000U);
-  // Removing a webhook reads 16 rows and a few on MariaDB 11.8.
+  // To remove a webhook, MariaDB 11.8 reads a few more than 16 rows.
   BOOST_TEST(rows_read(session) - before < 1001 * 20);
   BOOST_TEST(count("webhooks", "fecha_baja > UTC_TIMESTAMP(3) - INTERVAL 30 DAY") == 1000);
   BOOST_TEST(count("webhooks", "id IN (" + to_string(kept) + ", " + to_string(live) + ")") == 2);
@@ -293,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_expired_rows_go_in_bounded_batches) {
   std::uint64_t total = 0;
   while (!follower.done()) {
     const auto removed = purge_window(session, retention, follower, 512);
-    BOOST_CHECK_LE(removed, 2 * 512U);  // and as many attempts
+    BOOST_CHECK_LE(removed, 2 * 512U);  // and their attempts, which are not counted
     total += removed;
   }
   BOOST_CHECK_EQUAL(total, 200000U);
@@ -305,7 +307,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_held_open_does_not_make_the_follower_slower) {
   add_finished(webhook, 20000, 40 * day);
   Session backup = database.connect();
   backup.execute(
-      "SET SESSION /*M! idle_transaction_timeout = 0, */ time_zone = '+00:00'");  // unlike a program
+      "SET SESSION /*M! idle_transaction_timeout = 0, */ time_zone = '+00:00'");  // a backup has no time-out
   backup.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   backup.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT");
   PurgeWalk follower;
@@ -381,7 +383,7 @@ BOOST_AUTO_TEST_CASE(an_insert_is_never_blocked_by_a_purge) {
   BOOST_CHECK_NO_THROW(
       session.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES"
                      " (1, 'evaluacion.cerrada', '{}', 'k0')"));
-  BOOST_CHECK_NO_THROW(fan_out(session));  // nor new deliveries of the same webhook
+  BOOST_CHECK_NO_THROW(fan_out(session));  // new deliveries of the same webhook are not blocked, either
   half_way.finish();
   BOOST_CHECK_EQUAL(half_way.removed, 1000U);
 }

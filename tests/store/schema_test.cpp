@@ -42,7 +42,8 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_json_or_too_long_fails_at_the_insert) {
   BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "\"" + std::string(65534, 'a') + "\""));
 }
 
-// Servers' defaults fold case, and differ: utf8mb4_general_ci, from MariaDB 11.5 on utf8mb4_uca1400_ai_ci.
+// The default collations of servers ignore case, and differ: utf8mb4_general_ci, from MariaDB 11.5 on
+// utf8mb4_uca1400_ai_ci.
 BOOST_AUTO_TEST_CASE(no_text_has_the_collation_that_a_server_prefers) {
   Database database;
   std::set<std::string> collations;
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
   BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET plaza = 6"), DatabaseError);
 }
 
-// So a successful attempt changes no entry of that index.
+// So the record of a successful attempt changes no entry of that index.
 BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebody_looks_for_it) {
   Database database;
   add_webhook(database.session, 7);

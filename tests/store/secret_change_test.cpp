@@ -41,7 +41,7 @@ struct SecretFixture : DeliveryFixture {
         .at(0)
         .integer("n");
   }
-  /// The secret that an earlier version finds, which knows only this column.
+  /// The secret that an earlier version reads: it knows only this column.
   std::string in_a() {
     const auto row =
         session
@@ -76,7 +76,7 @@ const webhook::KeyRing& newer_keys() {
   return ring;
 }
 
-/// The other way round.
+/// k1 seals, k2 still opens.
 const webhook::KeyRing& keys_again() {
   static const auto ring = webhook::KeyRing::parse(
       "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\nk2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\n");
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
   BOOST_CHECK(changed.result == SecretChanged::done && changed.previous_until);
   BOOST_CHECK((in_force() == Texts{"dos", "uno"}));
   let_grace_end();
-  BOOST_CHECK(in_force() == Texts{"dos"});  // before it is erased
+  BOOST_CHECK(in_force() == Texts{"dos"});  // before "uno" is erased
   BOOST_CHECK_EQUAL(kept(), 2);
   BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
 
 BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
   set("dos", 1h);
-  BOOST_CHECK_EQUAL(in_a(), "uno");  // which still signs
+  BOOST_CHECK_EQUAL(in_a(), "uno");  // the previous secret, which still signs
   let_grace_end();
   BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
   BOOST_CHECK_EQUAL(in_a(), "dos");
@@ -126,10 +126,10 @@ BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
   BOOST_CHECK_EQUAL(in_a(), "siete");
   BOOST_CHECK_EQUAL(kept(), 1);
   BOOST_CHECK(in_force() == Texts{"siete"});
-  BOOST_CHECK(set("siete").result == SecretChanged::done && kept() == 1);  // known as the same
+  BOOST_CHECK(set("siete").result == SecretChanged::done && kept() == 1);  // recognised as the current one
 }
 
-/// An earlier version, which knows one secret only, deletes it.
+/// An earlier version, which knows only one secret, deletes the webhook.
 BOOST_AUTO_TEST_CASE(no_secret_of_a_deleted_webhook_is_kept) {
   set("dos", 1h);
   session.update(
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_grace_can_be_ended) {
   set("dos");
   BOOST_CHECK(!end_grace(session, {2}, webhook.id));
   BOOST_CHECK(end_grace(session, {3, 9}, webhook.id));
-  BOOST_CHECK(in_force() == Texts{"dos"});  // before it is erased
+  BOOST_CHECK(in_force() == Texts{"dos"});  // before "uno" is erased
   BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
   BOOST_CHECK(!end_grace(session, {3, 9}, webhook.id));
@@ -223,20 +223,20 @@ BOOST_AUTO_TEST_CASE(both_are_sealed_again_under_another_key) {
     return change_secret(session, {3, 9}, webhook.id, {secret, grace}, new_one);
   };
   const auto before = audited();
-  BOOST_CHECK(set_alone("dos", 24h).result == SecretChanged::done);  // without the key that sealed the first
+  BOOST_CHECK(set_alone("dos", 24h).result == SecretChanged::done);  // without k1, which sealed it before
   BOOST_CHECK_EQUAL(audited(), before);
-  BOOST_CHECK(set_alone("uno", 24h).result == SecretChanged::grace_running);  // the previous one is another
+  BOOST_CHECK(set_alone("uno", 24h).result == SecretChanged::grace_running);  // "uno" is not the current one
 }
 
 BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
   const auto id = webhook.id;
   const auto without_date = [&] { session.update("UPDATE webhooks SET fecha_modificacion = NULL"); };
   std::set<std::string> seen{version(session, id)};
-  for (const auto& secret : {"dos", "tres", "cuatro"}) {  // in b, over it, in a
+  for (const auto& secret : {"dos", "tres", "cuatro"}) {  // stored in column b, then twice in a
     const auto before = version(session, id);
     BOOST_CHECK_EQUAL(reencrypt(session, newer_keys()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
-    // With the current key and with the previous one: each time all is sealed again.
+    // Under k2, then again under k1: each time every secret is sealed again.
     BOOST_CHECK_EQUAL(reencrypt(session, keys_again()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
     set(secret, std::string(secret) == "dos" ? 1h : 0s);
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
   }
 }
 
-/// It writes only the secret and its fingerprint.
+/// An earlier version writes only the secret and its fingerprint.
 BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   reencrypt(session, newer_keys());
   const auto before = version(session, webhook.id);

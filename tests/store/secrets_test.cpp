@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_batch_and_what_cannot_be_opened_is_left) {
   std::vector<WebhookId> ids;
   for (int entity = 1; entity <= 45; ++entity)
     for (int i = 0; i < 5; ++i) ids.push_back(add_webhook(session, entity, "s").id);
-  // Swapped between two webhooks, neither opens any more, and both stay unchanged.
+  // A webhook gets the sealed secret of another. The secret cannot be opened there, and stays unchanged.
   const auto swapped = sealed_of(session, ids[0]);
   session.update(
       "UPDATE webhooks a JOIN webhooks b ON b.id = ? SET a.secreto_sellado = b.secreto_sellado WHERE a.id = "
@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
   const auto changed = add_webhook(session, 1, "uno");
   const auto deleted = add_webhook(session, 1, "dos");
   const auto last = add_webhook(session, 1, "tres");
-  // Another transaction changes the first one: reencrypt() reads the old value, and waits for the lock.
+  // Another transaction changes the first webhook and deletes the second: reencrypt() reads the old values,
+  // and waits for the lock.
   const auto fresh = keys().seal(changed.id, "otro");
   Session other = database.connect();
   other.execute("START TRANSACTION");

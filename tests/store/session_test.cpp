@@ -1,4 +1,4 @@
-// The traps of Connector/C++, one test for each.
+// Sessions: lost connections, transactions, errors, time limits, passwords, TLS and values.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_committed_before_it_is_thrown) {
     session.execute("KILL " + std::to_string(connection_id(other)));
     throw CommittedRefusal("no");
   };
-  // What cannot be committed is not refused either.
+  // If the commit fails, the refusal is not thrown.
   BOOST_CHECK_THROW(transaction(other, lose_and_refuse), Unavailable);
 }
 
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
   Session session(
       settings, {.program_user = "root", .on_skipped = [&](const auto& error) { skipped.push_back(error); }});
   BOOST_CHECK_THROW(session.connect(), Unavailable);
-  BOOST_REQUIRE_EQUAL(skipped.size(), 1U);  // the last one's error is thrown
+  BOOST_REQUIRE_EQUAL(skipped.size(), 1U);  // the error of the last address is thrown
   BOOST_CHECK_NE(skipped[0].find("127.0.0.1:1)"), std::string::npos);
 }
 
@@ -293,8 +293,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_ti
   ::close(listener);
 }
 
-// MariaDB gets only a proof of the password. MySQL asks for a new password in clear, and gets it through TLS
-// alone, not encrypted with a key that anyone may have sent.
+// MariaDB gets only a proof of the password. MySQL asks for the password in clear, unless it has cached
+// it. The session sends it only through TLS, never encrypted with a public key that anyone may have sent.
 BOOST_AUTO_TEST_CASE(a_password_over_tcp_with_tls_and_without) {
   Database database;
   for (const bool tls : {true, false}) {

@@ -1,4 +1,4 @@
-// The limit of pending test deliveries, under concurrency and over time.
+// The limits of pending test deliveries and of their bytes in a day, under concurrency and over time.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto event = webhook::Event::incidencia_cerrada;
 
-/// Whether the event was accepted.
+/// Sends a test event; returns whether it was accepted.
 bool send(Session& session, EntityId entity, std::uint64_t limit) {
   try {
     return despite_lock_timeouts(
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(so_many_bytes_in_a_day_of_an_entity_however_many_sessions_a
   add_webhook(own, 1);
   add_webhook(own, 2);
   const std::string data = '"' + std::string(9998, 'x') + '"';
-  constexpr std::uint64_t per_day = 50000;  // four, with their deliveries
+  constexpr std::uint64_t per_day = 50000;  // enough for four events with their deliveries
   std::atomic<int> accepted = 0;
   const auto store = [&](Session& session, EntityId entity) {
     try {
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(so_many_bytes_in_a_day_of_an_entity_however_many_sessions_a
   BOOST_CHECK_EQUAL(count(own, "notificaciones_pendientes"), 4);
   BOOST_CHECK_EQUAL(count(own, "pruebas_por_borrar"), 4);
   const auto wait_s = store(own, 1);
-  BOOST_CHECK(wait_s > 8000 && wait_s < 9000);  // a tenth of a day, until 50,000 - 44,096 are 11,024
+  BOOST_CHECK(wait_s > 8000 && wait_s < 9000);  // a tenth of a day: 5,120 of 50,000 bytes are missing
   BOOST_CHECK_EQUAL(store(own, 2), 0U);
   own.update("UPDATE turnos_prueba SET bytes_saldados_hasta = bytes_saldados_hasta - INTERVAL ? SECOND",
              wait_s);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(what_one_request_may_hold_passes_once_nothing_else_counts) 
   send_much();
   try {
     send_much();
-    BOOST_ERROR("it is not refused");
+    BOOST_ERROR("the second event is not refused");
   } catch (const OverQuota& refused) {
     BOOST_CHECK(refused.quota == Quota::test_bytes);
     BOOST_CHECK(refused.retry_after_s > 86000 && refused.retry_after_s <= 86400);
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(other_deliveries_do_not_count_and_without_a_limit_nothing_d
   BOOST_CHECK(send(session, 1, 1));
 }
 
-/// If the limit is below the number of webhooks, not even the first event is accepted. If the refused
-/// transaction were rolled back, all that wait for it would hold the gap into which all want to write.
+/// If the limit is below the number of webhooks, not even the first event is accepted. If a refused
+/// transaction were rolled back, all that wait for it would lock the gap into which each of them inserts.
 BOOST_AUTO_TEST_CASE(sessions_that_are_all_refused_are_in_no_conflict) {
   Database database;
   for (int i = 0; i < 2; ++i) add_webhook(database.session, 1);

@@ -10,7 +10,8 @@
 
 namespace store::testing {
 
-/// Work in a thread of its own. What it throws fails the test when it is joined, at the latest at its end.
+/// Runs work in a thread of its own. If the work throws, the test fails in join(), at the latest in the
+/// destructor.
 class ThreadedWork {
  public:
   explicit ThreadedWork(std::function<void()> work);
@@ -27,8 +28,8 @@ class ThreadedWork {
 /// Runs `work` with 0, 1, … in so many threads at once, and joins them.
 void run_at_once(int threads, const std::function<void(int)>& work);
 
-/// What `work` returns, run again after each lock time-out, as a client of the API would: on a loaded machine
-/// the last of those that wait for a lock may wait for too long.
+/// Runs `work` again after each lock time-out, as a client of the API would, and returns its result. On a
+/// loaded machine the last of many that wait for a lock may wait for too long.
 template <class F>
 auto despite_lock_timeouts(F&& work) {
   for (;;) {

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_test_event_makes_one_delivery_for_each_active_subscriber)
   BOOST_CHECK(queue_test_event(database.session, 3, webhook::Event::incidencia_cerrada, "{}").empty());
 }
 
-// Their rows are neighbours in the index by which an entity's webhooks are locked.
+// The webhooks of entities 6, 7 and 8 are neighbours in the index by which an entity's webhooks are locked.
 BOOST_AUTO_TEST_CASE(a_test_event_waits_for_nobody_who_has_locked_the_webhook_of_another_entity) {
   Database database;
   add_webhook(database.session, 7);
