@@ -16,7 +16,8 @@ IpNetwork network(std::string_view text) { return IpNetwork::parse(text).value()
 
 BOOST_AUTO_TEST_SUITE(address_policy)
 
-// First and last of each block of the IANA IPv4 Special-Purpose Address Registry, multicast and reserved.
+// Addresses of each special block (IANA's IPv4 Special-Purpose Address Registry, multicast, reserved), most
+// of them at its ends.
 BOOST_AUTO_TEST_CASE(special_ipv4) {
   for (const auto* text :
        {"0.0.0.0",         "0.255.255.255",  "10.0.0.0",        "10.255.255.255",  "100.64.0.0",
@@ -38,7 +39,7 @@ BOOST_AUTO_TEST_CASE(metadata_services_of_clouds) {
   }
 }
 
-// Just outside of them.
+// Addresses just outside the special blocks.
 BOOST_AUTO_TEST_CASE(public_ipv4) {
   for (const auto* text :
        {"1.0.0.0",         "9.255.255.255",   "11.0.0.0",        "100.63.255.255",  "100.128.0.0",
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(without_an_allowance_only_public_addresses_are_dialled) {
   for (const auto* text : {"127.0.0.1", "::1", "::ffff:127.0.0.1"}) BOOST_TEST(!opens(settings, text), text);
 }
 
-// Otherwise every entity's name could lead there.
+// Otherwise the name in any entity's URL could lead into the allowed network.
 BOOST_AUTO_TEST_CASE(an_allowed_network_is_open_for_the_names_of_the_overrides_alone) {
   const auto settings = allowing({{network("10.1.0.0/16"), ""}, {network("fd00:1::/32"), ""}});
   BOOST_TEST(opens(settings, "10.1.2.3"));
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(an_allowed_network_with_a_pattern_is_open_for_names_that_ma
   BOOST_TEST(!opens(settings, "10.1.2.3", "example.org"));
   BOOST_TEST(!opens(settings, "10.1.2.3", "one.net"));
   BOOST_TEST(!opens(settings, "10.2.2.3", "a.one.net"));
-  BOOST_TEST(!opens(settings, "10.1.2.3"));  // only for overrides
+  BOOST_TEST(!opens(settings, "10.1.2.3"));  // the pattern excludes the overrides
 }
 
 BOOST_AUTO_TEST_CASE(what_is_denied_is_dialled_for_nobody) {
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_is_denied_is_dialled_for_nobody) {
     BOOST_TEST(opens(settings, text), text);
 }
 
-// A site's public addresses are behind its own packet filter.
+// The dispatcher reaches the site's own public addresses from behind the packet filter.
 BOOST_AUTO_TEST_CASE(what_is_ours_is_dialled_where_it_is_allowed_alone) {
   auto settings = allowing({{network("8.8.8.0/24"), "uno.example"}});
   settings.own_addresses = {network("8.8.8.8"), network("8.8.4.4"), network("2600::1")};

@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Compared as one text, so that a failure shows it.
+/// The words as one text, which a failed comparison shows.
 std::string joined(const Words& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : "|") + word;

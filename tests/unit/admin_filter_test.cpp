@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(every_filter_is_read) {
 BOOST_AUTO_TEST_CASE(an_unknown_state_is_answered_with_the_known_ones) {
   try {
     filter({{"state", "Fallida"}});
-    BOOST_ERROR("accepted");
+    BOOST_ERROR("an unknown state was accepted");
   } catch (const admin::UsageError& e) {
     BOOST_TEST(std::string(e.what()) == "--state must be one of pendiente, fallida, not 'Fallida'");
   }

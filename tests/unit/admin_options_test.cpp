@@ -25,7 +25,7 @@ const admin::OptionTable strict{.id = admin::IdWord::required,
 
 Arguments parse(const Words& words) { return admin::parse_options(table, words); }
 
-/// Returns the message of the UsageError that it throws.
+/// Returns the message of the UsageError that `run` throws.
 template <class F>
 std::string refusal(F run) {
   try {

@@ -35,7 +35,7 @@ std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// Splits an example into words as a shell does; it has no quotes but single ones.
+/// Splits an example into words as a shell does; examples have only single quotes.
 std::vector<std::string> shell_words(std::string_view text) {
   std::vector<std::string> words(1);
   bool quoted = false;

@@ -31,7 +31,7 @@ class Database {
     return callers;
   }
 
-  std::vector<std::size_t> sizes;  // of each statement; they never run at the same time
+  std::vector<std::size_t> sizes;  // numbers of tokens; statements never run at the same time
   std::atomic<bool> asked = false;
   std::promise<void> release;
   std::exception_ptr error;  // of the first statement
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(while_the_database_is_away_nobody_waits_for_a_second_attemp
   database.release.set_value();
   for (auto& answer : answers) BOOST_CHECK_THROW(answer.get(), store::Unavailable);
   BOOST_TEST(database.sizes.size() == 1U);
-  BOOST_TEST(lookup.find(hash_of(1))->id == 1);  // and it is asked again
+  BOOST_TEST(lookup.find(hash_of(1))->id == 1);  // the next request asks the database again
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_with_one_entity_concerns_nobody_else) {

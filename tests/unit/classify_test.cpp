@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(every_2xx_is_success) {
     const auto delivery_result = classified(answered(status, "120", 3));
     BOOST_TEST((delivery_result.state == DeliveryState::delivered), status);
     BOOST_TEST(delivery_result.error.empty(), status);
-    BOOST_TEST(delivery_result.failures == 3U);  // a success is none
+    BOOST_TEST(delivery_result.failures == 3U);  // a success is no failure
     BOOST_TEST(!delivery_result.probe);
     BOOST_TEST(!delivery_result.gone);
     BOOST_TEST(delivery_result.rest.count() == 0);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
     BOOST_TEST(!delivery_result.error.empty(), status);
     BOOST_TEST(delivery_result.failures == 1U, status);
     BOOST_TEST(delivery_result.wait.value().count() == 5000, status);
-    BOOST_TEST(!delivery_result.probe, status);  // it answers, so other deliveries need not wait for it
+    BOOST_TEST(!delivery_result.probe, status);  // the receiver answers, so other deliveries need not wait
     BOOST_TEST(!delivery_result.gone, status);
     BOOST_TEST(delivery_result.rest.count() == 0, status);
   }
@@ -101,11 +101,11 @@ BOOST_AUTO_TEST_CASE(only_a_410_says_that_it_is_gone) {
   const auto delivery_result = classified(answered(410));
   BOOST_TEST(delivery_result.gone);
   BOOST_TEST((delivery_result.state ==
-              DeliveryState::pending));  // held with the webhook; it is sent if the webhook is enabled again
+              DeliveryState::pending));  // held while the webhook is inactive, sent once it is active
   BOOST_TEST(!delivery_result.probe);
   BOOST_TEST(!classified(ended(TransportResult::timeout)).gone);
   auto unanswered = ended(TransportResult::closed);
-  unanswered.status = 410;  // of no answer that arrived
+  unanswered.status = 410;  // no answer with this status arrived
   BOOST_TEST(!classified(unanswered).gone);
 }
 
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_until_it_is_exhausted) {
   }
 }
 
-// What the last attempt says of the webhook holds, whatever the state of its delivery.
+// What the last attempt says of the webhook counts, although its delivery has failed.
 BOOST_AUTO_TEST_CASE(the_last_failure_speaks_of_the_webhook_too) {
   BOOST_TEST(classified(answered(429, "120", 3)).rest.count() == 120000);
   BOOST_TEST(classified(answered(429, "120", 3)).probe);
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   BOOST_TEST(delivery_result.webhook == 4);
   BOOST_TEST(delivery_result.lease == 9U);
   BOOST_TEST(delivery_result.test);
-  BOOST_TEST(delivery_result.failures == 3U);  // no attempt was spent
+  BOOST_TEST(delivery_result.failures == 3U);  // no attempt was made
   BOOST_TEST(!delivery_result.status.has_value());
   BOOST_TEST(!delivery_result.probe);
   BOOST_TEST((delivery_result.rest == delivery::unreadable_secret_rest));
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
 BOOST_AUTO_TEST_CASE(what_a_former_url_answers_makes_its_delivery_due_and_nothing_else) {
   auto delivered = answered(200);
   delivered.url = "https://a.example.org/";
-  BOOST_TEST(classified(delivered).url.empty());  // costs nothing
+  BOOST_TEST(classified(delivered).url.empty());  // not copied for a success
   for (const int status : {410, 429, 500}) {
     auto attempt = answered(status, "3600", 9);
     attempt.url = "https://a.example.org/";

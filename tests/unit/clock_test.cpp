@@ -90,12 +90,12 @@ BOOST_AUTO_TEST_CASE(the_shortest_spelling_reads_back) {
     BOOST_TEST(parse_duration(format_duration(value)).value().count() == value.count());
 }
 
-/// 0: `holds` is true in a time namespace where the machine was suspended for so many seconds; 1: it is
-/// false; 97: there can be no such namespace.
+/// 0: `holds` is true in a time namespace where the machine seems to have been suspended for `seconds`; 1: it
+/// is false; 97: no such namespace can be made.
 int with_time_suspended(long seconds, const std::function<bool()>& holds) {
   if (::unshare(CLONE_NEWTIME) != 0) return 97;
   std::ofstream("/proc/self/timens_offsets") << "boottime " << seconds << " 0" << std::endl;
-  const auto inside = ::fork();  // the namespace is its children's
+  const auto inside = ::fork();  // only a child is in the namespace
   if (inside == 0) ::_exit(holds() ? 0 : 1);
   int status = -1;
   ::waitpid(inside, &status, 0);

@@ -14,7 +14,7 @@ Config given(const std::string& key, const std::string& value) {
   return load({.arguments = {"--" + key, value}});
 }
 
-/// Checks that each is refused with a message that names the key, the value and what is accepted.
+/// Checks that each value is refused with a message that names the key and what it accepts.
 void refuses(const std::string& key, const std::vector<std::string>& values) {
   for (const auto& value : values) {
     BOOST_TEST_INFO_SCOPE(key << " = " << value);

@@ -17,7 +17,7 @@ constexpr unsigned per_host = 50;
 
 MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
 
-/// Each webhook has its own host and ten slots.
+/// The host of a webhook's requests, except those of at_provider().
 std::string host_of(delivery::WebhookId id) { return "h" + to_string(id) + ":443"; }
 
 Request request(delivery::DeliveryId id, delivery::WebhookId to = webhook, unsigned slots = 10) {
@@ -48,7 +48,7 @@ ConnectionPools::Overdue overdue(ConnectionPools& pools, MonotonicTime now, bool
   return pools.overdue(now, room, [](const std::string& /*host*/) { return false; });
 }
 
-/// While a connection to each host is being made.
+/// What is overdue while a connection to each host is being made.
 ConnectionPools::Overdue overdue_while_connecting(ConnectionPools& pools, MonotonicTime now) {
   return pools.overdue(now, true, [](const std::string& /*host*/) { return true; });
 }
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_host_has_a_limit) {
   BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(500))) == 3);
 }
 
-// Otherwise steady answers would postpone it forever, however long the queue is.
+// Otherwise steady answers would postpone another connection for ever, however many requests wait.
 BOOST_AUTO_TEST_CASE(a_pool_that_moves_slowly_gets_connections_too) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 30; ++i) pools.add(request(i), start);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(without_room_no_connection_is_opened_in_advance) {
   BOOST_TEST((pools.next_overdue() == at(40)));
   BOOST_TEST(overdue(pools, at(40), true).start.size() == 1U);
   pools.add(request(3), at(41));
-  BOOST_TEST(overdue(pools, at(141), false).start.size() == 1U);  // it has waited
+  BOOST_TEST(overdue(pools, at(141), false).start.size() == 1U);  // request 3 has waited
 }
 
 BOOST_AUTO_TEST_CASE(without_room_kept_connections_are_replaced_one_after_the_other) {
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(without_room_kept_connections_are_replaced_one_after_the_ot
     BOOST_TEST(found.start.size() <= 1U);
     for (const auto& one : found.start) ++started[one.host];
   }
-  BOOST_TEST(started.size() == 4U);  // each once: in the order in which they asked
+  BOOST_TEST(started.size() == 4U);  // each host got one
   for (const auto& [host, count] : started) BOOST_TEST(count == 1);
 }
 
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(without_room_a_webhook_with_nothing_in_flight_gets_a_connec
   }
   for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
   BOOST_TEST(overdue(pools, at(100), false).start.size() ==
-             3U);  // two of the provider's, and one of the rest
+             3U);  // two to the provider, and one to another host
 }
 
 BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(what_has_waited_for_a_second_is_handed_back) {
 BOOST_AUTO_TEST_CASE(a_pool_is_forgotten_once_none_of_its_connections_can_be_open) {
   ConnectionPools pools(per_host);
   const auto life = static_cast<int>(Milliseconds(dispatcher::connection_life(host_of(webhook))).count());
-  const auto use_twice = [&](int time) {  // two connections, kept
+  const auto use_twice = [&](int time) {  // on two connections, which are kept
     pools.add(request(1), at(time));
     pools.add(request(2), at(time));
     BOOST_REQUIRE(overdue(pools, at(time + 100)).start.size() <= 1U);
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(a_pool_is_forgotten_once_none_of_its_connections_can_be_ope
   BOOST_TEST(pools.size() == 1U);
   use_twice(200 + life - 1);
   overdue(pools, at(400 + life));
-  BOOST_TEST(pools.size() == 1U, "used again since");
+  BOOST_TEST(pools.size() == 1U, "the pool was used again");
   overdue(pools, at(400 + 3 * life));
   BOOST_TEST(pools.size() == 0U);
 }

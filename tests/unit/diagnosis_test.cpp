@@ -21,7 +21,7 @@ const auto other_address = *platform::IpAddress::parse("203.0.114.21");
 /// How a receiver answers; an unset field means a correct answer.
 struct Receiver {
   std::vector<platform::IpAddress> addresses{public_address};
-  std::map<platform::IpAddress, TransportResult> broken{};  // of their handshakes
+  std::map<platform::IpAddress, TransportResult> broken{};  // how their handshakes fail
   TlsFacts tls{"TLS 1.3", 2, now + std::chrono::days(60)};
   std::map<Kind, int> status{{Kind::genuine, 200},
                              {Kind::wrong_signature, 401},
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(every_address_is_judged_though_four_are_dialled) {
   BOOST_TEST(text.find("1 de las direcciones no es") == 0U);
   Receiver behind{.addresses = std::vector(4, inner), .broken = {{inner, TransportResult::address_refused}}};
   BOOST_CHECK(item(behind, Check::addresses).result == Result::bad);
-  behind.addresses.push_back(public_address);  // deliveries would find it
+  behind.addresses.push_back(public_address);  // a delivery would reach it
   BOOST_CHECK((not_good(behind) == Found{{"direcciones", Result::warning}}));
 }
 

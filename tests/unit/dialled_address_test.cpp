@@ -49,7 +49,7 @@ bool is_literal(const std::string& host) {
   return host.starts_with('[') || IpAddress::parse(host).has_value();
 }
 
-/// Answers like a resolver: getaddrinfo also reads every old notation of IPv4; a private name leads to this
+/// Answers like getaddrinfo, which also reads every old notation of IPv4. A private name leads to this
 /// machine.
 std::string resolved(std::string name) {
   if (name.ends_with('.')) name.pop_back();

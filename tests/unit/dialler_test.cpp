@@ -1,4 +1,4 @@
-// Several addresses of one name on loopback: 127.0.0.N; some of them listen.
+// Dials several addresses of one name. All are on loopback, and some listen.
 #include "dispatcher/http/dialler.hpp"
 
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ struct Fixture {
     return result;
   }
 
-  /// Listens there, at the one port of all addresses.
+  /// Listens on the address, at the port that all addresses share.
   void listen(const char* address, int backlog = 8) {
     auto& server = sockets.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     auto own = at(address, port);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(more_silent_ones_than_may_be_asked_together_each_have_their
   BOOST_CHECK(dialled.address == ip("127.0.1.7") && dialled.socket.fd() >= 0);
 }
 
-// The first connect() on a connected socket succeeds. It must be libcurl's.
+// libcurl calls connect() on the connected socket. Only the first further call succeeds.
 BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
   listen("127.0.0.6");
   const auto dialled = dial({ip("127.0.0.6")});
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
 }
 
 BOOST_AUTO_TEST_CASE(all_refuse) {
-  listen("127.0.0.7");  // for a port that others do not have
+  listen("127.0.0.7");  // for a port at which the others do not listen
   const auto dialled = dial({ip("127.0.0.8"), ip("127.0.0.9")});
   BOOST_CHECK(dialled.socket.fd() < 0 && dialled.address == ip("127.0.0.9") && dialled.heard);
   BOOST_CHECK(!dialled.timed_out && dialled.error == ECONNREFUSED);
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(it_dials_from_the_first_source_of_the_family) {
   settings.source_addresses = {one("::1", true)};
   const auto no_family = dial({ip("127.0.0.2")});
   BOOST_CHECK(no_family.socket.fd() < 0 && !no_family.local_failure && no_family.error == 0);
-  settings.source_addresses = {one("11.9.9.9", true)};  // removed from this host
+  settings.source_addresses = {one("11.9.9.9", true)};  // no address of this host
   BOOST_CHECK(dial({ip("127.0.0.2")}).local_failure);
 }
 
