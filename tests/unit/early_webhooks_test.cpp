@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(it_gets_one_more_for_each_that_it_takes_up_to_its_limit) {
   BOOST_TEST(early.room(7) == 1U);
   early.reached(more(7, 20), 1, start);
   BOOST_TEST(early.room(7) == 0U);
-  BOOST_TEST(early.next(10, start).empty());  // until that one has ended
+  BOOST_TEST(early.next(10, start).empty());  // until that attempt has ended
   early.ended(7, AttemptKind::early, true, start);
   BOOST_TEST(ids(early.next(10, start)) == Ids{7});
   BOOST_TEST(early.room(7) == 2U);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_failure_stops_it_until_it_is_found_anew) {
   early.found(answering(7, 130s), start);
   BOOST_TEST(ids(early.next(10, start)) == Ids{7});
   BOOST_TEST(early.after(7) == 0);
-  BOOST_TEST(early.room(7) == 1U);  // from the start
+  BOOST_TEST(early.room(7) == 1U);  // the recovery begins again
 }
 
 BOOST_AUTO_TEST_CASE(one_that_failed_is_forgotten) {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_handed_back_is_looked_for_again_at_once) {
   auto early = make();
   early.found(answering(7), start);
   early.next(10, start);
-  early.reached(nothing(7), 1, start);  // the last one was leased
+  early.reached(nothing(7), 1, start);  // the last delivery was leased
   BOOST_TEST(early.next(10, start + 1s).empty());
   early.ended(7, AttemptKind::early, false, start + 1s);
   BOOST_TEST(ids(early.next(10, start + 1s)) == Ids{7});

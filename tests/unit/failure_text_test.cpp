@@ -53,13 +53,13 @@ BOOST_AUTO_TEST_CASE(says_what_a_redirect_and_a_410_lead_to) {
 BOOST_AUTO_TEST_CASE(every_other_transport_result_has_a_text_of_its_own) {
   const auto& results = dispatcher_support::results_without_answer();
   BOOST_TEST(results.size() + 3 ==
-             static_cast<std::size_t>(TransportResult::bad_response) + 1);  // none is left out
+             static_cast<std::size_t>(TransportResult::bad_response) + 1);  // all but the first three
   std::set<std::string> texts;
   for (const auto result : results) {
     const auto text = unanswered(result);
     BOOST_TEST(!text.empty(), static_cast<int>(result));
     check_form(text);
-    BOOST_TEST(failure_text(result, 200, settings) == text);  // the status is that of no answer
+    BOOST_TEST(failure_text(result, 200, settings) == text);  // without an answer, the status does not count
     texts.insert(text);
   }
   BOOST_TEST(texts.size() == results.size());
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
   BOOST_TEST(failure_text(TransportResult::timeout, 0, other).find(" 2m:") != std::string::npos);
 }
 
-// The text of a refusal must not tell private addresses apart, nor what answers there.
+// The text of a refusal must tell neither which private address was refused nor what answers there.
 BOOST_AUTO_TEST_CASE(a_refused_address_has_one_text_without_any_detail) {
   platform::DeliverySettings other;
   other.allowed_networks = {{platform::IpNetwork::parse("10.0.0.0/8").value(), ""}};

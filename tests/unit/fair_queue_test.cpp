@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(when_nobody_is_left_all_can_be_forgotten) {
   queue.enter(1);
   queue.charge(1, 50ms);
   queue.leave(1);
-  BOOST_TEST(!queue.forget_one().has_value());  // it holds one
+  BOOST_TEST(!queue.forget_one().has_value());  // its charge is not released yet
   queue.release(1, 0ms);
   BOOST_TEST(queue.forget_one().value() == 1);
   BOOST_TEST(queue.size() == 0U);

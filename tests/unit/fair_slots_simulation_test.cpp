@@ -29,7 +29,7 @@ constexpr Time time_out = 15s;
 
 struct Receiver {
   EntityId entity = 0;
-  Time answers_in{};  // time_out or more: never
+  Time answers_in{};  // time_out or more: it never answers
   std::string host;
   double rows_per_second = 0;  // 0: an endless backlog
 };
@@ -48,7 +48,7 @@ class Simulation {
     webhooks_.push_back(webhook);
     return id;
   }
-  /// `count` webhooks, five for each entity from `entity` on.
+  /// Adds `count` webhooks, five for each entity from `entity` on.
   void add_crowd(unsigned count, EntityId entity, Time answers_in) {
     for (unsigned i = 0; i < count; ++i) add({entity.number() + i / 5, answers_in, {}, 0});
   }
@@ -61,7 +61,7 @@ class Simulation {
     waits_.clear();
   }
 
-  /// Slot-time of attempts that have ended.
+  /// Slot-time of the entity's attempts that have ended, in milliseconds.
   double used(EntityId entity) { return used_[entity]; }
   /// The time that rows waited for the start of their attempt: the longest, and the 99th percentile.
   Time longest_wait(WebhookId id) { return quantile(id, 1); }
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(nor_two_thousand_that_never_answer) {
   simulation.run(time_out);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(time_out * 2);
-  // Four hundred new entities, more than the reserve has slots; their attempts end.
+  // The 400 entities are more than the reserve has slots: a few rows wait until attempts end.
   BOOST_TEST(simulation.p99_wait(webhook).count() <= 200);
 }
 
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(nor_those_that_turn_slow_at_once) {
   Simulation simulation(512);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(5s);
-  simulation.add_crowd(250, 1, time_out);  // fifty entities, fewer than the reserve
+  simulation.add_crowd(250, 1, time_out);  // fifty entities, fewer than the reserve has slots
   simulation.measure();
   simulation.run(time_out * 2);
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);

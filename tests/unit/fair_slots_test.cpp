@@ -20,7 +20,7 @@ FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10
   return FairSlots({.total = total, .per_webhook = per_webhook, .per_host = per_host, .longest = 15s});
 }
 
-/// Each webhook has its own entity, of the same number, and host.
+/// Each webhook has a host of its own, and an entity of its own with the same number.
 Destination own(std::int64_t webhook, bool probing = false) {
   return {webhook, webhook, "h" + std::to_string(webhook) + ":443", probing};
 }
@@ -30,7 +30,7 @@ void wait(FairSlots& slots, const Destination& destination) {
   slots.wait(destination.webhook);
 }
 
-/// How many of at most `most` deliveries it gets.
+/// Returns how many of at most `most` deliveries the webhook gets.
 unsigned take(FairSlots& slots, const Destination& destination, unsigned most = 1000) {
   slots.identify(destination);
   unsigned taken = 0;
@@ -44,7 +44,7 @@ void end(FairSlots& slots, WebhookId webhook, Outcome outcome = Outcome::answere
   slots.recorded(webhook);
 }
 
-/// The webhook waits forever, so its account and answer time are kept.
+/// Makes the webhook's answer time known. The webhook waits on, so that its account and answer time are kept.
 void know(FairSlots& slots, const Destination& destination, platform::Milliseconds took) {
   wait(slots, destination);
   for (int i = 0; i < 3; ++i) {
@@ -60,7 +60,7 @@ using Ids = std::vector<WebhookId>;
 BOOST_AUTO_TEST_CASE(a_webhook_has_its_own_limit) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);
-  BOOST_TEST(take(slots, own(2)) == 3U);  // and delays no other
+  BOOST_TEST(take(slots, own(2)) == 3U);  // webhook 1 delays no other
   end(slots, 1);
   BOOST_TEST(take(slots, own(1)) == 1U);
 }
@@ -141,13 +141,13 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   slots.diagnoses(1);
   BOOST_TEST(slots.slots(1) == 1U);
   BOOST_TEST(take(slots, own(1), 2) == 2U);
-  BOOST_TEST(slots.slots(1) == 2U);  // they do not follow the diagnosis
+  BOOST_TEST(slots.slots(1) == 2U);  // the two do not follow the diagnosis on its slot
   end(slots, 1, Outcome::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
-  end(slots, 1, Outcome::not_started);  // nothing in hand tells the receiver's present state
+  end(slots, 1, Outcome::not_started);  // only the diagnosis is left, which tells nothing of the receiver
   BOOST_TEST(take(slots, own(1)) == 9U);
   end(slots, 1, Outcome::not_started);
-  end(slots, 1, Outcome::diagnosed, 2s);  // and its end does not
+  end(slots, 1, Outcome::diagnosed, 2s);  // its end tells nothing, either
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1);
   BOOST_TEST(take(slots, own(1)) == 3U);
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(so_it_is_within_an_entity) {
 }
 
 BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
-  auto slots = with(16, 20);  // two of them
+  auto slots = with(16, 20);  // the last two of 16 slots
   BOOST_TEST(take(slots, own(1)) == 14U);
   BOOST_TEST(take(slots, own(2)) == 1U);
   BOOST_TEST(take(slots, {3, 2, "h:443"}) == 0U);  // of the same entity
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(nor_are_they_for_those_known_to_be_slow) {
 BOOST_AUTO_TEST_CASE(nor_are_they_for_those_far_ahead_of_the_least) {
   auto slots = with(16, 20);
   wait(slots, own(1));
-  for (int i = 0; i < 20; ++i) know(slots, own(2), 900ms);  // and the first one uses none
+  for (int i = 0; i < 20; ++i) know(slots, own(2), 900ms);  // webhook 1 has used nothing
   BOOST_TEST(take(slots, own(3)) == 14U);
   BOOST_TEST(take(slots, own(2)) == 0U);
   BOOST_TEST(take(slots, own(1)) == 1U);
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_new_delivery_does_not_overtake_who_waits_and_has_used_les
   wait(slots, own(2));
   know(slots, own(1), 500ms);
   BOOST_TEST(take(slots, own(3), 1) == 1U);
-  BOOST_TEST(!slots.take_new(own(1)));  // the free one is for the second
+  BOOST_TEST(!slots.take_new(own(1)));  // the free slot is for webhook 2
   BOOST_TEST(slots.take(2));
   end(slots, 3);
   slots.stop_waiting(2);
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(who_moves_away_makes_room_for_who_waits_there) {
   for (const std::int64_t webhook : {2, 3}) wait(slots, {webhook, webhook, "old:443"});
   BOOST_TEST(slots.next(9).webhooks.empty());
   end(slots, 1);
-  slots.identify({2, 2, "new:443"});  // it was the next
+  slots.identify({2, 2, "new:443"});  // webhook 2 was the next
   BOOST_TEST((slots.next(9).webhooks == Ids{2, 3}));
 }
 

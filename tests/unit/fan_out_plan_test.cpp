@@ -49,13 +49,13 @@ store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications
   return plan(notifications, recipients, slots, Ahead::yes).fan_out;
 }
 
-/// Only what can be sent at once.
+/// What is written if only what can be sent at once is fanned out.
 dispatcher::FanOutPlan plan_sendable(const std::vector<PendingNotification>& notifications,
                                      const Recipients& recipients, FairSlots slots) {
   return plan(notifications, recipients, slots, Ahead::no);
 }
 
-/// Notification `id` of the entity, with an event to which all webhooks of the tests subscribe.
+/// Notification `id` of the entity, with the event to which subscriber() subscribes.
 PendingNotification opened(delivery::NotificationId id) {
   const std::string data = R"({"evaluacionId": 42, "titulo": "Convocatoria"})";
   return {id, entity, Event::evaluacion_abierta, platform::UtcTime{}, data.size(), data};
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
   BOOST_TEST(states(plan_fan_out({opened(11)}, with({inactive}), with_slots(10, 10)), 1) == "h");
 }
 
-// Not ahead: a notification that could not be sent stays pending.
+// With Ahead::no, a notification that could not be sent stays pending.
 
 BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
   const auto plan =
@@ -255,7 +255,8 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
       (plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}, {13, Outcome::busy}}));
 }
 
-// A broadcast to many webhooks of one host: none of their own deliveries could end and make them due again.
+// In a broadcast to many webhooks of one host, a webhook may have nothing in flight. Its notification is
+// fanned out, because no delivery of its own could end and make the entity ready again.
 BOOST_AUTO_TEST_CASE(who_waits_for_what_others_hold_is_not_left) {
   FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 1, .longest = std::chrono::seconds(15)});
   slots.identify({9, 9, "receptor.example:443", false});

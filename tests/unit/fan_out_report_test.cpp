@@ -16,7 +16,7 @@ using platform::Milliseconds;
 const platform::MonotonicTime now{std::chrono::hours(1)};
 constexpr delivery::EntityId entity = 7;
 
-/// Entity 7 takes turns from notification 100 on, and so does entity 8 after it.
+/// Entity 7 has its turn from notification 100 on, then entity 8 from notification 200 on.
 struct Turns {
   ReadyEntities ready;
   Selection selection;
@@ -30,7 +30,7 @@ struct Turns {
     selection.requests = ready.next(1, Kind::ready, limit, now);
   }
 
-  /// The batch had notifications 101, 102 … of entity 7.
+  /// Reports a batch with notifications 101, 102 … of entity 7.
   void report(const std::vector<Outcome>& found, bool with_large = false) {
     Outcomes outcomes;
     for (const auto outcome : found) {
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_refused_one_is_passed_and_its_entity_suspect) {
   turns.report({Outcome::written, Outcome::refused, Outcome::written});
   BOOST_TEST(turns.next() == "8>200 ");
   BOOST_TEST(turns.next(Kind::suspect) == "7>103 ");
-  turns.ready.look_again();  // does not begin with the refused one
+  turns.ready.look_again();  // the next look does not begin with the refused notification
   BOOST_TEST(turns.next(Kind::suspect) == "7>103 ");
 }
 

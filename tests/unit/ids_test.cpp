@@ -52,7 +52,7 @@ static_assert(!std::convertible_to<EntityId, std::int64_t> &&
 // The libraries' names for an id mean one type.
 static_assert(std::same_as<delivery::WebhookId, WebhookId> && std::same_as<store::WebhookId, WebhookId>);
 
-// Without cost: they travel as their numbers do.
+// Ids cost nothing: they are passed like their numbers.
 static_assert(sizeof(EntityId) == sizeof(std::int64_t) && std::is_trivially_copyable_v<EntityId>);
 
 }  // namespace

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(all_that_are_refused_are_found) {
 
 namespace {
 
-/// The batches tried before `Thrown` ended it.
+/// How many batches isolate() tries until `Thrown` ends it.
 template <class Thrown>
 int calls_until_thrown() {
   int calls = 0;

@@ -131,11 +131,11 @@ BOOST_AUTO_TEST_CASE(repeated_names_are_refused) {
 BOOST_AUTO_TEST_CASE(surrogates) {
   BOOST_TEST(*json::parse(R"("\ud83d\ude00")").string() == "😀");
   for (const auto* text : {R"("\ud800")", R"("\ud800x")", R"("\ud800\u0041")", R"("\ud800\ud800")",
-                           // RapidJSON lets a lone low one pass.
+                           // RapidJSON lets a lone low surrogate pass.
                            R"("\udc00")", R"("a\udfffb")", R"(["\ude00\ud83d"])", R"({"\udc00":1})"}) {
     BOOST_TEST(refused_saying(text, "sustituto"), text);
   }
-  BOOST_TEST(refused("\"\xED\xA0\x80\""));  // encoded as UTF-8 would
+  BOOST_TEST(refused("\"\xED\xA0\x80\""));  // a surrogate, encoded as UTF-8
   BOOST_TEST(refused("\"\xED\xB0\x80\""));
 }
 
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(one_value_and_nothing_else) {
   BOOST_TEST(refused_saying(" \n ", "vacío"));
   for (const auto* text : {"{} {}", "1 2", "null,", "[]]", "{}//", "truefalse"})
     BOOST_TEST(refused(text), text);
-  // A zero byte is RapidJSON's end of the text.
+  // RapidJSON takes a zero byte for the end of the text.
   BOOST_TEST(refused_saying(std::string_view("{}\0", 3), "sobra"));
   BOOST_TEST(refused_saying(std::string_view("{}\0{}", 5), "sobra"));
   BOOST_TEST(refused_saying(std::string_view("[1,\0]", 5), "byte cero"));

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_bad_file_keeps_the_keys_and_is_one_line_with_its_place) {
     const auto log = log_of_reload(path, "old");
     BOOST_TEST(log.find(" error keys not reloaded") != std::string::npos, log);
     BOOST_TEST(log.find(std::string(told).append(what)) != std::string::npos, log);
-    BOOST_TEST(log.find('\n') == log.size() - 1, "one line: " << log);
+    BOOST_TEST(log.find('\n') == log.size() - 1, "more than one line: " << log);
   }
   std::filesystem::remove(path);
   BOOST_TEST(log_of_reload(path, "old").find("No such file") != std::string::npos);

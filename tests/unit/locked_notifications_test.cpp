@@ -25,7 +25,7 @@ std::vector<delivery::NotificationId> ids(const std::vector<store::NotificationK
 BOOST_AUTO_TEST_CASE(what_is_locked_is_tried_again_before_its_lock_is_passed) {
   LockedNotifications locked;
   locked.found({1, 7}, at(0));
-  locked.found({1, 7}, at(10));  // known
+  locked.found({1, 7}, at(10));  // known already
   BOOST_TEST(locked.take_retries(at(49), 10).empty());
   BOOST_TEST(ids(locked.take_retries(at(50), 10)) == std::vector<delivery::NotificationId>{1});
   locked.found_again({1, 7}, at(50));

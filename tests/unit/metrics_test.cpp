@@ -32,8 +32,7 @@ bool contains(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
-/// A process that counts until it is killed. The kernel closes its second descriptor at its end, which tells
-/// the test.
+/// A process that counts until it is killed.
 class Counting {
  public:
   Counting(const std::string& file) : pid_(::fork()) {

@@ -20,7 +20,7 @@ struct Judged {
   OutageJudge judge{{.longest = 24h}};
   Judged() { judge.know(5); }
 
-  /// So many hosts of so many entities are silent, from `at` on, a millisecond apart.
+  /// Makes `hosts` hosts of `entities` entities silent, from `at` on, a millisecond apart.
   void silence(unsigned hosts, unsigned entities, MonotonicTime at) {
     for (unsigned i = 0; i < hosts; ++i)
       judge.silent("host" + std::to_string(i), static_cast<int>(i % entities),
@@ -33,7 +33,7 @@ struct Judged {
     judge.checking(wanted, now);
     for (unsigned i = 0; i < wanted; ++i) judge.check_failed(now, now + 5s);
   }
-  /// An outage is declared ten seconds and a check later.
+  /// Begins an outage, with a silence of ten seconds and failed checks.
   void begin_outage() {
     silence(20, 5, start);
     fail_checks(start + 10s);
@@ -94,8 +94,8 @@ BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
 
 BOOST_FIXTURE_TEST_CASE(one_answer_ends_it_and_what_began_before_is_ours_all_the_same, Judged) {
   begin_outage();
-  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 16s), 5U);  // others, all the time
-  judge.heard(start - 1s);                                  // reported late
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 16s), 5U);  // checks go on
+  judge.heard(start - 1s);                                  // an answer that is reported late
   BOOST_CHECK(judge.outage().has_value());
   judge.heard(start + 60s);
   BOOST_CHECK(!judge.outage());
@@ -150,7 +150,7 @@ BOOST_FIXTURE_TEST_CASE(for_those_that_cannot_be_asked_others_are_asked_a_second
   judge.check_told_nothing(start + 10s);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 12s), 5U);
   judge.checking(5, start + 12s);
-  judge.check_told_nothing(start + 10s);  // late
+  judge.check_told_nothing(start + 10s);  // of the first checks, too late
   for (int i = 0; i < 5; ++i) judge.check_failed(start + 12s, start + 14s);
   BOOST_CHECK(judge.outage().has_value());
 }

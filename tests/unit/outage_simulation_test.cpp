@@ -35,7 +35,7 @@ class Simulation {
   explicit Simulation(const OutageJudge::Rule& rule = {.longest = 24h}, unsigned seed = 7)
       : judge_(rule), random_(seed) {}
 
-  /// Its hosts have answered before.
+  /// Adds an entity with hosts that have answered before.
   void add_entity(unsigned hosts) {
     entities_ = entities_.next();
     for (unsigned i = 0; i < hosts; ++i) {
@@ -51,7 +51,7 @@ class Simulation {
   void set_link(bool up) { link_ = up; }
   void kill(const std::string& host) { hosts_.at(host).alive = false; }
 
-  /// `rate` attempts a second, to the hosts of `names` in turn.
+  /// Makes `rate` attempts a second, to the hosts of `names` in turn.
   void run(Time time, double rate, const std::vector<std::string>& names) {
     for (const auto end = now_ + time; now_ < end; now_ += step) {
       due_ += rate * std::chrono::duration<double>(step).count();
@@ -188,8 +188,8 @@ BOOST_AUTO_TEST_CASE(on_a_busy_service_a_hundred_black_holes_are_told_at_once) {
   BOOST_CHECK_LE(simulation.longest_kept.count(), 1000);
 }
 
-// Nothing else happens, and the entities do their best to feign an outage: only as many of their hosts get
-// rows as an outage needs, so that their other hosts look like any other host.
+// Nothing else is delivered, and twenty entities do their best to feign an outage: only as many of their
+// hosts get rows as an outage needs. Nothing tells their other silent hosts from hosts that answer.
 BOOST_AUTO_TEST_CASE(on_a_quiet_service_black_holes_of_twenty_entities_feign_no_outage) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Simulation simulation({.longest = 24h}, seed);
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(on_a_quiet_service_black_holes_of_twenty_entities_feign_no_
         if (entity <= 5 && host < 4) holes.push_back(name);
       }
     }
-    simulation.add_entities(6, 1);  // the others
+    simulation.add_entities(6, 1);  // these answer
     simulation.run(1min, 20, holes);
     BOOST_CHECK_EQUAL(simulation.outages, 0U);
     BOOST_CHECK_GT(simulation.theirs, 500U);

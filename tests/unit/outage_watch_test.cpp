@@ -35,7 +35,7 @@ struct Fixture {
       result.allowed_networks.push_back({platform::IpNetwork::parse(network).value(), "127.0.0.1"});
     return result;
   }
-  /// One attempt to a host of each of five entities.
+  /// One answered attempt to a host of each of five entities.
   std::vector<Attempt> answers(const std::string& address) const {
     std::vector<Attempt> result;
     for (int entity = 1; entity <= 5; ++entity) {
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(hosts_that_must_not_be_asked_are_no_witnesses) {
   OutageWatch other(nowhere, log, metrics, careful);
   other.judge(answers("127.0.0.1"), now);
   BOOST_CHECK(other.judge({silent(6, now + 1s)}, now + 1s).empty());
-  // Without a wait all five checks are given up. The watch's clock is the test's own.
+  // All five checks are given up without a wait. The test moves the watch's clock.
   std::vector<Attempt> judged;
   auto clock = now + 1s;
   while (judged.empty() && clock < now + 10s) {
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_name_server_that_answers_ends_the_silence_of_names_and_no
   unresolved.transport = TransportResult::name_unresolved;
   unresolved.silence = Silence::names;
   watch.judge({unresolved, silent(7, now + 1s)}, now + 1s);
-  // The servers answer that the name does not exist; a name without a question to a server says nothing.
+  // First no server was asked, which says nothing; then the servers answer that the name does not exist.
   auto unknown = ended(8, now + 2s);
   unknown.transport = TransportResult::name_unresolved;
   BOOST_CHECK_EQUAL(watch.judge({unknown}, now + 2s).size(), 1U);

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Returns what is known at once, and what is known within ten seconds, because names take a moment.
+/// Whether the address is found at once or within `patience`, because the look-up of a name takes a moment.
 bool finds(const std::vector<std::string>& database_hosts, std::string_view text,
            std::chrono::seconds patience = {}) {
   dispatcher::OwnAddresses own(database_hosts);
