@@ -19,7 +19,7 @@ int print_threads(const Config& config) {
   return 7;
 }
 
-/// The program in a process of its own, started as /usr/bin/apientidades-test.
+/// Runs a daemon in a process of its own, as /usr/bin/apientidades-test.
 unit::ChildResult run(std::vector<const char*> arguments,
                       const std::function<int(const Config&)>& body = print_threads) {
   arguments.insert(arguments.begin(), "/usr/bin/apientidades-test");

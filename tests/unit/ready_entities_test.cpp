@@ -72,13 +72,13 @@ BOOST_AUTO_TEST_CASE(an_entity_with_many_has_its_share_of_the_line_and_then_take
   for (int id = 1; id <= 10; ++id) ready.arrived({id, 7});
   ready.arrived({11, 8});
   BOOST_TEST((line(ready) == Line{1, 2, 3, 4, 11}));
-  BOOST_TEST(next(ready, 9).empty());  // not before those in line
+  BOOST_TEST(next(ready, 9).empty());  // not before its notifications in line
   ready.advance(7, 3);
   BOOST_TEST(next(ready, 9).empty());
   ready.advance(7, 4);
   BOOST_TEST((next(ready, 9) == Ids{7}));
   BOOST_TEST(position(ready) == 4);
-  BOOST_TEST(!ready.arrived({12, 7}));  // behind the others
+  BOOST_TEST(!ready.arrived({12, 7}));  // it comes after the others of entity 7
   BOOST_TEST((line(ready) == Line{11}));
 }
 
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(entities_take_turns) {
   auto ready = with_many({1, 2, 3, 4});
   BOOST_TEST((next(ready, 3) == Ids{1, 2, 3}));
   BOOST_TEST((next(ready, 3) == Ids{4, 1, 2}));
-  BOOST_TEST((next(ready, 9) == Ids{3, 4, 1, 2}));  // each once
+  BOOST_TEST((next(ready, 9) == Ids{3, 4, 1, 2}));  // each entity once
   ready.finished(2);
   BOOST_TEST((next(ready, 9) == Ids{3, 4, 1}));
   ready.resume_at(Kind::ready, 3);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(an_entity_goes_on_after_what_is_done_until_a_look_begins_at
   auto ready = with_many({7});
   BOOST_TEST(position(ready) == 100);
   ready.advance(7, 150);
-  ready.found({7, {100}, true});  // it is known already
+  ready.found({7, {100}, true});  // the entity is known already
   BOOST_TEST(position(ready) == 150);
   ready.look_again();
   BOOST_TEST(position(ready) == lowest);
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at
   BOOST_TEST(ready.next(9, Kind::ready, 5, now).at(0).limit == 5U);
 }
 
-// Notifications that the database refuses.
+// The database has refused notifications of a suspect.
 
 BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
   ReadyEntities ready;
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_after_the_walk_is_read_again_too) {
   BOOST_TEST(ready.found({7, {1}, false}));
 }
 
-// However many they are, a look must not return the walk to its start.
+// However many rows are left, a look must not return the walk to its start.
 BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   auto ready = with_many({7});
   ready.note_left(7, true);
   ready.advance(7, 150);
-  ready.note_left(7, false);  // and it goes on, without an end
+  ready.note_left(7, false);  // more rows follow, without an end
   ready.advance(7, 200);
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST(position(ready) == 200);
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   BOOST_TEST(position(ready) == lowest);
 }
 
-// They are found at every look: an entity with nothing else must not be taken up for them each time.
+// Every look finds the rows that are left. An entity with nothing else must not have a turn each time.
 BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_again_after_a_while) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(each_kind_has_a_turn_of_its_own) {
   BOOST_TEST((next(ready, 1) == Ids{2}));
 }
 
-// What is known is bounded, and a call does not cost more the more is known.
+// The line is bounded, and a call costs no more when more entities are known.
 
 BOOST_AUTO_TEST_CASE(there_is_room_until_the_line_is_long) {
   ReadyEntities ready;
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
   for (const std::int64_t known : {1, 10'000, 200'000}) {
     ReadyEntities ready;
     for (std::int64_t id = 1; id <= known; ++id) ready.appeared(id);
-    for (std::int64_t id = 1; id <= known; ++id) {  // waits, and is not to be taken now
+    for (std::int64_t id = 1; id <= known; ++id) {  // each waits, and must not be taken yet
       if (id % 2 == 0) {
         ready.mark_busy(id);
       } else {

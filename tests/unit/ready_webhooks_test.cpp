@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
   BOOST_TEST((ready.after(2).due == UtcTime(Milliseconds(19))));
   ready.advance(2, {UtcTime(Milliseconds(50)), 4});
   ready.waits(2, now);
-  BOOST_TEST(ready.take_due(at(5)).empty());  // it is due already
+  BOOST_TEST(ready.take_due(at(5)).empty());  // webhook 2 has been told already
   ready.finished(2, now);
   BOOST_TEST(text(ready.ranges(at(5))) == "-..0 2..2 5..+ ");
   ready.waits(2, now);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
   ready.note_left(1, true);
   ready.advance(1, {UtcTime(Milliseconds(20)), 4});
-  ready.note_left(1, false);  // and there is more, without an end
+  ready.note_left(1, false);  // more rows follow, without an end
   ready.advance(1, {UtcTime(Milliseconds(30)), 9});
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(30))));

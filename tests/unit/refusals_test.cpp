@@ -22,7 +22,7 @@ struct Fixture {
     refusals.passed(next_good);
     next_good = next_good.next();
   }
-  /// Refuses each of so many once; returns how many are to be given up.
+  /// Refuses each notification from 1 to `count` once; returns how many are bad.
   int refuse(int count) {
     int bad = 0;
     for (int id = 1; id <= count; ++id) bad += refused(id) ? 1 : 0;
@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_CASE(bad_is_who_is_refused_twice_while_another_passes, Fixtur
   BOOST_TEST(!refused(1));
   pass();
   BOOST_TEST(refused(1));
-  BOOST_TEST(!refused(1));  // retried by the operator: it begins anew
+  BOOST_TEST(!refused(1));  // retried by the operator, it begins anew
   BOOST_TEST(!refused(1));
   pass();
   BOOST_TEST(refused(1));
@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_remembered_is_bounded_and_all_have_their_turn, F
     for (int id = 1; id <= many; ++id) {
       now += Refusals::each;
       if (id % 100 == 0) pass();
-      if (refused(round * many + id)) ++bad;  // never twice the same: nothing is bad
+      if (refused(round * many + id)) ++bad;  // never the same one twice: none is bad
     }
     BOOST_TEST(refusals.known() <= Refusals::most_known);
   }

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_later_attempt_differs_only_in_its_time_and_signature) {
   const auto later = dispatcher::headers_of(request, now + std::chrono::hours(5));
   BOOST_TEST(later.at(2) == first.at(2));  // webhook-id
   BOOST_TEST(later.at(3) == "webhook-timestamp: 1795186861");
-  BOOST_TEST(later.at(4) == first.at(4));  // of the body alone
+  BOOST_TEST(later.at(4) == first.at(4));  // the signature of the body alone
   BOOST_TEST(later.at(5) != first.at(5));
 }
 
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_secret_cannot_forge_a_header) {
     BOOST_TEST(header.find_first_of("\r\n") == std::string::npos, header);
 }
 
-// Never sent unsigned.
+// A delivery with an unreadable secret is never sent unsigned.
 BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
   const auto held = [](const store::Target& to, const KeyRing& keys = ring()) {
     const auto prepared = prepare(to, keys);
@@ -110,10 +110,10 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
     return what != nullptr && *what == Unreadable::secret;
   };
   const auto sealed = ring().seal(4, secret);
-  BOOST_TEST(held(target(ring().seal(5, secret))));          // of another webhook
-  BOOST_TEST(held(target(sealed), ring('b')));               // another key
-  BOOST_TEST(held(target(sealed), ring('a', "b")));          // an unknown one
-  BOOST_TEST(held(target(webhook::SealedSecret{"a", ""})));  // nothing
+  BOOST_TEST(held(target(ring().seal(5, secret))));          // the secret of another webhook
+  BOOST_TEST(held(target(sealed), ring('b')));               // sealed with another key
+  BOOST_TEST(held(target(sealed), ring('a', "b")));          // an unknown key
+  BOOST_TEST(held(target(webhook::SealedSecret{"a", ""})));  // an empty secret
   auto damaged = sealed;
   damaged.ciphertext.back() = static_cast<char>(damaged.ciphertext.back() ^ 1);
   BOOST_TEST(held(target(damaged)));

@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// Names that need no server; tests/dispatch/test_dns.py tests real servers.
+// Names that need no server. tests/dispatch/test_dns.py tests those that servers answer.
 BOOST_AUTO_TEST_SUITE(resolver)
 
 namespace {
@@ -29,7 +29,7 @@ struct Fixture {
 BOOST_FIXTURE_TEST_CASE(nothing_is_waited_for_while_nothing_is_looked_up, Fixture) {
   BOOST_TEST(!resolver.next_timeout().has_value());
   BOOST_TEST(resolver.take_ended().empty());
-  BOOST_TEST(!resolver.process({0, true, false, false}));  // not of its descriptors
+  BOOST_TEST(!resolver.process({0, true, false, false}));  // not a descriptor of the resolver
 }
 
 BOOST_FIXTURE_TEST_CASE(what_ends_at_once_is_waited_for_no_longer, Fixture) {

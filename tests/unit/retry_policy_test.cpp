@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_and_then_gives_up) {
   for (unsigned failures = 1; failures <= policy.schedule.size(); ++failures) {
     BOOST_TEST(wait_ms(failures) == policy.schedule[failures - 1].count());
   }
-  BOOST_TEST(wait_ms(0) == 5000);  // outside the contract: never given up for that
+  BOOST_TEST(wait_ms(0) == 5000);  // against the contract, but no reason to give up
   BOOST_TEST(wait_ms(10) == -1);
   BOOST_TEST(wait_ms(4000000000) == -1);
 }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(retry_after_is_a_minimum) {
 BOOST_AUTO_TEST_CASE(retry_after_is_bounded) {
   BOOST_TEST(wait_ms(1, middle, 25h) == Milliseconds(24h).count());
   BOOST_TEST(wait_ms(1, middle, Milliseconds::max()) == Milliseconds(24h).count());
-  BOOST_TEST(wait_ms(9, 0.999999, 48h) > Milliseconds(24h).count());  // the jittered wait is not
+  BOOST_TEST(wait_ms(9, 0.999999, 48h) > Milliseconds(24h).count());  // the schedule's wait has no such bound
   const RetryPolicy strict{{1min}, 0.0, 10s};
   BOOST_TEST(delivery::next_attempt(strict, 1, false, middle, 1h).value().count() == 60000);
 }
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(the_three_forms_of_a_date) {
     BOOST_TEST(asked_ms(text, date + 1h) == 0, text);
   }
   for (const auto* text : {"Sun, 06 Nov 300000000 08:49:37 GMT", "Sun, 06 Nov 2147483647 08:49:37 GMT"})
-    BOOST_TEST(asked_ms(text, at(2026, 1, 1)) != 0, text);  // huge, or malformed, by the version of libcurl
+    BOOST_TEST(asked_ms(text, at(2026, 1, 1)) != 0, text);  // huge or malformed, depending on libcurl
   BOOST_TEST(asked_ms("Wed Nov 16 08:49:37 1994", date) == Milliseconds(240h).count());
   BOOST_TEST(asked_ms("Fri, 31 Dec 1999 23:59:59 GMT", at(1999, 12, 31)) == 86399000);
   BOOST_TEST(asked_ms("Thu, 31 Dec 1998 23:59:60 GMT", at(1998, 12, 31)) == 86400000);  // a leap second

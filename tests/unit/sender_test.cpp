@@ -53,7 +53,7 @@ struct Fixture {
     while (!condition() && platform::monotonic_now() < deadline) std::this_thread::sleep_for(1ms);
   }
 
-  /// The attempt of a request that was read so long ago.
+  /// Sends a request as if it had been read `age` ago; returns its attempt.
   Attempt send(dispatcher::Sender& sender, Request request, platform::Milliseconds age) {
     const auto now = platform::monotonic_now();
     request.body = "{}";
@@ -69,7 +69,7 @@ struct Fixture {
     return std::move(result.front());
   }
 
-  /// The transport result of such a request to the silent port.
+  /// Sends a request that was read `age` ago to the silent port; returns its transport result.
   TransportResult send(platform::Milliseconds age) {
     dispatcher::Sender sender(settings, attempts);
     Request request;
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_request_is_not_started_with_a_configuration_of_more_than_
   BOOST_CHECK(send(1000ms) == TransportResult::not_started);
 }
 
-// A server may send a ticket at any time; it is no data (RFC 8446 section 4.6.1). libcurl 8.0 and later
-// closes a connection with any waiting bytes.
+// A server may send a ticket at any time; a ticket is no data (RFC 8446 section 4.6.1). But libcurl 8.0 and
+// later closes a connection on which any bytes wait.
 BOOST_AUTO_TEST_CASE(a_session_ticket_that_comes_late_leaves_the_connection_usable) {
   std::atomic<int> answers = 0;
   std::atomic<int> tickets = 0;
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_session_ticket_that_comes_late_leaves_the_connection_usab
   BOOST_CHECK_EQUAL(server.connections(), curl_version_info(CURLVERSION_NOW)->version_num < 0x080000 ? 1 : 3);
 }
 
-// A part of a TLS record is data, too: its content would be the next request's answer.
+// A part of a TLS record is data, too: its content would be taken for the answer to the next request.
 BOOST_AUTO_TEST_CASE(half_a_record_that_waits_spoils_the_connection) {
   std::atomic<int> halves = 0;
   std::string rest;
@@ -126,8 +126,8 @@ BOOST_AUTO_TEST_CASE(half_a_record_that_waits_spoils_the_connection) {
   BOOST_CHECK_EQUAL(server.connections(), 2);
 }
 
-// libcurl 7.88 writes to freed memory if a handle that has had an answer gets such a line; AddressSanitizer
-// showed it.
+// libcurl 7.88 writes to freed memory if a handle has had an answer and the next begins with a folded line,
+// as AddressSanitizer showed.
 BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) {
   std::atomic<int> answers = 0;
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) 
   }
 }
 
-// libcurl's result if it has no memory left.
+// The handle fails as if libcurl had no memory left.
 BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_program) {
   settings.ca_file = std::string(9'000'000, 'x');  // longer than any option may be
   BOOST_CHECK(send(0ms) == TransportResult::local_failure);

@@ -39,8 +39,8 @@ void pass_descriptors(const std::string& count) {
   ::setenv("LISTEN_FDS", count.c_str(), 1);
 }
 
-/// Returns inherited_listening_socket as text, in a process that `prepare` set up; its descriptor 0 is
-/// /dev/null at first.
+/// Returns inherited_listening_socket() of a child process as text. The child's descriptor 0 is /dev/null
+/// unless `prepare` changes that.
 std::string inherited(const std::function<void(const std::string& folder)>& prepare) {
   const unit::TemporaryFolder folder;
   const auto result = unit::run_in_child([&] {

@@ -56,7 +56,7 @@ struct Call {
   std::optional<std::string> content_encoding = {};
 };
 
-/// A request of an entity with so many others in progress.
+/// Answers a request while `others` of its entity are in progress; nullopt: the request has to wait.
 std::optional<api::Response> respond_beside(unsigned others, const Call& call,
                                             const api::CallerLookup::FindCallers& find_callers = stub) {
   const platform::Log log(platform::LogLevel::error);

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(length_counts_characters_as_sent_and_as_stored) {
   // 2000 as sent, more as punycode.
   const std::string idn = "https://ñ.example.com/";
   BOOST_TEST(rejected_saying(idn + std::string(2001 - idn.size(), 'a'), "2000"));
-  // Counts characters, not bytes: the complaint is about the characters themselves.
+  // 2000 characters, and more bytes: it is refused for its characters, not for its length.
   const std::string accents = "https://example.com/";
   std::string long_in_bytes = accents;
   for (std::size_t i = accents.size(); i < 2000; ++i) long_in_bytes += "á";
@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(private_ipv4) {
   }
 }
 
-// Two readers may take one for two addresses, or for an address and a name. All are refused, private or not.
+// Two readers may take an unusual spelling for two addresses, or for an address and a name. All are refused,
+// private or not.
 BOOST_AUTO_TEST_CASE(ipv4_in_unusual_spellings) {
   for (const auto* host : {"127.1",           "127.0.1",
                            "0x7f.1",          "0x7f000001",
@@ -324,7 +325,7 @@ BOOST_AUTO_TEST_CASE(an_idn_host_becomes_punycode) {
   }
 }
 
-// libcurl's own conversion of such a host depends on the process's locale; ours must not.
+// libcurl's own conversion to punycode depends on the process's locale; ours must not.
 BOOST_AUTO_TEST_CASE(the_locale_changes_nothing) {
   for (const auto* locale : {"C", "C.UTF-8"}) {
     BOOST_REQUIRE(std::setlocale(LC_ALL, locale) != nullptr);
@@ -376,7 +377,7 @@ BOOST_AUTO_TEST_CASE(the_first_override_that_matches) {
   BOOST_TEST(find_override("", list) == nullptr);
 }
 
-// The Fetch standard's bad ports, and databases'.
+// Ports that the Fetch standard blocks, and ports of databases.
 BOOST_AUTO_TEST_CASE(ports_of_other_protocols) {
   for (const auto* port : {"1",    "22",   "25",   "0025", "53",   "110",   "143",   "445",  "465",
                            "587",  "993",  "1433", "1521", "2049", "3306",  "3389",  "5060", "5432",

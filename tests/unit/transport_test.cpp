@@ -23,8 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Replaces the epoll descriptor of a poller, as on a host without memory for another socket, and restores
-/// it.
+/// Makes the poller's epoll descriptor fail, as on a host without memory for another socket, until the
+/// object's end.
 class Failure {
  public:
   Failure() : epoll_(find_epoll()), kept_(::dup(epoll_)), nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
@@ -62,7 +62,7 @@ class Sending {
     settings_.timeout = settings_.connect_timeout = 300ms;
   }
 
-  /// Waits until libcurl has opened its socket.
+  /// Starts a request, and waits until libcurl has opened its socket.
   void start(Transfer& transfer, const std::string& url) {
     const auto before = connections.sockets;
     Request request;

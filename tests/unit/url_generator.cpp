@@ -33,7 +33,7 @@ const std::vector<IpNetwork>& special() {
   return networks;
 }
 
-/// The address next to this one, towards `step`, +1 or -1.
+/// The address after this one (`step` is 1) or before it (-1).
 IpAddress neighbour(IpAddress address, int step) {
   const std::uint8_t wraps = step > 0 ? 0 : 0xff;
   for (int i = address.v6 ? 15 : 3; i >= 0; --i) {
@@ -147,7 +147,7 @@ bool is_public_by_the_registries(const IpAddress& address) {
   return std::ranges::none_of(special(), [&](const IpNetwork& network) { return network.contains(address); });
 }
 
-/// Mostly at the edges of the special ranges, where a wrong prefix shows.
+/// An address, mostly at an edge of a special range, where a wrong prefix shows.
 IpAddress UrlGenerator::address() {
   IpAddress any{one_in(2), {}};
   for (std::size_t i = 0; i < (any.v6 ? 16U : 4U); ++i)
@@ -196,7 +196,7 @@ std::string UrlGenerator::spell_number(std::uint32_t value) {
   }
 }
 
-/// In one to four parts, the last of which holds the rest.
+/// Writes the address in one to four parts; the last part holds the rest.
 std::string UrlGenerator::spell_unusually(std::uint32_t address) {
   const unsigned parts = one_in(2) ? 4 : 1 + static_cast<unsigned>(below(4));
   std::string text;
@@ -242,7 +242,7 @@ std::string UrlGenerator::name() {
   return one_in(8) ? text + "." : text;
 }
 
-/// A text that some reader takes for the same host: percent-encoded, or in letters and dots that Unicode
+/// A text that some reader takes for the same host: percent-encoded, or with digits and dots that Unicode
 /// treats as ASCII.
 std::string UrlGenerator::disguised(std::string host) {
   const std::size_t at = below(host.size());

@@ -11,16 +11,16 @@
 
 #include "lib/platform/ip.hpp"
 
-/// The special ranges a second time, as text from the registries, to check the program's tables. `special`:
-/// IANA's special-purpose registries, multicast, reserved, and the metadata service, which is in no registry.
+/// Whether the address is in no special range. The ranges are here a second time, to check the program's
+/// tables: IANA's special-purpose registries, multicast, reserved, and a metadata service in no registry.
 bool is_public_by_the_registries(const platform::IpAddress& address);
 
 struct GeneratedUrl {
   std::string text;
-  /// The URL is a notation of this address. It must be accepted if the address is public and the notation
-  /// `usual`: the only notation of IPv4 that all readers agree on, any of IPv6.
+  /// The URL's host is a notation of this address. The URL must be accepted if the address is public and the
+  /// notation is `usual`, and refused otherwise.
   std::optional<platform::IpAddress> plain;
-  bool usual;
+  bool usual;  // IPv4: in the one notation on which all readers agree; IPv6: always
 };
 
 class UrlGenerator {

@@ -10,7 +10,7 @@ namespace {
 
 using text::count_characters;
 
-/// The text that a naive encoder writes, surrogates and all.
+/// Encodes any number in the way of UTF-8, also surrogates and what is beyond U+10FFFF.
 std::string encode(std::uint32_t code) {
   const auto tail = [code](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
   if (code < 0x80) return {static_cast<char>(code)};
