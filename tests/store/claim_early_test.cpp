@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_does_not_count_leaves_all_but_the_error) {
               shown.last_error == "El servicio se retrasa");
   BOOST_CHECK(find_webhook(session, webhook.id)->last_execution == execution);
   BOOST_CHECK_EQUAL(list_attempts(session, id).size(), 1U);
-  BOOST_TEST(early(1) == Ids{id});  // it may be tried again
+  BOOST_TEST(early(1) == Ids{id});  // the delivery may be tried again
 }
 
 BOOST_AUTO_TEST_CASE(the_recovery_waits_for_the_retry_after_of_a_delivery) {

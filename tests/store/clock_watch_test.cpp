@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   const auto webhook = add_webhook(session, 1).id;
   add_pending(webhook, 3, day, 0);                          // never attempted
   add_pending(webhook, 3, day + Milliseconds(5000), 1);     // first retry
-  add_pending(webhook, 3, day + Milliseconds(1800000), 7);  // beyond the schedule: its last step
+  add_pending(webhook, 3, day + Milliseconds(1800000), 7);  // past the schedule: waits as at its last step
   add_pending(webhook, 3, Milliseconds(200000), 2);         // plausible
   insert_notification(session, 1);
   fan_out(session, DeliveryState::leased, {10, day});

@@ -1,4 +1,4 @@
-// Diagnoses that entities ask for: how often, one at a time, and under which lease they are carried out.
+// Diagnoses that entities ask for: how many are allowed, one at a time, and under a lease.
 #include "lib/store/diagnoses/diagnoses.hpp"
 
 #include <atomic>

@@ -1,5 +1,4 @@
-// Registrations with an Idempotency-Key: repeated, concurrent, too late, and after rows that they need are
-// gone.
+// Registrations with an Idempotency-Key: repeated, concurrent, too late, and after their webhook is deleted.
 #include "lib/store/webhooks/idempotency.hpp"
 
 #include <atomic>

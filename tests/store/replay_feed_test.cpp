@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(of_a_range_what_fits_is_sent_again_oldest_first_some_at_a_t
   std::vector<DeliveryId> sent;
   for (const unsigned batch : {5U, 5U, 2U}) {
     BOOST_CHECK_EQUAL(fed(), batch);
-    BOOST_CHECK_EQUAL(fed(), 0U);  // until those have been tried
+    BOOST_CHECK_EQUAL(fed(), 0U);  // until that batch has been tried
     for (const auto& leased : claim_some(10)) {
       sent.push_back(leased.id);
       succeed(leased);

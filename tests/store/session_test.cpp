@@ -293,8 +293,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_ti
   ::close(listener);
 }
 
-// MariaDB gets only a proof of the password. MySQL asks for the password in clear, unless it has cached
-// it. The session sends it only through TLS, never encrypted with a public key that anyone may have sent.
+// MariaDB gets only a proof of the password. MySQL asks for the password in clear, unless it is cached.
+// The session sends it only through TLS, never encrypted with a public key that anyone may have sent.
 BOOST_AUTO_TEST_CASE(a_password_over_tcp_with_tls_and_without) {
   Database database;
   for (const bool tls : {true, false}) {

@@ -14,7 +14,7 @@ using Answer = std::future<std::optional<store::Caller>>;
 
 store::TokenHash hash_of(int entity) { return {static_cast<std::uint8_t>(entity)}; }
 
-/// A database that delays its first answer until the test releases it. It knows the entities of odd tokens.
+/// A database that delays its first answer until the test releases it. It knows the entities with odd ids.
 class Database {
  public:
   CallerLookup::Callers operator()(Hashes hashes) {

@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(retry_after_never_hastens_and_is_bounded) {
   BOOST_TEST(wait_ms(answered(503, "999999999999999999999")) == 86400000);
   BOOST_TEST(classified(answered(429, "999999999999999999999")).rest.count() == 86400000);
   BOOST_TEST(classified(answered(429, "1")).rest.count() ==
-             1000);  // what it asked for, not the schedule's wait
+             1000);  // what the receiver asked for, not the schedule's wait
 }
 
 BOOST_AUTO_TEST_CASE(retry_after_as_a_date) {

@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(without_room_kept_connections_are_replaced_one_after_the_ot
     BOOST_TEST(found.start.size() <= 1U);
     for (const auto& one : found.start) ++started[one.host];
   }
-  BOOST_TEST(started.size() == 4U);  // each host got one
+  BOOST_TEST(started.size() == 4U);  // each host got one connection
   for (const auto& [host, count] : started) BOOST_TEST(count == 1);
 }
 

@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(entities_that_want_more_than_there_is_get_the_same_slot_tim
   }
 }
 
-// Max-min fairness: the others share what one does not want.
+// Max-min fairness: the others share what an entity does not want of its share.
 BOOST_AUTO_TEST_CASE(who_wants_less_than_its_share_gets_it_all) {
   Simulation simulation(128);
   simulation.add_crowd(50, 1, 13s);

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_has_one_in_flight) {
   auto slots = with(100);
   BOOST_TEST(take(slots, own(1, true)) == 1U);
   BOOST_TEST(take(slots, own(2), 3) == 3U);
-  BOOST_TEST(take(slots, own(2, true)) == 0U);  // it began to fail with several in flight
+  BOOST_TEST(take(slots, own(2, true)) == 0U);  // webhook 2 began to fail with several in flight
 }
 
 BOOST_AUTO_TEST_CASE(what_is_over_is_its_webhook_s_until_it_is_recorded) {

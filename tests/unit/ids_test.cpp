@@ -1,4 +1,4 @@
-// Ids are types of their own. This file asserts what must not compile, and compiles itself.
+// Ids are types of their own. This file asserts at compile time what must not compile.
 #include "lib/webhook/ids.hpp"
 
 #include <boost/test/unit_test.hpp>
